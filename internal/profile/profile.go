@@ -1,0 +1,103 @@
+// Package profile holds the finished table of a collector: the one model that
+// every output form of internal/report is a view of. It knows neither where
+// the records came from nor how the table will look; it is plain data, made
+// once at report time from interned stacks and symbolized frames.
+package profile
+
+import "time"
+
+// Profile is one table of one window of time.
+type Profile struct {
+	Collector string        // command that made it, "on-cpu"
+	Event     string        // what was sampled, as perf names it, "cpu-clock"
+	Start     time.Time     // wall clock at the begin of the window
+	Duration  time.Duration // length of the window
+	Period    time.Duration // time one sample stands for; 0 if samples are not time
+
+	Metrics   []Metric
+	Objects   []Object  // Objects[0] is the kernel
+	Frames    []Frame   // distinct frames
+	Stacks    []Stack   // distinct stacks; a Row names them by index
+	Processes []Process // those that have rows
+	Rows      []Row     // one per process, user stack and kernel stack
+
+	Accounts []Account // one per event, for the closing line
+	Notes    []string  // sentences a reader must know, e.g. "no kernel stacks: perf_event_paranoid is 2"
+}
+
+// Metric is one value column.
+type Metric struct {
+	Name  string // column name of the collector's table, "OnCPUTime"
+	Type  string // pprof sample type, "samples"
+	Unit  string // base unit of the tables' heading, "nanoseconds", "bytes", "counts"
+	Scale uint64 // units that one count of Row.Values stands for: 20408163 for 49 Hz
+}
+
+// Object is a file, the kernel or memory that holds code.
+type Object struct {
+	Path                               string // as the process sees it; "[kernel]", "[vdso]", "[anon]" where there is no file
+	BuildID                            string // lower-case hexadecimal, "" if there is none
+	Kernel                             bool
+	HasFunctions, HasLines, HasInlines bool
+}
+
+// Frame is one symbolized place. Strings are raw: an output form escapes them.
+type Frame struct {
+	Object  int    // index into Objects
+	Address uint64 // offset within the object (callchain.Frame.Offset)
+	Name    string // function, demangled; "" if unknown
+	RawName string // as the symbol table has it (pprof's system name)
+	Offset  uint64 // bytes from the function's first byte
+	Start   uint64 // Address of the function's first byte
+	// Lines are set only where source lines were asked for: innermost inlined
+	// function first, the function that holds the code last (pprof's order).
+	Lines []Line
+}
+
+// Line is one level of inlining at a frame.
+type Line struct {
+	Function string
+	File     string
+	Line     int
+	Start    int // line of the function's declaration, 0 if unknown
+}
+
+// Stack is a list of indexes into Frames, root first, leaf last.
+type Stack struct {
+	Frames    []int
+	Truncated bool // the root is missing: the stack was cut short
+}
+
+// Process is one life of one process between exec calls. A report speaks of
+// the tgid as pid.
+type Process struct {
+	PID    int
+	NSPID  int // pid in the innermost pid namespace; PID if there is no other
+	TGID   int
+	Comm   string // raw bytes of the name
+	Cgroup string // path below the cgroup root
+}
+
+// None in place of a stack index says that the row has no such stack.
+const None = -1
+
+// Row is one counted combination.
+type Row struct {
+	Process int      // index into Processes
+	User    int      // index into Stacks, or None
+	Kernel  int      // index into Stacks, or None
+	Values  []uint64 // one per Metric
+}
+
+// Account is the bookkeeping of one event: Received + Lost = Counted wherever
+// the kernel counts what it samples.
+type Account struct {
+	Event     string
+	Received  uint64 // records read
+	Lost      uint64 // records the kernel says it dropped
+	Throttled uint64 // times the kernel throttled the event
+	Counted   uint64 // the kernel's own count; meaningful only if Exact
+	Exact     bool   // one count is one record (period 1)
+	Truncated uint64 // samples whose user stack was cut short
+	Unknown   uint64 // distinct frames without a name
+}
