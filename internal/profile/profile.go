@@ -10,6 +10,8 @@ import "time"
 type Profile struct {
 	Collector string        // command that made it, "on-cpu"
 	Event     string        // what was sampled, as perf names it, "cpu-clock"
+	Command   string        // command line that asked for it, "" if not kept
+	Host      string        // name of the machine, "" if not kept
 	Start     time.Time     // wall clock at the begin of the window
 	Duration  time.Duration // length of the window
 	Period    time.Duration // time one sample stands for; 0 if samples are not time
