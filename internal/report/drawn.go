@@ -1,0 +1,155 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// draw draws t no wider than width columns (0: as wide as it gets). A trace
+// that is too long goes on in the next line after a frame, so that nothing of
+// it is lost; other text and single frames that are too long lose their
+// middle.
+func (t *table) draw(w io.Writer, width int) error {
+	last := len(t.heading) - 1
+	room := t.room(width)
+	align := make([]tw.Align, len(t.heading))
+	for i := range align {
+		align[i] = tw.AlignLeft
+		if t.align[i] == 'r' {
+			align[i] = tw.AlignRight
+		}
+	}
+	look := tw.Rendition{Symbols: tw.NewSymbols(tw.StyleRounded)}
+	if t.name == "traces" && t.breaks(room) {
+		look.Settings.Separators.BetweenRows = tw.On
+	}
+	out := tablewriter.NewTable(w,
+		tablewriter.WithRenderer(renderer.NewBlueprint(look)),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+	)
+	out.Header(t.drawnHeading(width))
+	for _, row := range t.rows {
+		cells := slices.Clone(row)
+		switch {
+		case t.name == "traces":
+			cells[last] = breakTrace(cells[last], room)
+		case t.narrow:
+			cells[last] = shorten(cells[last], room)
+		}
+		if err := out.Append(cells); err != nil {
+			return err
+		}
+	}
+	return out.Render()
+}
+
+// drawnHeading breaks the headings of metrics after their name where the table
+// would be too wide.
+func (t *table) drawnHeading(width int) []string {
+	last := len(t.heading) - 1
+	if width <= 0 || t.narrow || t.left(width) >= twwidth.Width(t.heading[last]) {
+		return t.heading
+	}
+	broken := slices.Clone(t.heading)
+	for i := range broken {
+		broken[i] = strings.Replace(broken[i], "/", "/\n", 1)
+	}
+	return broken
+}
+
+// room is how wide the last column may be; 0 for no limit. It is never less
+// than a short name needs.
+func (t *table) room(width int) int {
+	if width <= 0 {
+		return 0
+	}
+	return max(t.left(width), 20)
+}
+
+// left is what width leaves for the last column beside the others and the
+// borders.
+func (t *table) left(width int) int {
+	const border, padding = 1, 2
+	last := len(t.heading) - 1
+	room := width - border
+	for i := range t.heading {
+		room -= padding + border
+		if i == last {
+			break
+		}
+		column := twwidth.Width(t.heading[i])
+		for _, row := range t.rows {
+			column = max(column, twwidth.Width(row[i]))
+		}
+		room -= column
+	}
+	return room
+}
+
+// breaks reports whether a cell of the last column needs more than one line.
+func (t *table) breaks(width int) bool {
+	return slices.ContainsFunc(t.rows, func(row []string) bool {
+		return width > 0 && twwidth.Width(row[len(row)-1]) > width
+	})
+}
+
+// breakTrace breaks a trace after semicolons into lines of at most width
+// columns.
+func breakTrace(trace string, width int) string {
+	if width == 0 {
+		return trace
+	}
+	var lines []string
+	var line strings.Builder
+	used := 0
+	for _, frame := range strings.SplitAfter(trace, ";") {
+		frame = shorten(frame, width)
+		n := twwidth.Width(frame)
+		if used > 0 && used+n > width {
+			lines = append(lines, line.String())
+			line.Reset()
+			used = 0
+		}
+		line.WriteString(frame)
+		used += n
+	}
+	return strings.Join(append(lines, line.String()), "\n")
+}
+
+// shorten takes the middle out of s where it is wider than width columns: both
+// ends of a name, the offset and the last part of a path matter more.
+func shorten(s string, width int) string {
+	if width == 0 || twwidth.Width(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	head, tail := 0, len(runes)
+	left := width - twwidth.Width("…")
+	for fromHead := true; head < tail; fromHead = !fromHead {
+		next := runes[head]
+		if !fromHead {
+			next = runes[tail-1]
+		}
+		left -= twwidth.Width(string(next))
+		if left < 0 {
+			break
+		}
+		if fromHead {
+			head++
+		} else {
+			tail--
+		}
+	}
+	return string(runes[:head]) + "…" + string(runes[tail:])
+}

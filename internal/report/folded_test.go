@@ -1,0 +1,138 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFolded(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteFolded(&b, sample(), FileOptions{Inlines: true}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "sample.folded", b.Bytes())
+}
+
+func TestFoldedSumsToTheRows(t *testing.T) {
+	p := forest(11, 300)
+	for m := range p.Metrics {
+		var sum uint64
+		for _, l := range fold(p, m, false) {
+			sum += l.Value
+		}
+		if sum != total(p, m) {
+			t.Errorf("%s: folded sum %d, rows %d", p.Metrics[m].Name, sum, total(p, m))
+		}
+	}
+}
+
+func TestFoldedLinesAreSortedAndEachStackIsThereOnce(t *testing.T) {
+	lines := fold(forest(12, 300), 0, false)
+	for i := 1; i < len(lines); i++ {
+		if strings.Join(lines[i-1].Frames, ";") == strings.Join(lines[i].Frames, ";") {
+			t.Errorf("%q is there twice", lines[i].Frames)
+		}
+	}
+}
+
+func TestFoldedReadsBackAsWritten(t *testing.T) {
+	for name, lines := range map[string][]FoldedLine{
+		"sample":  fold(sample(), 0, true),
+		"hostile": fold(hostile(), 0, true),
+		"forest":  fold(forest(13, 300), 0, false),
+	} {
+		var b bytes.Buffer
+		if err := writeFolded(&b, lines); err != nil {
+			t.Fatal(err)
+		}
+		checkVisible(t, b.String(), "\n")
+		got, err := ReadFolded(&b)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(lines, got); diff != "" {
+			t.Errorf("%s (-written +read):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFoldedNeverEndsAStackInANumber(t *testing.T) {
+	// flamegraph.pl would take the number for the first value of a difference.
+	for in, want := range map[string]string{
+		"worker;thread 3":   "worker;thread_3",
+		"worker 1.5":        "worker_1.5",
+		"worker;read4":      "worker;read4",
+		"worker;operator ":  "worker;operator ",
+		"worker;a 3;b":      "worker;a 3;b",
+		"worker;[u8: 4]":    "worker;[u8: 4]",
+		"worker;17":         "worker;17",
+		"worker;f(int) 0.1": "worker;f(int)_0.1",
+	} {
+		if got := string(keepText([]byte(in))); got != want {
+			t.Errorf("keepText(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestFoldedChoosesTheMetric(t *testing.T) {
+	p := forest(14, 50)
+	for i, name := range []string{"OnCPUTime", "switches"} {
+		var b bytes.Buffer
+		if err := WriteFolded(&b, p, FileOptions{Metric: name}); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := ReadFolded(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fold(p, i, false), lines); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	err := WriteFolded(&bytes.Buffer{}, p, FileOptions{Metric: "bogus"})
+	if err == nil || !strings.Contains(err.Error(), "OnCPUTime, Switches") {
+		t.Errorf("an unknown metric gives %v: want the names there are", err)
+	}
+}
+
+func TestReadFoldedNamesTheLineThatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"no value", "a;b 1\na;b\n", "line 2"},
+		{"value with a sign", "a -1", "line 1"},
+		{"value too large", "\na 18446744073709551616", "line 2"},
+		{"line too long", "a 1\n" + strings.Repeat("x", maxFoldedLine+1) + " 1", "after 1 stacks"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadFolded(strings.NewReader(tt.in))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzReadFolded(f *testing.F) {
+	f.Add([]byte("comm;main;work 12\r\n\ncomm;vfs_read_[k] 3\n"))
+	f.Add([]byte(";; 1\n 2\na b 3 4\n"))
+	f.Add([]byte("a;\x1b[2J\xff\u202e 18446744073709551615"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		lines, err := ReadFolded(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := writeFolded(&b, lines); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadFolded(bytes.NewReader(b.Bytes()))
+		if err != nil {
+			t.Fatalf("%q written from %q: %v", b.Bytes(), data, err)
+		}
+		if diff := cmp.Diff(lines, again); diff != "" {
+			t.Fatalf("(-read +read again) %s", diff)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/profile"
+)
+
+// selection is what the three tables show of a profile: the top rows, and only
+// the stacks and processes that those name.
+type selection struct {
+	rows      []profile.Row // ascending by the first metric
+	stacks    []int         // in the order of first mention
+	processes []int         // ascending by pid
+
+	all          int    // rows there would be without a limit
+	shown, total uint64 // first metric: of rows, of the whole profile
+}
+
+func choose(p *profile.Profile, opts TableOptions) selection {
+	rows := visibleRows(p, opts)
+	slices.SortFunc(rows, func(a, b profile.Row) int {
+		return cmp.Or(
+			cmp.Compare(a.Values[0], b.Values[0]),
+			cmp.Compare(p.Processes[a.Process].PID, p.Processes[b.Process].PID),
+			cmp.Compare(a.Process, b.Process),
+			cmp.Compare(a.User, b.User),
+			cmp.Compare(a.Kernel, b.Kernel),
+		)
+	})
+	s := selection{all: len(rows)}
+	for i := range rows {
+		s.total += rows[i].Values[0]
+	}
+	if opts.Top > 0 && len(rows) > opts.Top {
+		rows = rows[len(rows)-opts.Top:]
+	}
+	s.rows = rows
+
+	stacks, processes := map[int]bool{profile.None: true}, map[int]bool{}
+	for i := range rows {
+		r := &rows[i]
+		s.shown += r.Values[0]
+		for _, id := range [2]int{r.User, r.Kernel} {
+			if !stacks[id] {
+				stacks[id] = true
+				s.stacks = append(s.stacks, id)
+			}
+		}
+		if !processes[r.Process] {
+			processes[r.Process] = true
+			s.processes = append(s.processes, r.Process)
+		}
+	}
+	slices.SortFunc(s.processes, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.Processes[a].PID, p.Processes[b].PID), cmp.Compare(a, b))
+	})
+	return s
+}
+
+// visibleRows returns the rows with the stacks that are not shown taken out:
+// those that were not asked for and those that hold nothing. Rows that differ
+// only there become one.
+func visibleRows(p *profile.Profile, opts TableOptions) []profile.Row {
+	type key struct{ process, user, kernel int }
+	merged := make(map[key]int, len(p.Rows))
+	rows := make([]profile.Row, 0, len(p.Rows))
+	for _, r := range p.Rows {
+		if opts.Kernel && !opts.User || empty(p, r.User) {
+			r.User = profile.None
+		}
+		if opts.User && !opts.Kernel || empty(p, r.Kernel) {
+			r.Kernel = profile.None
+		}
+		k := key{r.Process, r.User, r.Kernel}
+		i, seen := merged[k]
+		if !seen {
+			merged[k] = len(rows)
+			r.Values = slices.Clone(r.Values)
+			rows = append(rows, r)
+			continue
+		}
+		for m, v := range r.Values {
+			rows[i].Values[m] += v
+		}
+	}
+	return rows
+}
+
+func empty(p *profile.Profile, stack int) bool {
+	return stack == profile.None || len(p.Stacks[stack].Frames) == 0 && !p.Stacks[stack].Truncated
+}

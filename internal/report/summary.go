@@ -1,0 +1,61 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/ringtap/ringtap/internal/profile"
+)
+
+// WriteSummary writes what a reader of the three tables must know beside them:
+// how much of the profile they show, one line for each event with the records
+// received and, where not zero, those lost, the times it was throttled, stacks
+// cut short and frames without a name; and the profile's notes. It takes the
+// options of the tables.
+func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
+	if err := check(p); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	s := choose(p, opts)
+	m := &p.Metrics[0]
+	fmt.Fprintf(&b, "%d of %s, %s of %s %s\n", len(s.rows), plural(uint64(s.all), "stack"),
+		percent(s.shown, s.total), quantity(s.total, m), escape(m.Name))
+	for _, line := range accountLines(p) {
+		fmt.Fprintln(&b, line)
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "note: %s\n", escape(note))
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}
+
+// accountLines returns one line of bookkeeping for each event.
+func accountLines(p *profile.Profile) []string {
+	var lines []string
+	for i := range p.Accounts {
+		a := &p.Accounts[i]
+		line := fmt.Sprintf("%s: %s received", escape(a.Event), plural(a.Received, "record"))
+		if a.Lost > 0 {
+			line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
+		}
+		if a.Exact && a.Counted != a.Received+a.Lost {
+			line += fmt.Sprintf(", the kernel counted %d", a.Counted)
+		}
+		if a.Throttled > 0 {
+			line += fmt.Sprintf(", throttled %s", plural(a.Throttled, "time"))
+		}
+		if a.Truncated > 0 {
+			line += fmt.Sprintf(", %s cut short (%s)", plural(a.Truncated, "stack"), percent(a.Truncated, a.Received))
+		}
+		if a.Unknown > 0 {
+			line += fmt.Sprintf(", %s without a name", plural(a.Unknown, "frame"))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
