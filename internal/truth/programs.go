@@ -1,0 +1,164 @@
+package truth
+
+import (
+	"runtime"
+	"strings"
+)
+
+// Program is one source with one set of compiler flags.
+type Program struct {
+	// Name says language or scene, optimization, frame pointers and what is
+	// special: "c-O2-nofp-static". It is the file name of the executable.
+	Name string
+	// FramePointers is whether every function from the root of the chain to
+	// its leaf keeps a frame pointer, Gap's included, so that a frame-pointer
+	// walk alone finds the whole chain.
+	FramePointers bool
+	// Debug is whether the executable has DWARF debug information.
+	Debug bool
+
+	arch     string // GOARCH it is written for, "" for every one
+	commands string // compiler command lines, run in order in the build's directory
+}
+
+// The flags that most programs share. gcc passes -O2 frames without a frame
+// pointer and PIE by default on Debian; all that matters is spelled out.
+const (
+	framePointers   = " -fno-omit-frame-pointer "
+	noFramePointers = " -fomit-frame-pointer "
+)
+
+// programs is every program for every architecture, plain ones first.
+var programs = []Program{
+	{Name: "c-O0-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O0 -fPIE -pie" + framePointers + "-o c-O0-fp straight.c"},
+	{Name: "c-O2-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O2 -fPIE -pie" + framePointers + "-o c-O2-fp straight.c"},
+	{Name: "c-O2-nofp", Debug: true,
+		commands: "gcc -g -O2 -fPIE -pie" + noFramePointers + "-o c-O2-nofp straight.c"},
+	{Name: "c-O2-nofp-nopie",
+		commands: "gcc -O2 -fno-pie -no-pie" + noFramePointers + "-o c-O2-nofp-nopie straight.c"},
+	{Name: "c-O2-nofp-static",
+		commands: "gcc -O2 -static" + noFramePointers + "-o c-O2-nofp-static straight.c"},
+	{Name: "c-O2-nofp-staticpie",
+		commands: "gcc -O2 -static-pie -fPIE" + noFramePointers + "-o c-O2-nofp-staticpie straight.c"},
+	// Names in .dynsym only.
+	{Name: "c-O2-nofp-stripped",
+		commands: "gcc -O2 -fPIE -pie -rdynamic -s" + noFramePointers + "-o c-O2-nofp-stripped straight.c"},
+	// Names in a compressed table within the file, as Fedora has it.
+	{Name: "c-O2-nofp-debugdata",
+		commands: "gcc -O2 -fPIE -pie" + noFramePointers + "-o c-O2-nofp-debugdata straight.c\n" +
+			"objcopy --only-keep-debug c-O2-nofp-debugdata minidebug\n" +
+			"objcopy --strip-debug minidebug\n" +
+			"xz minidebug\n" +
+			"strip c-O2-nofp-debugdata\n" +
+			"objcopy --add-section .gnu_debugdata=minidebug.xz c-O2-nofp-debugdata"},
+	// Names in a file beside it, as Debian's -dbg files have them.
+	{Name: "c-O2-nofp-debuglink",
+		commands: "gcc -g -O2 -fPIE -pie" + noFramePointers + "-o c-O2-nofp-debuglink straight.c\n" +
+			"objcopy --only-keep-debug c-O2-nofp-debuglink c-O2-nofp-debuglink.debug\n" +
+			"strip c-O2-nofp-debuglink\n" +
+			"objcopy --add-gnu-debuglink=c-O2-nofp-debuglink.debug c-O2-nofp-debuglink"},
+	// The program's own code has no .eh_frame, only .debug_frame.
+	{Name: "c-O2-nofp-debugframe", Debug: true,
+		commands: "gcc -g -O2 -fPIE -pie -fno-asynchronous-unwind-tables -fno-unwind-tables" + noFramePointers +
+			"-o c-O2-nofp-debugframe straight.c"},
+
+	{Name: "threads-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O2 -pthread" + framePointers + "-o threads-fp threads.c"},
+	{Name: "threads-nofp",
+		commands: "gcc -O2 -pthread" + noFramePointers + "-o threads-nofp threads.c"},
+	{Name: "children-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O2" + framePointers + "-o children-fp children.c"},
+	{Name: "children-nofp",
+		commands: "gcc -O2" + noFramePointers + "-o children-nofp children.c"},
+
+	// The kernel copies at most 64 KiB of stack, perf by default 8 KiB, and
+	// walks at most 127 frame pointers unless asked for more.
+	{Name: "deep-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O2 -DDEPTH=100 -DFRAME=32" + framePointers + "-o deep-fp deep.c"},
+	{Name: "deep-nofp-10KiB", Debug: true,
+		commands: "gcc -g -O2 -DDEPTH=100 -DFRAME=80" + noFramePointers + "-o deep-nofp-10KiB deep.c"},
+	{Name: "deep-nofp-20KiB",
+		commands: "gcc -O2 -DDEPTH=320 -DFRAME=48" + noFramePointers + "-o deep-nofp-20KiB deep.c"},
+	{Name: "deep-nofp-45KiB",
+		commands: "gcc -O2 -DDEPTH=320 -DFRAME=128" + noFramePointers + "-o deep-nofp-45KiB deep.c"},
+
+	{Name: "callback-nofp", Debug: true,
+		commands: "gcc -g -O2" + noFramePointers + "-o callback-nofp callback.c"},
+	{Name: "libc-nofp", Debug: true,
+		commands: "gcc -g -O2 -fno-builtin" + noFramePointers + "-o libc-nofp libc.c"},
+	{Name: "libc-nofp-static",
+		commands: "gcc -O2 -static -fno-builtin" + noFramePointers + "-o libc-nofp-static libc.c"},
+	{Name: "vdso-fp", Debug: true,
+		commands: "gcc -g -O2" + framePointers + "-o vdso-fp vdso.c"},
+	{Name: "vdso-nofp",
+		commands: "gcc -O2" + noFramePointers + "-o vdso-nofp vdso.c"},
+	{Name: "dlopen-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O2 -fPIC -shared" + framePointers + "-o libplugin.so plugin.c\n" +
+			"gcc -g -O2 -Wl,-rpath,$ORIGIN" + framePointers + "-o dlopen-fp dlopen.c -ldl"},
+	{Name: "dlopen-nofp",
+		commands: "gcc -O2 -fPIC -shared" + noFramePointers + "-o libplugin.so plugin.c\n" +
+			"gcc -O2 -Wl,-rpath,$ORIGIN" + noFramePointers + "-o dlopen-nofp dlopen.c -ldl"},
+	{Name: "entry-fp", FramePointers: true, Debug: true,
+		commands: "gcc -g -O2" + framePointers + "-o entry-fp calls.c tiny.c"},
+	{Name: "entry-nofp",
+		commands: "gcc -O2" + noFramePointers + "-o entry-nofp calls.c tiny.c"},
+	{Name: "plt-nofp",
+		commands: "gcc -O2 -fPIC -shared" + noFramePointers + "-o libtiny.so tiny.c\n" +
+			"gcc -O2 -fplt -Wl,-z,lazy -Wl,-rpath,$ORIGIN" + noFramePointers + "-o plt-nofp calls.c libtiny.so"},
+
+	{Name: "signal-nofp", Debug: true, arch: "amd64",
+		commands: "gcc -g -O2" + noFramePointers + "-o signal-nofp fault.c fault_amd64.S"},
+	{Name: "expression-nofp", Debug: true, arch: "amd64",
+		commands: "gcc -g -O2" + noFramePointers + "-o expression-nofp expression.c expression_amd64.S"},
+
+	{Name: "cxx-O0-fp", FramePointers: true, Debug: true,
+		commands: "g++ -g -O0" + framePointers + "-o cxx-O0-fp straight.cc"},
+	{Name: "cxx-O2-nofp", Debug: true,
+		commands: "g++ -g -O2" + noFramePointers + "-o cxx-O2-nofp straight.cc"},
+	{Name: "cxx-O2-nofp-static",
+		commands: "g++ -O2 -static" + noFramePointers + "-o cxx-O2-nofp-static straight.cc"},
+
+	{Name: "rust-fp", FramePointers: true, Debug: true,
+		commands: "rustc -g -C opt-level=2 -C force-frame-pointers=yes -o rust-fp straight.rs"},
+	{Name: "rust-nofp", Debug: true,
+		commands: "rustc -g -C opt-level=2 -C force-frame-pointers=no -o rust-nofp straight.rs"},
+
+	{Name: "go", FramePointers: true, Debug: true,
+		commands: "go build -o go straight.go"},
+	{Name: "go-stripped", FramePointers: true,
+		commands: "go build -ldflags=-s -o go-stripped straight.go"},
+	{Name: "go-pie", FramePointers: true, Debug: true,
+		commands: "go build -buildmode=pie -o go-pie straight.go"},
+	{Name: "go-goroutine", FramePointers: true, Debug: true,
+		commands: "go build -o go-goroutine goroutine.go"},
+}
+
+// Programs returns every program that this architecture can run.
+func Programs() []Program {
+	var all []Program
+	for _, p := range programs {
+		if p.arch == "" || p.arch == runtime.GOARCH {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Named returns the program of that name, or the zero Program, whose Build
+// fails, if there is none.
+func Named(name string) Program {
+	for _, p := range Programs() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return Program{Name: name}
+}
+
+// compiler is the command that the program cannot be built without.
+func (p Program) compiler() string {
+	tool, _, _ := strings.Cut(p.commands, " ")
+	return tool
+}

@@ -1,0 +1,39 @@
+/* Busy in a signal handler. The interrupted function has executed nothing: the
+ * interrupted address is its first byte, and the byte before it belongs to
+ * another function with another frame. */
+#include "truth.h"
+
+long fault_at_entry(volatile long *address);
+
+KEEP long leaf(void)
+{
+	while (!spin_done)
+		sink++;
+	return sink;
+}
+
+KEEP void on_fault(int signal)
+{
+	volatile long local = signal;
+
+	sink = leaf() + local;
+	_exit(0);
+}
+
+KEEP long provoke(long n)
+{
+	volatile long local = n;
+
+	return fault_at_entry(NULL) + local;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action;
+
+	spin_timer(announce(argc, argv, "main\nprovoke\nfault_at_entry\n...\non_fault\nleaf\n"));
+	memset(&action, 0, sizeof action);
+	action.sa_handler = on_fault;
+	sigaction(SIGSEGV, &action, NULL);
+	return provoke(argc) == 0;
+}

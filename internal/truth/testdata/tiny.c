@@ -1,0 +1,5 @@
+/* A function that is mostly its own entry and exit. */
+__attribute__((noipa)) long tiny(long n)
+{
+	return n + 1;
+}

@@ -1,0 +1,56 @@
+/* What every C and C++ program here shares: the announcement of its chain and
+ * the end of its spinning. The end comes by a timer, not by asking the clock,
+ * so that the busy function calls nothing while it is busy. */
+#ifndef TRUTH_H
+#define TRUTH_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Neither inlined, nor cloned, nor given another calling convention. */
+#define KEEP __attribute__((noipa))
+
+static volatile int spin_done;
+static volatile long sink;
+
+static void spin_end(int signal)
+{
+	(void)signal;
+	spin_done = 1;
+}
+
+/* Ends the spinning after that many CPU seconds of the whole process. */
+static void spin_timer(double seconds)
+{
+	struct sigaction action;
+	struct itimerval timer;
+
+	memset(&action, 0, sizeof action);
+	action.sa_handler = spin_end;
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGPROF, &action, NULL);
+	memset(&timer, 0, sizeof timer);
+	timer.it_value.tv_sec = (time_t)seconds;
+	timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+	setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+/* Prints the chain, root first, and returns the CPU seconds asked for; asked
+ * for none, the announcement is all. */
+static double announce(int argc, char **argv, const char *chain)
+{
+	double seconds = argc > 1 ? atof(argv[1]) : 0;
+
+	fputs(chain, stdout);
+	fflush(stdout);
+	if (seconds <= 0)
+		exit(0);
+	return seconds;
+}
+
+#endif
