@@ -1,0 +1,46 @@
+# The whole life of the repository; `make help` lists it.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VERSION     = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+FUZZTIME    = 10m
+
+.PHONY: help build demo test test-unit test-live test-peer check fuzz bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+build: ## the static binary ./ringtap
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o ringtap ./cmd/ringtap
+
+demo: build ## profile this host for 5 seconds beside a small workload: tables, demo.html (root)
+	scripts/demo
+
+test: ## install what the tests need (root), then run the checks and every tier
+	scripts/install-test-deps
+	$(MAKE) check
+	go run ./scripts/tiers
+
+test-unit: ## tests that run anywhere
+	go run ./scripts/tiers unit
+
+test-live: ## tests on the running kernel (root)
+	go run ./scripts/tiers live
+
+test-peer: ## tests beside perf, gdb, pprof, a browser (root)
+	go run ./scripts/tiers peer
+
+check: ## format, vet for both architectures, staticcheck, module sums
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	go vet ./...
+	GOARCH=arm64 go vet ./...
+	go run $(STATICCHECK) ./...
+	go mod verify
+
+fuzz: ## every fuzz target for FUZZTIME=10m each
+	scripts/fuzz $(FUZZTIME)
+
+bench: build ## ringtap beside perf, on this machine (root; FLAMEGRAPH_DIR=…)
+	go run ./scripts/bench $(BENCHFLAGS)
+
+clean: ## remove what the targets above made
+	rm -f ringtap demo.html

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// event is one line of go test -json (go doc test2json).
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // in place of Package while building
+	Test        string
+	Output      string
+	Elapsed     float64
+	FailedBuild string
+}
+
+// results adds up the tests of one tier. A test that has subtests counts as
+// its subtests, so that no assertion counts twice.
+type results struct {
+	passed, failed, skipped int
+	reasons                 map[string]int // skips by reason
+
+	w      io.Writer
+	output map[string][]string // of the tests that run now, by package and name
+	inner  map[string]bool     // tests that have subtests
+	broken map[string]bool     // tests that have a failed subtest, packages that have a failed test
+}
+
+func newResults(w io.Writer) *results {
+	return &results{
+		w:       w,
+		reasons: map[string]int{},
+		output:  map[string][]string{},
+		inner:   map[string]bool{},
+		broken:  map[string]bool{},
+	}
+}
+
+// read takes in the output of go test -json to its end and writes the output
+// of what failed and a line for each package.
+func (r *results) read(events io.Reader) error {
+	d := json.NewDecoder(events)
+	for {
+		var e event
+		switch err := d.Decode(&e); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the output of go test: %w", err)
+		}
+		r.add(e)
+	}
+}
+
+func (r *results) add(e event) {
+	key := e.Package + "\n" + e.Test
+	switch e.Action {
+	case "run":
+		if i := strings.LastIndexByte(key, '/'); i > len(e.Package) {
+			r.inner[key[:i]] = true
+		}
+	case "output":
+		r.output[key] = append(r.output[key], e.Output)
+	case "build-output":
+		fmt.Fprint(r.w, e.Output)
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			r.endPackage(e, key)
+		} else {
+			r.endTest(e, key)
+		}
+		delete(r.output, key)
+	}
+}
+
+func (r *results) endTest(e event, key string) {
+	switch {
+	case e.Action == "fail":
+		r.print(key)
+		if !r.broken[key] {
+			r.failed++
+		}
+		r.broken[e.Package+"\n"] = true
+		if i := strings.LastIndexByte(key, '/'); i > len(e.Package) {
+			r.broken[key[:i]] = true
+		}
+	case e.Action == "skip":
+		r.skipped++
+		r.reasons[skipReason(r.output[key])]++
+	case !r.inner[key]:
+		r.passed++
+	}
+}
+
+// endPackage writes the package's line. A package fails on its own if it does
+// not build or if its test binary dies outside of any test.
+func (r *results) endPackage(e event, key string) {
+	switch e.Action {
+	case "fail":
+		if !r.broken[key] {
+			r.failed++
+			r.print(key)
+		}
+		delete(r.output, key)
+		r.printUnfinished(e.Package)
+		fmt.Fprintf(r.w, "FAIL %s %.1fs\n", e.Package, e.Elapsed)
+	case "pass":
+		fmt.Fprintf(r.w, "ok   %s %.1fs\n", e.Package, e.Elapsed)
+	}
+}
+
+// printUnfinished writes what the package's tests said that never ended,
+// because the whole binary died: the reason is among it.
+func (r *results) printUnfinished(pkg string) {
+	for _, key := range slices.Sorted(maps.Keys(r.output)) {
+		if strings.HasPrefix(key, pkg+"\n") {
+			r.print(key)
+			delete(r.output, key)
+		}
+	}
+}
+
+func (r *results) print(key string) {
+	for _, line := range r.output[key] {
+		if !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "FAIL\t") {
+			fmt.Fprint(r.w, line)
+		}
+	}
+}
+
+// skipLine is what t.Skip prints: "    file_test.go:12: reason".
+var skipLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
+
+// skipReason is the first line of what a skipped test said last.
+func skipReason(output []string) string {
+	for i := len(output) - 1; i >= 0; i-- {
+		if m := skipLine.FindStringSubmatch(output[i]); m != nil {
+			return strings.TrimSpace(m[1])
+		}
+	}
+	return "no reason given"
+}
+
+// summarize writes the tier's counts and every reason for a skip.
+func (r *results) summarize(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s: ran %d: %d passed, %d failed; %d skipped\n",
+		name, r.passed+r.failed, r.passed, r.failed, r.skipped)
+	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
+		fmt.Fprintf(w, "  skipped %d: %s\n", r.reasons[reason], reason)
+	}
+}

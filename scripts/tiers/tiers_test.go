@@ -1,0 +1,161 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runModule runs the named tiers over a module made of those test files, one
+// package each, and returns what the run wrote.
+func runModule(t *testing.T, names []string, packages map[string]string) (output string, ok bool) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the go command is not on the PATH")
+	}
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module sample\n\ngo 1.24\n"}
+	for name, body := range packages {
+		files[name+"/"+name+"_test.go"] = "package " + name + "\n\nimport \"testing\"\n\n" + body
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	chosen, err := choose(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w strings.Builder
+	ok = runAll(&w, chosen, "./...")
+	return w.String(), ok
+}
+
+const passing = `
+func TestPlain(t *testing.T) {}
+func TestTable(t *testing.T) {
+	t.Run("one", func(t *testing.T) {})
+	t.Run("two", func(t *testing.T) { t.Run("deeper", func(t *testing.T) {}) })
+}
+func TestLiveKernel(t *testing.T) {}
+func TestPeerTool(t *testing.T)   {}
+func FuzzSeed(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) {}) }
+`
+
+func TestEachTierRunsTheTestsOfItsName(t *testing.T) {
+	output, ok := runModule(t, nil, map[string]string{"a": passing})
+	if !ok {
+		t.Errorf("status: not ok")
+	}
+	want(t, output,
+		"unit: ran 4: 4 passed, 0 failed; 0 skipped\n", // the table counts as its two subtests
+		"live: ran 1: 1 passed, 0 failed; 0 skipped\n",
+		"peer: ran 1: 1 passed, 0 failed; 0 skipped\n")
+	if !strings.HasSuffix(output, "\n6 passed, 0 failed, 0 skipped\n") {
+		t.Errorf("closing line of %q", output)
+	}
+}
+
+func TestSkipsAreCountedByReason(t *testing.T) {
+	output, ok := runModule(t, []string{"unit"}, map[string]string{"a": `
+func TestRuns(t *testing.T) {}
+func TestA(t *testing.T) { t.Log("before"); t.Skip("gdb is not installed") }
+func TestB(t *testing.T) { t.Skip("gdb is not installed") }
+func TestC(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Skip("no BTF") }) }
+func TestD(t *testing.T) { t.SkipNow() }
+`})
+	if !ok {
+		t.Errorf("status: not ok; skips are no failures")
+	}
+	want(t, output,
+		"unit: ran 1: 1 passed, 0 failed; 4 skipped\n",
+		"  skipped 2: gdb is not installed\n",
+		"  skipped 1: no BTF\n",
+		"  skipped 1: no reason given\n")
+}
+
+func TestFailuresAreShownAndCountedOnce(t *testing.T) {
+	output, ok := runModule(t, []string{"unit"}, map[string]string{"a": `
+func TestGood(t *testing.T) { t.Log("not to be seen") }
+func TestBad(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("sub differs") }) }
+func TestParent(t *testing.T) {
+	t.Run("fine", func(t *testing.T) {})
+	t.Error("the parent differs")
+}
+`})
+	if ok {
+		t.Errorf("status: ok")
+	}
+	want(t, output, "unit: ran 4: 2 passed, 2 failed; 0 skipped\n", "sub differs", "the parent differs", "FAIL sample/a")
+	if strings.Contains(output, "not to be seen") {
+		t.Errorf("a passing test's output is shown: %q", output)
+	}
+}
+
+func TestAPackageThatDoesNotBuildFails(t *testing.T) {
+	output, ok := runModule(t, []string{"unit"}, map[string]string{"a": passing, "b": `func TestX(t *testing.T) { undefinedName() }`})
+	if ok {
+		t.Errorf("status: ok")
+	}
+	want(t, output, "undefined: undefinedName", "FAIL sample/b", "unit: ran 5: 4 passed, 1 failed")
+}
+
+func TestATestBinaryThatDiesFails(t *testing.T) {
+	for name, body := range map[string]string{
+		"panic":  `func TestX(t *testing.T) { panic("broken pipe dreams") }`,
+		"exit":   `func TestMain(m *testing.M) { println("broken pipe dreams"); panic("") }` + "\n" + `func TestX(t *testing.T) {}`,
+		"thread": `func TestX(t *testing.T) { go func() { panic("broken pipe dreams") }(); select {} }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, ok := runModule(t, []string{"unit"}, map[string]string{"a": body})
+			if ok {
+				t.Errorf("status: ok")
+			}
+			want(t, output, "broken pipe dreams", "0 passed, 1 failed, 0 skipped\n")
+		})
+	}
+}
+
+func TestATierThatRanNothingFails(t *testing.T) {
+	for name, body := range map[string]string{
+		"no tests":    `func TestPlain(t *testing.T) {}`,
+		"all skipped": `func TestLiveKernel(t *testing.T) { t.Skip("root") }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, ok := runModule(t, []string{"live"}, map[string]string{"a": body})
+			if ok {
+				t.Errorf("status: ok")
+			}
+			want(t, output, "live: ran nothing\n")
+		})
+	}
+}
+
+func TestATierThatDoesNotExistIsNamed(t *testing.T) {
+	if _, err := choose([]string{"unit", "moon"}); err == nil || !strings.Contains(err.Error(), `"moon"`) {
+		t.Errorf("choose = %v; want an error that names moon", err)
+	}
+}
+
+func TestOutputThatIsNotOfGoTestIsAnError(t *testing.T) {
+	if err := newResults(&strings.Builder{}).read(strings.NewReader("{\"Action\":\"run\"}\nno json")); err == nil {
+		t.Error("read = nil; want an error")
+	}
+}
+
+func want(t *testing.T, output string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(output, part) {
+			t.Errorf("output lacks %q:\n%s", part, output)
+		}
+	}
+}
