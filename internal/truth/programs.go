@@ -1,9 +1,6 @@
 package truth
 
-import (
-	"runtime"
-	"strings"
-)
+import "runtime"
 
 // Program is one source with one set of compiler flags.
 type Program struct {
@@ -155,10 +152,4 @@ func Named(name string) Program {
 		}
 	}
 	return Program{Name: name}
-}
-
-// compiler is the command that the program cannot be built without.
-func (p Program) compiler() string {
-	tool, _, _ := strings.Cut(p.commands, " ")
-	return tool
 }

@@ -26,7 +26,7 @@ mod inner {
 }
 
 extern "C" {
-    fn clock() -> std::ffi::c_long;
+    fn clock() -> std::os::raw::c_long;
 }
 
 #[inline(always)]
