@@ -46,6 +46,8 @@ type form struct {
 func forms() []form {
 	return []form{
 		{".folded", WriteFolded},
+		{".pb.gz", WritePprof},
+		{".json", WriteJSON},
 	}
 }
 
