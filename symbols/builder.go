@@ -1,0 +1,121 @@
+package symbols
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+)
+
+// errTooMany is why a table is not read to its end.
+var errTooMany = errors.New("more symbols than any real file has")
+
+// Ranks of a candidate; see compare.
+const (
+	rankFunction = 1 << iota // FUNC or IFUNC, not a mere label
+	rankExported             // GLOBAL or WEAK, not LOCAL
+	rankCurrent              // not an old version of its name
+	rankStrong               // not WEAK
+)
+
+// candidate is a symbol before the best name for its address is chosen.
+type candidate struct {
+	addr   uint64
+	size   uint32
+	name   uint32 // offset in the source's strings
+	length uint16
+	source uint8
+	rank   uint8
+}
+
+// builder collects symbols from several tables of one file.
+type builder struct {
+	code       []codeRange
+	sources    [][]byte // string tables that candidates' names lie in
+	candidates []candidate
+	names      int // bytes of all names
+}
+
+// source makes a string table known; its index goes with each add.
+func (b *builder) source(strings []byte) (int, error) {
+	if len(b.sources) > math.MaxUint8 {
+		return 0, errTooMany
+	}
+	b.sources = append(b.sources, strings)
+	return len(b.sources) - 1, nil
+}
+
+// add takes one symbol. What does not lie in code, or has no name, is left out.
+func (b *builder) add(source int, name uint32, length int, addr, size uint64, rank uint8) error {
+	if length == 0 {
+		return nil
+	}
+	end, ok := endOf(b.code, addr)
+	if !ok {
+		return nil
+	}
+	if len(b.candidates) >= maxSymbols || b.names+length > maxNames {
+		return errTooMany
+	}
+	b.names += length
+	b.candidates = append(b.candidates, candidate{
+		addr: addr, size: uint32(min(size, end-addr, math.MaxUint32)),
+		name: name, length: uint16(length), source: uint8(source), rank: rank,
+	})
+	return nil
+}
+
+func (b *builder) nameOf(c *candidate) []byte {
+	return b.sources[c.source][c.name:][:c.length]
+}
+
+func (b *builder) sort() {
+	slices.SortFunc(b.candidates, func(x, y candidate) int {
+		if c := cmp.Compare(x.addr, y.addr); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(min(y.size, 1), min(x.size, 1)); c != 0 {
+			return c
+		}
+		return preferName(b.nameOf(&x), b.nameOf(&y), x.rank, y.rank)
+	})
+}
+
+// preferName orders the names of one address, the best first. A name with a
+// size has already gone before one without. Then go
+//
+//  1. functions before labels,
+//  2. exported names before local ones (memcpy before __GI_memcpy),
+//  3. current symbol versions before old ones (free before cfree),
+//  4. fewer leading underscores (malloc before __libc_malloc, write before
+//     __write although write is the weak one),
+//  5. strong names before weak ones,
+//  6. shorter names (stat before stat64), and then the order of bytes, so that
+//     the same file gives the same names everywhere.
+func preferName(x, y []byte, rankX, rankY uint8) int {
+	const first = rankFunction | rankExported | rankCurrent
+	for bit := uint8(rankFunction); bit&first != 0; bit <<= 1 {
+		if c := cmp.Compare(rankY&bit, rankX&bit); c != 0 {
+			return c
+		}
+	}
+	if c := cmp.Compare(underscores(x), underscores(y)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(rankY&rankStrong, rankX&rankStrong); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(len(x), len(y)); c != 0 {
+		return c
+	}
+	return bytes.Compare(x, y)
+}
+
+func underscores(name []byte) int {
+	n := 0
+	for n < len(name) && name[n] == '_' {
+		n++
+	}
+	return n
+}

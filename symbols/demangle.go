@@ -1,0 +1,66 @@
+package symbols
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Bounds of demangling. A few mangled bytes can stand for very long names,
+// since they may refer back to what was there before.
+const (
+	maxMangled        = 8 << 10 // bytes; a longer name stays as it is
+	maxDemangledPower = 14      // a power of two: a longer result is cut
+)
+
+// Demangle returns the source form of a C++ or Rust name, of either Rust
+// mangling, without parameters and without Rust's hash: ns::T::f<int>. Any
+// other name is returned as it is, at no cost.
+//
+// Of what compilers and linkers add, .cold, .part.N, .constprop.N, .isra.N and
+// @plt are kept, since they name other code than the plain function does;
+// .llvm.N and a symbol version go, since they do not. It takes a few
+// microseconds a name, so callers do it once per name, when they print.
+func Demangle(name string) string {
+	return demangleName(name, demangle.NoParams)
+}
+
+// DemangleParams is Demangle with the types of a C++ function's parameters:
+// ns::T::f<int>(char const*). Rust names have none.
+func DemangleParams(name string) string {
+	return demangleName(name, demangle.NoClones)
+}
+
+func demangleName(name string, option demangle.Option) string {
+	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") || len(name) > maxMangled {
+		return name
+	}
+	mangled, suffix := cutSuffix(name)
+	text, err := demangle.ToString(mangled, option, demangle.MaxLength(maxDemangledPower))
+	if err != nil {
+		return name
+	}
+	return text + suffix
+}
+
+// cutSuffix divides a mangled name from what was added to it, and drops of that
+// what does not tell one piece of code from another.
+func cutSuffix(name string) (mangled, suffix string) {
+	plt := ""
+	if at := strings.IndexByte(name, '@'); at >= 0 {
+		if name[at:] == "@plt" {
+			plt = "@plt"
+		}
+		name = name[:at]
+	}
+	dot := strings.IndexByte(name, '.')
+	if dot < 0 {
+		return name, plt
+	}
+	mangled, suffix = name[:dot], name[dot:]
+	if i := strings.Index(suffix, ".llvm."); i >= 0 {
+		rest := strings.TrimLeft(suffix[i+len(".llvm."):], "0123456789")
+		suffix = suffix[:i] + rest
+	}
+	return mangled, suffix + plt
+}

@@ -1,0 +1,2 @@
+// Package symbols gives code its names.
+package symbols

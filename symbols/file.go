@@ -1,0 +1,92 @@
+package symbols
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// File is one ELF file. Open reads its headers only; symbol tables are read at
+// the first Lookup, and debug information at the first call of Lines.
+// All methods may be called by several goroutines at once.
+type File struct {
+	image *image
+	opts  Options
+
+	symbolsOnce sync.Once
+	symbols     *table
+	symbolsErr  error
+}
+
+// Options says where a File finds what is not in the file itself. The zero
+// value looks nowhere else.
+type Options struct{}
+
+// Open reads the headers of an ELF file of the given size in bytes: an
+// executable, a shared library, a separate debug file, or an image of the vdso
+// in memory behind a bytes.Reader. r must stay readable for as long as the File
+// is used. A file that is not ELF, or whose program headers can't be read, is an
+// error.
+func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
+	m, err := newImage(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("open ELF file: %w", err)
+	}
+	return &File{image: m, opts: opts}, nil
+}
+
+// Lookup returns the function that holds the byte at fileOffset, the form in
+// which callchain.Frame has it: address − start of the mapping + the mapping's
+// offset. It allocates nothing. The first call reads the tables; what of them
+// can't be read is left out, and Load says why.
+func (f *File) Lookup(fileOffset uint64) (Symbol, bool) {
+	t, _ := f.load()
+	addr, ok := f.image.vaddr(fileOffset)
+	if !ok {
+		return Symbol{}, false
+	}
+	i, ok := t.lookup(addr)
+	if !ok {
+		return Symbol{}, false
+	}
+	start, ok := f.image.offset(t.entries[i].addr)
+	if !ok {
+		return Symbol{}, false
+	}
+	return Symbol{Name: t.name(i), Start: start, Size: uint64(t.entries[i].size)}, true
+}
+
+// Load reads the symbol tables if no Lookup has done so, and returns the errors
+// of those that could not be read, joined. Lookup works with the others.
+func (f *File) Load() error {
+	_, err := f.load()
+	return err
+}
+
+func (f *File) load() (*table, error) {
+	f.symbolsOnce.Do(func() {
+		b := &builder{code: f.image.code()}
+		f.symbolsErr = f.collect(b)
+		f.symbols = b.finish()
+	})
+	return f.symbols, f.symbolsErr
+}
+
+// collect reads every table that adds names.
+func (f *File) collect(b *builder) error {
+	m := f.image
+	if symtab, ok := m.sectionOf(elf.SHT_SYMTAB); ok {
+		return b.addSymtab(m, symtab, nil)
+	}
+	var errs []error
+	if dynsym, ok := m.sectionOf(elf.SHT_DYNSYM); ok {
+		var versions []byte
+		if s, ok := m.sectionOf(elf.SHT_GNU_VERSYM); ok {
+			versions, _ = m.bytes(s)
+		}
+		errs = append(errs, b.addSymtab(m, dynsym, versions))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,191 @@
+package symbols
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// kernelSymbol is a line of kallsyms; without the rank bit rankFunction it only
+// ends the function before it.
+type kernelSymbol struct {
+	addr   uint64
+	name   uint32 // offset in the parser's names
+	length uint16
+	module uint16
+	rank   uint8
+}
+
+type kallsymsParser struct {
+	symbols []kernelSymbol
+	names   []byte
+	modules []string
+	byName  map[string]uint16
+	hidden  bool
+}
+
+func (p *kallsymsParser) read(r io.Reader) error {
+	p.modules = []string{""}
+	p.byName = map[string]uint16{}
+	p.symbols = make([]kernelSymbol, 0, 128<<10)
+	p.names = make([]byte, 0, 4<<20)
+	p.hidden = true
+	lines := bufio.NewReaderSize(r, maxSymbolName+256)
+	for n := 1; ; n++ {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 && err != bufio.ErrBufferFull {
+			err = cmp.Or(p.line(bytes.TrimSuffix(line, []byte("\n"))), err)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read kallsyms: line %d: %w", n, err)
+		}
+	}
+	if len(p.symbols) == 0 {
+		return errors.New("read kallsyms: no symbols")
+	}
+	return nil
+}
+
+var errKallsymsLine = errors.New("want ADDRESS TYPE NAME")
+
+func (p *kallsymsParser) line(line []byte) error {
+	addr, rest, ok := cutHex(line)
+	if !ok || len(rest) < 4 || rest[0] != ' ' || rest[2] != ' ' {
+		return errKallsymsLine
+	}
+	typ, name := rest[1], rest[3:]
+	s := kernelSymbol{addr: addr}
+	if tab := bytes.IndexByte(name, '\t'); tab >= 0 {
+		module := bytes.Trim(name[tab+1:], "[] ")
+		name = name[:tab]
+		var err error
+		if s.module, err = p.moduleOf(module); err != nil {
+			return err
+		}
+	}
+	if len(name) == 0 {
+		return errKallsymsLine
+	}
+	if addr != 0 {
+		p.hidden = false
+	}
+	if len(p.symbols) >= maxSymbols || len(p.names)+len(name) > maxNames {
+		return errTooMany
+	}
+	switch typ {
+	case 'T':
+		s.rank = rankFunction | rankExported | rankStrong
+	case 'W', 'w':
+		s.rank = rankFunction | rankExported
+	case 't':
+		s.rank = rankFunction
+	}
+	// _etext is the linker script's mark of the end of .text, itself of type T.
+	if name[0] == '_' && s.module == 0 && (string(name) == "_etext" || string(name) == "_einittext") {
+		s.rank = 0
+	}
+	if s.rank != 0 {
+		name = name[:min(len(name), maxSymbolName)]
+		s.name, s.length = uint32(len(p.names)), uint16(len(name))
+		p.names = append(p.names, name...)
+	}
+	p.symbols = append(p.symbols, s)
+	return nil
+}
+
+// moduleOf returns the index of a module's name.
+func (p *kallsymsParser) moduleOf(name []byte) (uint16, error) {
+	if i, ok := p.byName[string(name)]; ok {
+		return i, nil
+	}
+	if len(p.modules) >= maxModules {
+		return 0, errTooMany
+	}
+	i := uint16(len(p.modules))
+	p.modules = append(p.modules, string(name))
+	p.byName[p.modules[i]] = i
+	return i, nil
+}
+
+func (p *kallsymsParser) nameOf(s *kernelSymbol) []byte {
+	return p.names[s.name:][:s.length]
+}
+
+func (p *kallsymsParser) finish() *Kallsyms {
+	slices.SortFunc(p.symbols, func(x, y kernelSymbol) int {
+		if c := cmp.Compare(x.addr, y.addr); c != 0 {
+			return c
+		}
+		return preferName(p.nameOf(&x), p.nameOf(&y), x.rank, y.rank)
+	})
+	p.symbols = slices.CompactFunc(p.symbols, func(x, y kernelSymbol) bool { return x.addr == y.addr })
+	functions, total := 0, 0
+	for i := range p.symbols {
+		if s := &p.symbols[i]; s.rank != 0 {
+			functions++
+			total += int(s.length)
+		}
+	}
+	k := &Kallsyms{module: make([]uint16, 0, functions), modules: p.modules}
+	k.table.entries = make([]entry, 0, functions)
+	var names strings.Builder
+	names.Grow(total)
+	for i := range p.symbols {
+		s := &p.symbols[i]
+		if s.rank == 0 {
+			continue
+		}
+		e := entry{addr: s.addr, size: p.sizeOf(i), name: uint32(names.Len())}
+		names.Write(p.nameOf(s))
+		k.table.entries = append(k.table.entries, e)
+		k.module = append(k.module, s.module)
+	}
+	k.table.names = names.String()
+	return k
+}
+
+// sizeOf gives symbol i an end, which kallsyms does not: the next symbol, if it
+// is of the same module and near. Behind the last one, memory up to the end of
+// the page after the one it begins in may still be its code, and what lies
+// further off is not.
+func (p *kallsymsParser) sizeOf(i int) uint32 {
+	s := &p.symbols[i]
+	last := kernelPage - s.addr%kernelPage + kernelPage
+	if i+1 == len(p.symbols) {
+		return uint32(last)
+	}
+	next := &p.symbols[i+1]
+	size := next.addr - s.addr
+	if next.module != s.module || size > maxKernelFunction {
+		size = min(size, last)
+	}
+	return uint32(size)
+}
+
+// cutHex returns the hexadecimal number that b begins with, and the rest.
+func cutHex(b []byte) (n uint64, rest []byte, ok bool) {
+	i := 0
+	for ; i < len(b) && i <= 16; i++ {
+		c := b[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return n, b[i:], i > 0
+		}
+		n = n<<4 | uint64(c)
+	}
+	return n, b[i:], i > 0 && i <= 16
+}

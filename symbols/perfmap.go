@@ -1,0 +1,191 @@
+package symbols
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"container/heap"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sort"
+)
+
+// MaxPerfMap is the number of bytes of a perf map that ReadPerfMap reads when
+// the caller names no other limit.
+const MaxPerfMap = 64 << 20
+
+// PerfMap is the code that a just-in-time compiler has written a map of. It
+// never changes once read; a runtime appends to its file as it compiles, so the
+// caller reads it anew when it wants the newer names.
+type PerfMap struct {
+	ranges []jitted // sorted, apart from each other
+	names  string
+
+	// BadLines counts lines that were left out for their form: a runtime may
+	// have been in the middle of writing one.
+	BadLines int
+	// Cut says that the file was longer than the limit, or held more entries
+	// than are kept; what was read before is there.
+	Cut bool
+}
+
+// jitted is a line of a perf map, or what later lines have left of it.
+type jitted struct {
+	start  uint64
+	size   uint32
+	name   uint32
+	length uint16
+}
+
+// ReadPerfMap reads the form that perf(1) takes from /tmp/perf-PID.map
+// (tools/perf/Documentation/jit-interface.txt): lines of
+//
+//	START SIZE NAME
+//
+// with START and SIZE in hexadecimal and a NAME that may hold spaces. It reads
+// limit bytes at most, MaxPerfMap when limit is zero. Where entries overlap the
+// later one wins, since its code has overwritten the other's. The only errors
+// are those of r.
+//
+// The file lies in a directory that anyone can write to. Before its names are
+// shown as those of process PID the caller must have checked that it is a
+// regular file, not reached through a symbolic link, that it belongs to the
+// user of the process or to root, and that it is the one in the root directory
+// and with the pid of the process's own mount and pid namespaces.
+func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
+	if limit <= 0 {
+		limit = MaxPerfMap
+	}
+	p := &PerfMap{}
+	var entries []jitted
+	var names []byte
+	limited := &io.LimitedReader{R: r, N: limit}
+	lines := bufio.NewReaderSize(limited, maxSymbolName+256)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == bufio.ErrBufferFull { // no name is that long: pass over the rest of the line
+			p.BadLines++
+			for err == bufio.ErrBufferFull {
+				_, err = lines.ReadSlice('\n')
+			}
+			line = nil
+		}
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("read perf map: %w", err)
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
+			e, name, ok := parseJitted(line)
+			switch {
+			case !ok:
+				p.BadLines++
+			case len(entries) >= maxSymbols:
+				p.Cut = true
+			default:
+				e.name, e.length = uint32(len(names)), uint16(len(name))
+				names = append(names, name...)
+				entries = append(entries, e)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if limited.N == 0 {
+		var one [1]byte
+		if n, _ := r.Read(one[:]); n > 0 {
+			p.Cut = true
+		}
+	}
+	p.ranges, p.names = flatten(entries), string(names)
+	return p, nil
+}
+
+func parseJitted(line []byte) (e jitted, name []byte, ok bool) {
+	start, rest, ok := cutHex(bytes.TrimPrefix(line, []byte("0x")))
+	if !ok || len(rest) == 0 || rest[0] != ' ' {
+		return e, nil, false
+	}
+	size, rest, ok := cutHex(bytes.TrimPrefix(rest[1:], []byte("0x")))
+	if !ok || len(rest) < 2 || rest[0] != ' ' {
+		return e, nil, false
+	}
+	name = rest[1:]
+	if size == 0 || size > math.MaxUint32 || start+size < start {
+		return e, nil, false
+	}
+	return jitted{start: start, size: uint32(size)}, name[:min(len(name), maxSymbolName)], true
+}
+
+// Lookup returns the code that holds addr, an address in the process of the
+// map. It allocates nothing.
+func (p *PerfMap) Lookup(addr uint64) (Symbol, bool) {
+	i := sort.Search(len(p.ranges), func(i int) bool { return p.ranges[i].start > addr }) - 1
+	if i < 0 || addr-p.ranges[i].start >= uint64(p.ranges[i].size) {
+		return Symbol{}, false
+	}
+	e := &p.ranges[i]
+	return Symbol{Name: p.names[e.name:][:e.length], Start: e.start, Size: uint64(e.size)}, true
+}
+
+// Len returns the number of ranges that have a name.
+func (p *PerfMap) Len() int { return len(p.ranges) }
+
+// flatten lays entries, in the order of the file, over one another. It sweeps
+// over the addresses with a heap of the entries that cover the present one,
+// the latest on top.
+func flatten(entries []jitted) []jitted {
+	order := make([]int, len(entries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(entries[x].start, entries[y].start), cmp.Compare(x, y))
+	})
+	flat := make([]jitted, 0, len(entries))
+	var live latest
+	at := uint64(0)
+	for len(order) > 0 || len(live) > 0 {
+		if len(live) == 0 {
+			at = max(at, entries[order[0]].start)
+		}
+		for len(order) > 0 && entries[order[0]].start <= at {
+			heap.Push(&live, order[0])
+			order = order[1:]
+		}
+		top := entries[live[0]]
+		end := top.start + uint64(top.size)
+		if end <= at {
+			heap.Pop(&live)
+			continue
+		}
+		if len(order) > 0 {
+			end = min(end, entries[order[0]].start)
+		}
+		// An entry that begins here but is covered by a later one does not
+		// split that one.
+		if n := len(flat); n > 0 && flat[n-1].name == top.name && flat[n-1].start+uint64(flat[n-1].size) == at {
+			flat[n-1].size = uint32(end - flat[n-1].start)
+		} else {
+			top.start, top.size = at, uint32(end-at)
+			flat = append(flat, top)
+		}
+		at = end
+	}
+	return flat
+}
+
+// latest is a heap of indexes, the greatest on top.
+type latest []int
+
+func (l latest) Len() int           { return len(l) }
+func (l latest) Less(i, j int) bool { return l[i] > l[j] }
+func (l latest) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *latest) Push(x any)        { *l = append(*l, x.(int)) }
+func (l *latest) Pop() any {
+	old := *l
+	x := old[len(old)-1]
+	*l = old[:len(old)-1]
+	return x
+}

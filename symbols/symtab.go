@@ -1,0 +1,128 @@
+package symbols
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+)
+
+// versionHidden is set in .gnu.version for a version that is not the default
+// one of its name (LSB Core, "Symbol Version Table").
+const versionHidden = 0x8000
+
+// symbolChunk is how many bytes of a symbol table are held while it is read.
+const symbolChunk = 24 << 13
+
+// addSymtab collects the code symbols of a symbol table section of m: .symtab
+// or .dynsym. versions is .gnu.version beside the latter.
+func (b *builder) addSymtab(m *image, symtab section, versions []byte) error {
+	if uint64(symtab.link) >= uint64(len(m.sections)) {
+		return fmt.Errorf("symbol table %s: no string table %d", symtab.name, symtab.link)
+	}
+	strtab, err := m.bytes(m.sections[symtab.link])
+	if err != nil {
+		return err
+	}
+	return b.addSymbols(m, symtab.offset, symtab.size, strtab, versions)
+}
+
+// addSymbols collects the symbols in size bytes at offset.
+func (b *builder) addSymbols(m *image, offset, size uint64, strtab, versions []byte) error {
+	source, err := b.source(strtab)
+	if err != nil {
+		return err
+	}
+	entsize := m.symbolSize()
+	for index := uint64(0); index < size/entsize; {
+		chunk, err := m.read(offset+index*entsize, min(symbolChunk, size-index*entsize), symbolChunk)
+		if err != nil {
+			return fmt.Errorf("read symbols: %w", err)
+		}
+		for ; uint64(len(chunk)) >= entsize; chunk = chunk[entsize:] {
+			s := m.symbol(chunk)
+			if v := index * 2; v+2 <= uint64(len(versions)) {
+				s.old = m.order.Uint16(versions[v:])&versionHidden != 0
+			}
+			index++
+			if err := b.addSymbol(m, source, &s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// symbol is one Elf32_Sym or Elf64_Sym.
+type symbol struct {
+	name        uint32
+	info        uint8
+	index       uint16
+	value, size uint64
+	old         bool // a version that is not the default one
+}
+
+func (m *image) symbolSize() uint64 {
+	if m.is64 {
+		return elf.Sym64Size
+	}
+	return elf.Sym32Size
+}
+
+func (m *image) symbol(b []byte) symbol {
+	if m.is64 {
+		return symbol{
+			name: m.order.Uint32(b), info: b[4], index: m.order.Uint16(b[6:]),
+			value: m.order.Uint64(b[8:]), size: m.order.Uint64(b[16:]),
+		}
+	}
+	return symbol{
+		name: m.order.Uint32(b), info: b[12], index: m.order.Uint16(b[14:]),
+		value: uint64(m.order.Uint32(b[4:])), size: uint64(m.order.Uint32(b[8:])),
+	}
+}
+
+// addSymbol keeps s if it names code.
+func (b *builder) addSymbol(m *image, source int, s *symbol) error {
+	if elf.SectionIndex(s.index) == elf.SHN_UNDEF || elf.SectionIndex(s.index) == elf.SHN_ABS {
+		return nil
+	}
+	var rank uint8
+	switch elf.ST_TYPE(s.info) {
+	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
+		rank = rankFunction
+	case elf.STT_NOTYPE:
+	default:
+		return nil
+	}
+	name := cbytes(b.sources[source], uint64(s.name), maxSymbolName)
+	if rank == 0 && isMark(name) {
+		return nil
+	}
+	// The static linker leaves versions in .symtab: name@@CURRENT, name@OLD.
+	old := s.old
+	if at := bytes.IndexByte(name, '@'); at > 0 {
+		old = at+1 < len(name) && name[at+1] != '@'
+		name = name[:at]
+	}
+	if !old {
+		rank |= rankCurrent
+	}
+	switch elf.ST_BIND(s.info) {
+	case elf.STB_LOCAL:
+	case elf.STB_WEAK:
+		rank |= rankExported
+	default:
+		rank |= rankExported | rankStrong
+	}
+	addr := s.value
+	if m.machine == elf.EM_ARM {
+		addr &^= 1 // the Thumb bit
+	}
+	return b.add(source, s.name, len(name), addr, s.size, rank)
+}
+
+// isMark reports whether a label is for tools and not a name: the mapping
+// symbols of the Arm and RISC-V psABIs ($x, $d.12) and compilers' local labels.
+func isMark(name []byte) bool {
+	return len(name) > 0 && name[0] == '$' || bytes.HasPrefix(name, []byte(".L"))
+}
