@@ -1,0 +1,175 @@
+package callchain
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// ErrNoTable says that a file holds no unwind information that ringtap reads:
+// no .eh_frame, no .debug_frame, no Go function table. Its code is unwound by
+// frame pointer.
+var ErrNoTable = errors.New("no unwind information")
+
+// source orders the functions that several sections describe alike: the
+// first one is believed.
+type source uint8
+
+const (
+	fromEHFrame source = iota
+	fromGo
+	fromDebugFrame
+)
+
+// function is one function's unwind information before it is compiled.
+type function struct {
+	start, end uint64 // file offsets
+	source     source
+	index      int    // CIE, or the function's place in Go's table
+	vaddr      uint64 // of start
+	program    []byte
+}
+
+// Compile reads the unwind information of an ELF file for amd64 or arm64 and
+// makes its table: .eh_frame (found by its section, or by PT_GNU_EH_FRAME in a
+// file without sections), Go's pclntab, and .debug_frame for what these two do
+// not cover. Of what is malformed the readable part is used. The error wraps
+// ErrNoTable for a file that has nothing to read.
+//
+// The file is read as untrusted: memory and work are bounded by its size, and
+// sections above 256 MiB are refused.
+func Compile(f io.ReaderAt) (*Table, error) {
+	file, err := elf.NewFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("compile unwind table: %w", err)
+	}
+	arch := archOf(file.Machine)
+	if arch == 0 || file.Class != elf.ELFCLASS64 || file.Data != elf.ELFDATA2LSB {
+		return nil, fmt.Errorf("compile unwind table: %v %v is not supported: %w",
+			file.Machine, file.Class, ErrNoTable)
+	}
+	c := compiler{file: file, arch: arch}
+	broken := c.collect()
+	if len(c.functions) == 0 {
+		return nil, errors.Join(fmt.Errorf("compile unwind table: %w", ErrNoTable), broken)
+	}
+	return c.compile(), nil
+}
+
+// compiler holds what is read from one file.
+type compiler struct {
+	file      *elf.File
+	arch      Arch
+	sections  [fromDebugFrame + 1]*frameSection
+	golang    *goTable
+	functions []function
+	exprs     exprArena
+}
+
+// collect finds all functions. Its error says what was broken.
+func (c *compiler) collect() error {
+	eh, errEH := c.ehFrame()
+	if eh != nil {
+		errEH = c.read(eh, fromEHFrame)
+	}
+	var errGo, errDebug error
+	if c.golang, errGo = findGoTable(c.file, c.arch); c.golang != nil {
+		c.golang.each(c.addGo)
+	} else {
+		// A Go binary's .debug_frame says less than its pclntab does: nothing
+		// about the frame pointer.
+		var debug *frameSection
+		if debug, errDebug = c.debugFrame(); debug != nil {
+			errDebug = c.read(debug, fromDebugFrame)
+		}
+	}
+	return errors.Join(errEH, errGo, errDebug)
+}
+
+func (c *compiler) read(s *frameSection, from source) error {
+	c.sections[from] = s
+	return s.walk(&c.exprs, func(f fde) {
+		c.add(function{source: from, index: f.cie, program: f.program}, f.start, f.end)
+	})
+}
+
+func (c *compiler) addGo(index int, start, end uint64) {
+	c.add(function{source: fromGo, index: index}, start, end)
+}
+
+// add keeps a function if it lies in an executable segment of the file. Those
+// that the linker dropped are left at address zero.
+func (c *compiler) add(f function, start, end uint64) {
+	if start == 0 {
+		return
+	}
+	for _, p := range c.file.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || start-p.Vaddr >= p.Filesz {
+			continue
+		}
+		f.vaddr = start
+		f.start = start - p.Vaddr + p.Off
+		f.end = f.start + min(end-start, p.Filesz-(start-p.Vaddr))
+		c.functions = append(c.functions, f)
+		return
+	}
+}
+
+// compile turns the functions into rows.
+func (c *compiler) compile() *Table {
+	slices.SortStableFunc(c.functions, func(a, b function) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source))
+	})
+	b := newBuilder(c.arch, c.functions[0].start)
+	b.exprs = c.exprs
+	framed, total := 0, 0
+	for i := range c.functions {
+		f := &c.functions[i]
+		if !b.begin(f.start, f.end) {
+			continue
+		}
+		total++
+		if f.source == fromGo {
+			c.golang.compile(b, f)
+			framed++
+		} else if c.sections[f.source].compile(b, f) {
+			framed++
+		}
+	}
+	b.table.framePointers = framed*2 > total
+	return b.finish()
+}
+
+// compile runs a function's program and adds its rows. It reports whether the
+// function keeps a frame record for a frame-pointer walk to follow.
+func (s *frameSection) compile(b *builder, f *function) bool {
+	c := &s.cies[f.index]
+	p := program{code: reader{data: f.program}, cie: c, exprs: &b.exprs, loc: f.vaddr, row: c.initial}
+	framed := false
+	m := describe(b.table.arch)
+	emit := func(loc uint64, r *row) {
+		framed = framed || m.hasFrameRecord(r)
+		b.add(f.start+(loc-f.vaddr), b.set(r, c.ra, c.signal))
+	}
+	if p.run(emit) {
+		emit(p.loc, &p.row)
+	} else {
+		b.add(f.start+(p.loc-f.vaddr), 0)
+	}
+	return framed
+}
+
+// hasFrameRecord says whether a row is one of a function that has pushed a
+// frame record and points the frame pointer at it.
+func (m *machine) hasFrameRecord(r *row) bool {
+	fp, ra := r.regs[m.fp], r.regs[m.ra]
+	if fp.kind != ruleOffset || ra.kind != ruleOffset || ra.val != fp.val+8 {
+		return false
+	}
+	// arm64 compilers keep x29 at the record in every function that has one,
+	// but base the CFA on sp.
+	return m.ra != m.pc || r.cfa.kind == ruleValOffset && r.cfa.reg == m.fp
+}

@@ -1,0 +1,34 @@
+// Package callchain turns what a sample says about a thread into a chain of
+// frames, and keeps each distinct chain once.
+//
+// The data's way:
+//
+//	ELF file ─ Compile ─→ Table        once per object
+//	sample ─ Unwinder ─→ []Frame, End  per sample: Unwind, FromCallchain or Auto
+//	[]Frame ─ Interner ─→ StackID      per sample; a repeat allocates nothing
+//
+// A Frame is an object and an offset in it, never a bare address: chains of
+// different processes that run the same code are equal. An AddressSpace, which
+// the caller provides, says which object is mapped at an address.
+//
+// Three ways lead to a chain:
+//
+//   - Unwind follows the copied stack by the call frame information that
+//     compilers leave in .eh_frame, .debug_frame or Go's pclntab, and by the
+//     frame pointer in code that has none.
+//   - FromCallchain takes the kernel's walk of the frame pointers and puts in
+//     the caller that such a walk skips while the leaf has no frame yet.
+//   - Auto chooses between them and joins both where the copy was too short.
+//
+// What holds everywhere:
+//
+//   - Chains are leaf first. The leaf's offset is that of its pc, every
+//     caller's that of its return address minus one, which lies in the call.
+//     Under a signal frame the pc is that of the interrupted instruction, and
+//     nothing is subtracted.
+//   - Nothing that comes from a target is believed: tables are compiled with
+//     bounds on memory and work, stack addresses must rise from frame to frame
+//     and lie in the copy, return addresses must lie in executable memory.
+//   - A chain that does not reach the thread's outermost function says so: End
+//     is Cut or Lost, never silently short.
+package callchain

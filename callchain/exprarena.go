@@ -1,0 +1,27 @@
+package callchain
+
+import "math"
+
+// exprArena collects the DWARF expressions of a table, each once.
+type exprArena struct {
+	bytes []byte
+	at    map[string]int32
+}
+
+// add keeps a copy of an expression and makes the rule that refers to it. One
+// that is too long to be real makes the register unrecoverable.
+func (a *exprArena) add(kind ruleKind, expr []byte) rule {
+	if len(expr) == 0 || len(expr) > math.MaxUint16 || len(a.bytes) > math.MaxInt32-len(expr) {
+		return rule{kind: ruleUndefined}
+	}
+	at, ok := a.at[string(expr)]
+	if !ok {
+		if a.at == nil {
+			a.at = make(map[string]int32)
+		}
+		at = int32(len(a.bytes))
+		a.bytes = append(a.bytes, expr...)
+		a.at[string(expr)] = at
+	}
+	return rule{kind: kind, val: at, size: uint16(len(expr))}
+}

@@ -1,0 +1,240 @@
+package callchain
+
+import "encoding/binary"
+
+// DWARF expression operations (DWARF 5, 7.7.1) that call frame information
+// uses.
+const (
+	opAddr       = 0x03
+	opDeref      = 0x06
+	opConst1u    = 0x08
+	opConst1s    = 0x09
+	opConst2u    = 0x0a
+	opConst2s    = 0x0b
+	opConst4u    = 0x0c
+	opConst4s    = 0x0d
+	opConst8u    = 0x0e
+	opConst8s    = 0x0f
+	opConstu     = 0x10
+	opConsts     = 0x11
+	opDup        = 0x12
+	opDrop       = 0x13
+	opOver       = 0x14
+	opPick       = 0x15
+	opSwap       = 0x16
+	opRot        = 0x17
+	opAbs        = 0x19
+	opAnd        = 0x1a
+	opDiv        = 0x1b
+	opMinus      = 0x1c
+	opMod        = 0x1d
+	opMul        = 0x1e
+	opNeg        = 0x1f
+	opNot        = 0x20
+	opOr         = 0x21
+	opPlus       = 0x22
+	opPlusUconst = 0x23
+	opShl        = 0x24
+	opShr        = 0x25
+	opShra       = 0x26
+	opXor        = 0x27
+	opBra        = 0x28
+	opEq         = 0x29
+	opGe         = 0x2a
+	opGt         = 0x2b
+	opLe         = 0x2c
+	opLt         = 0x2d
+	opNe         = 0x2e
+	opSkip       = 0x2f
+	opLit0       = 0x30 // to 0x4f
+	opReg0       = 0x50 // to 0x6f
+	opBreg0      = 0x70 // to 0x8f
+	opRegx       = 0x90
+	opBregx      = 0x92
+	opDerefSize  = 0x94
+	opNop        = 0x96
+)
+
+const (
+	maxExprSteps = 1000 // a crafted expression may loop
+	maxExprStack = 64
+)
+
+// memory is the copied stack: data[0] was at address base.
+type memory struct {
+	base uint64
+	data []byte
+}
+
+// word reads eight bytes; false if they are not all in the copy.
+func (m *memory) word(addr uint64) (uint64, bool) {
+	off := addr - m.base
+	if n := uint64(len(m.data)); off >= n || n-off < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(m.data[off:]), true
+}
+
+// sized reads 1, 2, 4 or 8 bytes.
+func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
+	off := addr - m.base
+	if n := uint64(len(m.data)); off >= n || n-off < uint64(size) {
+		return 0, false
+	}
+	b := m.data[off:]
+	switch size {
+	case 1:
+		return uint64(b[0]), true
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b)), true
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b)), true
+	case 8:
+		return binary.LittleEndian.Uint64(b), true
+	}
+	return 0, false
+}
+
+// evaluator runs DWARF expressions over registers and the copied stack. It is
+// part of the Unwinder so that its stack is not allocated anew.
+type evaluator struct {
+	regs  *Regs
+	mem   *memory
+	code  reader
+	stack [maxExprStack]uint64
+	n     int
+	bad   bool
+}
+
+// run evaluates code with the pushed values on the stack at the begin (the
+// CFA, for register rules). It reports false for an expression that is
+// malformed, reads memory outside the copy or an unknown register, or does not
+// end within maxExprSteps.
+func (e *evaluator) run(code []byte, pushed ...uint64) (uint64, bool) {
+	e.code = reader{data: code}
+	e.n, e.bad = copy(e.stack[:], pushed), false
+	for steps := 0; e.code.left() > 0; steps++ {
+		if steps == maxExprSteps {
+			return 0, false
+		}
+		e.step(e.code.u8())
+		if e.bad || e.code.bad {
+			return 0, false
+		}
+	}
+	v := e.pop()
+	return v, !e.bad
+}
+
+func (e *evaluator) push(v uint64) {
+	if e.n == maxExprStack {
+		e.bad = true
+		return
+	}
+	e.stack[e.n] = v
+	e.n++
+}
+
+func (e *evaluator) pop() uint64 {
+	if e.n == 0 {
+		e.bad = true
+		return 0
+	}
+	e.n--
+	return e.stack[e.n]
+}
+
+// pick pushes the value that is depth below the top.
+func (e *evaluator) pick(depth int) {
+	if depth >= e.n {
+		e.bad = true
+		return
+	}
+	e.push(e.stack[e.n-1-depth])
+}
+
+func (e *evaluator) register(column uint64, offset int64) {
+	if column >= maxRegs || !e.regs.has(uint8(column)) {
+		e.bad = true
+		return
+	}
+	e.push(e.regs.v[column] + uint64(offset))
+}
+
+func (e *evaluator) load(size uint8) {
+	v, ok := e.mem.sized(e.pop(), size)
+	e.bad = e.bad || !ok
+	e.push(v)
+}
+
+// jump moves by a signed distance from the end of the operand.
+func (e *evaluator) jump(taken bool) {
+	to := int(int16(e.code.u16()))
+	if !taken {
+		return
+	}
+	if to += e.code.off; to < 0 || to > len(e.code.data) {
+		e.bad = true
+		return
+	}
+	e.code.off = to
+}
+
+// step executes one operation.
+func (e *evaluator) step(op uint8) {
+	switch {
+	case op >= opLit0 && op < opReg0:
+		e.push(uint64(op - opLit0))
+		return
+	case op >= opReg0 && op < opBreg0:
+		e.register(uint64(op-opReg0), 0)
+		return
+	case op >= opBreg0 && op < opRegx:
+		e.register(uint64(op-opBreg0), e.code.sleb())
+		return
+	}
+	switch op {
+	case opNop:
+	case opAddr, opConst8u, opConst8s:
+		e.push(e.code.u64())
+	case opConst1u:
+		e.push(uint64(e.code.u8()))
+	case opConst1s:
+		e.push(uint64(int64(int8(e.code.u8()))))
+	case opConst2u:
+		e.push(uint64(e.code.u16()))
+	case opConst2s:
+		e.push(uint64(int64(int16(e.code.u16()))))
+	case opConst4u:
+		e.push(uint64(e.code.u32()))
+	case opConst4s:
+		e.push(uint64(int64(int32(e.code.u32()))))
+	case opConstu:
+		e.push(e.code.uleb())
+	case opConsts:
+		e.push(uint64(e.code.sleb()))
+	case opRegx:
+		e.register(e.code.uleb(), 0)
+	case opBregx:
+		column := e.code.uleb()
+		e.register(column, e.code.sleb())
+	case opDeref:
+		e.load(8)
+	case opDerefSize:
+		e.load(e.code.u8())
+	case opDup:
+		e.pick(0)
+	case opOver:
+		e.pick(1)
+	case opPick:
+		e.pick(int(e.code.u8()))
+	case opDrop:
+		e.pop()
+	case opSkip:
+		e.jump(true)
+	case opBra:
+		e.jump(e.pop() != 0)
+	default:
+		e.compute(op)
+	}
+}

@@ -1,0 +1,65 @@
+package callchain
+
+// ruleKind says how a register of the caller is found (DWARF 5, 6.4.1).
+type ruleKind uint8
+
+const (
+	ruleSame      ruleKind = iota // unchanged; what a register without a rule gets
+	ruleUndefined                 // not recoverable
+	ruleOffset                    // saved at CFA + val
+	ruleValOffset                 // is CFA + val; the CFA itself is register reg + val
+	ruleRegister                  // is in register val
+	ruleExpr                      // saved at the address that an expression gives
+	ruleValExpr                   // is the value that an expression gives
+)
+
+// rule is the rule of register reg, or the CFA's. For expressions val and size
+// are their place in the table's expression bytes.
+type rule struct {
+	kind ruleKind
+	reg  uint8
+	size uint16
+	val  int32
+}
+
+// ruleSet is what a row of the table points at: how to get from a frame to its
+// caller. The rules of all registers but CFA and return address lie in
+// Table.rules, count of them from first on.
+type ruleSet struct {
+	cfa   rule // ruleValOffset or ruleValExpr
+	ra    rule
+	first uint32
+	count uint8
+	flags setFlags
+}
+
+type setFlags uint8
+
+const (
+	// flagSignal: the frame was pushed by a signal, and the caller's pc is the
+	// interrupted instruction, not a return address (augmentation 'S').
+	flagSignal setFlags = 1 << iota
+	// flagOldRegs: a rule reads registers, so that the old ones must be kept
+	// until the last is computed.
+	flagOldRegs
+)
+
+// row is the state of a call frame program: the rules of all columns.
+type row struct {
+	cfa     rule
+	regs    [maxRegs]rule
+	touched uint64 // columns whose rule is not ruleSame
+}
+
+func (r *row) set(column uint64, ru rule) {
+	if column >= maxRegs {
+		return // vector and floating point registers: nothing is based on them
+	}
+	ru.reg = uint8(column)
+	r.regs[column] = ru
+	if ru.kind == ruleSame {
+		r.touched &^= 1 << column
+	} else {
+		r.touched |= 1 << column
+	}
+}

@@ -1,0 +1,144 @@
+package callchain
+
+// step is what one frame tells the next.
+type step struct {
+	leaf  bool // no call was made from this frame
+	exact bool // pc is the interrupted instruction, not a return address
+	entry bool // at the first instruction of a function
+}
+
+// farAway is more than a stack goes on beyond its copy: a frame that lies
+// farther off comes from a register that does not point into the stack.
+const farAway = 64 << 20
+
+// missing says why memory at addr can't be read: it is beyond the end of the
+// copy, or no stack at all.
+func (u *Unwinder) missing(addr uint64) End {
+	if off := addr - u.mem.base; off < uint64(len(u.mem.data))+farAway {
+		return Cut
+	}
+	return Lost
+}
+
+// step replaces the registers of a frame by its caller's. It reports true when
+// there is none.
+func (u *Unwinder) step(p *place, s *step) (End, bool) {
+	if p.set == nil {
+		return u.stepFramePointer(s)
+	}
+	set, m := p.set, u.machine
+	if set.ra.kind == ruleUndefined {
+		return Complete, true
+	}
+	rules := p.table.rules[set.first : set.first+uint32(set.count)]
+	if set.flags&flagOldRegs != 0 || set.cfa.kind == ruleValExpr || set.ra.kind > ruleOffset {
+		u.old = u.regs
+	}
+	cfa, ok := u.cfa(set.cfa, p.table)
+	if !ok {
+		return Lost, true
+	}
+	signal := set.flags&flagSignal != 0
+	sp := u.regs.v[m.sp]
+	if !signal && (cfa < sp || cfa == sp && !s.exact) {
+		return Lost, true
+	}
+	ra, end, ok := u.returnAddress(set.ra, cfa, p.table)
+	if !ok {
+		return end, true
+	}
+	u.regs.set(m.sp, cfa)
+	for i := range rules {
+		if ru := &rules[i]; ru.kind == ruleOffset {
+			u.load(ru.reg, cfa+uint64(int64(ru.val)))
+		} else {
+			u.restore(ru, cfa, p.table)
+		}
+	}
+	*s = step{exact: signal}
+	return u.enter(ra)
+}
+
+// enter makes ra the pc of the caller.
+func (u *Unwinder) enter(ra uint64) (End, bool) {
+	if u.arch == ARM64 {
+		ra = stripPAC(ra)
+	}
+	if ra == 0 {
+		return Complete, true
+	}
+	u.regs.v[u.machine.pc] = ra
+	return 0, false
+}
+
+// cfa computes the canonical frame address.
+func (u *Unwinder) cfa(r rule, t *Table) (uint64, bool) {
+	if r.kind == ruleValExpr {
+		return u.eval.run(t.expr(r))
+	}
+	return u.regs.v[r.reg] + uint64(int64(r.val)), u.regs.has(r.reg)
+}
+
+// returnAddress finds the address that the frame returns to.
+func (u *Unwinder) returnAddress(r rule, cfa uint64, t *Table) (uint64, End, bool) {
+	addr := cfa + uint64(int64(r.val))
+	switch r.kind {
+	case ruleOffset:
+		v, ok := u.mem.word(addr)
+		if !ok {
+			return 0, u.missing(addr), false
+		}
+		return v, 0, true
+	case ruleValOffset:
+		return addr, 0, true
+	case ruleRegister:
+		return u.old.v[r.val], Lost, u.old.has(uint8(r.val))
+	case ruleExpr:
+		addr, ok := u.eval.run(t.expr(r), cfa)
+		if !ok {
+			return 0, Lost, false
+		}
+		v, ok := u.mem.word(addr)
+		return v, u.missing(addr), ok
+	case ruleValExpr:
+		v, ok := u.eval.run(t.expr(r), cfa)
+		return v, Lost, ok
+	}
+	return 0, Lost, false
+}
+
+// load sets a register from the stack. A place below the copy was popped
+// already, and the register has its old value again; compilers leave the rule
+// standing. Beyond the copy the value is unknown.
+func (u *Unwinder) load(reg uint8, addr uint64) {
+	if v, ok := u.mem.word(addr); ok {
+		u.regs.set(reg, v)
+	} else if addr >= u.mem.base {
+		u.regs.known &^= 1 << reg
+	}
+}
+
+// restore applies the rules that are rare.
+func (u *Unwinder) restore(r *rule, cfa uint64, t *Table) {
+	switch r.kind {
+	case ruleUndefined:
+		u.regs.known &^= 1 << r.reg
+	case ruleValOffset:
+		u.regs.set(r.reg, cfa+uint64(int64(r.val)))
+	case ruleRegister:
+		u.regs.known &^= 1 << r.reg
+		if u.old.has(uint8(r.val)) {
+			u.regs.set(r.reg, u.old.v[r.val])
+		}
+	case ruleExpr:
+		u.regs.known &^= 1 << r.reg
+		if addr, ok := u.eval.run(t.expr(*r), cfa); ok {
+			u.load(r.reg, addr)
+		}
+	case ruleValExpr:
+		u.regs.known &^= 1 << r.reg
+		if v, ok := u.eval.run(t.expr(*r), cfa); ok {
+			u.regs.set(r.reg, v)
+		}
+	}
+}
