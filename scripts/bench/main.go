@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+)
+
+// bench is one run of the command: what was asked for and where it works.
+type bench struct {
+	ringtap       string // the binary
+	flameGraph    string // checkout with stackcollapse-perf.pl, or ""
+	dir           string // scratch
+	runs          int
+	seconds       int
+	scriptTimeout time.Duration
+}
+
+// measurements in the order in which they run.
+var measurements = []struct {
+	name string
+	run  func(*bench, context.Context) ([]row, error)
+}{
+	{"fp", (*bench).framePointers},
+	{"dwarf", (*bench).dwarf},
+	{"start", (*bench).start},
+	{"inner", (*bench).inner},
+	{"memory", (*bench).memory},
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == clockArgument {
+		printClock()
+		return
+	}
+	b := bench{flameGraph: os.Getenv("FLAMEGRAPH_DIR")}
+	only := pflag.StringSlice("only", nil, "measurements to run: fp, dwarf, start, inner, memory")
+	pflag.StringVar(&b.ringtap, "ringtap", "./ringtap", "the binary to measure")
+	pflag.IntVar(&b.runs, "runs", 5, "times that each tool runs")
+	pflag.IntVar(&b.seconds, "seconds", 10, "length of each recording")
+	pflag.DurationVar(&b.scriptTimeout, "script-timeout", time.Minute, "when to stop a perf script that takes too long")
+	pflag.Parse()
+	for _, name := range *only {
+		if !isMeasurement(name) {
+			fmt.Fprintf(os.Stderr, "bench: no measurement is named %q\n", name)
+			os.Exit(2)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	if err := b.runAll(ctx, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func isMeasurement(name string) bool {
+	for _, m := range measurements {
+		if m.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// runAll runs the measurements chosen, all for none, and prints the table. One
+// that fails does not keep the others from running.
+func (b *bench) runAll(ctx context.Context, only []string) (err error) {
+	if b.runs < 1 || b.seconds < 1 {
+		return errors.New("--runs and --seconds must be at least 1")
+	}
+	if b.dir, err = os.MkdirTemp("", "ringtap-bench"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	var rows []row
+	var failed []error
+	for _, m := range measurements {
+		if len(only) > 0 && !slices.Contains(only, m.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s\n", m.name)
+		more, err := m.run(b, ctx)
+		rows = append(rows, more...)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", m.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if err := printTable(os.Stdout, rows); err != nil {
+		return err
+	}
+	if b.flameGraph == "" {
+		fmt.Println("FLAMEGRAPH_DIR is not set: perf's figures are without stackcollapse-perf.pl")
+	}
+	return errors.Join(failed...)
+}

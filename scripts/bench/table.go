@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// row is one line of the table: the values of every run and the most that
+// the target allows.
+type row struct {
+	what string
+	unit string
+	own  []float64
+	peer []float64 // empty: the target is one of the own value
+	most float64   // of own/peer, or of own; negative: no target
+	note string
+}
+
+// printTable writes the rows with their medians and verdicts.
+func printTable(w io.Writer, rows []row) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "what\tringtap\tpeer\tratio\ttarget\t\truns (ringtap; peer)")
+	var notes []string
+	for _, r := range rows {
+		if r.note != "" {
+			notes = append(notes, r.what+": "+r.note)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			r.what, r.quantity(r.own), r.quantity(r.peer), r.ratio(), r.target(), r.verdict(), r.spread())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, note := range notes {
+		if _, err := fmt.Fprintln(w, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r row) quantity(values []float64) string {
+	if len(values) == 0 {
+		return "-"
+	}
+	return number(median(values)) + " " + r.unit
+}
+
+// value is what the target is about.
+func (r row) value() float64 {
+	if len(r.peer) == 0 {
+		return median(r.own)
+	}
+	return median(r.own) / median(r.peer)
+}
+
+func (r row) ratio() string {
+	if len(r.own) == 0 || len(r.peer) == 0 {
+		return "-"
+	}
+	return number(r.value())
+}
+
+func (r row) target() string {
+	switch {
+	case r.most < 0:
+		return "-"
+	case len(r.peer) == 0:
+		return "≤ " + number(r.most) + " " + r.unit
+	}
+	return "≤ " + number(r.most)
+}
+
+func (r row) verdict() string {
+	switch {
+	case r.most < 0:
+		return "-"
+	case len(r.own) == 0:
+		return "not measured"
+	case r.value() <= r.most:
+		return "met"
+	}
+	return "MISSED"
+}
+
+// spread lists every run, so that a median can be judged.
+func (r row) spread() string {
+	if len(r.peer) == 0 {
+		return numbers(r.own)
+	}
+	return numbers(r.own) + "; " + numbers(r.peer)
+}
+
+func numbers(values []float64) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, number(v))
+	}
+	return strings.Join(texts, " ")
+}
+
+// number writes three significant digits, and all digits left of the point.
+func number(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// median returns the middle one of the values, the mean of the two middle ones
+// of an even number. There must be at least one.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
