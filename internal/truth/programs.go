@@ -70,6 +70,11 @@ var programs = []Program{
 	{Name: "children-nofp",
 		commands: "gcc -O2" + noFramePointers + "-o children-nofp children.c"},
 
+	// As deep as the stacks of everyday programs are.
+	{Name: "middle-fp", FramePointers: true,
+		commands: "gcc -O2 -DDEPTH=24 -DFRAME=80" + framePointers + "-o middle-fp deep.c"},
+	{Name: "middle-nofp",
+		commands: "gcc -O2 -DDEPTH=24 -DFRAME=80" + noFramePointers + "-o middle-nofp deep.c"},
 	// The kernel copies at most 64 KiB of stack, perf by default 8 KiB, and
 	// walks at most 127 frame pointers unless asked for more.
 	{Name: "deep-fp", FramePointers: true, Debug: true,

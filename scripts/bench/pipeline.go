@@ -28,14 +28,14 @@ type pipeline struct {
 func (b *bench) framePointers(ctx context.Context) ([]row, error) {
 	return b.pipeline(ctx, pipeline{
 		name: "frame pointers", unwind: "fp", callGraph: []string{"-g"},
-		programs: []string{"threads-fp"}, most: 1. / 5, mostAlone: 1,
+		programs: []string{"threads-fp", "middle-fp"}, most: 1. / 5, mostAlone: 1,
 	})
 }
 
 func (b *bench) dwarf(ctx context.Context) ([]row, error) {
 	return b.pipeline(ctx, pipeline{
 		name: ".eh_frame", unwind: "dwarf", callGraph: []string{"--call-graph", "dwarf"},
-		programs: []string{"c-O2-nofp", "callback-nofp"}, most: 1. / 10, mostAlone: -1,
+		programs: []string{"threads-nofp", "middle-nofp"}, most: 1. / 10, mostAlone: -1,
 	})
 }
 
