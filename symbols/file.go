@@ -18,6 +18,8 @@ type File struct {
 	symbolsOnce sync.Once
 	symbols     *table
 	symbolsErr  error
+
+	lines lineSources
 }
 
 // Options says where a File finds what is not in the file itself. The zero
@@ -87,6 +89,11 @@ func (f *File) collect(b *builder) error {
 			versions, _ = m.bytes(s)
 		}
 		errs = append(errs, b.addSymtab(m, dynsym, versions))
+	}
+	if t, err := openGoTable(m); err == nil {
+		errs = append(errs, b.addGoTable(t))
+	} else if !errors.Is(err, errNoGoTable) {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
