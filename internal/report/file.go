@@ -45,6 +45,8 @@ type form struct {
 
 func forms() []form {
 	return []form{
+		{".html", WriteHTML},
+		{".svg", WriteSVG},
 		{".folded", WriteFolded},
 		{".pb.gz", WritePprof},
 		{".json", WriteJSON},

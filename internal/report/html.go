@@ -1,0 +1,135 @@
+package report
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/profile"
+)
+
+//go:embed page
+var page embed.FS
+
+// scripts are the parts of the page's one script, in the order they need each
+// other.
+func scripts() []string {
+	return []string{"format.js", "model.js", "colour.js", "graph.js", "functions.js", "page.js"}
+}
+
+// WriteHTML writes p as one self-contained page: a flame graph to zoom and
+// search in, and a table of the functions. It needs no other file and no
+// network, and says so to the browser (Content-Security-Policy). Text from the
+// profiled processes is data of the page and never markup.
+func WriteHTML(w io.Writer, p *profile.Profile, opts FileOptions) error {
+	metric, err := opts.metric(p)
+	if err != nil {
+		return err
+	}
+	heading, err := htmlHeading(p)
+	if err != nil {
+		return err
+	}
+	// json.Marshal escapes <, >, & and U+2028, so that no text ends the script.
+	data, err := json.Marshal(pageDataOf(p, grow(p, opts.Inlines), metric))
+	if err != nil {
+		return fmt.Errorf("encode page data: %w", err)
+	}
+	heading.Data = template.JS(data)
+	t, err := template.ParseFS(page, "page/page.html")
+	if err != nil {
+		return fmt.Errorf("parse page: %w", err)
+	}
+	if err := t.Execute(w, heading); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// htmlPage is what the template shows.
+type htmlPage struct {
+	Title, Collector string
+	Facts            []fact
+	Accounts, Notes  []string
+	Lost             bool
+	Metrics          []string
+
+	Policy string // Content-Security-Policy
+	Style  template.CSS
+	Script template.JS
+	Data   template.JS
+}
+
+// fact is one line of the heading.
+type fact struct{ Name, Value string }
+
+func htmlHeading(p *profile.Profile) (*htmlPage, error) {
+	style, err := page.ReadFile("page/style.css")
+	if err != nil {
+		return nil, fmt.Errorf("read page style: %w", err)
+	}
+	var script strings.Builder
+	for _, name := range scripts() {
+		text, err := page.ReadFile("page/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("read page script: %w", err)
+		}
+		script.Write(text)
+	}
+	h := &htmlPage{
+		Title:     title(p),
+		Collector: escape(p.Collector),
+		Facts:     facts(p),
+		Accounts:  accountLines(p),
+		Style:     template.CSS(style),
+		Script:    template.JS(script.String()),
+		Policy: fmt.Sprintf("default-src 'none'; img-src data:; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'",
+			hash(script.String()), hash(string(style))),
+	}
+	for i := range p.Accounts {
+		h.Lost = h.Lost || p.Accounts[i].Lost > 0
+	}
+	for _, note := range p.Notes {
+		h.Notes = append(h.Notes, escape(note))
+	}
+	for i := range p.Metrics {
+		h.Metrics = append(h.Metrics, escape(p.Metrics[i].Name))
+	}
+	return h, nil
+}
+
+func title(p *profile.Profile) string {
+	title := escape(p.Collector)
+	if p.Host != "" {
+		title += " on " + escape(p.Host)
+	}
+	return title + ", " + p.Start.Format("2006-01-02 15:04:05")
+}
+
+func facts(p *profile.Profile) []fact {
+	all := []fact{
+		{"Host", escape(p.Host)},
+		{"Begin", p.Start.Format("2006-01-02 15:04:05 -07:00")},
+		{"Duration", short(p.Duration)},
+		{"Event", escape(p.Event)},
+		{"Command", escape(p.Command)},
+	}
+	var known []fact
+	for _, f := range all {
+		if f.Value != "" {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// hash names an inline script or style in a Content-Security-Policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

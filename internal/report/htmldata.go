@@ -1,0 +1,51 @@
+package report
+
+import "github.com/ringtap/ringtap/internal/profile"
+
+// pageData is the tree as model.js reads it: columns of numbers, because a
+// hundred thousand objects would cost ten times the bytes and the time.
+type pageData struct {
+	Metrics []jsonMetric `json:"metrics"`
+	Metric  int          `json:"metric"` // the one shown first
+	Objects []string     `json:"objects"`
+	// Levels are [name, object or -1, kind, file or ""].
+	Levels [][4]any `json:"levels"`
+	// Level and Up have one entry for each node, parents first: its level, and
+	// how many levels it lies above a child of the node before it.
+	Level []int `json:"level"`
+	Up    []int `json:"up"`
+	// Self has, for each metric, the counts that end at each node.
+	Self [][]uint64 `json:"self"`
+}
+
+// kindNames are what the page calls the kinds.
+var kindNames = [...]string{user: "user", inlined: "inlined", kernel: "kernel", unknown: "unknown", process: "process", cut: "truncated"}
+
+func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
+	d := &pageData{
+		Metric:  metric,
+		Metrics: toJSON(&profile.Profile{Metrics: p.Metrics}).Metrics,
+		Objects: each(p.Objects, func(o profile.Object) string { return escape(o.Path) }),
+		Levels:  make([][4]any, len(t.levels)),
+		Level:   make([]int, len(t.nodes)),
+		Up:      make([]int, len(t.nodes)),
+		Self:    make([][]uint64, t.metrics),
+	}
+	for i, l := range t.levels {
+		d.Levels[i] = [4]any{l.name, l.object, kindNames[l.kind], t.files[i]}
+	}
+	for m := range d.Self {
+		d.Self[m] = make([]uint64, len(t.nodes))
+	}
+	before := 0
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		d.Level[i] = n.level
+		d.Up[i] = before + 1 - n.depth
+		before = n.depth
+		for m, v := range n.self {
+			d.Self[m][i] = v
+		}
+	}
+	return d
+}

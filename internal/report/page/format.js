@@ -1,0 +1,34 @@
+"use strict";
+
+// How numbers are written for people.
+
+function formatShare(part, whole) {
+  if (!whole) return "0 %";
+  const share = 100 * part / whole;
+  if (part < whole && share > 99.9) return "99.9 %";
+  return (share >= 0.1 || !share ? share.toFixed(1) : share.toPrecision(1)) + " %";
+}
+
+function formatStep(value, steps) {
+  let [unit, size] = steps[0];
+  for (const step of steps) {
+    if (value >= step[1]) [unit, size] = step;
+  }
+  const scaled = value / size;
+  return (Number.isInteger(scaled) ? scaled : scaled.toPrecision(scaled < 1000 ? 3 : 4)) + " " + unit;
+}
+
+const timeSteps = [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
+const byteSteps = [["B", 1], ["KiB", 1024], ["MiB", 1048576], ["GiB", 1073741824], ["TiB", 1099511627776]];
+
+// formatCount writes a count of a metric, and what it stands for if that is more.
+function formatCount(count, metric) {
+  const number = count.toLocaleString("en") + (metric.type === "samples" ? count === 1 ? " sample" : " samples" : "");
+  const scaled = count * metric.scale;
+  if (metric.unit === "nanoseconds") {
+    const time = formatStep(scaled, timeSteps);
+    return metric.scale > 1 ? number + ", " + time : time;
+  }
+  if (metric.unit === "bytes") return formatStep(scaled, byteSteps);
+  return metric.scale > 1 ? scaled.toLocaleString("en") : number;
+}
