@@ -1,0 +1,203 @@
+package perfevent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// attach opens the events of the target.
+func (s *Session) attach() error {
+	s.rings = make([]mappedRing, len(s.cpus))
+	switch s.target.kind {
+	case systemTarget:
+		return s.openEverywhere(subject{pid: -1, sideBand: true, samples: true})
+	case cgroupTarget:
+		return s.attachCgroup()
+	}
+	if err := s.watch(); err != nil {
+		return err
+	}
+	err := s.attachThreads()
+	if !errors.Is(err, ErrTooManyFiles) {
+		return err
+	}
+	return s.attachFiltered(err)
+}
+
+// detach closes all events and unmaps their rings.
+func (s *Session) detach() error {
+	var errs []error
+	for i := range s.rings {
+		errs = append(errs, s.rings[i].unmap())
+	}
+	for _, e := range s.events {
+		errs = append(errs, unix.Close(e.fd))
+	}
+	s.events = nil
+	return errors.Join(errs...)
+}
+
+// subject is what events are opened on, and which of them.
+type subject struct {
+	pid      int // thread id, -1 for all, or the cgroup's directory
+	flags    int // of perf_event_open
+	origin   int32
+	inherit  bool
+	sideBand bool
+	samples  bool
+}
+
+// openEverywhere opens a subject's events on each CPU. A CPU that has gone
+// offline is left out.
+func (s *Session) openEverywhere(on subject) error {
+	for cpu := range s.cpus {
+		err := s.openOn(cpu, on)
+		if errors.Is(err, unix.ENODEV) {
+			s.opts.logger().Warn("CPU is offline and not watched", "cpu", s.cpus[cpu])
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) openOn(cpu int, on subject) error {
+	if on.sideBand {
+		if err := s.openSideBand(cpu, on); err != nil {
+			return err
+		}
+	}
+	if !on.samples {
+		return nil
+	}
+	for i := range s.samplings {
+		if err := s.openSampling(cpu, i, on); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attachCgroup opens the samplings on the cgroup, the side-band on everything:
+// a cgroup event is only told of what happens while the cgroup runs, and a
+// process may be moved into it with its mappings.
+func (s *Session) attachCgroup() error {
+	dir, err := os.Open(s.target.cgroup)
+	if err != nil {
+		return &OpenError{Target: s.target.String(), Kind: ErrNoTarget, Err: err, Hint: "the path of a cgroup's directory is wanted"}
+	}
+	defer dir.Close()
+	if err := s.openEverywhere(subject{pid: -1, sideBand: true}); err != nil {
+		return err
+	}
+	s.watched = append(s.watched, watched{path: s.target.cgroup, pidfd: -1})
+	return s.openEverywhere(subject{pid: int(dir.Fd()), flags: unix.PERF_FLAG_PID_CGROUP, samples: true})
+}
+
+// attachThreads opens the events on every thread of the target's processes. A
+// thread that is born meanwhile inherits the events of the one that made it if
+// those were open by then. The list of threads is therefore read again until it
+// shows none that is new; such a late thread gets events of its own and may
+// have inherited ones as well, see duplicates.
+func (s *Session) attachThreads() error {
+	seen := make(map[int]bool)
+	opened := 0
+	for pass := 0; ; pass++ {
+		tids, err := s.newThreads(seen)
+		if err != nil {
+			return err
+		}
+		if len(tids) == 0 {
+			break
+		}
+		if err := s.fitsFiles(len(tids)); err != nil {
+			return err
+		}
+		for _, tid := range tids {
+			err := s.openEverywhere(subject{
+				pid: tid, origin: int32(len(seen)), inherit: true, sideBand: true,
+				samples: s.target.kind == processTarget || slices.Contains(s.target.pids, tid),
+			})
+			seen[tid] = true
+			if errors.Is(err, unix.ESRCH) {
+				continue // it has ended
+			}
+			if err != nil {
+				return err
+			}
+			opened++
+		}
+		s.twice.ambiguous = pass > 0
+	}
+	if opened == 0 {
+		return s.openError("", nil, unix.ESRCH)
+	}
+	return nil
+}
+
+// newThreads lists the threads of the target's processes that are not in seen.
+func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
+	var found []int
+	for _, w := range s.watched {
+		tids, err := listThreads(w.pid)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list threads of %d: %w", w.pid, err)
+		}
+		for _, tid := range tids {
+			if !seen[tid] && !slices.Contains(found, tid) {
+				found = append(found, tid)
+			}
+		}
+	}
+	return found, nil
+}
+
+// fileSlack is what is left to the rest of the program.
+const fileSlack = 32
+
+// fitsFiles checks, before thousands of events are opened, that there may be so
+// many.
+func (s *Session) fitsFiles(threads int) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("read the limit of file descriptors: %w", err)
+	}
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("count open files: %w", err)
+	}
+	need := threads * len(s.cpus) * (1 + len(s.samplings))
+	if uint64(need+len(open)+fileSlack) <= limit.Cur {
+		return nil
+	}
+	return &OpenError{Target: s.target.String(), Kind: ErrTooManyFiles, Err: unix.EMFILE,
+		Hint: fmt.Sprintf("%d threads on %d CPUs with %d events each need %d file descriptors, the limit is %d: "+
+			"raise it (ulimit -n), or give the privileges to watch the whole system",
+			threads, len(s.cpus), 1+len(s.samplings), need, limit.Cur)}
+}
+
+// attachFiltered watches the whole system and leaves out what is not the
+// target's, where the target has too many threads for events on each. It needs
+// privileges; without them the reason for it is the error.
+func (s *Session) attachFiltered(reason error) error {
+	if err := s.detach(); err != nil {
+		return err
+	}
+	s.rings = make([]mappedRing, len(s.cpus))
+	s.twice.ambiguous = false
+	if err := s.openEverywhere(subject{pid: -1, sideBand: true, samples: true}); err != nil {
+		return errors.Join(reason, err)
+	}
+	s.filter = newPIDFilter(s.target, s.watched)
+	s.opts.logger().Warn("too many threads for events on each: watching the whole system for them", "target", s.target.String())
+	return nil
+}

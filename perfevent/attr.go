@@ -1,0 +1,99 @@
+package perfevent
+
+import (
+	perf "github.com/elastic/go-perf"
+	"golang.org/x/sys/unix"
+)
+
+// Bits of perf_event_attr that neither go-perf nor x/sys name
+// (include/uapi/linux/perf_event.h, in order of their arrival).
+const (
+	bitNamespaces = 1 << 28 // Linux 4.12
+	bitKsymbol    = 1 << 29 // 5.1
+	bitCgroup     = 1 << 32 // 5.7
+	bitTextPoke   = 1 << 33 // 5.8
+	bitPreciseIP  = 15      // the position of a two bit number
+)
+
+// fixedSample is what every sample carries, so that its id and its time stand
+// at fixed places, whatever else it carries; with sample_id_all all other
+// records carry the same at their end.
+const fixedSample = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID |
+	unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU
+
+// sysAttr translates an event's configuration to the system call's form and
+// adds what all events of a session have in common. It stands in for go-perf's
+// own translation, which is not exported, does not know the newer bits and gets
+// precise_ip wrong.
+func sysAttr(a perf.Attr, watermark uint32, format uint64) unix.PerfEventAttr {
+	attr := unix.PerfEventAttr{
+		Type:        uint32(a.Type),
+		Size:        unix.PERF_ATTR_SIZE_VER5,
+		Config:      a.Config,
+		Sample_type: fixedSample,
+		Read_format: format,
+		Bits:        unix.PerfBitWatermark | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID,
+		Wakeup:      watermark,
+		Bp_type:     a.BreakpointType,
+		Ext1:        a.Config1,
+		Ext2:        a.Config2,
+		Clockid:     unix.CLOCK_MONOTONIC,
+	}
+	return attr
+}
+
+// sampleAttr is the attribute of a sampling event; it starts disabled.
+func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix.PerfEventAttr {
+	attr := sysAttr(s.Event.attr, watermark, format)
+	attr.Sample = s.Period
+	attr.Sample_max_stack = s.MaxStack
+	attr.Bits |= unix.PerfBitDisabled | uint64(s.PreciseIP&3)<<bitPreciseIP
+
+	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
+	setBit(&attr.Bits, unix.PerfBitExcludeUser, s.ExcludeUser)
+	setBit(&attr.Bits, unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv, s.ExcludeKernel)
+	setBit(&attr.Bits, unix.PerfBitExcludeIdle, s.ExcludeIdle)
+	if s.Frequency > 0 {
+		attr.Sample = s.Frequency
+		attr.Bits |= unix.PerfBitFreq
+	}
+	if s.Callchain.Kernel || s.Callchain.User {
+		attr.Sample_type |= unix.PERF_SAMPLE_CALLCHAIN
+		setBit(&attr.Bits, unix.PerfBitExcludeCallchainKernel, !s.Callchain.Kernel)
+		setBit(&attr.Bits, unix.PerfBitExcludeCallchainUser, !s.Callchain.User)
+	}
+	if s.UserRegs {
+		attr.Sample_type |= unix.PERF_SAMPLE_REGS_USER
+		attr.Sample_regs_user = UserRegsMask
+	}
+	if s.UserStack > 0 {
+		attr.Sample_type |= unix.PERF_SAMPLE_STACK_USER
+		attr.Sample_stack_user = s.UserStack
+	}
+	setBit(&attr.Sample_type, unix.PERF_SAMPLE_ADDR, s.Addr)
+	setBit(&attr.Sample_type, unix.PERF_SAMPLE_RAW, s.Raw)
+	setBit(&attr.Sample_type, unix.PERF_SAMPLE_CGROUP, s.Cgroup)
+	setBit(&attr.Sample_type, unix.PERF_SAMPLE_PERIOD, s.carriesPeriod())
+	return attr
+}
+
+// sideBandAttr is the attribute of the dummy event that carries the records
+// about processes. It is enabled from the start. It counts nothing, so leaving
+// the kernel out loses nothing and spares a user the need for privileges.
+func sideBandAttr(opts *Options, inherit bool, watermark uint32, format uint64) unix.PerfEventAttr {
+	attr := sysAttr(event(perf.Dummy, "").attr, watermark, format)
+	attr.Bits |= unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec |
+		unix.PerfBitTask | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv |
+		bitNamespaces | bitCgroup
+	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
+	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.ContextSwitch)
+	setBit(&attr.Bits, bitKsymbol, opts.Ksymbol)
+	setBit(&attr.Bits, bitTextPoke, opts.TextPoke)
+	return attr
+}
+
+func setBit(word *uint64, bit uint64, on bool) {
+	if on {
+		*word |= bit
+	}
+}

@@ -1,0 +1,142 @@
+package perfevent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Command is a started program that is held before its first instruction until
+// the session that watches it is enabled. It is a ptrace-stop: the child asks
+// to be traced and execs, the kernel stops it once the new program is in place,
+// and detaching lets it go. So an exec that fails does so before anything is
+// opened and with its own error, no helper program stands between, and the
+// events see nothing but the program itself.
+//
+// What that costs: while a program is traced its set-user-ID bit has no effect
+// for a caller without CAP_SYS_PTRACE, and a host with kernel.yama.ptrace_scope
+// 3 refuses.
+type Command struct {
+	cmd  *exec.Cmd
+	once sync.Once
+	let  chan bool  // true: run, false: kill
+	done chan error // the outcome of letting it go
+}
+
+// StartCommand starts cmd, which must not have been started, and holds it. Its
+// SysProcAttr, if any, is kept but for the ptrace flag. An exec that fails gives
+// the error of cmd.Start as it is: it is exec.ErrNotFound, fs.ErrPermission and
+// so on.
+//
+// If this process ends while the command is held, the kernel kills the command.
+func StartCommand(cmd *exec.Cmd) (*Command, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Ptrace = true
+	c := &Command{cmd: cmd, let: make(chan bool, 1), done: make(chan error, 1)}
+	started := make(chan error)
+	go c.hold(started)
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// hold is the tracer: the kernel takes ptrace requests from the thread that
+// started the child only.
+func (c *Command) hold(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := c.cmd.Start(); err != nil {
+		started <- startError(c.cmd.Path, err)
+		return
+	}
+	pid := c.cmd.Process.Pid
+	var status unix.WaitStatus
+	for {
+		_, err := unix.Wait4(pid, &status, unix.WALL, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			started <- fmt.Errorf("hold %s: wait for its exec: %w", c.cmd.Path, err)
+			return
+		}
+		break
+	}
+	if !status.Stopped() {
+		started <- fmt.Errorf("hold %s: it ended before it ran (status %#x)", c.cmd.Path, uint32(status))
+		return
+	}
+	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL); err != nil {
+		c.end()
+		started <- fmt.Errorf("hold %s: %w", c.cmd.Path, err)
+		return
+	}
+	started <- nil
+	if !<-c.let {
+		c.end()
+		c.done <- nil
+		return
+	}
+	if err := unix.PtraceDetach(pid); err != nil {
+		c.done <- fmt.Errorf("let %s run: %w", c.cmd.Path, err)
+		return
+	}
+	c.done <- nil
+}
+
+// end kills the child; whoever started it reaps it. The errors of a child that
+// is gone already do not matter.
+func (c *Command) end() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+// startError adds why a host may refuse the ptrace-stop.
+func startError(path string, err error) error {
+	if text, readErr := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); readErr == nil &&
+		strings.TrimSpace(string(text)) == "3" && os.IsPermission(err) {
+		return fmt.Errorf("start %s: %w (kernel.yama.ptrace_scope is 3: no program can be held)", path, err)
+	}
+	return err
+}
+
+// PID returns the process id of the command.
+func (c *Command) PID() int { return c.cmd.Process.Pid }
+
+// release lets the command run. Only the first call of release or kill acts.
+func (c *Command) release() error {
+	err := error(nil)
+	c.once.Do(func() {
+		c.let <- true
+		err = <-c.done
+	})
+	return err
+}
+
+// Kill ends a command that is still held. It does nothing to one that runs.
+func (c *Command) Kill() {
+	c.once.Do(func() {
+		c.let <- false
+		<-c.done
+	})
+}
+
+// Wait waits until a command that was let go has ended, and returns how: its
+// exit status or signal. An error means that there is no such state, not that
+// the command failed.
+func (c *Command) Wait() (*os.ProcessState, error) {
+	err := c.cmd.Wait()
+	if c.cmd.ProcessState == nil {
+		return nil, fmt.Errorf("wait for %s: %w", c.cmd.Path, err)
+	}
+	return c.cmd.ProcessState, nil
+}

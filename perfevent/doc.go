@@ -1,0 +1,60 @@
+// Package perfevent opens Linux perf events and reads what they record: it is
+// the way from "sample this, there" to a stream of decoded records in time
+// order, with books that balance.
+//
+//	target, samplings → Open → Enable → Read(handle) → Accounts → Close
+//
+// # The data's way
+//
+// Open attaches one event per sampling to the target on every online CPU
+// (attach.go), and beside them a dummy event that counts nothing but carries
+// the records about processes: mappings, names, births and ends (the
+// "side-band"). All events of a CPU write into one ring that the first of them
+// owns (mmap.go). The side-band records from Open on, samplings from Enable on;
+// so a caller that reads /proc between the two misses no mapping.
+//
+// Read waits until any ring is a quarter full or 100 ms have gone by (poll.go),
+// looks at the heads of all rings, and merges the records that are due
+// (merge.go, with the invariant that makes the order right). Each is decoded
+// where it lies in the ring (decode.go); only one that wraps around the ring's
+// end is copied. The kernel gets the room back after the caller's function has
+// returned, so a record is valid exactly until then and nothing is allocated.
+//
+// # What holds
+//
+//   - Times are CLOCK_MONOTONIC nanoseconds, and do not decrease from one
+//     record to the next but for what Stats.OrderBreaks counts.
+//   - For a sampling with period 1, samples received and samples lost add up to
+//     the kernel's own count: see Account.
+//   - A record that makes no sense is counted and skipped; it cannot make the
+//     reader fail or read outside the ring.
+//   - Every sample starts with its id, IP, thread and time, every other record
+//     ends with thread, time, CPU and id. The decoder and the merger rely on
+//     these fixed places.
+//
+// # What is inherited
+//
+// A process's events are inherited by the threads and children it has later,
+// not by those that it has already; each existing thread gets events of its
+// own, on each CPU. If that takes more file descriptors than there may be, and
+// the caller has the privileges, the whole system is watched and filtered.
+// Children that exist when the session is opened belong to the target only if
+// they are named. A CPU that comes online later is not watched.
+//
+// # Why go-perf, and why not only go-perf
+//
+// Events are configured with github.com/elastic/go-perf's Attr and
+// configurators, which hold the knowledge of event types and numbers. They are
+// then translated (attr.go) and opened through x/sys/unix, since go-perf cannot
+// say what is needed here: records of cgroups and changes of kernel code, lost
+// counts per event (PERF_FORMAT_LOST), and precise_ip, whose second bit it
+// drops. It cannot take over an event that was opened elsewhere, so the rings
+// are mapped here as well; its own reader starts a goroutine and an OS thread
+// per ring. Its decoder is not used: it allocates several times per record,
+// panics on samples of kernel threads with registers, and takes the times of
+// mmap and comm records from the wrong place.
+//
+// The mmap records' build ids (attr.build_id) are decoded but not asked for:
+// the kernel puts them in the place of the device and inode, which tell apart
+// files that have been replaced and need no reading of the file at each mmap.
+package perfevent

@@ -1,0 +1,131 @@
+package perfevent
+
+import (
+	"fmt"
+
+	perf "github.com/elastic/go-perf"
+)
+
+// Event names what is counted or sampled. It is a plain value: copying it is
+// cheap, and two events made from the same arguments compare equal. The zero
+// Event is the hardware event "cycles" without a name; use the constructors.
+type Event struct {
+	attr perf.Attr
+}
+
+// String returns perf(1)'s own name of the event, as perf list prints it:
+// "cpu-clock", "LLC-load-misses", "sched:sched_switch", "mem:0x401000:x".
+func (e Event) String() string {
+	if e.attr.Label == "" {
+		return fmt.Sprintf("type %d config %#x", uint32(e.attr.Type), e.attr.Config)
+	}
+	return e.attr.Label
+}
+
+// event runs one of go-perf's configurators. Those used here fill in constants
+// and cannot fail.
+func event(c perf.Configurator, label string) Event {
+	var attr perf.Attr
+	if err := c.Configure(&attr); err != nil {
+		return Event{}
+	}
+	if label != "" {
+		attr.Label = label
+	}
+	return Event{attr: attr}
+}
+
+// CPUClock is the software event "cpu-clock": a high resolution timer on each
+// CPU. It exists on every kernel and is what CPU profiles fall back to. Its
+// unit is nanoseconds.
+func CPUClock() Event { return Software(SoftwareCPUClock) }
+
+// CPUCycles is the hardware event "cycles". Opening it on a machine that shows
+// no hardware counters gives an error that is ErrNoEvent.
+func CPUCycles() Event { return event(perf.CPUCycles, "cycles") }
+
+// SoftwareCounter is one of the kernel's own counters (enum perf_sw_ids in
+// include/uapi/linux/perf_event.h).
+type SoftwareCounter uint64
+
+// The software counters.
+const (
+	SoftwareCPUClock        = SoftwareCounter(perf.CPUClock)        // nanoseconds on a CPU
+	SoftwareTaskClock       = SoftwareCounter(perf.TaskClock)       // nanoseconds of a task on a CPU
+	SoftwarePageFaults      = SoftwareCounter(perf.PageFaults)      // all page faults
+	SoftwareContextSwitches = SoftwareCounter(perf.ContextSwitches) // switches away from a task
+	SoftwareCPUMigrations   = SoftwareCounter(perf.CPUMigrations)   // moves of a task to another CPU
+	SoftwareMinorFaults     = SoftwareCounter(perf.MinorPageFaults) // page faults without I/O
+	SoftwareMajorFaults     = SoftwareCounter(perf.MajorPageFaults) // page faults that waited for I/O
+	SoftwareAlignmentFaults = SoftwareCounter(perf.AlignmentFaults) // unaligned accesses the kernel repaired
+	SoftwareEmulationFaults = SoftwareCounter(perf.EmulationFaults) // instructions the kernel emulated
+)
+
+// Software returns the event of one of the kernel's own counters.
+func Software(c SoftwareCounter) Event { return event(perf.SoftwareCounter(c), "") }
+
+// HardwareCounter is one of the generalized counters of the CPU (enum
+// perf_hw_id in include/uapi/linux/perf_event.h).
+type HardwareCounter uint64
+
+// The generalized hardware counters.
+const (
+	HardwareCPUCycles             = HardwareCounter(perf.CPUCycles)
+	HardwareInstructions          = HardwareCounter(perf.Instructions)
+	HardwareCacheReferences       = HardwareCounter(perf.CacheReferences)
+	HardwareCacheMisses           = HardwareCounter(perf.CacheMisses)
+	HardwareBranchInstructions    = HardwareCounter(perf.BranchInstructions)
+	HardwareBranchMisses          = HardwareCounter(perf.BranchMisses)
+	HardwareBusCycles             = HardwareCounter(perf.BusCycles)
+	HardwareStalledCyclesFrontend = HardwareCounter(perf.StalledCyclesFrontend)
+	HardwareStalledCyclesBackend  = HardwareCounter(perf.StalledCyclesBackend)
+	HardwareRefCycles             = HardwareCounter(perf.RefCPUCycles)
+)
+
+// Hardware returns the event of a generalized hardware counter.
+func Hardware(c HardwareCounter) Event {
+	if c == HardwareCPUCycles {
+		return CPUCycles()
+	}
+	return event(perf.HardwareCounter(c), "")
+}
+
+// Tracepoint returns the event of a tracepoint. The id is the number in the
+// event's tracefs directory (file "id"), the name is "system:event". Dynamic
+// events of tracefs (kprobe_events, uprobe_events) are tracepoints too.
+//
+// go-perf's own lookup knows debugfs only, which hosts since Linux 4.1 need not
+// mount; finding tracefs is another package's business here.
+func Tracepoint(id uint64, name string) Event {
+	return event(&perf.Attr{Type: perf.TracepointEvent, Config: id}, name)
+}
+
+// BreakpointKind says which accesses trigger a breakpoint; read and write may
+// be combined with |.
+type BreakpointKind uint32
+
+// The kinds of breakpoints (HW_BREAKPOINT_* in
+// include/uapi/linux/hw_breakpoint.h).
+const (
+	BreakpointRead    = BreakpointKind(perf.BreakpointTypeR)
+	BreakpointWrite   = BreakpointKind(perf.BreakpointTypeW)
+	BreakpointExecute = BreakpointKind(perf.BreakpointTypeX)
+)
+
+// Breakpoint returns the event of a hardware breakpoint at the virtual address
+// addr, watching length bytes (1, 2, 4 or 8; an execution breakpoint takes the
+// machine's word and ignores length).
+func Breakpoint(kind BreakpointKind, addr uint64, length int) Event {
+	access := ""
+	if kind&BreakpointRead != 0 {
+		access += "r"
+	}
+	if kind&BreakpointWrite != 0 {
+		access += "w"
+	}
+	if kind == BreakpointExecute {
+		return event(perf.ExecutionBreakpoint(addr), fmt.Sprintf("mem:%#x:x", addr))
+	}
+	return event(perf.Breakpoint(perf.BreakpointType(kind), addr, perf.BreakpointLength(length)),
+		fmt.Sprintf("mem:%#x/%d:%s", addr, length, access))
+}

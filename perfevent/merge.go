@@ -1,0 +1,120 @@
+package perfevent
+
+// merger hands on the records of all rings in time order, without copying them.
+//
+// The invariant: a record is handed on when its time is below a clock value
+// that was read before an earlier round looked at the heads of all rings. What
+// was written on any CPU before that clock value was then visible at the latest
+// in this round, so no record that is still to come can be earlier. The earlier
+// round must lie at least settle back, since a record's time is taken a moment
+// before the record is written. At the end, with the events disabled, all that
+// is left is handed on.
+//
+// So a record waits for two rounds, about 200 ms when little happens. Rather
+// than lose records, a round in which a ring is more than half full hands on
+// everything that it sees. Records that come out of order, because of that or
+// because the kernel was held up for longer than settle, are counted in breaks.
+type merger struct {
+	rings []*ring
+	heap  []*ring // rings with a record to hand on, a min-heap by its time
+	clock func() uint64
+
+	bound     uint64 // records before this time may go
+	candidate uint64 // the clock before the round that bound is taken from next
+	last      uint64 // time of the last record handed on
+	breaks    uint64
+}
+
+// settle is how long, in nanoseconds, a CPU may take from reading a record's
+// time to having it in the ring.
+const settle = 2_000_000
+
+// releaseEvery is the part of a ring that is read before the kernel gets the
+// room back within a round.
+const releaseEvery = 16
+
+// round looks at the heads of all rings once and hands on what is due. With
+// drain it is everything. The error is handle's; the record that it was
+// returned for counts as taken.
+func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
+	now := m.clock()
+	pressed := false
+	for _, r := range m.rings {
+		r.snapshot()
+		pressed = pressed || r.used() > uint64(len(r.data)/2)
+	}
+	bound := m.advance(now)
+	switch {
+	case drain:
+		bound = ^uint64(0)
+	case pressed:
+		bound = now
+	}
+	return m.handOn(bound, handle)
+}
+
+// advance returns the bound of a round that began at now.
+func (m *merger) advance(now uint64) uint64 {
+	if m.candidate == 0 {
+		m.candidate = now
+	} else if now >= m.candidate+settle {
+		m.bound, m.candidate = m.candidate, now
+	}
+	return m.bound
+}
+
+func (m *merger) handOn(bound uint64, handle func(r *ring, b []byte) error) error {
+	m.heap = m.heap[:0]
+	for _, r := range m.rings {
+		if e := r.peek(); e != nil && e.time < bound {
+			m.heap = append(m.heap, r)
+		} else {
+			r.release() // malformed data may have been skipped
+		}
+	}
+	for i := len(m.heap)/2 - 1; i >= 0; i-- {
+		m.down(i)
+	}
+	for len(m.heap) > 0 {
+		r := m.heap[0]
+		e := r.window[r.first]
+		if e.time < m.last {
+			m.breaks++
+		} else {
+			m.last = e.time
+		}
+		err := handle(r, r.bytes(&e))
+		r.take()
+		if err != nil {
+			r.release()
+			return err
+		}
+		if r.next-*r.tail > uint64(len(r.data)/releaseEvery) {
+			r.release()
+		}
+		if next := r.peek(); next == nil || next.time >= bound {
+			r.release()
+			m.heap[0] = m.heap[len(m.heap)-1]
+			m.heap = m.heap[:len(m.heap)-1]
+		}
+		m.down(0)
+	}
+	return nil
+}
+
+// down moves the ring at i to its place in the heap.
+func (m *merger) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(m.heap); child++ {
+			if m.heap[child].due() < m.heap[least].due() {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		m.heap[i], m.heap[least] = m.heap[least], m.heap[i]
+		i = least
+	}
+}

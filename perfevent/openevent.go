@@ -1,0 +1,148 @@
+package perfevent
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// readFormat is what reading an event gives: its value, the times it was
+// enabled and running, its id, and from Linux 6.0 how many of its records were
+// lost.
+const readFormat = unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING |
+	unix.PERF_FORMAT_ID | unix.PERF_FORMAT_LOST
+
+// count is what reading an event gives.
+type count struct {
+	value, enabled, running, id, lost uint64
+}
+
+func readCount(fd int, format uint64) (count, error) {
+	var b [40]byte
+	want := 32
+	if format&unix.PERF_FORMAT_LOST != 0 {
+		want = 40
+	}
+	n, err := unix.Read(fd, b[:want])
+	if err != nil {
+		return count{}, err
+	}
+	if n != want {
+		return count{}, fmt.Errorf("read %d bytes of an event's %d", n, want)
+	}
+	le := binary.LittleEndian
+	return count{value: le.Uint64(b[0:]), enabled: le.Uint64(b[8:]), running: le.Uint64(b[16:]),
+		id: le.Uint64(b[24:]), lost: le.Uint64(b[32:])}, nil
+}
+
+// perfEventOpen is the one place that opens an event.
+func perfEventOpen(attr *unix.PerfEventAttr, on subject, cpu int) (int, error) {
+	for {
+		fd, err := unix.PerfEventOpen(attr, on.pid, cpu, -1, on.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// openSideBand opens the dummy event that carries the records about processes.
+// The first on a CPU owns that CPU's ring.
+func (s *Session) openSideBand(cpu int, on subject) error {
+	for {
+		attr := sideBandAttr(&s.opts, on.inherit, s.watermark(), s.format)
+		attr.Bits &^= s.dropped
+		fd, err := perfEventOpen(&attr, on, s.cpus[cpu])
+		if err != nil {
+			if s.dropFeature(err) {
+				continue
+			}
+			return s.openError("dummy", nil, err)
+		}
+		if s.rings[cpu].mem != nil {
+			return s.join(fd, cpu, eventInfo{sampling: sideBand, origin: on.origin})
+		}
+		err = s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize)
+		if err == nil {
+			return s.add(fd, cpu, eventInfo{sampling: sideBand, origin: on.origin})
+		}
+		if closeErr := unix.Close(fd); closeErr != nil {
+			return closeErr
+		}
+		if err := s.smallerRing(err); err != nil {
+			return err
+		}
+	}
+}
+
+// dropFeature gives up one thing that this kernel, or this user, may not have,
+// the newest first, and reports whether it is worth another try.
+func (s *Session) dropFeature(err error) bool {
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		// Namespace records need CAP_PERFMON even for own processes.
+		if s.dropped&bitNamespaces != 0 {
+			return false
+		}
+		s.dropped |= bitNamespaces
+		return true
+	}
+	if !errors.Is(err, unix.EINVAL) {
+		return false
+	}
+	if s.format&unix.PERF_FORMAT_LOST != 0 {
+		s.format &^= unix.PERF_FORMAT_LOST
+		return true
+	}
+	for _, bit := range []uint64{bitTextPoke, bitCgroup, bitKsymbol, bitNamespaces} {
+		if s.dropped&bit == 0 {
+			s.dropped |= bit
+			return true
+		}
+	}
+	return false
+}
+
+// openSampling opens a sampling on a CPU whose ring exists.
+func (s *Session) openSampling(cpu, index int, on subject) error {
+	if s.rings[cpu].mem == nil {
+		return unix.ENODEV
+	}
+	sampling := &s.samplings[index]
+	inherit := on.inherit && s.target.kind == processTarget
+	attr := sampleAttr(sampling, inherit, s.watermark(), s.format)
+	fd, err := perfEventOpen(&attr, on, s.cpus[cpu])
+	if err == nil {
+		return s.join(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin})
+	}
+	failure := s.openError(sampling.Event.String(), sampling, err)
+	if failure.Kind == ErrPermission && !sampling.ExcludeKernel {
+		// Would it be allowed without the kernel? Only trying tells.
+		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
+		if fd, err := perfEventOpen(&attr, on, s.cpus[cpu]); err == nil {
+			failure.Kind = ErrKernelExcluded
+			if err := unix.Close(fd); err != nil {
+				return err
+			}
+		}
+	}
+	return failure
+}
+
+// join makes an event write to its CPU's ring.
+func (s *Session) join(fd, cpu int, info eventInfo) error {
+	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, s.rings[cpu].fd); err != nil {
+		return errors.Join(fmt.Errorf("join the ring of CPU %d: %w", s.cpus[cpu], err), unix.Close(fd))
+	}
+	return s.add(fd, cpu, info)
+}
+
+// add takes an event into the session.
+func (s *Session) add(fd, cpu int, info eventInfo) error {
+	c, err := readCount(fd, s.format)
+	s.events = append(s.events, attached{fd: fd, id: c.id, cpu: cpu, eventInfo: info})
+	if err != nil {
+		return fmt.Errorf("read an event's id: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package perfevent
+
+import "log/slog"
+
+// Options are the choices of a session that are not per event. The zero value
+// is right for most.
+type Options struct {
+	// RingBytes is the size of each CPU's ring; it is rounded down to a power
+	// of two of pages. 0 chooses: what an ordinary user may lock
+	// (kernel.perf_event_mlock_kb), or with the privilege to lock more at
+	// least half a second of samples, from 8 MiB to 32 MiB.
+	RingBytes int
+	// MaxRingBytes bounds the chosen size of all rings together; 0 means
+	// 256 MiB.
+	MaxRingBytes int
+
+	ContextSwitch bool // record every context switch of the target: *Switch
+	Ksymbol       bool // record kernel code that comes and goes: *Ksymbol; whole system only
+	TextPoke      bool // record changes of kernel code: *TextPoke; whole system only
+
+	// Logger gets warnings about what was left out; nil discards them.
+	Logger *slog.Logger
+}
+
+func (o *Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}

@@ -1,0 +1,143 @@
+package perfevent
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// ring walks the records in one CPU's ring buffer. The kernel writes at *head,
+// the walker reads from *tail; both only grow, and their place in data is their
+// rest modulo its size. The kernel never writes over what lies between the two,
+// so records handed out stay intact until release moves the tail past them.
+//
+// A ring holds no file descriptor: tests run one over a byte slice.
+//
+// Within one ring records are nearly in time order. The kernel takes a record's
+// time before it reserves the record's place; an interrupt between the two
+// writes its own, later, record first. window undoes that: it holds the next
+// records sorted by time, and is wide enough for every level of interrupt to
+// have come between.
+type ring struct {
+	head, tail *uint64 // shared with the kernel
+	data       []byte  // a power of two
+	cpu        int
+
+	next  uint64 // the first byte not yet in the window
+	limit uint64 // head when it was last looked at
+
+	window     [2 * lookahead]entry // those of [first, end) count
+	first, end int
+
+	scratch   []uint64 // for a record that wraps
+	malformed uint64   // places where the data did not make sense
+}
+
+// lookahead is how many records the window holds. It has room for twice as
+// many, so that moving its content to the front is rare.
+const lookahead = 8
+
+// entry is a record in the window.
+type entry struct {
+	time uint64
+	pos  uint64
+	size uint32
+}
+
+func newRing(cpu int, head, tail *uint64, data []byte) *ring {
+	r := &ring{cpu: cpu, head: head, tail: tail, data: data}
+	r.next = atomic.LoadUint64(tail)
+	r.limit = r.next
+	return r
+}
+
+// snapshot notes how far the kernel has written. What lies before is complete:
+// the kernel moves head only after the data is in place.
+func (r *ring) snapshot() { r.limit = atomic.LoadUint64(r.head) }
+
+// used returns how many bytes the kernel cannot write to.
+func (r *ring) used() uint64 { return r.limit - r.oldest() }
+
+// oldest returns the position of the first record that was not taken.
+func (r *ring) oldest() uint64 {
+	pos := r.next
+	for _, e := range r.window[r.first:r.end] {
+		pos = min(pos, e.pos)
+	}
+	return pos
+}
+
+// release gives the kernel back the room of all records that were taken.
+func (r *ring) release() { atomic.StoreUint64(r.tail, r.oldest()) }
+
+// peek returns the earliest record of the window, or nil when the snapshot is
+// used up.
+func (r *ring) peek() *entry {
+	for r.end-r.first < lookahead && r.next != r.limit {
+		r.fill()
+	}
+	if r.first == r.end {
+		return nil
+	}
+	return &r.window[r.first]
+}
+
+// take removes the record that peek returned.
+func (r *ring) take() { r.first++ }
+
+// fill moves the next record into the window. A record whose size cannot be
+// believed leaves no way to find the one after it, so everything up to the
+// snapshot is given up; one that is only too small for its time is skipped.
+func (r *ring) fill() {
+	head := r.data[r.next&uint64(len(r.data)-1):]
+	size := uint64(binary.LittleEndian.Uint16(head[6:]))
+	left := r.limit - r.next
+	if size < headerSize || size%8 != 0 || size > left || size > uint64(len(r.data)) {
+		r.malformed++
+		r.next = r.limit
+		return
+	}
+	pos := r.next
+	r.next += size
+	timeAt := size - trailerTimeAt
+	least := uint64(minOtherSize)
+	if binary.LittleEndian.Uint32(head) == unix.PERF_RECORD_SAMPLE {
+		timeAt, least = sampleTimeAt, minSampleSize
+	}
+	if size < least {
+		r.malformed++
+		return
+	}
+	e := entry{pos: pos, size: uint32(size)}
+	e.time = binary.LittleEndian.Uint64(r.data[(pos+timeAt)&uint64(len(r.data)-1):])
+	if r.end == len(r.window) {
+		r.end = copy(r.window[:], r.window[r.first:])
+		r.first = 0
+	}
+	i := r.end
+	for ; i > r.first && r.window[i-1].time > e.time; i-- {
+		r.window[i] = r.window[i-1]
+	}
+	r.window[i] = e
+	r.end++
+}
+
+// bytes returns the record of an entry: in place, or where it wraps around the
+// end of the ring, as a copy that is valid until the next such record.
+func (r *ring) bytes(e *entry) []byte {
+	from := e.pos & uint64(len(r.data)-1)
+	if from+uint64(e.size) <= uint64(len(r.data)) {
+		return r.data[from : from+uint64(e.size) : from+uint64(e.size)]
+	}
+	if r.scratch == nil {
+		r.scratch = make([]uint64, (maxRecordSize+7)/8)
+	}
+	b := bytesOf(r.scratch)[:e.size:e.size]
+	n := copy(b, r.data[from:])
+	copy(b[n:], r.data)
+	return b
+}
+
+// due returns the time of the record that peek returned last.
+func (r *ring) due() uint64 { return r.window[r.first].time }

@@ -1,0 +1,113 @@
+package perfevent
+
+import (
+	"fmt"
+
+	perf "github.com/elastic/go-perf"
+	"golang.org/x/sys/unix"
+)
+
+// CallchainMode says which parts of a callchain the kernel walks by frame
+// pointer at each sample. The zero value asks for no callchain.
+type CallchainMode struct {
+	Kernel, User bool
+}
+
+// Sampling is one event of a session and what each of its samples carries.
+// Every sample has its IP, PID, TID, CPU and time; the rest is asked for here,
+// and costs ring space and time in the sampled program.
+type Sampling struct {
+	Event Event
+
+	// Exactly one of the two is set. Period is the number of events from one
+	// sample to the next (1: every event is a sample). Frequency is in
+	// samples per second and CPU; the kernel refuses more than the sysctl
+	// kernel.perf_event_max_sample_rate.
+	Period, Frequency uint64
+
+	ExcludeUser   bool // nothing that happens in user mode
+	ExcludeKernel bool // nothing that happens in the kernel; needed by users without privileges
+	ExcludeIdle   bool // nothing while the CPU's idle task runs
+
+	Callchain CallchainMode
+	// MaxStack is the greatest number of frames in a callchain; 0 means the
+	// sysctl kernel.perf_event_max_stack, which is also the limit.
+	MaxStack uint16
+
+	// UserRegs copies the user registers in UserRegsMask.
+	UserRegs bool
+	// UserStack is the number of bytes to copy from the user stack pointer
+	// up: a multiple of 8, at most MaxUserStack; 0 copies none.
+	UserStack uint32
+
+	Addr   bool // the address the event is about, such as a page fault's
+	Raw    bool // a tracepoint's fields, as its tracefs format file describes them
+	Cgroup bool // the id of the cgroup (v2) that was running; needs Linux 5.7
+
+	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
+	// 3 (exactly there), for hardware that can.
+	PreciseIP uint8
+}
+
+// MaxUserStack is the greatest Sampling.UserStack. A record's size is a 16 bit
+// field that all of a sample must fit in; the kernel cuts the copy of the stack
+// so that the rest always does.
+const MaxUserStack = 65528
+
+// validate rejects what the kernel would answer with a bare EINVAL.
+func (s *Sampling) validate() error {
+	switch {
+	case (s.Period == 0) == (s.Frequency == 0):
+		return fmt.Errorf("sample %s: exactly one of Period and Frequency must be set", s.Event)
+	case s.UserStack%8 != 0 || s.UserStack > MaxUserStack:
+		return fmt.Errorf("sample %s: a stack copy of %d bytes: must be a multiple of 8 up to %d", s.Event, s.UserStack, MaxUserStack)
+	case s.PreciseIP > 3:
+		return fmt.Errorf("sample %s: precise_ip %d: must be 0 to 3", s.Event, s.PreciseIP)
+	}
+	return nil
+}
+
+// carriesPeriod reports whether samples carry their own period. A software
+// event or tracepoint with a period above 1 must not ask for it: the kernel
+// would then make every single event a sample (perf_swevent_event in
+// kernel/events/core.c). With a period of 1 that same rule is wanted: it makes
+// a tracepoint with a weight, such as sched_stat_runtime, one sample of that
+// weight and not one sample per nanosecond.
+func (s *Sampling) carriesPeriod() bool {
+	return s.Frequency > 0 || s.Period == 1
+}
+
+// exact reports whether every single event is a sample, so that the numbers
+// must add up. Clocks count nanoseconds; context-switches also counts switches
+// of the idle task, which it never samples.
+func (s *Sampling) exact() bool {
+	if s.Period != 1 {
+		return false
+	}
+	switch s.Event.attr.Type {
+	case perf.HardwareEvent, perf.HardwareCacheEvent, perf.RawEvent:
+		return false
+	case perf.SoftwareEvent:
+		switch s.Event.attr.Config {
+		case unix.PERF_COUNT_SW_CPU_CLOCK, unix.PERF_COUNT_SW_TASK_CLOCK, unix.PERF_COUNT_SW_CONTEXT_SWITCHES:
+			return false
+		}
+	}
+	return true
+}
+
+// recordBytes estimates the size of one sample, for the size of the rings.
+func (s *Sampling) recordBytes() int {
+	const head, chain = 64, 40 * 8
+	n := head
+	if s.Callchain.Kernel || s.Callchain.User {
+		n += chain
+	}
+	if s.UserRegs {
+		n += 8 * userRegsCount
+	}
+	if s.Raw {
+		n += 64
+	}
+	return n + int(s.UserStack)
+}

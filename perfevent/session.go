@@ -1,0 +1,241 @@
+package perfevent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Session is a set of samplings on one target: the open events, one ring for
+// each CPU, and the way from the rings to the caller. Close frees it.
+//
+// Enable, Disable and Close may be called from any goroutine, Read from one at
+// a time; Close must not be called before Read has returned, nor Accounts and
+// Stats while it runs.
+type Session struct {
+	target    Target
+	samplings []Sampling
+	opts      Options
+
+	cpus     []int
+	events   []attached
+	rings    []mappedRing
+	watched  []watched // what Read ends with
+	format   uint64    // read_format of all events
+	dropped  uint64    // side-band bits that this kernel does not know
+	ringSize int       // bytes of the next ring to be mapped
+
+	poll   poller
+	merge  merger
+	dec    decoder
+	filter pidFilter
+	twice  duplicates
+
+	accounts []Account
+	stats    Stats
+	closed   sync.Once
+}
+
+// attached is one open event.
+type attached struct {
+	fd  int
+	id  uint64
+	cpu int // index into Session.cpus
+	eventInfo
+}
+
+// Open opens every sampling on the target, disabled. Records about processes
+// (all but samples) are recorded from here on, so that a reading of /proc that
+// begins after Open leaves no gap to them.
+//
+// The order of samplings is kept: Sample.Sampling and Accounts refer to it. An
+// error is an *OpenError when the kernel refused.
+func Open(target Target, samplings []Sampling, opts Options) (*Session, error) {
+	s := &Session{target: target, samplings: samplings, opts: opts,
+		accounts: make([]Account, len(samplings))}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Session) open() error {
+	for i := range s.samplings {
+		if err := s.samplings[i].validate(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.cpus, err = onlineCPUs(); err != nil {
+		return err
+	}
+	s.format = readFormat
+	s.ringSize = s.chooseRingSize()
+	if s.poll, err = newPoller(); err != nil {
+		return err
+	}
+	if err := s.attach(); err != nil {
+		return err
+	}
+	s.dec.layouts = make([]layout, len(s.samplings))
+	for i := range s.samplings {
+		attr := sampleAttr(&s.samplings[i], false, 0, 0)
+		s.dec.layouts[i] = newLayout(&attr, s.samplings[i].Period)
+	}
+	ids := make([]uint64, len(s.events))
+	infos := make([]eventInfo, len(s.events))
+	for i, e := range s.events {
+		ids[i], infos[i] = e.id, e.eventInfo
+	}
+	s.dec.events = newEventTable(ids, infos)
+	s.merge.clock = monotonic
+	for i := range s.rings {
+		if s.rings[i].mem == nil {
+			continue // the CPU went offline
+		}
+		s.merge.rings = append(s.merge.rings, s.rings[i].ring)
+		if err := s.poll.addRing(s.rings[i].fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Enable starts all samplings. If the target is a Started command, it runs from
+// now on.
+func (s *Session) Enable() error {
+	if err := s.control(unix.PERF_EVENT_IOC_ENABLE); err != nil {
+		return fmt.Errorf("enable events: %w", err)
+	}
+	if s.target.command != nil {
+		return s.target.command.release()
+	}
+	return nil
+}
+
+// Disable stops all samplings. Read goes on with what is in the rings, and
+// records about processes still come.
+func (s *Session) Disable() error {
+	if err := s.control(unix.PERF_EVENT_IOC_DISABLE); err != nil {
+		return fmt.Errorf("disable events: %w", err)
+	}
+	return nil
+}
+
+func (s *Session) control(request uint) error {
+	for _, e := range s.events {
+		if e.sampling == sideBand {
+			continue
+		}
+		if err := unix.IoctlSetInt(e.fd, request, 0); err != nil {
+			return fmt.Errorf("%s: %w", s.samplings[e.sampling].Event, err)
+		}
+	}
+	return nil
+}
+
+// Read hands on the records of all CPUs in time order until ctx is done or the
+// target is gone, then disables the samplings and hands on all that is left. A
+// target is gone when its processes (or threads) have ended; children that
+// outlive them do not keep it. The whole system never is.
+//
+// A record is valid until handle returns. An error of handle ends Read at once
+// and is returned; otherwise the error says that polling or disabling failed.
+func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
+	stop := context.AfterFunc(ctx, s.poll.wake)
+	defer stop()
+	receive := func(r *ring, b []byte) error { return s.receive(b, handle) }
+	for ctx.Err() == nil && !s.gone() {
+		if err := s.merge.round(false, receive); err != nil {
+			return err
+		}
+		if err := s.poll.wait(); err != nil {
+			return fmt.Errorf("wait for records: %w", err)
+		}
+	}
+	if err := s.Disable(); err != nil {
+		return err
+	}
+	return s.merge.round(true, receive)
+}
+
+// receive decodes one record, enters it in the books, and hands it on unless it
+// is not for the caller.
+func (s *Session) receive(b []byte, handle func(Record) error) error {
+	rec, err := s.dec.decode(b)
+	if err != nil {
+		if err == errUnknown {
+			s.stats.Unknown++
+		} else {
+			s.stats.Malformed++
+		}
+		return nil
+	}
+	h := rec.Common()
+	wanted := true
+	if s.filter.active() {
+		wanted = s.filter.wants(rec)
+	}
+	duplicate := s.twice.ambiguous && wanted && s.isDuplicate(h)
+	switch rec := rec.(type) {
+	case *Sample:
+		account := &s.accounts[rec.Sampling]
+		switch {
+		case !wanted:
+			account.Filtered++
+		case duplicate:
+			account.Duplicates++
+		default:
+			account.Received++
+			account.Weight += rec.Period
+		}
+	case *Throttle:
+		if ev := s.dec.events.find(rec.EventID); !rec.Unthrottle && ev != nil && ev.sampling >= 0 {
+			s.accounts[ev.sampling].Throttled++
+		}
+	case *Fork:
+		if !duplicate {
+			s.twice.born(rec.TID)
+		}
+	case *Lost:
+		s.stats.Lost += rec.Lost
+		if ev := s.dec.events.find(rec.EventID); s.format&unix.PERF_FORMAT_LOST == 0 && ev != nil && ev.sampling >= 0 {
+			s.accounts[ev.sampling].Lost += rec.Lost
+		}
+	}
+	if !wanted || duplicate {
+		return nil
+	}
+	return handle(rec)
+}
+
+// Close closes all events and unmaps the rings. A command that was never let
+// run is killed. Later calls do nothing.
+func (s *Session) Close() error {
+	var errs []error
+	s.closed.Do(func() {
+		if s.target.command != nil {
+			s.target.command.Kill()
+		}
+		errs = append(errs, s.detach(), s.poll.close())
+		for _, w := range s.watched {
+			errs = append(errs, w.close())
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close perf session: %w", err)
+	}
+	return nil
+}
+
+// monotonic reads the clock that records carry.
+func monotonic() uint64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0 // cannot happen: the clock always exists
+	}
+	return uint64(t.Nano())
+}

@@ -1,0 +1,65 @@
+package perfevent
+
+import (
+	"fmt"
+	"strings"
+)
+
+type targetKind uint8
+
+const (
+	systemTarget targetKind = iota
+	processTarget
+	threadTarget
+	cgroupTarget
+)
+
+// Target is what a session watches. The zero value is the whole system.
+type Target struct {
+	kind    targetKind
+	pids    []int
+	cgroup  string
+	command *Command
+}
+
+// System is everything on this host (or in this VM), on all online CPUs. It
+// needs privileges: CAP_PERFMON, or kernel.perf_event_paranoid at most 0.
+func System() Target { return Target{kind: systemTarget} }
+
+// Process is one process or several with all their threads, and the threads
+// and children that they create from now on.
+func Process(pids ...int) Target { return Target{kind: processTarget, pids: pids} }
+
+// Thread is one thread or several, without the threads and children that they
+// create. Records other than samples come from their whole processes, since
+// any thread can map code for all.
+func Thread(tids ...int) Target { return Target{kind: threadTarget, pids: tids} }
+
+// InCgroup is the processes of a control group and of those below it. The path
+// is a directory of a cgroup v2 file system, or of the v1 hierarchy that has
+// the perf_event controller. It needs the privileges of System. Records other
+// than samples come from the whole system.
+func InCgroup(path string) Target { return Target{kind: cgroupTarget, cgroup: path} }
+
+// Started is a command that StartCommand holds before its first instruction.
+// The session's Enable lets it run, and Close kills it if that never came.
+func Started(c *Command) Target {
+	return Target{kind: processTarget, pids: []int{c.PID()}, command: c}
+}
+
+// String names the target for messages: "process 12", "cgroup /sys/fs/…".
+func (t Target) String() string {
+	switch t.kind {
+	case processTarget:
+		return "process " + joinInts(t.pids)
+	case threadTarget:
+		return "thread " + joinInts(t.pids)
+	case cgroupTarget:
+		return "cgroup " + t.cgroup
+	}
+	return "the whole system"
+}
+
+func joinInts(numbers []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ",")
+}

@@ -1,0 +1,49 @@
+package perfevent
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// listThreads returns the threads of a process, in the kernel's order.
+func listThreads(pid int) ([]int, error) {
+	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	tids := make([]int, 0, len(names))
+	for _, name := range names {
+		if tid, convErr := strconv.Atoi(name); convErr == nil {
+			tids = append(tids, tid)
+		}
+	}
+	// A process that ends while it is being read leaves what was seen.
+	if len(tids) == 0 && err != nil {
+		return nil, err
+	}
+	return tids, nil
+}
+
+// processOf returns the process that a thread belongs to.
+func processOf(tid int) (int, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "Tgid:"); ok {
+			return strconv.Atoi(strings.TrimSpace(text))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("/proc/%d/status names no Tgid", tid)
+}

@@ -1,0 +1,97 @@
+package perfevent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// watched is something whose end ends Read: a process, a thread or a cgroup.
+type watched struct {
+	pid, tid int    // the process; the thread is the process's first for a process target
+	pidfd    int    // -1 where the kernel has none for it
+	path     string // of a cgroup
+	ended    bool
+}
+
+// pidfdThread asks pidfd_open(2) for a single thread (PIDFD_THREAD, Linux 6.9).
+const pidfdThread = unix.O_EXCL
+
+// watch finds the target's processes and takes hold of them, so that a pid that
+// is used again cannot be taken for them.
+func (s *Session) watch() error {
+	for _, tid := range s.target.pids {
+		pid, err := processOf(tid)
+		if err != nil {
+			e := s.openError("", nil, unix.ESRCH)
+			e.Err = fmt.Errorf("%d: %w", tid, unix.ESRCH)
+			return e
+		}
+		flags := 0
+		if s.target.kind == threadTarget {
+			flags = pidfdThread
+		} else {
+			tid = pid
+		}
+		fd, err := unix.PidfdOpen(tid, flags)
+		switch {
+		case errors.Is(err, unix.ESRCH):
+			return s.openError("", nil, err)
+		case err != nil: // Linux before 5.3, or before 6.9 for a thread
+			fd = -1
+		default:
+			if err := s.poll.add(fd, unix.EPOLLIN); err != nil {
+				return errors.Join(err, unix.Close(fd))
+			}
+		}
+		s.watched = append(s.watched, watched{pid: pid, tid: tid, pidfd: fd})
+	}
+	return nil
+}
+
+// gone reports whether all that was to be watched has ended.
+func (s *Session) gone() bool {
+	if len(s.watched) == 0 {
+		return false
+	}
+	for i := range s.watched {
+		if !s.watched[i].hasEnded() {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *watched) hasEnded() bool {
+	switch {
+	case w.ended:
+	case w.pidfd >= 0:
+		p := []unix.PollFd{{Fd: int32(w.pidfd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 0)
+		w.ended = err == nil && n > 0
+	case w.path != "":
+		_, err := os.Stat(w.path)
+		w.ended = errors.Is(err, os.ErrNotExist)
+	default:
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", w.pid, w.tid))
+		w.ended = err != nil || isZombie(stat)
+	}
+	return w.ended
+}
+
+// isZombie reads the state in a stat file: the letter after the name, which may
+// itself hold parentheses.
+func isZombie(stat []byte) bool {
+	i := bytes.LastIndexByte(stat, ')')
+	return i < 0 || i+2 >= len(stat) || stat[i+2] == 'Z' || stat[i+2] == 'X'
+}
+
+func (w *watched) close() error {
+	if w.pidfd < 0 {
+		return nil
+	}
+	return unix.Close(w.pidfd)
+}
