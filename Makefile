@@ -29,12 +29,13 @@ test-live: ## tests on the running kernel (root)
 test-peer: ## tests beside perf, gdb, pprof, a browser (root)
 	go run ./scripts/tiers peer
 
-check: ## format, vet for both architectures, staticcheck, module sums
+check: ## format, vet for both architectures, staticcheck, modules
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go vet ./...
 	GOARCH=arm64 go vet ./...
 	go run $(STATICCHECK) ./...
 	go mod verify
+	go mod tidy -diff
 
 fuzz: ## every fuzz target for FUZZTIME=10m each
 	scripts/fuzz $(FUZZTIME)
