@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"math/bits"
+	"runtime"
 )
 
 // Arch is the machine whose stacks are unwound. It is a value, not a build
@@ -15,6 +16,18 @@ const (
 	AMD64 Arch = iota + 1
 	ARM64
 )
+
+// Host is the machine that this program runs on; zero for one that ringtap does
+// not know.
+func Host() Arch {
+	switch runtime.GOARCH {
+	case AMD64.String():
+		return AMD64
+	case ARM64.String():
+		return ARM64
+	}
+	return 0
+}
 
 // String is the name that GOARCH has for the machine.
 func (a Arch) String() string {

@@ -148,6 +148,9 @@ func (b *builder) intern(set ruleSet, r *row, touched uint64) uint16 {
 		if ru.kind == ruleRegister || ru.kind == ruleExpr || ru.kind == ruleValExpr {
 			set.flags |= flagOldRegs
 		}
+		if ru.reg == describe(t.arch).sp {
+			set.flags |= flagOwnSP
+		}
 	}
 	i := uint16(len(t.sets))
 	t.sets = append(t.sets, set)

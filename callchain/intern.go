@@ -45,20 +45,38 @@ func (in *Interner) Intern(frames []Frame, truncated bool) StackID {
 		in.grow()
 	}
 	hash := in.hash(frames, truncated)
-	mask := uint64(len(in.index) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		id := in.index[i]
-		if id == 0 {
-			in.index[i] = uint32(len(in.stacks) + 1)
-			break
-		}
-		s := &in.stacks[id-1]
-		if s.hash == hash && s.truncated == truncated && slices.Equal(s.frames, frames) {
-			return StackID(id - 1)
-		}
+	at, found := in.find(hash, frames, truncated)
+	if found {
+		return StackID(in.index[at] - 1)
 	}
+	in.index[at] = uint32(len(in.stacks) + 1)
 	in.stacks = append(in.stacks, stack{hash: hash, frames: in.keep(frames), truncated: truncated})
 	return StackID(len(in.stacks) - 1)
+}
+
+// Find gives the id of a chain that is there already, and false for another.
+func (in *Interner) Find(frames []Frame, truncated bool) (StackID, bool) {
+	if len(in.index) == 0 {
+		return 0, false
+	}
+	at, found := in.find(in.hash(frames, truncated), frames, truncated)
+	if !found {
+		return 0, false
+	}
+	return StackID(in.index[at] - 1), true
+}
+
+// find gives the place of a chain in the index, or the free place where it
+// belongs.
+func (in *Interner) find(hash uint64, frames []Frame, truncated bool) (at uint64, found bool) {
+	mask := uint64(len(in.index) - 1)
+	for at = hash & mask; in.index[at] != 0; at = (at + 1) & mask {
+		s := &in.stacks[in.index[at]-1]
+		if s.hash == hash && s.truncated == truncated && slices.Equal(s.frames, frames) {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // Stack gives the frames of an interned chain, leaf first. They belong to the

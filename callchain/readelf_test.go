@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,8 +64,11 @@ type readelfDump struct {
 	inFDE   bool
 }
 
+var registerNumber = regexp.MustCompile(`\br\d+ \((\w+)\)`)
+
 func (d *readelfDump) line(text string) {
-	fields := strings.Fields(text)
+	// A register is written with its number, "r1 (rdx)".
+	fields := strings.Fields(registerNumber.ReplaceAllString(text, "$1"))
 	switch {
 	case len(fields) >= 5 && fields[3] == "CIE":
 		d.finish()

@@ -39,6 +39,9 @@ const (
 	// flagSignal: the frame was pushed by a signal, and the caller's pc is the
 	// interrupted instruction, not a return address (augmentation 'S').
 	flagSignal setFlags = 1 << iota
+	// flagOwnSP: the stack pointer has a rule of its own; where it has none, the
+	// caller's is the CFA.
+	flagOwnSP
 	// flagOldRegs: a rule reads registers, so that the old ones must be kept
 	// until the last is computed.
 	flagOldRegs

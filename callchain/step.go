@@ -7,6 +7,12 @@ type step struct {
 	entry bool // at the first instruction of a function
 }
 
+// rises says whether the stack pointer moves towards the outermost frame. An
+// arm64 leaf may leave it where it is.
+func (s *step) rises(sp, caller uint64) bool {
+	return caller > sp || caller == sp && s.exact
+}
+
 // farAway is more than a stack goes on beyond its copy: a frame that lies
 // farther off comes from a register that does not point into the stack.
 const farAway = 64 << 20
@@ -38,9 +44,8 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if !ok {
 		return Lost, true
 	}
-	signal := set.flags&flagSignal != 0
 	sp := u.regs.v[m.sp]
-	if !signal && (cfa < sp || cfa == sp && !s.exact) {
+	if set.flags&(flagSignal|flagOwnSP) == 0 && !s.rises(sp, cfa) {
 		return Lost, true
 	}
 	ra, end, ok := u.returnAddress(set.ra, cfa, p.table)
@@ -55,7 +60,10 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 			u.restore(ru, cfa, p.table)
 		}
 	}
-	*s = step{exact: signal}
+	if set.flags&(flagSignal|flagOwnSP) == flagOwnSP && !s.rises(sp, u.regs.v[m.sp]) {
+		return Lost, true
+	}
+	*s = step{exact: set.flags&flagSignal != 0}
 	return u.enter(ra)
 }
 

@@ -1,0 +1,94 @@
+package callchain
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// fixedSpace is an address space that does not change.
+type fixedSpace struct {
+	mappings []Mapping
+	version  uint64
+}
+
+func (s *fixedSpace) Find(pc uint64) (Mapping, bool) {
+	for _, m := range s.mappings {
+		if pc >= m.Start && pc < m.End {
+			return m, true
+		}
+	}
+	return Mapping{}, false
+}
+
+func (s *fixedSpace) Version() uint64 { return s.version }
+
+// procSpace reads the address space of a live process, and compiles each file
+// once.
+type procSpace struct {
+	fixedSpace
+	pid     int
+	objects map[string]object
+	top     uint64 // end of the main thread's stack
+}
+
+type object struct {
+	id    ObjectID
+	table *Table
+}
+
+func newProcSpace(pid int) *procSpace {
+	return &procSpace{pid: pid, objects: make(map[string]object)}
+}
+
+// read takes the mappings anew.
+func (s *procSpace) read() error {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.pid))
+	if err != nil {
+		return err
+	}
+	s.mappings = s.mappings[:0]
+	s.version++
+	lines := bufio.NewScanner(bytes.NewReader(maps))
+	for lines.Scan() {
+		var start, end, offset, inode uint64
+		var perm, device, path string
+		fmt.Sscanf(lines.Text(), "%x-%x %s %x %s %d %s", &start, &end, &perm, &offset, &device, &inode, &path)
+		if path == "[stack]" {
+			s.top = end
+		}
+		if !strings.Contains(perm, "x") {
+			continue
+		}
+		o := s.object(path, start, end)
+		if inode == 0 && path != "[vdso]" {
+			offset = start
+		}
+		s.mappings = append(s.mappings, Mapping{Start: start, End: end, Offset: offset, Object: o.id, Table: o.table})
+	}
+	return nil
+}
+
+func (s *procSpace) object(path string, start, end uint64) object {
+	if o, ok := s.objects[path]; ok {
+		return o
+	}
+	o := object{id: ObjectID(len(s.objects) + 1)}
+	name := path
+	if path == "[vdso]" {
+		name = fmt.Sprintf("/proc/%d/mem", s.pid)
+	}
+	if f, err := os.Open(name); err == nil {
+		defer f.Close()
+		var r io.ReaderAt = f
+		if path == "[vdso]" {
+			r = io.NewSectionReader(f, int64(start), int64(end-start))
+		}
+		o.table, _ = Compile(r) // nil for memory without a table
+	}
+	s.objects[path] = o
+	return o
+}
