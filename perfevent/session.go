@@ -152,6 +152,9 @@ func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
 		if err := s.merge.round(false, receive); err != nil {
 			return err
 		}
+		if s.opts.Round != nil {
+			s.opts.Round(s.merge.bound)
+		}
 		if err := s.poll.wait(); err != nil {
 			return fmt.Errorf("wait for records: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +51,18 @@ func (s *Session) watch() error {
 		s.watched = append(s.watched, watched{pid: pid, tid: tid, pidfd: fd})
 	}
 	return nil
+}
+
+// Processes returns the ids of the processes that the session was opened on, or
+// that hold its threads; nil for a cgroup and for the whole system.
+func (s *Session) Processes() []int {
+	var pids []int
+	for i := range s.watched {
+		if pid := s.watched[i].pid; pid != 0 && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // gone reports whether all that was to be watched has ended.
