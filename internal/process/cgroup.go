@@ -1,0 +1,56 @@
+package process
+
+import (
+	"bytes"
+	"strings"
+)
+
+// controllers are the version 1 hierarchies that say best where a process
+// belongs, best first.
+var controllers = [...]string{"perf_event", "cpu", "cpuacct", "memory", "pids", "name=systemd"}
+
+// parseCgroup picks the path to show from the text of /proc/PID/cgroup
+// (cgroups(7)), lines of "id:controllers:path". The version 2 path is the
+// process's cgroup unless that hierarchy is mounted beside version 1 ones and
+// not used, where every process is in its root: then it is the path in the
+// first of the controllers that has the process in a cgroup of its own.
+func parseCgroup(text []byte) string {
+	path, rank := "", len(controllers)+1
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, newline)
+		_, rest, ok := bytes.Cut(line, []byte{':'})
+		if !ok {
+			continue
+		}
+		names, at, ok := bytes.Cut(rest, []byte{':'})
+		if !ok || len(at) == 0 || at[0] != '/' {
+			continue
+		}
+		if path == "" {
+			path = "/"
+		}
+		if r := cgroupRank(string(names)); r < rank && len(at) > 1 {
+			at, _ = bytes.CutSuffix(at, deleted)
+			path, rank = string(at), r
+		}
+	}
+	return path
+}
+
+// cgroupRank is 0 for version 2's empty list and the place in controllers + 1
+// for version 1.
+func cgroupRank(names string) int {
+	if names == "" {
+		return 0
+	}
+	rank := len(controllers) + 1
+	for name := range strings.SplitSeq(names, ",") {
+		for i, c := range controllers {
+			if name == c {
+				rank = min(rank, i+1)
+			}
+		}
+	}
+	return rank
+}

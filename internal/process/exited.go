@@ -1,0 +1,66 @@
+package process
+
+// keepExited is how many processes that have exited are at least kept, for
+// samples of other threads or of the exit itself that come after the record.
+const keepExited = 1024
+
+// exit marks a process whose main thread has exited. It is kept for a while;
+// forgetting is done many at a time, because it looks at all mappings.
+func (t *Table) exit(p *Process) {
+	if p.exited {
+		return
+	}
+	p.exited = true
+	t.exited = append(t.exited, p)
+	if len(t.exited) >= t.sweepAt {
+		t.sweep()
+	}
+}
+
+// sweep forgets the processes that exited first, but for those that samples
+// came from since the last sweep, and then all objects that no sample was in
+// and no process maps. Whoever holds a forgotten Process can go on using it.
+func (t *Table) sweep() {
+	old := len(t.exited) - keepExited
+	kept := t.exited[:0]
+	for i, p := range t.exited {
+		switch {
+		case t.byPID[p.PID] != p: // its pid serves another one
+		case i >= old || p.seen:
+			p.seen = p.seen && i >= old
+			kept = append(kept, p)
+		default:
+			delete(t.byPID, p.PID)
+		}
+	}
+	clear(t.exited[len(kept):])
+	t.exited = kept
+	t.sweepAt = 2*len(kept) + keepExited
+	t.sweepObjects()
+}
+
+// sweepObjects closes and forgets what nothing leads to any more.
+func (t *Table) sweepObjects() {
+	for _, p := range t.byPID {
+		for i := range p.mappings {
+			p.mappings[i].object.mapped = true
+		}
+	}
+	for k, o := range t.byKey {
+		if o.mapped || o.ID != 0 {
+			continue
+		}
+		if k == o.key {
+			t.bytes -= objectCost(o)
+		}
+		if o.file != nil {
+			o.file.close()
+		}
+		delete(t.byKey, k)
+	}
+	for _, p := range t.byPID {
+		for i := range p.mappings {
+			p.mappings[i].object.mapped = false
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileSet is the budget of open files. Files that a process has mapped are
+// held open so that they outlive the process and their name. When limit are
+// open, the one that was not used for longest is closed, and opened again by
+// its name when it is read next; a file that has no name any more could not
+// be opened again and is not closed for others.
+//
+// Its methods and those of its files may be called from several goroutines,
+// as io.ReaderAt demands.
+type fileSet struct {
+	mu    sync.Mutex
+	limit int
+	clock uint64 // counts uses
+	held  []*file
+}
+
+// file is a regular file that stays readable.
+type file struct {
+	set   *fileSet
+	roots []string // directories beneath which it can be opened again
+	name  string   // its path there
+	id    fileID   // as fstat(2) tells it
+	size  int64
+	mtime unix.Timespec
+	fixed bool // it has no name: never closed to make room
+	grows bool // it is written to: another size is no other file
+
+	// The rest belongs to set.mu.
+	open *os.File
+	used uint64
+	at   int // index in set.held while open
+}
+
+// fileID is the identity that a file keeps while it exists.
+type fileID struct {
+	major, minor uint32
+	inode        uint64
+}
+
+// errBudget says that a file could not be held open.
+var errBudget = errors.New("too many files without a name are held open")
+
+// add takes an open regular file with the result of its fstat(2), its path and
+// the directories beneath which that leads to it. The file set owns fd from
+// here on, also when it returns an error.
+func (s *fileSet) add(fd int, st *unix.Stat_t, name string, roots ...string) (*file, error) {
+	f := &file{
+		set:   s,
+		roots: roots,
+		name:  name,
+		id:    idOf(st),
+		size:  st.Size,
+		mtime: st.Mtim,
+		fixed: st.Nlink == 0,
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.hold(f, fd); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func idOf(st *unix.Stat_t) fileID {
+	return fileID{major: unix.Major(st.Dev), minor: unix.Minor(st.Dev), inode: st.Ino}
+}
+
+// hold makes room and enters an open file. The caller has locked the set.
+func (s *fileSet) hold(f *file, fd int) error {
+	for len(s.held) >= s.limit {
+		oldest := -1
+		for i, other := range s.held {
+			if !other.fixed && (oldest < 0 || other.used < s.held[oldest].used) {
+				oldest = i
+			}
+		}
+		if oldest < 0 {
+			unix.Close(fd)
+			return fmt.Errorf("%w (%d)", errBudget, len(s.held))
+		}
+		s.release(s.held[oldest])
+	}
+	s.clock++
+	f.open, f.used, f.at = os.NewFile(uintptr(fd), "object"), s.clock, len(s.held)
+	s.held = append(s.held, f)
+	return nil
+}
+
+// release closes a file that is open. The caller has locked the set.
+func (s *fileSet) release(f *file) {
+	f.open.Close()
+	f.open = nil
+	last := len(s.held) - 1
+	s.held[f.at] = s.held[last]
+	s.held[f.at].at = f.at
+	s.held[last] = nil
+	s.held = s.held[:last]
+}
+
+// count is the number of files that are open.
+func (s *fileSet) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held)
+}
+
+// closeAll closes all files; those with a name can still be read.
+func (s *fileSet) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.held) > 0 {
+		s.release(s.held[len(s.held)-1])
+	}
+}
+
+// close gives the file's place to others.
+func (f *file) close() {
+	f.set.mu.Lock()
+	defer f.set.mu.Unlock()
+	if f.open != nil {
+		f.set.release(f)
+	}
+}
+
+// ReadAt implements io.ReaderAt. It opens the file again if it had to make
+// room for others.
+func (f *file) ReadAt(p []byte, offset int64) (int, error) {
+	for {
+		open, err := f.opened()
+		if err != nil {
+			return 0, err
+		}
+		n, err := open.ReadAt(p, offset)
+		if errors.Is(err, os.ErrClosed) {
+			continue // made room between the two calls
+		}
+		return n, err
+	}
+}
+
+// opened returns the open file.
+func (f *file) opened() (*os.File, error) {
+	f.set.mu.Lock()
+	defer f.set.mu.Unlock()
+	if f.open != nil {
+		f.set.clock++
+		f.used = f.set.clock
+		return f.open, nil
+	}
+	var last error = os.ErrNotExist
+	for _, root := range f.roots {
+		fd, st, err := openBeneath(root, f.name)
+		if err != nil {
+			last = err
+			continue
+		}
+		if idOf(&st) != f.id || !f.grows && (st.Size != f.size || st.Mtim != f.mtime) {
+			unix.Close(fd)
+			last = errReplaced
+			continue
+		}
+		if err := f.set.hold(f, fd); err != nil {
+			return nil, err
+		}
+		return f.open, nil
+	}
+	return nil, fmt.Errorf("open %s again: %w", f.name, last)
+}

@@ -1,0 +1,92 @@
+package process
+
+import "bytes"
+
+// area is one line of /proc/PID/maps (proc_pid_maps(5)).
+type area struct {
+	start, end   uint64
+	offset       uint64 // bytes from the begin of the file
+	major, minor uint32
+	inode        uint64 // 0 if no file is mapped
+	executable   bool
+	path         []byte // as the kernel escapes it; points into the line
+}
+
+// isExecutable tells whether a line of maps is about executable memory, for
+// nine in ten are not and need no further look.
+func isExecutable(line []byte) bool {
+	i := bytes.IndexByte(line, ' ')
+	return i >= 0 && len(line) > i+3 && line[i+3] == 'x'
+}
+
+// parseArea reads one line of maps:
+//
+//	55a493272000-55a493277000 r-xp 00002000 fe:00 247026       /usr/bin/cat
+func parseArea(line []byte) (a area, ok bool) {
+	rest := line
+	if a.start, rest, ok = number(rest, 16, '-'); !ok {
+		return a, false
+	}
+	if a.end, rest, ok = number(rest, 16, ' '); !ok || a.end <= a.start {
+		return a, false
+	}
+	if len(rest) < 5 || rest[4] != ' ' {
+		return a, false
+	}
+	a.executable, rest = rest[2] == 'x', rest[5:]
+	if a.offset, rest, ok = number(rest, 16, ' '); !ok {
+		return a, false
+	}
+	var device uint64
+	if device, rest, ok = number(rest, 16, ':'); !ok || device > 1<<32-1 {
+		return a, false
+	}
+	a.major = uint32(device)
+	if device, rest, ok = number(rest, 16, ' '); !ok || device > 1<<32-1 {
+		return a, false
+	}
+	a.minor = uint32(device)
+	if a.inode, rest, ok = number(rest, 10, ' '); !ok {
+		return a, false
+	}
+	a.path = bytes.TrimLeft(rest, " ")
+	return a, true
+}
+
+// number reads digits of a base up to an end byte, or up to the end of text
+// where that byte is a blank (old kernels leave none after the last field).
+func number(text []byte, base uint64, end byte) (value uint64, rest []byte, ok bool) {
+	for i, c := range text {
+		var digit uint64
+		switch {
+		case c >= '0' && c <= '9':
+			digit = uint64(c - '0')
+		case c >= 'a' && c <= 'f':
+			digit = uint64(c-'a') + 10
+		default:
+			return value, text[i+1:], c == end && i > 0
+		}
+		if digit >= base || value > (1<<64-1-digit)/base {
+			return 0, nil, false
+		}
+		value = value*base + digit
+	}
+	return value, nil, end == ' ' && len(text) > 0
+}
+
+// deleted is what the kernel appends to the path of a file that has no name
+// any more (d_path in fs/d_path.c).
+var deleted = []byte(" (deleted)")
+
+// cleanPath undoes what maps does to a path: newlines are written \012
+// (seq_path in fs/seq_file.c), and a deleted file is marked at the end. A file
+// whose name really ends that way is told from a deleted one by its inode.
+func cleanPath(path []byte) (clean []byte, isDeleted bool) {
+	if bytes.Contains(path, escapedNewline) {
+		path = bytes.ReplaceAll(path, escapedNewline, newline)
+	}
+	clean, isDeleted = bytes.CutSuffix(path, deleted)
+	return clean, isDeleted && len(path) > 0 && path[0] == '/'
+}
+
+var escapedNewline = []byte(`\012`)

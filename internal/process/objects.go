@@ -1,0 +1,138 @@
+package process
+
+import "strings"
+
+// maxObjectBytes bounds the memory of objects that no sample is in, which a
+// process can make as many of as it can map files.
+const maxObjectBytes = 64 << 20
+
+// maxTries bounds how often opening a file is tried, each time with the next
+// process that maps it.
+const maxTries = 16
+
+// key finds the object of a mapping: by the file's identity, by its build id
+// where the kernel gives that instead, or by name.
+type key struct {
+	id    fileID
+	build string
+	name  string
+}
+
+// seenMapping is an executable mapping as maps or a record tells of it.
+type seenMapping struct {
+	start, end uint64
+	offset     uint64 // in the file
+	id         fileID // inode 0 if there is no file or it is not known
+	generation uint64 // of the inode, 0 if not known
+	build      []byte // build id, instead of id
+	path       []byte
+	deleted    bool
+}
+
+// mapped enters a mapping into a process.
+func (t *Table) mapped(p *Process, s *seenMapping) {
+	if s.end <= s.start {
+		return
+	}
+	m := mapping{start: s.start, end: s.end, offset: s.offset, object: t.object(p, s)}
+	if m.object.byAddress() {
+		m.offset = m.start
+	}
+	p.put(m)
+}
+
+// object returns what a mapping maps.
+func (t *Table) object(p *Process, s *seenMapping) *Object {
+	name := string(s.path)
+	switch {
+	case name == "" || isAnonymous(name):
+		return t.anonymous(p)
+	case name == "[vdso]" && s.start >= 1<<32:
+		if t.vdso == nil {
+			t.vdso = &Object{Kind: VDSO, Path: name}
+		}
+		return t.vdso
+	case name == "[vsyscall]":
+		return t.special(VSyscall, name)
+	case name[0] != '/':
+		return t.special(Special, name)
+	}
+	o := t.fileObject(p, s)
+	if o.generated {
+		return t.anonymous(p)
+	}
+	return o
+}
+
+// isAnonymous tells by its name whether memory has no file that a name could
+// find: as maps and as MMAP2 records call it.
+func isAnonymous(name string) bool {
+	for _, prefix := range [...]string{"//anon", "[anon:", "[anon_shmem:", "/dev/zero", "/anon_hugepage", "/SYSV"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// anonymous returns the object of all memory without files of a process.
+func (t *Table) anonymous(p *Process) *Object {
+	if p.anon == nil {
+		p.anon = &Object{Kind: Anon, Path: "[anon]", PID: p.PID, owner: p}
+	}
+	return p.anon
+}
+
+// special returns the object of memory that the kernel names, one for all
+// processes.
+func (t *Table) special(kind Kind, name string) *Object {
+	k := key{name: name}
+	if o := t.byKey[k]; o != nil {
+		return o
+	}
+	return t.enter(k, &Object{Kind: kind, Path: name})
+}
+
+// fileObject returns the object of a mapped file, opened if that is possible.
+func (t *Table) fileObject(p *Process, s *seenMapping) *Object {
+	k := key{id: s.id}
+	switch {
+	case len(s.build) > 0:
+		k = key{build: string(s.build)}
+	case s.id.inode == 0:
+		k = key{name: string(s.path)}
+	}
+	o := t.byKey[k]
+	if o != nil && o.generation != 0 && s.generation != 0 && o.generation != s.generation {
+		delete(t.byKey, k) // the inode number serves another file now
+		o = nil
+	}
+	if o == nil {
+		o = t.enter(k, &Object{Kind: File, Path: string(s.path), Deleted: s.deleted})
+	}
+	if s.generation != 0 {
+		o.generation = s.generation
+	}
+	if o.file == nil && o.tries < maxTries {
+		return t.openObject(o, p, s)
+	}
+	return o
+}
+
+// enter remembers an object by its key.
+func (t *Table) enter(k key, o *Object) *Object {
+	cost := objectCost(o)
+	if t.bytes+cost > maxObjectBytes {
+		if t.overflow == nil {
+			t.overflow = &Object{Kind: Special, Path: "[too many files]"}
+		}
+		return t.overflow
+	}
+	t.bytes += cost
+	o.key = k
+	t.byKey[k] = o
+	return o
+}
+
+// objectCost estimates the bytes that an object takes.
+func objectCost(o *Object) int { return 512 + 2*len(o.Path) }

@@ -1,0 +1,201 @@
+package process
+
+import (
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+// maxPeers bounds the processes through which a file is looked for when the
+// one that mapped it is gone.
+const maxPeers = 4
+
+// openObject opens the file of an object through a process that maps it. It
+// returns the object that this file has already if it was met under another
+// identity before, else o.
+func (t *Table) openObject(o *Object, p *Process, s *seenMapping) *Object {
+	f, err := t.openMapped(p, s)
+	if err != nil {
+		o.tries++
+		o.err = err
+		o.generated = isMemfd(o.Path)
+		if !notFound(err) {
+			t.log.Debug("cannot open mapped file", "pid", p.PID, "path", o.Path, "error", err)
+		}
+		return o
+	}
+	k := key{id: f.id}
+	if other := t.byKey[k]; other != nil && other != o && other.file != nil {
+		f.close()
+		t.byKey[o.key] = other
+		t.bytes -= objectCost(o)
+		return other
+	}
+	o.file, o.err = f, nil
+	o.Deleted = o.Deleted || f.fixed
+	o.generated = (o.Deleted || isMemfd(o.Path)) && !isELF(f)
+	if _, taken := t.byKey[k]; !taken {
+		t.byKey[k] = o
+	}
+	return o
+}
+
+// openLate tries once more to open an object that a sample is in now.
+func (t *Table) openLate(o *Object, p *Process, m *mapping) *Object {
+	return t.openObject(o, p, &seenMapping{
+		start:      m.start,
+		end:        m.end,
+		id:         o.key.id,
+		generation: o.generation,
+		build:      []byte(o.key.build),
+		path:       []byte(o.Path),
+	})
+}
+
+// isMemfd tells whether a path is that of memfd_create(2).
+func isMemfd(path string) bool { return strings.HasPrefix(path, "/memfd:") }
+
+// isELF tells code that was linked from code that a just-in-time compiler
+// keeps in a file so that it can map it twice.
+func isELF(f *file) bool {
+	var magic [4]byte
+	_, err := f.ReadAt(magic[:], 0)
+	return err == nil && string(magic[:]) == "\x7fELF"
+}
+
+// openMapped opens a mapped file: by the kernel's own links to it, which need
+// no name but privilege and a living process, else by its name as the process
+// sees it.
+func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
+	name := string(s.path)
+	first := error(unix.ESRCH)
+	if !p.exited {
+		f, err := t.openLink(p, s, mapFile(s.start, s.end))
+		if err == nil {
+			return f, nil
+		}
+		first = err
+	}
+	for root := range t.roots(p) {
+		fd, st, err := openBeneath(root, name)
+		if err == nil {
+			if err = s.check(fd, &st); err == nil {
+				return t.files.add(fd, &st, name, root, "/")
+			}
+			unix.Close(fd)
+		}
+		if !notFound(err) || notFound(first) {
+			first = err
+		}
+	}
+	if p.exited {
+		return nil, first
+	}
+	// The program of a process that is ours, when we are not root; else a
+	// range that was split since.
+	if f, err := t.openLink(p, s, "exe"); err == nil {
+		return f, nil
+	}
+	if link := t.findMapFile(p, s); link != "" {
+		if f, err := t.openLink(p, s, link); err == nil {
+			return f, nil
+		}
+	}
+	return nil, first
+}
+
+// openLink opens a magic link of a process's /proc directory if it leads to the
+// mapped file. The link's text may prove that where the inode cannot: overlayfs
+// shows another number for a file that was changed after it was opened.
+func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error) {
+	path := t.fs.path(p.PID, link)
+	fd, st, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(fd, &st); err != nil && !(link != "exe" && linksTo(path, s.path)) {
+		unix.Close(fd)
+		return nil, err
+	}
+	return t.files.add(fd, &st, string(s.path), t.fs.path(p.PID, "root"), "/")
+}
+
+// linksTo tells whether the text of a magic link is a mapping's path.
+func linksTo(link string, path []byte) bool {
+	target, err := os.Readlink(link)
+	return err == nil && strings.TrimSuffix(target, string(deleted)) == string(path)
+}
+
+// mapFile is the name of a range in /proc/PID/map_files.
+func mapFile(start, end uint64) string {
+	return "map_files/" + strconv.FormatUint(start, 16) + "-" + strconv.FormatUint(end, 16)
+}
+
+// findMapFile returns the link of any range that maps the same inode, "" if
+// there is none.
+func (t *Table) findMapFile(p *Process, s *seenMapping) (link string) {
+	if s.id.inode == 0 {
+		return ""
+	}
+	// An error leaves link as it is, which says all there is to say.
+	_ = t.scan.lines(t.scan.path(p.PID, "maps"), func(line []byte) bool {
+		if a, ok := parseArea(line); ok && (fileID{a.major, a.minor, a.inode}) == s.id {
+			link = mapFile(a.start, a.end)
+		}
+		return link == ""
+	})
+	return link
+}
+
+// roots yields the directories beneath which a process's paths lead to what it
+// sees: its own root, else our own if it lives in our mount namespace, else
+// those of some that live in the same.
+func (t *Table) roots(p *Process) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !p.exited && !yield(t.fs.path(p.PID, "root")) {
+			return
+		}
+		if p.mntNS == 0 || p.mntNS == t.mntNS {
+			yield("/")
+			return
+		}
+		peers := 0
+		for _, other := range t.byPID {
+			if other == p || other.exited || other.mntNS != p.mntNS {
+				continue
+			}
+			if peers++; peers > maxPeers || !yield(t.fs.path(other.PID, "root")) {
+				return
+			}
+		}
+	}
+}
+
+// name gives an object its ID when the first sample is in it, and makes ready
+// what its frames will need while the process is still there.
+func (t *Table) name(p *Process, m *mapping) {
+	o := m.object
+	switch {
+	case o.Kind == File && o.file == nil:
+		m.object = t.openLate(o, p, m)
+		if o = m.object; o.ID != callchain.Kernel {
+			return
+		}
+	case o.Kind == VDSO:
+		o.image, o.err = readVDSO()
+	case o.Kind == Anon:
+		if _, err := o.PerfMap(); err != nil && !notFound(err) {
+			t.log.Debug("cannot open perf map", "pid", p.PID, "error", err)
+		}
+	}
+	o.ID = callchain.ObjectID(len(t.objects))
+	t.objects = append(t.objects, o)
+	if t.options.Unwind {
+		o.compile()
+	}
+}

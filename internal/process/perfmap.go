@@ -1,0 +1,72 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// errForeign says that a perf map belongs to someone else than its process.
+var errForeign = errors.New("it belongs neither to the process's user nor to root")
+
+// PerfMap returns the symbols that the process of an Anon object has written
+// for its generated code to /tmp/perf-PID.map (tools/perf/Documentation/
+// jit-interface.txt in the kernel's tree), from the begin to where it ends now.
+// The file is looked for in the process's own root directory, under its pid in
+// its own pid namespace, when the first sample meets the memory and, if there
+// was none, when PerfMap is called while the process lives; it stays readable
+// after that. The text is the process's and not to be trusted.
+//
+// The error wraps ErrNoImage for other kinds and fs.ErrNotExist if the process
+// writes no map.
+func (o *Object) PerfMap() (io.Reader, error) {
+	if o.Kind != Anon {
+		return nil, fmt.Errorf("perf map of %s: %w", o.Path, ErrNoImage)
+	}
+	if o.perfMap == nil {
+		if err := o.openPerfMap(); err != nil {
+			return nil, fmt.Errorf("perf map of process %d: %w", o.PID, err)
+		}
+	}
+	return io.NewSectionReader(o.perfMap, 0, 1<<63-1), nil
+}
+
+// openPerfMap opens the map through the process, or through another one with
+// the same root when the process has exited.
+func (o *Object) openPerfMap() error {
+	p := o.owner
+	if p.NSPID == 0 {
+		return fmt.Errorf("its pid in its namespace is not known: %w", os.ErrNotExist)
+	}
+	uids := []uint32{0, p.uids[0], p.uids[1]}
+	if !p.exited {
+		if st, err := p.table.status(p.PID); err == nil {
+			uids = append(uids, st.uids[:]...)
+		}
+	}
+	name := "/tmp/perf-" + strconv.Itoa(p.NSPID) + ".map"
+	var last error = os.ErrNotExist
+	for root := range p.table.roots(p) {
+		fd, st, err := openBeneath(root, name)
+		if err != nil {
+			last = err
+			continue
+		}
+		if !slices.Contains(uids, st.Uid) {
+			unix.Close(fd)
+			return fmt.Errorf("%s: %w", name, errForeign)
+		}
+		f, err := p.table.files.add(fd, &st, name, root)
+		if err != nil {
+			return err
+		}
+		f.grows, o.perfMap = true, f
+		return nil
+	}
+	return fmt.Errorf("open %s: %w", name, last)
+}

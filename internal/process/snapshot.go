@@ -1,0 +1,143 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+)
+
+// Snapshot reads the processes with the given pids, or all if there are none,
+// from /proc. It is called when the ring is recording already and before the
+// first Handle: each process remembers when it was read, and ignores records
+// that are older, so that between the two nothing is missed.
+//
+// A process that is gone, or whose files may not be read, is no error; the
+// error is that /proc itself cannot be read. It wraps the cause.
+func (t *Table) Snapshot(pids ...int) error {
+	if len(pids) == 0 {
+		var err error
+		if pids, err = t.fs.pids(); err != nil {
+			return fmt.Errorf("list processes: %w", err)
+		}
+	}
+	for _, pid := range pids {
+		if pid <= 0 || pid > maxPID || t.byPID[pid] != nil {
+			continue
+		}
+		p, err := t.readProcess(pid)
+		if err != nil {
+			if !notFound(err) {
+				t.log.Debug("cannot read process", "pid", pid, "error", err)
+			}
+			continue
+		}
+		if t.byPID[p.PID] == nil { // pid may be that of a thread
+			t.byPID[p.PID] = p
+		}
+	}
+	return nil
+}
+
+// readProcess reads all about a process. What may not be read is left out, but
+// for its status, without which it does not exist.
+func (t *Table) readProcess(pid int) (*Process, error) {
+	since := monotonic()
+	st, err := t.status(pid)
+	if err != nil {
+		return nil, err
+	}
+	p := t.newProcess(st.tgid, st.comm, since)
+	p.NSPID, p.nested, p.uids = st.nspid, st.nested, st.uids
+	p.Cgroup, _ = t.cgroup(p.PID)
+	name := strconv.Itoa(p.PID)
+	p.mntNS = t.fs.inode(name, "ns/mnt")
+	p.pidNS = t.fs.inode(name, "ns/pid")
+	t.readMaps(p, st.zombie)
+	return p, nil
+}
+
+// reread reads name and mappings of a process again.
+func (t *Table) reread(p *Process) {
+	p.losses = t.losses
+	since := monotonic()
+	st, err := t.status(p.PID)
+	if err != nil {
+		return
+	}
+	p.since, p.Comm = since, st.comm
+	p.mappings, p.shared = nil, false
+	t.readMaps(p, st.zombie)
+}
+
+// readMaps reads the executable mappings of a process. When the main thread
+// has exited its memory is seen through one of the others.
+func (t *Table) readMaps(p *Process, zombie bool) {
+	p.losses = t.losses
+	defer p.changed()
+	if !zombie {
+		t.readMapsFile(p, "maps")
+		return
+	}
+	threads, err := t.fs.threads(p.PID)
+	if err != nil {
+		return
+	}
+	for _, tid := range threads {
+		if tid == p.PID {
+			continue
+		}
+		t.readMapsFile(p, "task/"+strconv.Itoa(tid)+"/maps")
+		if len(p.mappings) > 0 {
+			return
+		}
+	}
+}
+
+func (t *Table) readMapsFile(p *Process, name string) {
+	err := t.fs.lines(t.fs.path(p.PID, name), func(line []byte) bool {
+		if !isExecutable(line) {
+			return true
+		}
+		a, ok := parseArea(line)
+		if !ok {
+			t.log.Debug("cannot read a mapping", "pid", p.PID, "line", string(line))
+			return true
+		}
+		path, isDeleted := cleanPath(a.path)
+		t.mapped(p, &seenMapping{
+			start:   a.start,
+			end:     a.end,
+			offset:  a.offset,
+			id:      fileID{a.major, a.minor, a.inode},
+			path:    path,
+			deleted: isDeleted,
+		})
+		return len(p.mappings) < maxMappings
+	})
+	if err != nil && !notFound(err) && !errors.Is(err, fs.ErrPermission) {
+		t.log.Debug("cannot read mappings", "pid", p.PID, "error", err)
+	}
+}
+
+// status reads the status file of a process or thread.
+func (t *Table) status(pid int) (status, error) {
+	text, err := t.fs.read(pid, "status")
+	if err != nil {
+		return status{}, err
+	}
+	st, ok := parseStatus(text)
+	if !ok {
+		return status{}, fmt.Errorf("read %s: it names no process", t.fs.path(pid, "status"))
+	}
+	return st, nil
+}
+
+// cgroup reads the cgroup to show for a process.
+func (t *Table) cgroup(pid int) (string, bool) {
+	text, err := t.fs.read(pid, "cgroup")
+	if err != nil {
+		return "", false
+	}
+	return parseCgroup(text), true
+}

@@ -1,0 +1,129 @@
+package process
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+func TestSnapshotReadsAFixtureTree(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	if err := table.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Processes(); got != 6 {
+		t.Errorf("%d processes; want 5 and swapper", got)
+	}
+	tests := []struct {
+		pid, nspid    int
+		comm, cgroup  string
+		pc            uint64
+		path          string
+		kind          Kind
+		frameOfThatPC uint64
+	}{
+		{0, 0, "swapper", "", 0, "", 0, 0},
+		{1, 1, "systemd", "/init.scope", 0x55a493272010, "/usr/lib/systemd/systemd", File, 0x2010},
+		{1, 1, "systemd", "/init.scope", 0x7fe3ec466000, "[vdso]", VDSO, 0x1000},
+		{1, 1, "systemd", "/init.scope", 0xffffffffff600400, "[vsyscall]", VSyscall, 0xffffffffff600400},
+		{1, 1, "systemd", "/init.scope", 0x55a493270000, "", 0, 0}, // not executable
+		{2, 2, "kthreadd", "/", 0x1000, "", 0, 0},
+		{77, 77, "j\nit\\1", "/user.slice", 0x400010, "/opt/a\nb", File, 0x10},
+		{77, 77, "j\nit\\1", "/user.slice", 0x10000001, "[anon]", Anon, 0x10000001},
+		{77, 77, "j\nit\\1", "/user.slice", 0x10010001, "[anon]", Anon, 0x10010001}, // a memfd that is no ELF file
+		{77, 77, "j\nit\\1", "/user.slice", 0x10020001, "[anon]", Anon, 0x10020001},
+		{77, 77, "j\nit\\1", "/user.slice", 0x10030001, "[uprobes]", Special, 0x10030001},
+		{77, 77, "j\nit\\1", "/user.slice", 0x10040001, "[anon]", Anon, 0x10040001}, // shared and anonymous
+		{500, 500, "server", "/system.slice/server.service", 0x400000, "/usr/bin/server", File, 0},
+		{4242, 1, "nginx", "/system.slice/docker-0123.scope", 0x400000, "/usr/sbin/nginx", File, 0},
+	}
+	for _, test := range tests {
+		p := table.Process(test.pid)
+		if p.PID != test.pid || p.TGID != test.pid || p.NSPID != test.nspid || p.Comm != test.comm || p.Cgroup != test.cgroup {
+			t.Errorf("%d: pid %d, nspid %d, comm %q, cgroup %q", test.pid, p.PID, p.NSPID, p.Comm, p.Cgroup)
+		}
+		m, ok := p.Find(test.pc)
+		if ok != (test.path != "") {
+			t.Errorf("%d: Find(%#x) = %t", test.pid, test.pc, ok)
+		}
+		if !ok {
+			continue
+		}
+		o := table.Objects()[m.Object]
+		if o.ID != m.Object || o.Path != test.path || o.Kind != test.kind {
+			t.Errorf("%d: %#x is in %s %q with ID %d; want %s %q", test.pid, test.pc, o.Kind, o.Path, o.ID, test.kind, test.path)
+		}
+		if got := test.pc - m.Start + m.Offset; got != test.frameOfThatPC {
+			t.Errorf("%d: %#x is at %#x of %s; want %#x", test.pid, test.pc, got, o.Path, test.frameOfThatPC)
+		}
+	}
+	if !objectAt(t, table, 77, 0x400010).Deleted {
+		t.Error("a file that maps marks as deleted is not marked")
+	}
+	if got := objectAt(t, table, 77, 0x10000000).PID; got != 77 {
+		t.Errorf("generated code belongs to process %d; want 77", got)
+	}
+}
+
+func objectAt(t *testing.T, table *Table, pid int, pc uint64) *Object {
+	t.Helper()
+	m, ok := table.Process(pid).Find(pc)
+	if !ok {
+		t.Fatalf("%d: nothing at %#x", pid, pc)
+	}
+	return table.Objects()[m.Object]
+}
+
+func TestSnapshotOfGivenProcessesReadsNoOthers(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	if err := table.Snapshot(1, 99999, -5, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Processes(); got != 2 {
+		t.Errorf("%d processes; want 1 and swapper", got)
+	}
+}
+
+func TestSnapshotNeedsProc(t *testing.T) {
+	table := newTestTable(t, filepath.Join(t.TempDir(), "none"))
+	if err := table.Snapshot(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Snapshot without /proc = %v; want not exist", err)
+	}
+}
+
+func TestProcessIsReadWhenItIsAskedForFirst(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	if got := table.Process(4242); got.Comm != "nginx" || got != table.Process(4242) {
+		t.Errorf("process 4242 is %q, or another one each time", got.Comm)
+	}
+	unknown := table.Process(31337)
+	if unknown.Comm != ":31337" || unknown != table.Process(31337) {
+		t.Errorf("an unknown process is %q, or another one each time", unknown.Comm)
+	}
+	if _, ok := unknown.Find(0x400000); ok {
+		t.Error("an unknown process has mappings")
+	}
+	for _, pid := range []int{-1, 1<<32 - 1} {
+		if p := table.Process(pid); p.PID != -1 {
+			t.Errorf("process %d has pid %d; want -1", pid, p.PID)
+		}
+	}
+}
+
+func TestAnObjectThatCannotBeOpenedSaysWhy(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	o := objectAt(t, table, 4242, 0x400000)
+	if _, _, err := o.Open(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open = %v; want not exist", err)
+	}
+	o = objectAt(t, table, 77, 0x10000000)
+	if _, _, err := o.Open(); !errors.Is(err, ErrNoImage) {
+		t.Errorf("Open of generated code = %v; want ErrNoImage", err)
+	}
+	if _, _, err := table.Objects()[callchain.Kernel].Open(); !errors.Is(err, ErrNoImage) {
+		t.Errorf("Open of the kernel = %v; want ErrNoImage", err)
+	}
+}

@@ -1,0 +1,171 @@
+package process
+
+import (
+	"log/slog"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxPID is above every pid there can be (PID_MAX_LIMIT in
+// include/linux/threads.h).
+const maxPID = 1 << 22
+
+// Options are the choices of a Table; its zero value is usable.
+type Options struct {
+	// ProcRoot is where proc(5) is mounted; "" is /proc. Another tree serves
+	// for tests.
+	ProcRoot string
+
+	// Unwind compiles an unwind table for each object that a sample is in.
+	Unwind bool
+
+	// MaxFiles bounds the mapped files and perf maps that are held open; 0
+	// takes half of the soft RLIMIT_NOFILE, and 4096 at most.
+	MaxFiles int
+
+	// Logger receives what is odd but no error; nil drops it.
+	Logger *slog.Logger
+}
+
+// Table is the model of the host's processes. It is used by one goroutine;
+// only the readers that Object.Open returns may be used by others.
+type Table struct {
+	options Options
+	log     *slog.Logger
+	fs      *procfs
+	scan    *procfs // for the maps of a process while fs is in those of another
+	files   *fileSet
+
+	mntNS, pidNS uint64 // our own; 0 if they cannot be read
+
+	byPID   map[int]*Process
+	exited  []*Process // oldest first; those of byPID whose EXIT was seen
+	sweepAt int        // length of exited that starts a sweep
+	dying   *Process
+	next    int    // Index of the next process
+	version uint64 // last one given to an address space
+	losses  int    // LOST records so far
+
+	objects  []*Object // those with an ID
+	byKey    map[key]*Object
+	vdso     *Object
+	overflow *Object
+	bytes    int // estimate of what byKey's objects take
+
+	cgroups map[uint64]string
+}
+
+// NewTable returns a table that knows pid 0 and nothing else.
+func NewTable(options Options) *Table {
+	if options.ProcRoot == "" {
+		options.ProcRoot = "/proc"
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.MaxFiles <= 0 {
+		options.MaxFiles = fileBudget()
+	}
+	t := &Table{
+		options: options,
+		log:     options.Logger,
+		fs:      newProcfs(options.ProcRoot),
+		scan:    newProcfs(options.ProcRoot),
+		files:   &fileSet{limit: options.MaxFiles},
+		byPID:   make(map[int]*Process),
+		sweepAt: 2 * keepExited,
+		byKey:   make(map[key]*Object),
+		cgroups: make(map[uint64]string),
+	}
+	t.mntNS = t.fs.inode("self", "ns/mnt")
+	t.pidNS = t.fs.inode("self", "ns/pid")
+	t.objects = []*Object{{Kind: Kernel, Path: "[kernel]"}}
+	t.byPID[0] = t.newProcess(0, "swapper", 0)
+	t.dying = t.newProcess(-1, ":-1", 0)
+	return t
+}
+
+// fileBudget is half of the open files that we may have, for the rings and the
+// reports want some too.
+func fileBudget() int {
+	const most = 4096
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur/2 > most {
+		return most
+	}
+	return max(int(limit.Cur/2), 16)
+}
+
+// Close closes the files that are held open.
+func (t *Table) Close() { t.files.closeAll() }
+
+// Process returns the process with that tgid as of the last record: the live
+// one, or the last one to have it. A pid that was not heard of is read from
+// /proc; if that cannot be done the result is a process without mappings whose
+// Comm is its number, ":1234", as perf shows it, and that is remembered.
+//
+// The result is never nil. It stays valid as long as the caller keeps it, and
+// shows what the process was at its end. Pids that are none (a thread that is
+// about to vanish has −1) give one process with the PID −1.
+func (t *Table) Process(pid int) *Process {
+	if pid < 0 || pid > maxPID {
+		return t.dying
+	}
+	if p := t.byPID[pid]; p != nil {
+		p.seen = p.exited
+		return p
+	}
+	return t.load(pid)
+}
+
+// Processes returns how many processes the table knows, exited ones included.
+func (t *Table) Processes() int { return len(t.byPID) }
+
+// Objects returns the objects that a Find has named, so far: the index is the
+// ObjectID, and the first is the kernel. The slice belongs to the table and is
+// valid until the next Find.
+func (t *Table) Objects() []*Object { return t.objects }
+
+// load reads a process from /proc, or remembers that this is not possible.
+func (t *Table) load(pid int) *Process {
+	p, err := t.readProcess(pid)
+	if err != nil {
+		if !notFound(err) {
+			t.log.Debug("cannot read process", "pid", pid, "error", err)
+		}
+		// Since zero: what records still tell of it is all there is.
+		p = t.newProcess(pid, ":"+strconv.Itoa(pid), 0)
+		p.unknown = true
+		t.byPID[pid] = p
+		t.exit(p)
+		return p
+	}
+	t.byPID[p.PID] = p
+	return p
+}
+
+// newProcess returns a process with a row of its own.
+func (t *Table) newProcess(pid int, comm string, since uint64) *Process {
+	p := &Process{
+		Index: t.next,
+		PID:   pid,
+		NSPID: pid,
+		TGID:  pid,
+		Comm:  comm,
+		table: t,
+		since: since,
+	}
+	t.next++
+	p.changed()
+	return p
+}
+
+// monotonic is the time that the records are stamped with.
+func monotonic() uint64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return uint64(now.Nano())
+}
