@@ -19,12 +19,12 @@ type File struct {
 	symbols     *table
 	symbolsErr  error
 
+	debugOnce sync.Once
+	debug     *separate
+	debugErr  error
+
 	lines lineSources
 }
-
-// Options says where a File finds what is not in the file itself. The zero
-// value looks nowhere else.
-type Options struct{}
 
 // Open reads the headers of an ELF file of the given size in bytes: an
 // executable, a shared library, a separate debug file, or an image of the vdso
@@ -76,24 +76,55 @@ func (f *File) load() (*table, error) {
 	return f.symbols, f.symbolsErr
 }
 
-// collect reads every table that adds names.
+// collect reads the tables that add names: the file's own .symtab or else that
+// of its debug file, which hold everything. Without either there is what the
+// dynamic linker, MiniDebugInfo and Go's runtime know. Stubs are in no table.
 func (f *File) collect(b *builder) error {
 	m := f.image
-	if symtab, ok := m.sectionOf(elf.SHT_SYMTAB); ok {
-		return b.addSymtab(m, symtab, nil)
-	}
 	var errs []error
-	if dynsym, ok := m.sectionOf(elf.SHT_DYNSYM); ok {
-		var versions []byte
-		if s, ok := m.sectionOf(elf.SHT_GNU_VERSYM); ok {
-			versions, _ = m.bytes(s)
-		}
-		errs = append(errs, b.addSymtab(m, dynsym, versions))
-	}
-	if t, err := openGoTable(m); err == nil {
-		errs = append(errs, b.addGoTable(t))
-	} else if !errors.Is(err, errNoGoTable) {
+	full := false
+	for _, from := range []func() (*image, error){f.own, f.debugImage} {
+		image, err := from()
 		errs = append(errs, err)
+		if image == nil {
+			continue
+		}
+		if symtab, ok := image.sectionOf(elf.SHT_SYMTAB); ok {
+			err := b.addSymtab(image, symtab, nil)
+			errs = append(errs, err)
+			if full = err == nil && len(b.candidates) > 0; full {
+				break
+			}
+		}
 	}
+	if !full {
+		errs = append(errs, b.addDynsym(m), b.addMiniDebug(m))
+		if t, err := openGoTable(m); err == nil {
+			errs = append(errs, b.addGoTable(t))
+		} else if !errors.Is(err, errNoGoTable) {
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, b.addPLT(m))
 	return errors.Join(errs...)
+}
+
+func (f *File) own() (*image, error) { return f.image, nil }
+
+// debugImage opens the separate debug file once; nil when there is none.
+func (f *File) debugImage() (*image, error) {
+	f.debugOnce.Do(func() { f.debug, f.debugErr = openSeparate(f.image, f.opts) })
+	if f.debug == nil {
+		return nil, f.debugErr
+	}
+	return f.debug.image, f.debugErr
+}
+
+// Close closes the separate debug file, if one was opened. The reader that was
+// given to Open stays open. The File must not be used afterwards.
+func (f *File) Close() error {
+	if f.debug == nil {
+		return nil
+	}
+	return f.debug.file.Close()
 }

@@ -1,0 +1,156 @@
+package symbols
+
+import (
+	"debug/elf"
+	"fmt"
+)
+
+// maxPLT is how many bytes of one section of stubs are decoded; a stub is 8
+// bytes at least.
+const maxPLT = 16 << 20
+
+// stub is a piece of a procedure linkage table that jumps to the address in a
+// slot of the global offset table.
+type stub struct {
+	addr, size uint64
+	slot       uint64
+	index      int // in the table of JUMP_SLOT relocations when slot is 0
+}
+
+// target is what a relocation will put into a slot.
+type target struct {
+	symbol   uint32 // index in the dynamic symbols, 0 when it has none
+	resolver uint64 // address of the function that chooses, of IRELATIVE
+}
+
+// addPLT names the stubs through which a file calls functions of other files,
+// and functions that are chosen at load time: `name@plt`. It knows those of
+// amd64 and arm64 (psABIs, "Procedure Linkage Table"), by decoding their jumps,
+// and needs section headers.
+func (b *builder) addPLT(m *image) error {
+	var decode func([]byte, uint64, uint64) []stub
+	switch m.machine {
+	case elf.EM_X86_64:
+		decode = stubsAMD64
+	case elf.EM_AARCH64:
+		decode = stubsARM64
+	default:
+		return nil
+	}
+	slots, lazy := m.slots()
+	if len(slots) == 0 {
+		return nil
+	}
+	names, err := m.newPLTNames(b, slots)
+	if err != nil {
+		return fmt.Errorf("name linkage table: %w", err)
+	}
+	source, err := b.source(nil)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
+		s, ok := m.section(name)
+		if !ok {
+			continue
+		}
+		code, err := m.read(s.offset, s.size, maxPLT)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		for _, stub := range decode(code, s.addr, s.entsize) {
+			if stub.slot == 0 && stub.index < len(lazy) {
+				stub.slot = lazy[stub.index]
+			}
+			name := names.of(slots[stub.slot])
+			if len(name) == 0 {
+				continue
+			}
+			if b.names+len(name) > maxNames {
+				return errTooMany
+			}
+			at := len(b.sources[source])
+			b.sources[source] = append(append(b.sources[source], name...), "@plt"...)
+			const rank = rankFunction | rankCurrent | rankExported | rankStrong
+			if err := b.add(source, uint32(at), len(name)+len("@plt"), stub.addr, stub.size, rank); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slots returns what the loader puts where for calls, and the slots of the
+// JUMP_SLOT relocations in their order.
+func (m *image) slots() (map[uint64]target, []uint64) {
+	jump, data, chosen := uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT), uint32(elf.R_X86_64_IRELATIVE)
+	if m.machine == elf.EM_AARCH64 {
+		jump, data, chosen = uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT), uint32(elf.R_AARCH64_IRELATIVE)
+	}
+	slots := map[uint64]target{}
+	var lazy []uint64
+	for _, s := range m.sections {
+		if s.typ != elf.SHT_RELA || s.flags&elf.SHF_ALLOC == 0 {
+			continue
+		}
+		m.relocations(s.offset, s.size, true, func(r relocation) bool {
+			switch r.typ {
+			case chosen:
+				slots[r.where] = target{resolver: r.addend}
+			case jump:
+				lazy = append(lazy, r.where)
+				fallthrough
+			case data:
+				slots[r.where] = target{symbol: r.symbol}
+			}
+			return len(slots) < maxSymbols
+		})
+	}
+	return slots, lazy
+}
+
+// pltNames resolves targets to names.
+type pltNames struct {
+	image     *image
+	symbols   []byte // .dynsym
+	strings   []byte
+	resolvers map[uint64][]byte
+}
+
+func (m *image) newPLTNames(b *builder, slots map[uint64]target) (*pltNames, error) {
+	n := &pltNames{image: m, resolvers: map[uint64][]byte{}}
+	for _, t := range slots {
+		if t.symbol == 0 {
+			n.resolvers[t.resolver] = nil
+		}
+	}
+	rank := map[uint64]uint8{}
+	for i := range b.candidates {
+		c := &b.candidates[i]
+		had, wanted := n.resolvers[c.addr]
+		if wanted && (had == nil || preferName(b.nameOf(c), had, c.rank, rank[c.addr]) < 0) {
+			n.resolvers[c.addr], rank[c.addr] = b.nameOf(c), c.rank
+		}
+	}
+	dynsym, ok := m.sectionOf(elf.SHT_DYNSYM)
+	if !ok || uint64(dynsym.link) >= uint64(len(m.sections)) {
+		return n, nil
+	}
+	var err error
+	if n.symbols, err = m.bytes(dynsym); err != nil {
+		return nil, err
+	}
+	n.strings, err = m.bytes(m.sections[dynsym.link])
+	return n, err
+}
+
+func (n *pltNames) of(t target) []byte {
+	if t.symbol == 0 {
+		return n.resolvers[t.resolver]
+	}
+	size := n.image.symbolSize()
+	if off := uint64(t.symbol) * size; off+size <= uint64(len(n.symbols)) {
+		return cbytes(n.strings, uint64(n.image.symbol(n.symbols[off:]).name), maxSymbolName-len("@plt"))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package symbols
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"strings"
+)
+
+// debugRoot is where distributions install debug files (GDB's manual,
+// "Separate Debug Files").
+const debugRoot = "/usr/lib/debug"
+
+// maxSeparate is the size of the largest separate debug file whose checksum is
+// computed.
+const maxSeparate = 4 << 30
+
+// ReaderAtCloser is an opened file.
+type ReaderAtCloser interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// Options says where a File finds debug information that is not in the file
+// itself. The zero value looks nowhere else.
+type Options struct {
+	// Path is the file's own absolute path as its process sees it; a debug
+	// link is looked for beside it. Without one only the build id is used.
+	Path string
+	// Open opens an absolute path, as the process sees it, and returns the
+	// file's size in bytes. The caller keeps it inside of a container's root.
+	// An error means that there is no such file. The File closes what it
+	// opened.
+	Open func(path string) (ReaderAtCloser, int64, error)
+}
+
+// errOtherBuild is why a debug file that was found is not used.
+var errOtherBuild = errors.New("belongs to another build")
+
+// separate is an opened debug file.
+type separate struct {
+	image *image
+	file  ReaderAtCloser
+}
+
+// openSeparate finds the debug file of m: by build id, then by the debug link in
+// the file's directory, in .debug below it, and below debugRoot. It returns nil
+// when there is none. The error tells of files that were found and are not used.
+func openSeparate(m *image, opts Options) (*separate, error) {
+	if opts.Open == nil {
+		return nil, nil
+	}
+	id := m.buildID()
+	name, sum, linked := m.debugLink()
+	var paths []string
+	if len(id) > 1 {
+		text := hex.EncodeToString(id)
+		paths = append(paths, path.Join(debugRoot, ".build-id", text[:2], text[2:]+".debug"))
+	}
+	if linked && path.IsAbs(opts.Path) {
+		dir := path.Dir(opts.Path)
+		for _, p := range []string{path.Join(dir, name), path.Join(dir, ".debug", name), path.Join(debugRoot, dir, name)} {
+			if p != opts.Path {
+				paths = append(paths, p)
+			}
+		}
+	}
+	var errs []error
+	for _, p := range paths {
+		file, size, err := opts.Open(p)
+		if err != nil {
+			continue
+		}
+		debug, err := newImage(file, size)
+		if err == nil {
+			err = debug.belongs(id, linked, sum)
+		}
+		if err == nil {
+			return &separate{debug, file}, errors.Join(errs...)
+		}
+		errs = append(errs, fmt.Errorf("debug file %s: %w", p, err), file.Close())
+	}
+	return nil, errors.Join(errs...)
+}
+
+// debugLink returns what .gnu_debuglink says: the name of a file, and its CRC-32
+// after padding to four bytes.
+func (m *image) debugLink() (name string, sum uint32, ok bool) {
+	s, ok := m.section(".gnu_debuglink")
+	if !ok {
+		return "", 0, false
+	}
+	b, err := m.read(s.offset, s.size, maxSymbolName)
+	if err != nil {
+		return "", 0, false
+	}
+	name = cstring(b, 0, len(b))
+	at := (len(name) + 1 + 3) &^ 3
+	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") || at+4 > len(b) {
+		return "", 0, false
+	}
+	return name, m.order.Uint32(b[at:]), true
+}
+
+// belongs checks a debug file against the file that it was found for. Equal
+// build ids say enough; a checksum would read the whole file.
+func (m *image) belongs(id []byte, linked bool, sum uint32) error {
+	if own := m.buildID(); len(id) > 0 && len(own) > 0 {
+		if !bytes.Equal(own, id) {
+			return errOtherBuild
+		}
+		return nil
+	}
+	if !linked {
+		return errOtherBuild
+	}
+	if m.size > maxSeparate {
+		return fmt.Errorf("%d bytes: too large to check", m.size)
+	}
+	crc := crc32.NewIEEE()
+	if _, err := io.Copy(crc, io.NewSectionReader(m.r, 0, m.size)); err != nil {
+		return fmt.Errorf("checksum: %w", err)
+	}
+	if crc.Sum32() != sum {
+		return errOtherBuild
+	}
+	return nil
+}
