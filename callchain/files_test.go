@@ -1,6 +1,7 @@
 package callchain
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -30,4 +31,19 @@ func goCommand(tb testing.TB) string {
 		tb.Skipf("the go command is missing: %v", err)
 	}
 	return path
+}
+
+// compileFile makes the table of a file.
+func compileFile(tb testing.TB, path string) *Table {
+	tb.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	table, err := Compile(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return table
 }

@@ -1,0 +1,82 @@
+package callchain
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// buildGo builds the Go program in testdata.
+func buildGo(t *testing.T, env []string, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"build", "-o", program}, flags...)
+	cmd := exec.Command(goCommand(t), append(args, filepath.Join("testdata", "program.go"))...)
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// compareGo compares the table of a Go program with the .debug_frame that the
+// linker made of the same function table. That has no rule for the frame
+// pointer, and none for functions that end a chain or leave the stack.
+func compareGo(t *testing.T, path, described string) {
+	t.Helper()
+	table := compileFile(t, path)
+	f, err := elf.Open(described)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	right, wrong, none := 0, 0, 0
+	for _, row := range readelfRows(t, described) {
+		if row.end <= row.start {
+			continue
+		}
+		set := table.find(fileOffset(f, row.start))
+		if set == nil || set.ra.kind == ruleUndefined {
+			none++
+			continue
+		}
+		got := describeSet(table, set)
+		if got["CFA"] == row.rules["CFA"] && got["ra"] == row.rules["ra"] {
+			right++
+		} else if wrong++; wrong <= 5 {
+			t.Errorf("%s at %#x: %v, readelf has %v", path, row.start, got, row.rules)
+		}
+	}
+	t.Logf("%d rows equal, %d not, %d without a caller that the stack tells", right, wrong, none)
+	if right < 5000 || none*20 > right {
+		t.Errorf("%d rows equal, %d have no rule", right, none)
+	}
+}
+
+func TestPeerGoTablesEqualDebugFrame(t *testing.T) {
+	if _, err := exec.LookPath("strip"); err != nil {
+		t.Skip("strip is missing")
+	}
+	for _, test := range []struct {
+		name  string
+		env   []string
+		flags []string
+	}{
+		{"static", []string{"CGO_ENABLED=0"}, nil},
+		{"position independent", []string{"CGO_ENABLED=0"}, []string{"-buildmode=pie"}},
+		{"linked by gcc", []string{"CGO_ENABLED=1"}, []string{"-ldflags=-linkmode=external"}},
+		{"position independent, linked by gcc", []string{"CGO_ENABLED=1"}, []string{"-buildmode=pie", "-ldflags=-linkmode=external"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			program := buildGo(t, test.env, test.flags...)
+			compareGo(t, program, program)
+			stripped := program + ".stripped"
+			if out, err := exec.Command("strip", "-o", stripped, program).CombinedOutput(); err != nil {
+				t.Fatalf("strip: %v\n%s", err, out)
+			}
+			compareGo(t, stripped, program)
+		})
+	}
+}
