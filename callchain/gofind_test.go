@@ -56,9 +56,6 @@ func compareGo(t *testing.T, path, described string) {
 }
 
 func TestPeerGoTablesEqualDebugFrame(t *testing.T) {
-	if _, err := exec.LookPath("strip"); err != nil {
-		t.Skip("strip is missing")
-	}
 	for _, test := range []struct {
 		name  string
 		env   []string
@@ -66,12 +63,19 @@ func TestPeerGoTablesEqualDebugFrame(t *testing.T) {
 	}{
 		{"static", []string{"CGO_ENABLED=0"}, nil},
 		{"position independent", []string{"CGO_ENABLED=0"}, []string{"-buildmode=pie"}},
+		{"arm64", []string{"CGO_ENABLED=0", "GOARCH=arm64"}, nil},
 		{"linked by gcc", []string{"CGO_ENABLED=1"}, []string{"-ldflags=-linkmode=external"}},
 		{"position independent, linked by gcc", []string{"CGO_ENABLED=1"}, []string{"-buildmode=pie", "-ldflags=-linkmode=external"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			program := buildGo(t, test.env, test.flags...)
 			compareGo(t, program, program)
+			if test.name == "arm64" {
+				return // strip knows its own machine only
+			}
+			if _, err := exec.LookPath("strip"); err != nil {
+				t.Skip("strip is missing")
+			}
 			stripped := program + ".stripped"
 			if out, err := exec.Command("strip", "-o", stripped, program).CombinedOutput(); err != nil {
 				t.Fatalf("strip: %v\n%s", err, out)

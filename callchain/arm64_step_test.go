@@ -1,0 +1,120 @@
+package callchain
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// fileSpace is the address space of a program that is not relocated.
+func fileSpace(t *testing.T, path string) *fixedSpace {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	space := &fixedSpace{version: 1}
+	table := compileFile(t, path)
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			space.mappings = append(space.mappings, Mapping{
+				Start: p.Vaddr, End: p.Vaddr + p.Memsz, Offset: p.Off, Object: 1, Table: table})
+		}
+	}
+	return space
+}
+
+// arm64Shadow follows the calls and returns of an arm64 program.
+type arm64Shadow struct{ frames []shadowFrame }
+
+// step takes what one instruction did: from pc with sp to the new ones.
+func (s *arm64Shadow) step(code uint32, pc, newPC, newSP uint64) {
+	isCall := code>>26 == 0b100101 || code&0xfffffc1f == 0xd63f0000 // bl, blr
+	if isCall {
+		s.frames = append(s.frames, shadowFrame{slot: newSP, pc: pc + 4})
+		return
+	}
+	if n := len(s.frames); n > 0 && s.frames[n-1].pc == newPC && s.frames[n-1].slot == newSP {
+		s.frames = s.frames[:n-1]
+	}
+}
+
+func (s *arm64Shadow) truth(space AddressSpace, pc uint64) (frames []Frame) {
+	add := func(at uint64) {
+		m, _ := space.Find(at)
+		frames = append(frames, Frame{Object: m.Object, Offset: at - m.Start + m.Offset})
+	}
+	add(pc)
+	for _, f := range slices.Backward(s.frames) {
+		add(f.pc - 1)
+	}
+	return frames
+}
+
+// TestPeerEveryInstructionOfAnArm64ProgramUnwinds steps a static program in
+// qemu's emulation from its first instruction on.
+func TestPeerEveryInstructionOfAnArm64ProgramUnwinds(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"plain":             {"-O2"},
+		"signed returns":    {"-O2", "-mbranch-protection=standard", "-march=armv8.3-a"},
+		"no frame pointers": {"-O2", "-fomit-frame-pointer"},
+		"only .debug_frame": {"-O2", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
+		"not optimized":     {"-O0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := append(flags, "-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector")
+			stepArm64(t, compile(t, "aarch64-linux-gnu-gcc", "bare.c", flags...))
+		})
+	}
+}
+
+func stepArm64(t *testing.T, program string) {
+	space := fileSpace(t, program)
+	e := startEmulated(t, "qemu-aarch64", program)
+	u := New(ARM64)
+	var shadow arm64Shadow
+	var c Capture
+	var top uint64
+	right, wrong := 0, 0
+	for steps := 0; steps < 50_000; steps++ {
+		regs, err := e.registers(33)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Regs.Load(ARM64, ARM64.UserRegsMask(), regs); err != nil {
+			t.Fatal(err)
+		}
+		pc, sp := c.Regs.PC(), c.Regs.SP()
+		if top == 0 {
+			top = sp + 64
+		}
+		if c.Stack, err = e.memory(sp, top-sp); err != nil {
+			t.Fatal(err)
+		}
+		frames, end := u.Unwind(nil, space, &c)
+		if want := shadow.truth(space, pc); end == Complete && slices.Equal(frames, want) {
+			right++
+		} else if wrong++; wrong <= 10 {
+			t.Errorf("step %d: chain is %v\n got %x\nwant %x", steps, end, frames, want)
+		}
+		code, err := e.memory(pc, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instruction := binary.LittleEndian.Uint32(code)
+		if instruction == 0xd4000001 { // svc #0: the program's exit
+			t.Logf("%d of %d positions right", right, right+wrong)
+			return
+		}
+		if _, err := e.ask("s"); err != nil {
+			t.Fatal(err)
+		}
+		if regs, err = e.registers(33); err != nil {
+			t.Fatal(err)
+		}
+		shadow.step(instruction, pc, regs[32], regs[31])
+	}
+	t.Error("the program did not end")
+}
