@@ -10,7 +10,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 build: ## the static binary ./ringtap
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o ringtap ./cmd/ringtap
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o ringtap ./cmd/ringtap
 
 demo: build ## profile this host for 5 seconds beside a small workload: tables, demo.html (root)
 	scripts/demo

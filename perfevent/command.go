@@ -130,6 +130,17 @@ func (c *Command) Kill() {
 	})
 }
 
+// Stop tells a command that was let go and still runs to end (SIGTERM), and
+// reports whether there was need to.
+func (c *Command) Stop() bool {
+	var ended unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.PID(), &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil || ended.Signo != 0 {
+		return false
+	}
+	return c.cmd.Process.Signal(syscall.SIGTERM) == nil
+}
+
 // Wait waits until a command that was let go has ended, and returns how: its
 // exit status or signal. An error means that there is no such state, not that
 // the command failed.

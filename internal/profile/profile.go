@@ -101,5 +101,7 @@ type Account struct {
 	Counted   uint64 // the kernel's own count; meaningful only if Exact
 	Exact     bool   // one count is one record (period 1)
 	Truncated uint64 // samples whose user stack was cut short
+	Broken    uint64 // samples whose user stack ends before its outermost function
+	Unkept    uint64 // samples counted on one row, for want of memory
 	Unknown   uint64 // distinct frames without a name
 }

@@ -34,28 +34,46 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	return nil
 }
 
+// WriteAccount writes the line of bookkeeping of a whole run.
+func WriteAccount(w io.Writer, a *profile.Account) error {
+	if _, err := fmt.Fprintf(w, "whole run: %s\n", accountLine(a)); err != nil {
+		return fmt.Errorf("write account: %w", err)
+	}
+	return nil
+}
+
 // accountLines returns one line of bookkeeping for each event.
 func accountLines(p *profile.Profile) []string {
 	var lines []string
 	for i := range p.Accounts {
-		a := &p.Accounts[i]
-		line := fmt.Sprintf("%s: %s received", escape(a.Event), plural(a.Received, "record"))
-		if a.Lost > 0 {
-			line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
-		}
-		if a.Exact && a.Counted != a.Received+a.Lost {
-			line += fmt.Sprintf(", the kernel counted %d", a.Counted)
-		}
-		if a.Throttled > 0 {
-			line += fmt.Sprintf(", throttled %s", plural(a.Throttled, "time"))
-		}
-		if a.Truncated > 0 {
-			line += fmt.Sprintf(", %s cut short (%s)", plural(a.Truncated, "stack"), percent(a.Truncated, a.Received))
-		}
-		if a.Unknown > 0 {
-			line += fmt.Sprintf(", %s without a name", plural(a.Unknown, "frame"))
-		}
-		lines = append(lines, line)
+		lines = append(lines, accountLine(&p.Accounts[i]))
 	}
 	return lines
+}
+
+// accountLine is the bookkeeping of one event: what was received, and whatever
+// else is not zero.
+func accountLine(a *profile.Account) string {
+	line := fmt.Sprintf("%s: %s received", escape(a.Event), plural(a.Received, "sample"))
+	if a.Lost > 0 {
+		line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
+	}
+	if a.Exact && a.Counted != a.Received+a.Lost {
+		line += fmt.Sprintf(", the kernel counted %d", a.Counted)
+	}
+	if a.Throttled > 0 {
+		line += fmt.Sprintf(", throttled %s", plural(a.Throttled, "time"))
+	}
+	for _, stacks := range []struct {
+		n    uint64
+		what string
+	}{{a.Truncated, "cut short"}, {a.Broken, "without their outermost callers"}, {a.Unkept, "not kept for want of memory"}} {
+		if stacks.n > 0 {
+			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, a.Received))
+		}
+	}
+	if a.Unknown > 0 {
+		line += fmt.Sprintf(", %s without a name", plural(a.Unknown, "frame"))
+	}
+	return line
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// runCollector runs a collector with the flags that all of them share: tables
+// for each interval, files for the whole run, the status of a started command.
+func runCollector(ctx context.Context, out *console, flags *collectorFlags, collector *collect.OnCPU) error {
+	target, command, err := flags.target()
+	if err != nil {
+		return err
+	}
+	status := newStatus(out)
+	windows := 0
+	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines}
+	result, err := profiler.Run(ctx, profiler.Options{
+		Target:    target,
+		Collector: collector,
+		Interval:  time.Duration(flags.interval),
+		Duration:  time.Duration(flags.duration),
+		Whole:     len(flags.outputs) > 0,
+		Lines:     flags.inlines,
+		Memory:    flags.memory << 20,
+		Logger:    out.logger(flags.verbose),
+		Progress:  status.show,
+		Report: func(p *profile.Profile) error {
+			status.clear()
+			windows++
+			if err := report.WriteTables(out.stdout, p, tables); err != nil {
+				return err
+			}
+			return report.WriteSummary(out.stderr, p, tables)
+		},
+	})
+	status.clear()
+	if err != nil {
+		// What reads our tables has seen enough (head(1)): that is no failure.
+		if errors.Is(err, syscall.EPIPE) && len(flags.outputs) == 0 {
+			err = nil
+		}
+		return err
+	}
+	if a := &result.Account; windows > 1 || a.Lost+a.Throttled > 0 {
+		if err := report.WriteAccount(out.stderr, a); err != nil {
+			return err
+		}
+	}
+	if err := flags.write(out, result.Whole); err != nil {
+		return err
+	}
+	return ended(command)
+}
+
+// target turns the flags into what is watched, and starts the command that is
+// to be run; it is held until the events are armed.
+func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) {
+	switch {
+	case c.command != nil:
+		cmd := exec.Command(c.command[0], c.command[1:]...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		command, err := perfevent.StartCommand(cmd)
+		if err != nil {
+			return perfevent.Target{}, nil, fmt.Errorf("run %s: %w", c.command[0], err)
+		}
+		return perfevent.Started(command), command, nil
+	case c.pid != 0:
+		return perfevent.Process(c.pid), nil, nil
+	case c.tid != 0:
+		return perfevent.Thread(c.tid), nil, nil
+	case c.cgroup != "":
+		return perfevent.InCgroup(c.cgroup), nil, nil
+	}
+	return perfevent.System(), nil, nil
+}
+
+// stacks are the kinds of stack that were asked for: both without -u and -k.
+func (c *collectorFlags) stacks() collect.Stacks {
+	return collect.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: collect.Unwind(c.unwind)}
+}
+
+// write writes the profile of the whole run to every file asked for. A file
+// that can't be written does not keep the others from being written.
+func (c *collectorFlags) write(out *console, p *profile.Profile) error {
+	if p == nil {
+		return nil
+	}
+	p.Command = strings.Join(os.Args, " ")
+	if host, err := os.Hostname(); err == nil {
+		p.Host = host
+	}
+	var errs []error
+	for _, path := range c.outputs {
+		if err := report.WriteFile(path, p, report.FileOptions{Inlines: c.inlines}); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(out.stderr, "wrote %s\n", path)
+	}
+	return errors.Join(errs...)
+}
+
+// ended ends the command that was run, if there is one, and returns its status
+// as an error if it failed by itself. One that still runs, because the run was
+// shorter, is told to end.
+func ended(command *perfevent.Command) error {
+	if command == nil {
+		return nil
+	}
+	stopped := command.Stop()
+	state, err := command.Wait()
+	if err != nil {
+		return err
+	}
+	status := state.Sys().(syscall.WaitStatus)
+	switch {
+	case stopped:
+		return nil
+	case status.Signaled():
+		return statusError(128 + int(status.Signal()))
+	case status.ExitStatus() != 0:
+		return statusError(status.ExitStatus())
+	}
+	return nil
+}

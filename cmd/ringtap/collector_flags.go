@@ -1,0 +1,98 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/report"
+)
+
+// collectorFlags are the flags that all collectors share, with the letters of
+// stack_analyzer.
+type collectorFlags struct {
+	pid, tid     int
+	cgroup       string
+	shell        string   // -c COMMAND
+	command      []string // -- COMMAND ARG...
+	user, kernel bool
+	interval     secondsFlag
+	duration     secondsFlag
+	top          int
+	outputs      []string
+	unwind       string
+	inlines      bool
+	memory       int
+	verbose      bool
+}
+
+func (c *collectorFlags) add(flags *pflag.FlagSet) {
+	c.interval = secondsFlag(5 * time.Second)
+	flags.IntVarP(&c.pid, "pid", "p", 0, "only this process: its threads and children, those born later too")
+	flags.IntVarP(&c.tid, "tid", "t", 0, "only this thread")
+	flags.StringVarP(&c.cgroup, "cgroup", "g", "", "only this control group: a `path` in a cgroup v1 or v2 hierarchy")
+	flags.StringVarP(&c.shell, "command", "c", "", "run this command line by /bin/sh and end with it (or: -- COMMAND ARG...)")
+	flags.BoolVarP(&c.user, "user", "u", false, "user stacks only (both when neither -u nor -k is given)")
+	flags.BoolVarP(&c.kernel, "kernel", "k", false, "kernel stacks only")
+	flags.VarP(&c.interval, "interval", "i", "print the tables this often")
+	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the target)")
+	flags.IntVarP(&c.top, "top", "o", 10, "rows of a table: those with the highest values")
+	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to this `file`, in the form that its ending names: "+strings.Join(report.Forms(), " ")+"; may be repeated")
+	flags.StringVar(&c.unwind, "unwind", "auto", "how user stacks are found: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), auto")
+	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
+	flags.IntVar(&c.memory, "memory", 256, "bound in `MiB` of the memory for distinct stacks; past it new ones are counted together")
+	flags.BoolVarP(&c.verbose, "verbose", "v", false, "say on standard error what is done and why")
+}
+
+// validate refuses what makes no sense before anything is opened. args are the
+// arguments after the flags; dash is their index behind "--", or -1.
+func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
+	args := flags.Args()
+	if dash := flags.ArgsLenAtDash(); dash == 0 {
+		c.command = args
+	} else if len(args) > 0 {
+		return usagef("unexpected argument %q (a command to run is given after --)", args[0])
+	}
+	if c.shell != "" {
+		if c.command != nil {
+			return usagef("-c and -- both name a command to run: give one")
+		}
+		c.command = []string{"/bin/sh", "-c", c.shell}
+	}
+	targets := 0
+	for _, name := range []string{"pid", "tid", "cgroup"} {
+		if flags.Changed(name) {
+			targets++
+		}
+	}
+	if c.command != nil {
+		targets++
+	}
+	switch {
+	case flags.ArgsLenAtDash() >= 0 && len(args) == 0:
+		return usagef("no command after --")
+	case targets > 1:
+		return usagef("-p, -t, -g and a command to run exclude each other")
+	case flags.Changed("pid") && c.pid <= 0:
+		return usagef("-p %d is not a process id", c.pid)
+	case flags.Changed("tid") && c.tid <= 0:
+		return usagef("-t %d is not a thread id", c.tid)
+	case flags.Changed("cgroup") && c.cgroup == "":
+		return usagef("-g names no control group")
+	case c.top < 1:
+		return usagef("-o %d: at least one row", c.top)
+	case c.memory < 1:
+		return usagef("--memory %d: at least 1 MiB", c.memory)
+	case !slices.Contains(collect.Unwinds(), collect.Unwind(c.unwind)):
+		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
+	}
+	for _, path := range c.outputs {
+		if err := report.CheckPath(path); err != nil {
+			return usagef("--out: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// command is one command of ringtap.
+type command struct {
+	name    string
+	aliases []string // other spellings, not listed in the help
+	summary string
+	run     func(ctx context.Context, out *console, args []string) error
+}
+
+// commands returns every command, in the order of the help text.
+func commands() []command {
+	return []command{
+		{"on-cpu", []string{"on_cpu"}, "where the CPU time goes, per call stack", onCPU},
+		{"check", nil, "what this kernel offers, and what ringtap uses instead where it does not", check},
+		{"version", nil, "the version of this binary", version},
+	}
+}
+
+// find returns the command of that name or alias, or nil.
+func find(name string) *command {
+	for _, cmd := range commands() {
+		if cmd.name == name || slices.Contains(cmd.aliases, name) {
+			return &cmd
+		}
+	}
+	return nil
+}
+
+// choose picks the command that the first argument names and returns it with
+// its own arguments.
+func choose(args []string) (*command, []string, error) {
+	if len(args) == 0 {
+		return nil, nil, usagef("no command given: one of %s", strings.Join(names(), ", "))
+	}
+	switch args[0] {
+	case "-h", "--help", "help":
+		if len(args) > 1 && args[0] == "help" {
+			return choose([]string{args[1], "--help"})
+		}
+		return &command{name: "help", run: help}, nil, nil
+	case "--version":
+		args = []string{"version"}
+	}
+	if cmd := find(args[0]); cmd != nil {
+		return cmd, args[1:], nil
+	}
+	if near := nearest(args[0], names()); near != "" {
+		return nil, nil, usagef("no command %q: did you mean %q?", args[0], near)
+	}
+	return nil, nil, usagef("no command %q: one of %s", args[0], strings.Join(names(), ", "))
+}
+
+func names() []string {
+	var all []string
+	for _, cmd := range commands() {
+		all = append(all, cmd.name)
+	}
+	return all
+}
+
+func help(_ context.Context, out *console, _ []string) error {
+	var text strings.Builder
+	text.WriteString("ringtap shows what a live Linux host is doing, without bpf(2).\n\nUsage: ringtap COMMAND [flags] [arguments]\n\nCommands:\n")
+	for _, cmd := range commands() {
+		fmt.Fprintf(&text, "  %-10s %s\n", cmd.name, cmd.summary)
+	}
+	text.WriteString("\n'ringtap COMMAND --help' lists the flags of a command.\nExit codes: 0 done, 1 failed, 2 wrong usage; a started command's own status if it fails.\n")
+	_, err := fmt.Fprint(out.stdout, text.String())
+	return err
+}
+
+// release is the version that the Makefile builds in.
+var release string
+
+func version(_ context.Context, out *console, args []string) error {
+	if len(args) > 0 {
+		return usagef("version takes no arguments")
+	}
+	number := release
+	if info, ok := debug.ReadBuildInfo(); number == "" && ok {
+		number = info.Main.Version
+	}
+	_, err := fmt.Fprintln(out.stdout, "ringtap", number)
+	return err
+}
+
+// nearest returns the candidate that differs from word by the fewest edits, or
+// "" if none is near enough to be what was meant.
+func nearest(word string, candidates []string) string {
+	best, fewest := "", len(word)/2+1
+	for _, candidate := range candidates {
+		if n := edits(word, candidate); n < fewest {
+			best, fewest = candidate, n
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance between a and b, in bytes.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// newFlags returns an empty flag set whose help text goes to out and starts
+// with usage.
+func newFlags(out *console, name, usage string) *pflag.FlagSet {
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.SetOutput(out.stdout)
+	flags.Usage = func() {
+		fmt.Fprintf(out.stdout, "Usage: ringtap %s\n\nFlags:\n%s", strings.TrimSpace(usage), flags.FlagUsages())
+	}
+	return flags
+}
+
+// parse parses args and turns what pflag finds wrong into a usageError.
+func parse(flags *pflag.FlagSet, args []string) error {
+	err := flags.Parse(args)
+	if err == nil || errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	return &usageError{err}
+}
+
+// secondsFlag is a length of time given as a number of seconds ("5", "0.5") or
+// with a unit as Go writes it ("500ms", "2m").
+type secondsFlag time.Duration
+
+func (s *secondsFlag) Type() string   { return "SECONDS" }
+func (s *secondsFlag) String() string { return formatSeconds(time.Duration(*s)) }
+
+func (s *secondsFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(seconds) {
+			return fmt.Errorf("%q is not a number of seconds", text)
+		}
+		if seconds > math.MaxInt64/float64(time.Second) {
+			return fmt.Errorf("%q is too long", text)
+		}
+		d = time.Duration(seconds * float64(time.Second))
+	}
+	if d <= 0 {
+		return fmt.Errorf("%q is not more than nothing", text)
+	}
+	*s = secondsFlag(d)
+	return nil
+}
+
+func formatSeconds(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(d.Seconds(), 'g', -1, 64)
+}

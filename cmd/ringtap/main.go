@@ -1,0 +1,86 @@
+// Command ringtap shows what a live Linux host is doing, through
+// perf_event_open(2) ring buffers and tracefs only. It never calls bpf(2).
+//
+// This package holds flags, one short file per command family, exit codes and
+// signals; how anything is done stands in the packages beside it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/pflag"
+)
+
+// The exit codes of every command. A command that ringtap started and that
+// failed passes its own status on instead (see statusError).
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// The first signal ends the run with a full report; a second one ends
+	// ringtap at once, as it would any other program.
+	context.AfterFunc(ctx, stop)
+	// A closed pipe is an error of the write, so that the run can still end
+	// in order (head(1) closes it).
+	signal.Ignore(syscall.SIGPIPE)
+	os.Exit(run(ctx, os.Args, newConsole(os.Stdout, os.Stderr)))
+}
+
+// run runs the command that args name and returns the exit code. args[0] is
+// the name that the program was called by: a link named after a command runs
+// that command.
+func run(ctx context.Context, args []string, out *console) int {
+	args, cmd := args[1:], find(filepath.Base(args[0]))
+	if cmd == nil {
+		var err error
+		if cmd, args, err = choose(args); err != nil {
+			return exitCode(out.stderr, "ringtap", err)
+		}
+	}
+	return exitCode(out.stderr, "ringtap "+cmd.name, cmd.run(ctx, out, args))
+}
+
+// exitCode prints err, if it is one, under the name of the command, and returns
+// the exit code that stands for it.
+func exitCode(stderr io.Writer, name string, err error) int {
+	var status statusError
+	var usage *usageError
+	switch {
+	case err == nil, errors.Is(err, pflag.ErrHelp):
+		return exitDone
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %v\nTry '%s --help'.\n", name, err, name)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	return exitFailed
+}
+
+// usageError is a command line that makes no sense: exit code 2.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// statusError is the exit status of a command that ringtap ran and that failed
+// on its own account: ringtap did its work and passes the status on.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

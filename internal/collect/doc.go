@@ -1,0 +1,17 @@
+// Package collect holds the collectors: what each samples, how a sample adds
+// to a row, what its columns are. One file is one collector; the rest is what
+// they share.
+//
+//	records ─ Recorder ─┬─ other records → process.Table
+//	                    └─ samples → stacks (unwound, interned) → Collector.Fold → table
+//	                                                  every interval └→ Window → emit
+//
+// A Recorder runs on the goroutine that reads the rings. Nothing here waits for
+// symbols or output: at the end of each interval the table becomes a Window,
+// plain data that nothing changes any more, and goes to whoever symbolizes and
+// prints it on another goroutine.
+//
+// Memory grows with distinct stacks, not with samples, and Options.Memory
+// bounds it: past the bound, samples with a stack not seen before are counted
+// on one row without frames, and Window.Unkept says how many.
+package collect

@@ -1,0 +1,229 @@
+package collect
+
+import (
+	"maps"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Collector is one question asked of the host.
+type Collector interface {
+	// Metrics are the columns of a row.
+	Metrics() []profile.Metric
+	// Skip says that a sample is none of the collector's.
+	Skip(*perfevent.Sample) bool
+	// Fold adds a sample to the row of its process and stacks.
+	Fold(row []uint64, sample *perfevent.Sample)
+}
+
+// Options says how a Recorder works.
+type Options struct {
+	Stacks   Stacks
+	Arch     callchain.Arch
+	MaxStack int    // kernel.perf_event_max_stack: entries of a callchain
+	Interval uint64 // length of a window in nanoseconds; 0: one window for the whole run
+	Whole    bool   // keep what Whole needs
+	Memory   int    // bound in bytes of what distinct stacks and rows take
+	Self     uint32 // the pid that is left out: our own
+	// Emit is given each window that ends. It must not keep the recorder
+	// waiting, for the rings fill up meanwhile.
+	Emit func(*Window)
+}
+
+// rowBytes is what a row takes in a table: its key, its index and a value,
+// with the map's free places.
+const rowBytes = 64
+
+// rest is the row of all samples that there was no memory for.
+var rest = key{process: noProcess, user: NoStack, kernel: NoStack}
+
+const noProcess = -1
+
+// Recorder turns the records of a run into windows. It belongs to one
+// goroutine.
+type Recorder struct {
+	collector Collector
+	opts      Options
+	processes *process.Table
+	stacker   *stacker
+	interner  *callchain.Interner
+
+	begin, start uint64 // of the run, of the window under way
+	table        *table
+	counts       Counts
+	live         map[int]*process.Process // by Process.Index: those with rows in table
+	whole        *whole                   // nil unless asked for
+}
+
+// whole is what the window of the whole run is made of.
+type whole struct {
+	table     *table
+	counts    Counts
+	processes map[int]profile.Process // as they were when their last window ended
+}
+
+// Counts is the bookkeeping of a window.
+type Counts struct {
+	Samples   uint64 // that were added up
+	Truncated uint64 // samples whose user stack was cut short
+	Broken    uint64 // samples whose user stack ends before its outermost function
+	Unkept    uint64 // samples counted on one row, for want of memory
+	Lost      uint64 // records that did not fit in a ring, where the kernel said so
+}
+
+// Add adds the counts of another window.
+func (c *Counts) Add(other Counts) {
+	c.Samples += other.Samples
+	c.Truncated += other.Truncated
+	c.Broken += other.Broken
+	c.Unkept += other.Unkept
+	c.Lost += other.Lost
+}
+
+// NewRecorder makes a Recorder whose first window begins at now
+// (CLOCK_MONOTONIC, nanoseconds).
+func NewRecorder(collector Collector, processes *process.Table, now uint64, opts Options) *Recorder {
+	columns := len(collector.Metrics())
+	r := &Recorder{
+		collector: collector, opts: opts, processes: processes,
+		stacker:  newStacker(opts.Stacks, opts.Arch, opts.MaxStack),
+		interner: callchain.NewInterner(),
+		begin:    now, start: now,
+		table: newTable(columns),
+		live:  make(map[int]*process.Process),
+	}
+	if opts.Whole {
+		r.whole = &whole{table: newTable(columns), processes: make(map[int]profile.Process)}
+	}
+	return r
+}
+
+// Handle takes one record. Records come in time order.
+func (r *Recorder) Handle(record perfevent.Record) error {
+	r.Advance(record.Common().Time)
+	sample, ok := record.(*perfevent.Sample)
+	if !ok {
+		if lost, ok := record.(*perfevent.Lost); ok {
+			r.counts.Lost += lost.Lost
+		}
+		r.processes.Handle(record)
+		return nil
+	}
+	if sample.PID == r.opts.Self || r.collector.Skip(sample) {
+		return nil
+	}
+	r.counts.Samples++
+	r.collector.Fold(r.table.row(r.key(sample)), sample)
+	return nil
+}
+
+// Advance says that all records before now have been handled. It closes the
+// windows that have ended by then.
+func (r *Recorder) Advance(now uint64) {
+	for r.opts.Interval > 0 && now >= r.start+r.opts.Interval {
+		r.close(r.start + r.opts.Interval)
+	}
+}
+
+// Samples is the number of samples of the window under way.
+func (r *Recorder) Samples() uint64 { return r.counts.Samples }
+
+// Finish closes the last window at now and returns the window of the whole run,
+// nil if that was not asked for. A last window that holds nothing and is a
+// small rest of an interval is not emitted.
+func (r *Recorder) Finish(now uint64) *Window {
+	r.Advance(now)
+	if r.counts.Samples > 0 || r.start == r.begin || now-r.start > r.opts.Interval/10 {
+		r.close(now)
+	}
+	if r.whole == nil {
+		return nil
+	}
+	return r.window(r.whole.table, r.whole.processes, r.whole.counts, r.begin, now)
+}
+
+// close ends the window under way.
+func (r *Recorder) close(end uint64) {
+	processes := make(map[int]profile.Process, len(r.live))
+	for index, p := range r.live {
+		processes[index] = describe(p)
+	}
+	r.opts.Emit(r.window(r.table, processes, r.counts, r.start, end))
+	if r.whole != nil {
+		r.whole.table.merge(r.table)
+		r.whole.counts.Add(r.counts)
+		maps.Copy(r.whole.processes, processes)
+	} else {
+		// Nothing but the window refers to its stacks.
+		r.interner.Reset()
+	}
+	r.start = end
+	r.table = newTable(r.table.columns)
+	r.counts = Counts{}
+	clear(r.live)
+}
+
+// key names the row of a sample. Where the memory is used up, what is new has
+// no row of its own.
+func (r *Recorder) key(sample *perfevent.Sample) key {
+	p := r.processes.Process(int(int32(sample.PID)))
+	k := key{process: p.Index, user: NoStack, kernel: NoStack}
+	kept := true
+	if r.opts.Stacks.Kernel {
+		if frames := r.stacker.kernel(sample); len(frames) > 0 {
+			k.kernel, kept = r.intern(frames, false)
+		}
+	}
+	if r.opts.Stacks.User {
+		frames, end := r.stacker.user(p, sample)
+		r.count(frames, end)
+		if len(frames) > 0 && kept {
+			k.user, kept = r.intern(frames, end == callchain.Cut)
+		}
+	}
+	if _, known := r.table.rows[k]; !kept || !known && r.full() {
+		r.counts.Unkept++
+		return rest
+	}
+	r.live[p.Index] = p
+	return k
+}
+
+// count enters how a user stack ended.
+func (r *Recorder) count(frames []callchain.Frame, end callchain.End) {
+	switch {
+	case end == callchain.Cut:
+		r.counts.Truncated++
+	case end == callchain.Lost && len(frames) > 0:
+		r.counts.Broken++
+	}
+}
+
+// intern returns the id of a chain; false if it is new and there is no memory
+// for it.
+func (r *Recorder) intern(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
+	if id, ok := r.interner.Find(frames, truncated); ok {
+		return id, true
+	}
+	if r.full() {
+		return NoStack, false
+	}
+	return r.interner.Intern(frames, truncated), true
+}
+
+// full says that distinct stacks and rows take the memory that they may.
+func (r *Recorder) full() bool {
+	rows := len(r.table.rows)
+	if r.whole != nil {
+		rows += len(r.whole.table.rows)
+	}
+	return r.interner.Bytes()+rowBytes*rows > r.opts.Memory
+}
+
+// describe is what a report says of a process.
+func describe(p *process.Process) profile.Process {
+	return profile.Process{PID: p.PID, NSPID: p.NSPID, TGID: p.TGID, Comm: p.Comm, Cgroup: p.Cgroup}
+}

@@ -1,0 +1,65 @@
+package collect
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+// NoStack in place of a stack id says that the row has no such stack: it was
+// not asked for, or the sample had none.
+const NoStack = ^callchain.StackID(0)
+
+// key names a row: a process and its two stacks.
+type key struct {
+	process      int // process.Process.Index
+	user, kernel callchain.StackID
+}
+
+// table adds up the values of rows. All values of a row stand side by side in
+// one slice, so that memory grows with distinct rows only.
+type table struct {
+	columns int
+	rows    map[key]int // index of a row's first value
+	values  []uint64
+}
+
+func newTable(columns int) *table {
+	return &table{columns: columns, rows: make(map[key]int)}
+}
+
+// row returns the values of the row, all zero if it is new. They are valid
+// until the next call.
+func (t *table) row(k key) []uint64 {
+	at, ok := t.rows[k]
+	if !ok {
+		at = len(t.values)
+		t.values = append(t.values, make([]uint64, t.columns)...)
+		t.rows[k] = at
+	}
+	return t.values[at : at+t.columns]
+}
+
+// merge adds every row of other, a table with the same columns and ids.
+func (t *table) merge(other *table) {
+	for k, at := range other.rows {
+		row := t.row(k)
+		for i, v := range other.values[at : at+other.columns] {
+			row[i] += v
+		}
+	}
+}
+
+// keys returns the rows' keys in a fixed order.
+func (t *table) keys() []key {
+	return slices.SortedFunc(maps.Keys(t.rows), func(a, b key) int {
+		if a.process != b.process {
+			return a.process - b.process
+		}
+		if a.user != b.user {
+			return int(int64(a.user) - int64(b.user))
+		}
+		return int(int64(a.kernel) - int64(b.kernel))
+	})
+}
