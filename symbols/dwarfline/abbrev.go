@@ -1,0 +1,98 @@
+package dwarfline
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+)
+
+// attrSpec is one attribute of an abbreviation.
+type attrSpec struct {
+	attr     dwarf.Attr
+	form     form
+	implicit int64 // the value, when form is formImplicitConst
+}
+
+// abbrev is the shape of an entry (DWARF 5 section 7.5.3).
+type abbrev struct {
+	tag      dwarf.Tag
+	children bool
+	size     int // bytes of the attributes, -1 when not the same for all entries
+	attrs    []attrSpec
+}
+
+// abbrevTable holds the abbreviations of a unit. Compilers number them from 1
+// on, so that most are found by index.
+type abbrevTable struct {
+	dense  []abbrev
+	sparse map[uint64]abbrev
+	bytes  int // of the section that were read, a measure of the table's memory
+}
+
+func (t *abbrevTable) get(code uint64) *abbrev {
+	if code-1 < uint64(len(t.dense)) {
+		return &t.dense[code-1]
+	}
+	if a, ok := t.sparse[code]; ok {
+		return &a
+	}
+	return nil
+}
+
+// maxAbbrevs is the most bytes of one table that are read. Tables of real
+// units have some 10,000; decoded, a byte takes up to 20.
+const maxAbbrevs = 1 << 20
+
+// readAbbrevs decodes the table that c stands at: all of it, or when only is
+// not zero up to the abbreviation of that code.
+func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
+	t := &abbrevTable{}
+	start := c.off
+	c.data = c.data[:min(uint64(len(c.data)), start+maxAbbrevs)]
+	for {
+		code := c.uleb()
+		if code == 0 {
+			break
+		}
+		a := abbrev{tag: dwarf.Tag(c.uleb()), children: c.u8() != 0}
+		for {
+			attr, f := c.uleb(), c.uleb()
+			if attr == 0 && f == 0 {
+				break
+			}
+			if attr > 0xffff || f > 0xffff {
+				c.fail(errors.New("attribute or form out of range"))
+				break
+			}
+			s := attrSpec{attr: dwarf.Attr(attr), form: form(f)}
+			if s.form == formImplicitConst {
+				s.implicit = c.sleb()
+			}
+			if n := enc.fixed(s.form); n < 0 || a.size < 0 {
+				a.size = -1
+			} else {
+				a.size += n
+			}
+			a.attrs = append(a.attrs, s)
+		}
+		if c.err != nil {
+			break
+		}
+		if code == uint64(len(t.dense))+1 {
+			t.dense = append(t.dense, a)
+		} else {
+			if t.sparse == nil {
+				t.sparse = make(map[uint64]abbrev)
+			}
+			t.sparse[code] = a
+		}
+		if code == only {
+			break
+		}
+	}
+	if c.err != nil {
+		return nil, fmt.Errorf("read .debug_abbrev: %w", c.err)
+	}
+	t.bytes = int(c.off - start)
+	return t, nil
+}

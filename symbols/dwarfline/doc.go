@@ -1,0 +1,36 @@
+// Package dwarfline finds the source line of an address, and the chain of
+// inlined calls that the compiler put there, from DWARF 2 to 5.
+//
+// It is made for a profiler: many addresses of one large file, few of which
+// share a unit, and files that nobody vouches for. The way of a Lookup:
+//
+//		sections → units → locator → unit's tree and line table → names
+//
+//	  - The first Lookup asks the Source for the sections, walks the headers of
+//	    the units and reads each unit's root entry for its addresses (locator).
+//	  - A unit that an address falls into is decoded once: its functions and
+//	    inlined copies to a sorted list of segments, its line number program to
+//	    sorted rows. Each further address costs two binary searches.
+//	  - Names are followed through abstract origins and specifications, across
+//	    units, only for functions that are asked for.
+//
+// Decoded units are kept up to a number of bytes, those used last; the
+// sections stay the Source's. Nothing is kept per address.
+//
+// Invariants: every read goes through a cursor, which can't leave its section;
+// every loop consumes bytes of the file or has a constant bound; what is
+// allocated is at most a small multiple of the bytes read for it. Damaged
+// parts cost what they described and nothing else.
+//
+// Not followed: .dwo and .dwp files (such code has lines but no functions) and
+// the shared file of dwz (functions named there have no name here).
+//
+// # Why not debug/dwarf
+//
+// The standard library's decoder names the tags and attributes here and is
+// what the tests compare with, but it does not read the files. Its
+// documentation excludes untrusted input: counts in a line table's header are
+// allocated as they stand, which ends the program without a panic to recover
+// from. One unit of an unknown version makes it refuse the whole file. And it
+// allocates every entry with all attributes; see the benchmarks for its cost.
+package dwarfline

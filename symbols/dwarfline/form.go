@@ -1,0 +1,145 @@
+package dwarfline
+
+import "fmt"
+
+// form is how an attribute's value is encoded (DWARF 5 section 7.5.6).
+type form uint16
+
+const (
+	formAddr          form = 0x01
+	formBlock2        form = 0x03
+	formBlock4        form = 0x04
+	formData2         form = 0x05
+	formData4         form = 0x06
+	formData8         form = 0x07
+	formString        form = 0x08
+	formBlock         form = 0x09
+	formBlock1        form = 0x0a
+	formData1         form = 0x0b
+	formFlag          form = 0x0c
+	formSdata         form = 0x0d
+	formStrp          form = 0x0e
+	formUdata         form = 0x0f
+	formRefAddr       form = 0x10
+	formRef1          form = 0x11
+	formRef2          form = 0x12
+	formRef4          form = 0x13
+	formRef8          form = 0x14
+	formRefUdata      form = 0x15
+	formIndirect      form = 0x16
+	formSecOffset     form = 0x17
+	formExprloc       form = 0x18
+	formFlagPresent   form = 0x19
+	formStrx          form = 0x1a
+	formAddrx         form = 0x1b
+	formRefSup4       form = 0x1c
+	formStrpSup       form = 0x1d
+	formData16        form = 0x1e
+	formLineStrp      form = 0x1f
+	formRefSig8       form = 0x20
+	formImplicitConst form = 0x21
+	formLoclistx      form = 0x22
+	formRnglistx      form = 0x23
+	formRefSup8       form = 0x24
+	formStrx1         form = 0x25
+	formStrx2         form = 0x26
+	formStrx3         form = 0x27
+	formStrx4         form = 0x28
+	formAddrx1        form = 0x29
+	formAddrx2        form = 0x2a
+	formAddrx3        form = 0x2b
+	formAddrx4        form = 0x2c
+	formGNUAddrIndex  form = 0x1f01 // DWARF 4 split units
+	formGNUStrIndex   form = 0x1f02
+	formGNURefAlt     form = 0x1f20 // into dwz's shared file
+	formGNUStrpAlt    form = 0x1f21
+)
+
+// encoding is what the size of a form depends on besides the form.
+type encoding struct {
+	version    uint16
+	addrSize   uint8
+	offsetSize uint8
+}
+
+// value is an attribute's value as it is in the section: a number, whose
+// meaning is the form's, or the bytes of a string in place.
+type value struct {
+	form form
+	num  uint64
+	str  []byte
+}
+
+// fixed returns the number of bytes a value of form f takes, or -1 when each
+// value has its own length.
+func (e encoding) fixed(f form) int {
+	switch f {
+	case formFlagPresent, formImplicitConst:
+		return 0
+	case formData1, formRef1, formFlag, formStrx1, formAddrx1:
+		return 1
+	case formData2, formRef2, formStrx2, formAddrx2:
+		return 2
+	case formStrx3, formAddrx3:
+		return 3
+	case formData4, formRef4, formRefSup4, formStrx4, formAddrx4:
+		return 4
+	case formData8, formRef8, formRefSig8, formRefSup8:
+		return 8
+	case formData16:
+		return 16
+	case formAddr:
+		return int(e.addrSize)
+	case formRefAddr:
+		if e.version == 2 {
+			return int(e.addrSize)
+		}
+		return int(e.offsetSize)
+	case formStrp, formLineStrp, formSecOffset, formStrpSup, formGNURefAlt, formGNUStrpAlt:
+		return int(e.offsetSize)
+	}
+	return -1
+}
+
+// read reads the value of a form that is not formImplicitConst, whose value is
+// in the abbreviation.
+func (e encoding) read(c *cursor, f form) value {
+	if f == formIndirect {
+		f = form(c.uleb())
+		if f == formIndirect || f == formImplicitConst {
+			c.fail(fmt.Errorf("indirect form %#x", f))
+			return value{}
+		}
+	}
+	v := value{form: f}
+	if n := e.fixed(f); n >= 0 {
+		switch n {
+		case 0:
+			v.num = 1
+		case 16:
+			c.skip(16)
+		default:
+			v.num = c.uint(n)
+		}
+		return v
+	}
+	switch f {
+	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
+		v.num = c.uleb()
+	case formSdata:
+		v.num = uint64(c.sleb())
+	case formString:
+		v.str = c.cstring()
+	case formBlock1:
+		c.skip(uint64(c.u8()))
+	case formBlock2:
+		c.skip(uint64(c.u16()))
+	case formBlock4:
+		c.skip(uint64(c.u32()))
+	case formBlock, formExprloc:
+		c.skip(c.uleb())
+	default:
+		c.fail(fmt.Errorf("unknown form %#x", uint16(f)))
+	}
+	return v
+}

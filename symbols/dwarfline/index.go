@@ -1,0 +1,134 @@
+package dwarfline
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+)
+
+// Line is a place in a source file.
+type Line struct {
+	// Function is the linkage name of the function, mangled as the compiler
+	// wrote it, else its name (C and Go have no other); "" when unknown.
+	Function string
+	// File is the path of the source file as the compiler recorded it, made
+	// absolute with the directory of compilation where that is known; "" when
+	// unknown. It is not made clean: a/../b stays.
+	File string
+	// Line is the line in File, counted from 1; 0 when unknown.
+	Line int
+	// StartLine is the line of the function's declaration, counted from 1, in
+	// the file that declares it; 0 when unknown.
+	StartLine int
+}
+
+// Index finds the source lines of addresses of one file. It must not be used
+// by several goroutines at a time.
+type Index struct {
+	src   Source
+	s     *sections
+	err   error // of reading the sections, kept
+	units []unit
+	where locator
+	cache cache
+	spans []span // reused by readTree
+}
+
+// Open returns the Index of a file whose sections src has, in the byte order
+// of the file. It reads nothing yet: the first Lookup does.
+func Open(src Source, byteOrder binary.ByteOrder) (*Index, error) {
+	if src == nil || byteOrder == nil {
+		return nil, errors.New("open DWARF index: no source of sections or no byte order")
+	}
+	return &Index{src: src, s: &sections{order: byteOrder}}, nil
+}
+
+// load reads the sections and finds the units in them, once.
+func (x *Index) load() error {
+	if x.src == nil {
+		return x.err
+	}
+	s, err := readSections(x.src, x.s.order)
+	x.src = nil
+	if err != nil {
+		x.err = err
+		return err
+	}
+	x.s = s
+	x.units = readUnits(s)
+	x.where = x.newLocator()
+	return nil
+}
+
+// Lookup returns where in the source the instruction at the virtual address
+// vaddr (as the file has it, not relocated) comes from: the innermost inlined
+// function first, the function that the code belongs to last. It returns nil
+// when the file says nothing about vaddr. For a return address, ask for the
+// byte before it.
+//
+// A damaged part of the file costs what it described: fewer levels, an empty
+// Function, line 0. An error means that sections could not be read, or that
+// nothing was found because a unit is damaged.
+func (x *Index) Lookup(vaddr uint64) ([]Line, error) {
+	if err := x.load(); err != nil {
+		return nil, err
+	}
+	var best []Line
+	var failed error
+	x.where.find(vaddr, func(i int32) bool {
+		d, err := x.data(i)
+		if err == nil {
+			err = x.complete(d)
+		}
+		if err != nil {
+			failed = fmt.Errorf("look up %#x: %w", vaddr, err)
+		}
+		if d == nil {
+			return false
+		}
+		lines := x.lines(d, vaddr)
+		if best == nil {
+			best = lines
+		}
+		return len(lines) > 0 && lines[len(lines)-1].Function != ""
+	})
+	if best != nil {
+		return best, nil
+	}
+	return nil, failed
+}
+
+// lines makes the result for an address of a unit, nil when the unit knows
+// nothing about it.
+func (x *Index) lines(d *unitData, vaddr uint64) []Line {
+	file, line, ok := d.table.find(vaddr)
+	fn := d.tree.find(vaddr)
+	if fn < 0 {
+		if !ok {
+			return nil
+		}
+		return []Line{{File: x.path(d, file), Line: int(line)}}
+	}
+	out := make([]Line, 0, d.tree.functions[fn].depth+1)
+	for fn >= 0 {
+		f := &d.tree.functions[fn]
+		if !f.known {
+			f.name, f.line = x.describe(f.entry)
+			f.known = true
+		}
+		out = append(out, Line{Function: f.name, File: x.path(d, file), Line: int(line), StartLine: f.line})
+		file, line, fn = f.callFile, f.callLine, f.parent
+	}
+	return out
+}
+
+// unitAt returns the data of the unit whose entries are around off.
+func (x *Index) unitAt(off uint64) (*unitData, bool) {
+	i := sort.Search(len(x.units), func(i int) bool { return x.units[i].start > off }) - 1
+	if i < 0 || off < x.units[i].entries || off >= x.units[i].end {
+		return nil, false
+	}
+	d, err := x.data(int32(i))
+	return d, err == nil
+}

@@ -1,0 +1,49 @@
+package dwarfline
+
+import "strings"
+
+// path returns the path of a file of the unit's line table, "" for one that
+// the table does not have.
+func (x *Index) path(d *unitData, file uint32) string {
+	t := d.table
+	if p, ok := t.paths[file]; ok {
+		return p
+	}
+	var p string
+	switch {
+	case uint64(file) < uint64(len(t.files)) && (file > 0 || t.version == 5):
+		p = x.fileName(d, &t.files[file])
+	case file == 0 && t.version < 5:
+		p = join(d.root.dir, d.root.name)
+	}
+	p = p[:min(len(p), maxName)]
+	if t.paths == nil {
+		t.paths = make(map[uint32]string)
+	}
+	t.paths[file] = p
+	return p
+}
+
+func (x *Index) fileName(d *unitData, f *fileEntry) string {
+	// The table may have another size of offsets than its unit.
+	u := *d.unit
+	u.offsetSize = d.table.offsetSize
+	name := x.text(&u, &d.root, f.name)
+	if name == "" || strings.HasPrefix(name, "/") {
+		return name
+	}
+	var dir string
+	if uint64(f.dir) < uint64(len(d.table.dirs)) {
+		dir = x.text(&u, &d.root, d.table.dirs[f.dir].name)
+	}
+	return join(d.root.dir, join(dir, name))
+}
+
+// join puts dir before a path that is not absolute. It does not clean the
+// result: with symbolic links a/../b is not b.
+func join(dir, path string) string {
+	if dir == "" || strings.HasPrefix(path, "/") {
+		return path
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + path
+}

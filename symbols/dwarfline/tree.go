@@ -1,0 +1,135 @@
+package dwarfline
+
+import (
+	"debug/dwarf"
+	"fmt"
+)
+
+// Bounds on what one unit may hold.
+const (
+	maxInlines = 256     // depth of a chain of inlined calls
+	maxSpans   = 1 << 22 // ranges of all functions
+)
+
+// function is a subprogram or one inlined copy of a subprogram.
+type function struct {
+	entry    uint64 // offset in .debug_info
+	parent   int32  // index of the function it is inlined into, -1 for none
+	depth    int32  // number of parents
+	callFile uint32 // where it is inlined into the parent
+	callLine uint32
+	known    bool // name and line have been looked up
+	line     int
+	name     string
+}
+
+// tree is the functions of one unit and which of them each address is in.
+type tree struct {
+	functions []function
+	segments  []segment
+}
+
+// piece is a range of a function.
+type piece struct {
+	span
+	fn int32
+}
+
+// readTree reads all entries of u (DWARF 5 section 3.3). On an error it
+// returns what it had read before it.
+func (x *Index) readTree(u *unit, r *root, abbrevs *abbrevTable) (*tree, error) {
+	t := &tree{}
+	var (
+		pieces  []piece
+		parents []int32 // the function around each open entry
+		around  = int32(-1)
+		err     error
+	)
+	limit := min(maxSpans, int(u.end-u.start)+len(x.s.ranges)+len(x.s.rngLists))
+	c := at(x.s.info[:u.end], u.entries, x.s.order)
+	for c.left() > 0 {
+		entry := c.off
+		code := c.uleb()
+		if code == 0 {
+			if len(parents) == 0 {
+				break
+			}
+			around = parents[len(parents)-1]
+			parents = parents[:len(parents)-1]
+			continue
+		}
+		a := abbrevs.get(code)
+		if a == nil {
+			err = fmt.Errorf("entry at %#x: no abbreviation %d", entry, code)
+			break
+		}
+		inside := around
+		var sibling uint64
+		switch a.tag {
+		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
+			e := x.readEntry(&c, u, r, a)
+			if a.tag == dwarf.TagSubprogram {
+				inside = -1
+			}
+			had := len(pieces)
+			pieces = x.appendPieces(pieces, u, r, &e, int32(len(t.functions)), limit)
+			if len(pieces) > had {
+				inside = t.add(entry, inside, &e)
+			}
+			if e.declaration {
+				sibling = e.sibling
+			}
+		case dwarf.TagEnumerationType, dwarf.TagArrayType, dwarf.TagSubroutineType:
+			sibling = u.skipEntry(&c, a)
+		default:
+			if a.size >= 0 {
+				c.skip(uint64(a.size))
+			} else {
+				u.skipEntry(&c, a)
+			}
+		}
+		switch {
+		case !a.children:
+		case sibling > c.off && sibling <= u.end:
+			c.off = sibling
+		default:
+			parents = append(parents, around)
+			around = inside
+		}
+	}
+	if c.err != nil {
+		err = fmt.Errorf("read entries of unit at %#x: %w", u.start, c.err)
+	}
+	t.segments = flatten(pieces, t.functions)
+	return t, err
+}
+
+// add appends a function and returns its index. A chain that is too deep goes
+// on from its last good level.
+func (t *tree) add(entry uint64, parent int32, e *entry) int32 {
+	f := function{entry: entry, parent: parent, callFile: clip(e.callFile), callLine: clip(e.callLine)}
+	if parent >= 0 {
+		p := &t.functions[parent]
+		if f.depth = p.depth + 1; f.depth >= maxInlines {
+			f.parent, f.depth = p.parent, p.depth
+		}
+	}
+	t.functions = append(t.functions, f)
+	return int32(len(t.functions) - 1)
+}
+
+func clip(n uint64) uint32 { return uint32(min(n, 1<<31-1)) }
+
+func (x *Index) appendPieces(dst []piece, u *unit, r *root, e *entry, fn int32, limit int) []piece {
+	if low, high := x.pcRange(u, r, e.low, e.high); (span{low, high}).real() && len(dst) < limit {
+		dst = append(dst, piece{span{low, high}, fn})
+	}
+	if e.ranges.form == 0 {
+		return dst
+	}
+	x.spans = x.rangeList(x.spans[:0], u, r, e.ranges, limit-len(dst))
+	for _, s := range x.spans {
+		dst = append(dst, piece{s, fn})
+	}
+	return dst
+}
