@@ -107,8 +107,10 @@ type jsonAccount struct {
 	Lost      uint64  `json:"lost"`
 	Throttled uint64  `json:"throttled"`
 	Counted   *uint64 `json:"counted,omitempty"` // only where received + lost must be equal to it
-	Truncated uint64  `json:"truncated"`
-	Unknown   uint64  `json:"unknown"`
+	Truncated uint64  `json:"truncated"`         // stacks cut short
+	Broken    uint64  `json:"broken"`            // stacks that end before their outermost function
+	Unkept    uint64  `json:"unkept"`            // stacks counted on one row, for want of memory
+	Unknown   uint64  `json:"unknown"`           // frames without a name
 }
 
 // WriteJSON writes the whole of p as one JSON object of the schema Schema. The
@@ -178,6 +180,8 @@ func jsonAccountOf(a profile.Account) jsonAccount {
 		Lost:      a.Lost,
 		Throttled: a.Throttled,
 		Truncated: a.Truncated,
+		Broken:    a.Broken,
+		Unkept:    a.Unkept,
 		Unknown:   a.Unknown,
 	}
 	if a.Exact {

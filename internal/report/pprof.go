@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	pprof "github.com/google/pprof/profile"
 
@@ -58,6 +61,7 @@ func toPprof(p *profile.Profile) *pprof.Profile {
 	for i := range p.Rows {
 		b.sample(&p.Rows[i])
 	}
+	b.sortMappings()
 	return b.out
 }
 
@@ -223,6 +227,24 @@ func (b *pprofBuilder) mapping(object int, address uint64) *pprof.Mapping {
 		}
 	}
 	return m
+}
+
+// sortMappings puts programs first, libraries next and the kernel last: pprof
+// names a profile after its first mapping.
+func (b *pprofBuilder) sortMappings() {
+	rank := func(m *pprof.Mapping) int {
+		switch {
+		case !strings.HasPrefix(m.File, "/"):
+			return 2
+		case strings.Contains(m.File, ".so"):
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(b.out.Mapping, func(x, y *pprof.Mapping) int { return cmp.Compare(rank(x), rank(y)) })
+	for i, m := range b.out.Mapping {
+		m.ID = uint64(i + 1)
+	}
 }
 
 // clamp makes v a value of pprof, which has no larger ones than this.

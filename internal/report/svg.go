@@ -69,7 +69,7 @@ func newSVG(p *profile.Profile, metric int, opts FileOptions) *svg {
 
 // drawn reports whether a node is wide enough. Its parents are, too.
 func (s *svg) drawn(i int) bool {
-	return s.totals[i] > 0 && s.totals[i] >= s.sum/svgLeast
+	return s.totals[i] > 0 && float64(s.totals[i])*svgLeast >= float64(s.sum)
 }
 
 func (s *svg) height() int {

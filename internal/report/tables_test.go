@@ -219,7 +219,7 @@ func TestSummaryOfACleanRunIsTwoLines(t *testing.T) {
 	if err := WriteSummary(&b, p, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "7 of 7 stacks, 100 % of 3.78 s OnCPUTime\ncycles: 185 records received\n"
+	want := "7 of 7 stacks, 100 % of 3.78 s OnCPUTime\ncycles: 185 samples received\n"
 	if b.String() != want {
 		t.Errorf("summary is %q, want %q", b.String(), want)
 	}

@@ -22,22 +22,33 @@ function hueOf(level, objects) {
   return [230, 0.08]; // the root, processes, unknown and cut
 }
 
-// palette returns for each level its fills in a theme: plain, and beside
-// matches of a search.
+// tone returns a fill in a theme, plain and beside the matches of a search.
+// Shade, from 0 to 1, is how light it is.
+function tone(hue, saturation, shade, dark) {
+  const s = saturation * (dark ? 50 : 85);
+  const light = dark ? 24 + 7 * shade : 68 + 12 * shade;
+  return {
+    plain: `hsl(${hue.toFixed(0)} ${s.toFixed(0)}% ${light.toFixed(1)}%)`,
+    beside: `hsl(${hue.toFixed(0)} ${(s / 5).toFixed(0)}% ${dark ? 20 : 88}%)`,
+  };
+}
+
+// palette returns the tone of each level, and as its dust the one tone that
+// all narrow boxes of its kind have.
 function palette(model, dark) {
+  const dust = {
+    user: tone(30, 0.9, 0.6, dark),
+    kernel: tone(212, 0.75, 0.6, dark),
+    inlined: tone(152, 0.5, 0.6, dark),
+  };
+  const grey = tone(230, 0.08, 0.6, dark);
   return model.levels.map((level) => {
     const [hue, saturation] = hueOf(level, model.objects);
-    const shade = hashText(level.name);
-    const light = dark ? 24 + 7 * shade : 68 + 12 * shade;
-    const s = saturation * (dark ? 50 : 85);
-    return {
-      plain: `hsl(${hue.toFixed(0)} ${s.toFixed(0)}% ${light.toFixed(1)}%)`,
-      beside: `hsl(${hue.toFixed(0)} ${(s / 5).toFixed(0)}% ${dark ? 20 : 88}%)`,
-    };
+    return {...tone(hue, saturation, hashText(level.name), dark), dust: dust[level.kind] ?? grey};
   });
 }
 
 const ink = {
-  light: {text: "#17171c", faint: "#50505c", matched: "hsl(292 85% 76%)", outline: "#17171c", gap: "#ffffff"},
-  dark: {text: "#f4f4f6", faint: "#b4b4c0", matched: "hsl(292 60% 38%)", outline: "#ffffff", gap: "#17171c"},
+  light: {text: "#17171c", faint: "#50505c", matched: "hsl(292 85% 76%)", outline: "#17171c"},
+  dark: {text: "#f4f4f6", faint: "#b4b4c0", matched: "hsl(292 60% 38%)", outline: "#ffffff"},
 };

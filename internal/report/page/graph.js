@@ -37,6 +37,8 @@ class Graph {
   }
 
   resize() {
+    // The root's end of what is seen stays where it is.
+    const fromEnd = this.full - this.seen - this.scroll.scrollTop;
     const ratio = window.devicePixelRatio || 1;
     this.width = this.scroll.clientWidth;
     this.seen = this.scroll.clientHeight;
@@ -46,10 +48,7 @@ class Graph {
     this.canvas.style.height = this.seen + "px";
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.seen * ratio);
-    if (this.anchored === undefined) { // first time: the root is in sight
-      this.anchored = true;
-      this.reveal(0);
-    }
+    if (this.flame) this.scroll.scrollTop = this.full - this.seen - (fromEnd || 0);
     this.draw();
   }
 
@@ -126,33 +125,57 @@ class Graph {
     const {start, total, level} = this.model;
     const row = this.model.rows[depth];
     const scale = this.width / (this.to - this.from);
-    let drawn = -1; // the last pixel that a narrow box took
+    // Neighbours too narrow to see are painted as one: a run of one colour,
+    // and whatever shares a pixel, where a match wins.
+    let dust = null;
     for (let n = this.model.firstAfter(row, this.from); n < row.length; n++) {
       const i = row[n];
       if (start[i] >= this.to) break;
       if (total[i] === 0) continue;
       const left = Math.max((start[i] - this.from) * scale, 0);
       const right = Math.min((start[i] + total[i] - this.from) * scale, this.width);
-      // Of boxes too narrow to see, one in each pixel stands for all.
-      if (right - left < 0.5) {
-        if (Math.floor(left) === drawn) continue;
-        drawn = Math.floor(left);
+      if (right - left >= 1) {
+        this.drawBox(i, level[i], left, y, right - left);
+        continue;
       }
-      this.drawBox(i, level[i], left, y, Math.max(right - left, 0.5));
+      const fill = this.fillOf(i, level[i], true);
+      if (dust && (dust.fill === fill ? left - dust.right < 1 : right - dust.left < 1)) {
+        dust.right = right;
+        if (fill === this.ink.matched) dust.fill = fill;
+        continue;
+      }
+      if (dust) this.drawDust(dust, y);
+      dust = {left, right, fill};
     }
+    if (dust) this.drawDust(dust, y);
+  }
+
+  drawDust({left, right, fill}, y) {
+    this.context.fillStyle = fill;
+    this.context.fillRect(left, y, Math.max(right - left, 0.5), rowHeight - 1);
+  }
+
+  // faint tells whether node i stands back: beside a match, or below the frame
+  // that is zoomed to.
+  faint(i, level) {
+    return this.matched ? !this.matched[level] : i < this.focus && this.model.end[i] > this.focus;
+  }
+
+  fillOf(i, level, dust) {
+    if (this.matched?.[level]) return this.ink.matched;
+    const fill = dust ? this.fills[level].dust : this.fills[level];
+    return this.faint(i, level) ? fill.beside : fill.plain;
   }
 
   drawBox(i, level, x, y, width) {
     const c = this.context;
-    const hit = this.matched && this.matched[level];
-    const faint = this.matched && !hit || i < this.focus && this.model.end[i] > this.focus;
-    c.fillStyle = hit ? this.ink.matched : faint ? this.fills[level].beside : this.fills[level].plain;
+    c.fillStyle = this.fillOf(i, level, false);
     c.fillRect(x, y, width > 3 ? width - 1 : width, rowHeight - 1);
     const letters = Math.floor((width - 8) / this.letter);
     if (letters < 3) return;
     const name = this.model.levels[level].name;
     const text = name.length <= letters ? name : name.slice(0, letters - 1) + "…";
-    c.fillStyle = faint && !hit ? this.ink.faint : this.ink.text;
+    c.fillStyle = this.faint(i, level) ? this.ink.faint : this.ink.text;
     c.fillText(text, x + 4, y + rowHeight / 2, width - 8);
   }
 

@@ -1,0 +1,21 @@
+package report
+
+import (
+	"io"
+	"strings"
+)
+
+// WriteTable writes rows of text under a heading, drawn or as lines of fields
+// apart by tabs, in the manner of WriteTables. Every row has as many cells as
+// the heading.
+func WriteTable(w io.Writer, heading []string, rows [][]string, opts TableOptions) error {
+	t := table{heading: heading, align: strings.Repeat("l", len(heading)), narrow: true}
+	for _, row := range rows {
+		escaped := make([]string, len(row))
+		for i, cell := range row {
+			escaped[i] = escape(cell)
+		}
+		t.rows = append(t.rows, escaped)
+	}
+	return t.write(w, opts)
+}
