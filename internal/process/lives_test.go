@@ -1,0 +1,112 @@
+package process
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+func TestShortLivesLeaveNothingBehind(t *testing.T) {
+	table := newTestTable(t, "")
+	table.Handle(execAt(1, 1, "init"))
+	const lives, pids = 100_000, 30_000
+	var early uint64
+	for i := range lives {
+		live(table, uint64(i+2), 2+i%pids)
+		if i == lives/5 {
+			early = heap()
+		}
+	}
+	if grown := int64(heap()) - int64(early); grown > 1<<20 {
+		t.Errorf("the heap grew by %d bytes over %d lives", grown, lives*4/5)
+	}
+	if got := table.Processes(); got > 4*keepExited {
+		t.Errorf("%d processes are remembered", got)
+	}
+	if got := table.Process(1).Comm; got != "init" {
+		t.Errorf("the living process is %q", got)
+	}
+}
+
+func TestFilesThatNobodyMapsAreForgotten(t *testing.T) {
+	table := newTestTable(t, "")
+	table.Handle(execAt(1, 1, "init"))
+	sampled := 0
+	for i := range 20_000 {
+		at, pid := uint64(i+2), 2+i
+		table.Handle(forkAt(at, 1, pid))
+		table.Handle(execAt(at, pid, "test"))
+		table.Handle(mmapAt(at, pid, 0x400000, 0x1000, uint64(i+1), fmt.Sprint("/tmp/test", i)))
+		if i%1000 == 0 {
+			if got := pathAt(t, table, table.Process(pid), 0x400000); got != fmt.Sprint("/tmp/test", i) {
+				t.Errorf("life %d runs %q", i, got)
+			}
+			sampled++
+		}
+		table.Handle(exitAt(at, pid))
+	}
+	if got := len(table.byKey); got > 4*keepExited+sampled {
+		t.Errorf("%d files are remembered", got)
+	}
+	if got := len(table.Objects()); got != sampled+1 {
+		t.Errorf("%d objects; want the kernel and the %d that were sampled", got, sampled)
+	}
+	cost := 0
+	for k, o := range table.byKey {
+		if k == o.key {
+			cost += objectCost(o)
+		}
+	}
+	if cost != table.bytes {
+		t.Errorf("objects take %d bytes by the table's count; want %d", table.bytes, cost)
+	}
+}
+
+func TestUnknownPidsAreForgottenToo(t *testing.T) {
+	table := newTestTable(t, "")
+	for pid := range 50_000 {
+		table.Process(pid + 1)
+	}
+	if got := table.Processes(); got > 4*keepExited {
+		t.Errorf("%d processes are remembered", got)
+	}
+}
+
+// A server whose main thread has exited is sampled on and on.
+func TestAProcessThatIsStillSampledIsNotForgotten(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	server := table.Process(500)
+	table.Handle(exitAt(server.since+1, 500))
+	init := table.Process(1)
+	for i := range 20_000 {
+		live(table, init.since+uint64(i), 5000+i)
+		if table.Process(500) != server {
+			t.Fatalf("forgotten after %d other lives", i)
+		}
+	}
+}
+
+func TestAProcessCannotFillTheMemoryWithFiles(t *testing.T) {
+	table := newTestTable(t, "")
+	table.Handle(execAt(1, 1, "init"))
+	name := fmt.Sprintf("/%04000d", 0)
+	for i := range uint64(20_000) {
+		record := mmapAt(2, 1, (i+1)<<12, 0x1000, i+1, name)
+		record.Inode = i + 1
+		table.Handle(record)
+	}
+	if table.bytes > maxObjectBytes {
+		t.Errorf("files take %d bytes", table.bytes)
+	}
+	p := table.Process(1)
+	if got := pathAt(t, table, p, 20_000<<12); got != "[too many files]" {
+		t.Errorf("beyond the bound is %q", got)
+	}
+}
