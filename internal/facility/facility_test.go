@@ -1,0 +1,73 @@
+package facility
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"testing"
+)
+
+func TestUsedIsTheFirstChoiceThatIsThere(t *testing.T) {
+	gone := errors.New("gone")
+	for _, test := range []struct {
+		choices []Choice
+		want    int
+	}{
+		{nil, 0},
+		{[]Choice{{"a", nil}, {"b", nil}}, 0},
+		{[]Choice{{"a", gone}, {"b", nil}}, 1},
+		{[]Choice{{"a", gone}, {"b", gone}}, 2},
+	} {
+		need := Need{Choices: test.choices}
+		if got := need.Used(); got != test.want {
+			t.Errorf("Used of %v = %d, want %d", test.choices, got, test.want)
+		}
+	}
+}
+
+// The kernel's own configuration is the truth that the probing has to find.
+func TestLiveProbesAgreeWithTheKernelsConfiguration(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: an ordinary user is refused what the kernel has")
+	}
+	config := kernelConfig(t)
+	for _, test := range []struct{ facility, option string }{
+		{"uprobe PMU", "CONFIG_UPROBE_EVENTS"},
+		{"uprobe_events", "CONFIG_UPROBE_EVENTS"},
+		{"kprobe PMU", "CONFIG_KPROBE_EVENTS"},
+		{"kprobe_events", "CONFIG_KPROBE_EVENTS"},
+		{"event probe", "CONFIG_EPROBE_EVENTS"},
+		{"BTF", "CONFIG_DEBUG_INFO_BTF"},
+		{"cpu-clock", "CONFIG_PERF_EVENTS"},
+		{"kallsyms", "CONFIG_KALLSYMS"},
+		{"perf_event controller", "CONFIG_CGROUP_PERF"},
+	} {
+		built := bytes.Contains(config, []byte("\n"+test.option+"=y\n"))
+		for _, need := range Needs() {
+			i := slices.IndexFunc(need.Choices, func(c Choice) bool { return c.Facility == test.facility })
+			if i >= 0 && (need.Choices[i].Err == nil) != built {
+				t.Errorf("%s: %s is %v, but %s is built in: %t", need.What, test.facility, need.Choices[i].Err, test.option, built)
+			}
+		}
+	}
+}
+
+func kernelConfig(t *testing.T) []byte {
+	f, err := os.Open("/proc/config.gz")
+	if err != nil {
+		t.Skip("/proc/config.gz: the kernel does not show its configuration")
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
