@@ -89,10 +89,11 @@ func (b *builder) finish() *Table {
 	return t
 }
 
-// set gives the index of the set with the rules of a row; zero, "no rule", for
-// a row that can't be used or when the bounds are reached.
-func (b *builder) set(r *row, ra uint8, signal bool) uint16 {
-	set := ruleSet{cfa: r.cfa, ra: r.regs[ra]}
+// set gives the index of the set with the rules of a row and the flags that
+// the rules alone do not tell; zero, "no rule", for a row that can't be used or
+// when the bounds are reached.
+func (b *builder) set(r *row, ra uint8, flags setFlags) uint16 {
+	set := ruleSet{cfa: r.cfa, ra: r.regs[ra], flags: flags}
 	switch {
 	case set.ra.kind == ruleUndefined:
 		// The outermost frame; a CFA does not matter then.
@@ -104,9 +105,6 @@ func (b *builder) set(r *row, ra uint8, signal bool) uint16 {
 			return 0
 		}
 		set.ra = rule{kind: ruleRegister, val: int32(ra)}
-	}
-	if signal {
-		set.flags |= flagSignal
 	}
 	touched := r.touched &^ (1 << ra)
 	if set.ra.kind == ruleUndefined {

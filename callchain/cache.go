@@ -40,3 +40,14 @@ func (u *Unwinder) resolve(p *place, space AddressSpace, version, at uint64) *pl
 	}
 	return p
 }
+
+// outermost says whether the place is in a function that has no caller.
+func (p *place) outermost() bool {
+	return p.set != nil && p.set.ra.kind == ruleUndefined
+}
+
+// keepsRecord says whether a walk of the frame records is right at this place.
+// Code without a rule gets the benefit of the doubt: there is nothing better.
+func (p *place) keepsRecord() bool {
+	return p.set == nil || p.set.flags&flagRecord != 0
+}

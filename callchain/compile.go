@@ -151,8 +151,15 @@ func (s *frameSection) compile(b *builder, f *function) bool {
 	framed := false
 	m := describe(b.table.arch)
 	emit := func(loc uint64, r *row) {
-		framed = framed || m.hasFrameRecord(r)
-		b.add(f.start+(loc-f.vaddr), b.set(r, c.ra, c.signal))
+		var flags setFlags
+		if c.signal {
+			flags |= flagSignal
+		}
+		if m.hasFrameRecord(r) {
+			flags |= flagRecord
+			framed = true
+		}
+		b.add(f.start+(loc-f.vaddr), b.set(r, c.ra, flags))
 	}
 	if p.run(emit) {
 		emit(p.loc, &p.row)

@@ -1,95 +1,107 @@
 package callchain
 
-// Markers of perf's callchains: they announce whose addresses follow
-// (enum perf_callchain_context). All values from contextMax on are markers.
-const (
-	contextKernel = ^uint64(128 - 1)
-	contextUser   = ^uint64(512 - 1)
-	contextMax    = ^uint64(4095 - 1)
-)
-
-// Split cuts a sample's callchain (PERF_SAMPLE_CALLCHAIN) at its markers into
-// the part of the kernel and the part of the user program, both leaf first and
-// without markers. Addresses of guests and of contexts unknown are left out.
-// The results are parts of chain; nothing is copied.
-func Split(chain []uint64) (kernel, user []uint64) {
-	for i := 0; i < len(chain); {
-		marker := chain[i]
-		begin := i + 1
-		for i = begin; i < len(chain) && chain[i] < contextMax; i++ {
-		}
-		switch marker {
-		case contextKernel:
-			kernel = chain[begin:i]
-		case contextUser:
-			user = chain[begin:i]
-		}
-	}
-	return kernel, user
-}
-
-// AppendKernel appends the frames of the kernel's part of a callchain to dst.
-func AppendKernel(dst []Frame, kernel []uint64) []Frame {
-	for i, addr := range kernel {
-		if i > 0 {
-			addr--
-		}
-		dst = append(dst, Frame{Object: Kernel, Offset: addr})
-	}
-	return dst
-}
-
 // FromCallchain makes frames of the kernel's own walk of the frame pointers,
 // c.Chain, and repairs its one fault: where the leaf has not set up its frame
 // (or has none), the frame pointer is still the caller's, and the walk skips
 // the caller. The leaf's table row, or c.Entry, says so; the caller's address
 // is then read from c.Stack, of which a few words are enough.
+//
+// In code without a table only c.Entry can tell; elsewhere in a prologue or
+// epilogue such code loses a frame.
+//
+// The rest of the chain is taken as the kernel gives it, as far as its
+// addresses are code: above a function that uses the frame pointer for
+// something else it is as wrong as every frame pointer walk.
 func (u *Unwinder) FromCallchain(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
+	return u.walked(dst, space, c, false)
+}
+
+// walked does the work of FromCallchain. A strict walk ends before the first
+// address that was not read from a frame record.
+func (u *Unwinder) walked(dst []Frame, space AddressSpace, c *Capture, strict bool) ([]Frame, End) {
 	if len(c.Chain) == 0 {
 		return dst, Lost
 	}
-	u.pcs = u.pcs[:0]
 	version := versionOf(space)
 	p := u.lookup(space, version, c.Chain[0])
 	if p == nil {
 		return dst, Lost
 	}
 	dst = append(dst, p.frame)
-	rest := c.Chain[1:]
-	if caller, ok := u.leafCaller(p, c); ok && (len(rest) == 0 || rest[0] != caller) {
-		if p := u.lookup(space, version, caller-1); p != nil {
-			dst = append(dst, p.frame)
-		}
+	if p.outermost() {
+		return dst, Complete
 	}
-	return u.follow(dst, space, version, rest, c.MaxStack-1)
+	sound := true
+	switch caller, state := u.inspect(p, c); state {
+	case recordMissing:
+		if p = u.lookup(space, version, caller-1); p == nil {
+			return dst, Lost
+		}
+		dst = append(dst, p.frame)
+		if p.outermost() {
+			return dst, Complete
+		}
+		sound = p.keepsRecord()
+	case recordUnknown:
+		sound = p.keepsRecord()
+	}
+	if strict && !sound {
+		return dst, Lost
+	}
+	return u.follow(dst, space, version, c.Chain[1:], c.MaxStack-1, strict)
 }
 
-// leafCaller finds the return address of a leaf whose frame is not set up.
-func (u *Unwinder) leafCaller(p *place, c *Capture) (uint64, bool) {
-	if c.Regs.arch != u.arch || c.Regs.v[u.machine.pc] != c.Chain[0] {
-		return 0, false
-	}
-	if p.set == nil && !c.Entry || p.set != nil && p.set.basedOn(u.machine.fp) {
-		return 0, false
+// recordState says what the frame pointer means in the leaf.
+type recordState uint8
+
+const (
+	recordUnknown recordState = iota
+	recordSet                 // it points at the leaf's record, or the kernel has repaired the chain itself
+	recordMissing             // it is the caller's still
+)
+
+// inspect finds out whether the frame pointer points at the record that holds
+// the leaf's return address, and if not, that address.
+func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
+	m := u.machine
+	if c.Regs.arch != u.arch || c.Regs.v[m.pc] != c.Chain[0] {
+		return 0, recordUnknown
 	}
 	u.regs = c.Regs
-	u.mem = memory{base: c.Regs.v[u.machine.sp], data: c.Stack}
-	if _, done := u.step(p, &step{leaf: true, exact: true, entry: c.Entry}); done {
-		return 0, false
+	u.mem = memory{base: c.Regs.v[m.sp], data: c.Stack}
+	caller, ok := uint64(0), false
+	switch {
+	case p.set != nil:
+		u.old = u.regs
+		cfa, known := u.cfa(p.set.cfa, p.table)
+		if !known {
+			return 0, recordUnknown
+		}
+		if p.set.ra.kind == ruleOffset && u.regs.v[m.fp]+8 == cfa+uint64(int64(p.set.ra.val)) {
+			return 0, recordSet
+		}
+		caller, _, ok = u.returnAddress(p.set.ra, cfa, p.table)
+	case c.Entry && m.ra != m.pc:
+		caller, ok = u.regs.v[m.ra], u.regs.has(m.ra)
+	case c.Entry:
+		caller, ok = u.mem.word(u.regs.v[m.sp])
 	}
-	return u.regs.v[u.machine.pc], true
-}
-
-// basedOn says whether the CFA is a fixed distance from a register.
-func (s *ruleSet) basedOn(reg uint8) bool {
-	return s.cfa.kind == ruleValOffset && s.cfa.reg == reg
+	if u.arch == ARM64 {
+		caller = stripPAC(caller)
+	}
+	switch {
+	case !ok || caller == 0:
+		return 0, recordUnknown
+	case c.Entry && len(c.Chain) > 1 && c.Chain[1] == caller:
+		return 0, recordSet // kernels since 6.11 insert it at a probe of an entry
+	}
+	return caller, recordMissing
 }
 
 // follow appends the frames of return addresses. limit is the number of them
 // at which the kernel stops; zero or less if unknown.
-func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain []uint64, limit int) ([]Frame, End) {
-	end := Lost
-	for _, addr := range chain {
+func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain []uint64, limit int, strict bool) ([]Frame, End) {
+	for i, addr := range chain {
 		if u.arch == ARM64 {
 			addr = stripPAC(addr)
 		}
@@ -98,73 +110,15 @@ func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain
 			return dst, Lost
 		}
 		dst = append(dst, p.frame)
-		end = Lost
 		if p.outermost() {
 			return dst, Complete
 		}
+		if strict && !p.keepsRecord() && i+1 < len(chain) {
+			return dst, Lost
+		}
 	}
 	if limit > 0 && len(chain) >= limit {
-		end = Cut
+		return dst, Cut
 	}
-	return dst, end
-}
-
-// outermost says whether the place is in a function that has no caller.
-func (p *place) outermost() bool {
-	return p.set != nil && p.set.ra.kind == ruleUndefined
-}
-
-// Auto makes the best chain of a sample that carries both a copied stack and
-// the kernel's chain: the kernel's where the leaf's object keeps frame
-// pointers, else the unwound copy, continued by the kernel's chain where the
-// copy ended too early and the chain holds the last frame reached.
-func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
-	from := len(dst)
-	if u.leafKeepsFramePointers(space, c) {
-		chained, end := u.FromCallchain(dst, space, c)
-		if end != Lost {
-			return chained, end
-		}
-		dst = chained[:from]
-	}
-	dst, end := u.Unwind(dst, space, c)
-	if end == Complete || len(u.pcs) == 0 {
-		return dst, end
-	}
-	if i := u.meet(c.Chain); i >= 0 {
-		return u.follow(dst, space, versionOf(space), c.Chain[i+1:], c.MaxStack-i-1)
-	}
-	return dst, end
-}
-
-func (u *Unwinder) leafKeepsFramePointers(space AddressSpace, c *Capture) bool {
-	if len(c.Chain) == 0 {
-		return false
-	}
-	p := u.lookup(space, versionOf(space), c.Chain[0])
-	return p != nil && p.table != nil && p.table.framePointers
-}
-
-// meet finds the last unwound frame in the kernel's chain; -1 if it is not
-// there. A recursive function returns to one address many times: the unwound
-// frames and the chain are then at the same return.
-func (u *Unwinder) meet(chain []uint64) int {
-	last := u.pcs[len(u.pcs)-1]
-	nth := 0
-	for _, pc := range u.pcs {
-		if pc == last {
-			nth++
-		}
-	}
-	at := -1
-	for i, addr := range chain {
-		if u.arch == ARM64 {
-			addr = stripPAC(addr)
-		}
-		if addr == last && nth > 0 {
-			at = i
-			nth--
-		}
-	}
-	return at
+	return dst, Lost
 }

@@ -14,7 +14,7 @@ func (t *goTable) compile(b *builder, f *function) {
 	record := t.funcs[at:]
 	switch flags := record[funcFlag]; {
 	case flags&goTopFrame != 0:
-		b.add(f.start, b.set(&row{regs: outermost(t.arch)}, describe(t.arch).ra, false))
+		b.add(f.start, b.set(&row{regs: outermost(t.arch)}, describe(t.arch).ra, 0))
 		return
 	case flags&goSPWrite != 0:
 		b.add(f.start, 0)
@@ -54,6 +54,7 @@ func outermost(a Arch) (regs [maxRegs]rule) {
 func (b *builder) goSet(a Arch, delta int32) uint16 {
 	m := describe(a)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp, val: delta}}
+	var flags setFlags
 	switch {
 	case a == AMD64:
 		// call pushed the return address. The first thing that is pushed below
@@ -62,12 +63,14 @@ func (b *builder) goSet(a Arch, delta int32) uint16 {
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
 		if delta >= 8 {
 			r.set(uint64(m.fp), rule{kind: ruleOffset, val: -16})
+			flags = flagRecord
 		}
 	case delta > 0:
 		// The link register is saved at the lowest word of the frame, x29 in
 		// the word below it.
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -delta})
 		r.set(uint64(m.fp), rule{kind: ruleOffset, val: -delta - 8})
+		flags = flagRecord
 	}
-	return b.set(&r, m.ra, false)
+	return b.set(&r, m.ra, flags)
 }

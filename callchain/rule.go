@@ -39,6 +39,9 @@ const (
 	// flagSignal: the frame was pushed by a signal, and the caller's pc is the
 	// interrupted instruction, not a return address (augmentation 'S').
 	flagSignal setFlags = 1 << iota
+	// flagRecord: the frame pointer points at a frame record of this frame, so
+	// that a walk of the records comes to its caller.
+	flagRecord
 	// flagOwnSP: the stack pointer has a rule of its own; where it has none, the
 	// caller's is the CFA.
 	flagOwnSP

@@ -321,6 +321,50 @@ func TestLiveEveryInstructionOfACProgramUnwinds(t *testing.T) {
 	}
 }
 
+// kernelChain walks the frame pointers as the kernel does
+// (perf_callchain_user in arch/x86/events/core.c): no check but that the
+// memory can be read.
+func (tr *tracee) kernelChain(dst []uint64) []uint64 {
+	dst = append(dst, tr.regs.Rip)
+	for fp := tr.regs.Rbp; len(dst) < 127 && fp >= tr.regs.Rsp && fp < tr.space.top; fp = tr.word(fp) {
+		dst = append(dst, tr.word(fp+8))
+	}
+	return dst
+}
+
+func TestLiveEveryInstructionsKernelChainIsRepaired(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"every function has a frame": {"-O2", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"},
+		"leaves have no frame":       {"-O2", "-fno-omit-frame-pointer", "-momit-leaf-frame-pointer"},
+		"not optimized":              {"-O0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := append(flags, "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector")
+			tr := startTracee(t, compile(t, "gcc", "bare.c", flags...))
+			u := New(AMD64)
+			var c Capture
+			right, repaired := 0, 0
+			for !tr.done {
+				tr.capture(t, &c, 64)
+				c.Chain = tr.kernelChain(c.Chain[:0])
+				got, end := u.FromCallchain(nil, tr.space, &c)
+				if want := tr.truth(nil); end != Complete || !slices.Equal(got, want) {
+					t.Errorf("chain is %v\n got%s\nwant%s", end, tr.where(got), tr.where(want))
+				}
+				right++
+				if len(got) > len(c.Chain) {
+					repaired++
+				}
+				tr.step(t, 0)
+			}
+			t.Logf("%d positions, %d of them repaired", right, repaired)
+			if repaired == 0 {
+				t.Error("no position needed a repair")
+			}
+		})
+	}
+}
+
 func TestLiveEveryInstructionOfExceptionsUnwinds(t *testing.T) {
 	stepThrough(t, compile(t, "g++", "exceptions.cc", "-O2", "-fomit-frame-pointer", "-Wl,-z,lazy"), true)
 }

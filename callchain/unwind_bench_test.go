@@ -16,9 +16,9 @@ func deepCapture(tb testing.TB, frames int) (*fixedSpace, *Capture) {
 	r.set(3, rule{kind: ruleOffset, val: -16})
 	r.set(uint64(amd64.fp), rule{kind: ruleOffset, val: -24})
 	b.begin(0x1000, 0x2000)
-	b.add(0x1000, b.set(&r, amd64.ra, false))
+	b.add(0x1000, b.set(&r, amd64.ra, 0))
 	b.begin(0x2000, 0x2100)
-	b.add(0x2000, b.set(&row{regs: outermost(AMD64)}, amd64.ra, false))
+	b.add(0x2000, b.set(&row{regs: outermost(AMD64)}, amd64.ra, 0))
 	space := &fixedSpace{version: 1, mappings: []Mapping{
 		{Start: 0x401000, End: 0x403000, Offset: 0x1000, Object: 1, Table: b.finish()}}}
 	c := &Capture{Stack: make([]byte, 32*frames)}
