@@ -88,9 +88,8 @@ func (p *kallsymsParser) line(line []byte) error {
 	case 't':
 		s.rank = rankFunction
 	}
-	// _etext is the linker script's mark of the end of .text, itself of type T.
-	if name[0] == '_' && s.module == 0 && (string(name) == "_etext" || string(name) == "_einittext") {
-		s.rank = 0
+	if name[0] == '_' && s.rank != 0 && s.module == 0 {
+		s.rank = markRank(name, s.rank)
 	}
 	if s.rank != 0 {
 		name = name[:min(len(name), maxSymbolName)]
@@ -99,6 +98,22 @@ func (p *kallsymsParser) line(line []byte) error {
 	}
 	p.symbols = append(p.symbols, s)
 	return nil
+}
+
+// markRank gives the linker script's marks (include/asm-generic/vmlinux.lds.h),
+// which are of type T too, a lower rank: those of an end name no code at all, and
+// those of a start only code that has no other name.
+func markRank(name []byte, rank uint8) uint8 {
+	switch string(name) {
+	case "_etext", "_einittext":
+		return 0
+	case "_text", "_stext", "_sinittext":
+		return rankCurrent
+	}
+	if bytes.HasSuffix(name, []byte("_text_start")) || bytes.HasSuffix(name, []byte("_text_end")) {
+		return rankCurrent
+	}
+	return rank
 }
 
 // moduleOf returns the index of a module's name.

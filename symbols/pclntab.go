@@ -50,7 +50,7 @@ func openGoTable(m *image) (*goTable, error) {
 	if err := t.parse(data); err != nil {
 		return nil, fmt.Errorf("Go function table at %#x: %w", addr, err)
 	}
-	if t.magic >= goMagic118 && t.magic < goMagic116 {
+	if t.relative() {
 		if err := t.locate(); err != nil {
 			return nil, fmt.Errorf("Go function table at %#x: %w", addr, err)
 		}
@@ -154,9 +154,15 @@ func (t *goTable) parse(b []byte) error {
 	return nil
 }
 
+// relative reports whether addresses are relative to the start of text, and the
+// function table so made of four-byte fields.
+func (t *goTable) relative() bool {
+	return t.magic == goMagic118 || t.magic == goMagic120
+}
+
 // field returns the size of a field of the function table.
 func (t *goTable) field() uint64 {
-	if t.magic == goMagic118 || t.magic == goMagic120 {
+	if t.relative() {
 		return 4
 	}
 	return t.ptr

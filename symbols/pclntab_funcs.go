@@ -4,7 +4,7 @@ import "sort"
 
 // entry returns the address of function i; that of function nfunc is the end.
 func (t *goTable) entry(i uint64) uint64 {
-	if t.field() == 4 && t.ptr == 8 || t.magic == goMagic118 || t.magic == goMagic120 {
+	if t.relative() {
 		return t.text + uint64(t.u32(t.ftab, i*8))
 	}
 	return t.word(t.ftab, i*2*t.ptr)
@@ -35,21 +35,18 @@ const (
 func (t *goTable) fn(i uint64) goFunc {
 	f := goFunc{entry: t.entry(i)}
 	off := t.word(t.ftab, (i*2+1)*t.ptr)
-	first := t.ptr // bytes of the entry field
-	if t.field() == 4 {
+	if t.relative() {
 		off = uint64(t.u32(t.ftab, i*8+4))
-		if t.magic == goMagic118 || t.magic == goMagic120 {
-			first = 4
-		}
 	}
 	if off > uint64(len(t.funcs)) {
 		return f
 	}
 	b := t.funcs[off:]
+	first := t.field() // bytes of the entry
 	field := func(n uint64) uint32 { return t.u32(b, first+n*4) }
 	f.name, f.pcfile, f.pcline, f.cu = field(0), field(4), field(5), field(7)
 	npcdata := uint64(field(6))
-	if t.magic != goMagic118 && t.magic != goMagic120 {
+	if !t.relative() {
 		return f
 	}
 	last := first + 8*4

@@ -148,7 +148,12 @@ func flatten(entries []jitted) []jitted {
 	at := uint64(0)
 	for len(order) > 0 || len(live) > 0 {
 		if len(live) == 0 {
-			at = max(at, entries[order[0]].start)
+			e := entries[order[0]]
+			at = e.start
+			if len(order) == 1 || entries[order[1]].start >= at+uint64(e.size) {
+				flat, order = append(flat, e), order[1:] // alone, as nearly all are
+				continue
+			}
 		}
 		for len(order) > 0 && entries[order[0]].start <= at {
 			heap.Push(&live, order[0])

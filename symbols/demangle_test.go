@@ -1,0 +1,106 @@
+package symbols
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestDemangle(t *testing.T) {
+	tests := []struct{ name, plain, params string }{
+		{"main", "main", "main"},
+		{"", "", ""},
+		{"_", "_", "_"},
+		{"_Zuck", "_Zuck", "_Zuck"},
+		{"github.com/x/y.(*T).m", "github.com/x/y.(*T).m", "github.com/x/y.(*T).m"},
+		{"_ZN2ns1T1fIiEEvPKc", "ns::T::f<int>", "void ns::T::f<int>(char const*)"},
+		{"_ZN2ns1T1fEPKc.cold", "ns::T::f.cold", "ns::T::f(char const*).cold"},
+		{"_ZN2ns1T1fEPKc.part.0.constprop.1", "ns::T::f.part.0.constprop.1", "ns::T::f(char const*).part.0.constprop.1"},
+		{"_ZN2ns1T1fEPKc.llvm.1234567890", "ns::T::f", "ns::T::f(char const*)"},
+		{"_ZN2ns1T1fEPKc.llvm.12.cold", "ns::T::f.cold", "ns::T::f(char const*).cold"},
+		{"_ZN2ns1T1fEPKc@plt", "ns::T::f@plt", "ns::T::f(char const*)@plt"},
+		{"_ZN2ns1T1fEPKc@@V_1.2", "ns::T::f", "ns::T::f(char const*)"},
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.99", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
+		{"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
+		{"_RNvNtCs1234_7mycrate3foo3bar.llvm.99", "mycrate::foo::bar", "mycrate::foo::bar"},
+	}
+	for _, tt := range tests {
+		if got := Demangle(tt.name); got != tt.plain {
+			t.Errorf("Demangle(%q) = %q, want %q", tt.name, got, tt.plain)
+		}
+		if got := DemangleParams(tt.name); got != tt.params {
+			t.Errorf("DemangleParams(%q) = %q, want %q", tt.name, got, tt.params)
+		}
+	}
+}
+
+func TestDemangleIsBounded(t *testing.T) {
+	long := "_Z" + strings.Repeat("N1a", maxMangled)
+	if got := Demangle(long); got != long {
+		t.Errorf("a name of %d bytes is demangled", len(long))
+	}
+	// Every template argument list repeats the type before it twice.
+	grows := "_Z1fI1AIiE"
+	for i := range 30 {
+		grows += "1BIS" + seqID(i) + "_S" + seqID(i) + "_E"
+	}
+	grows += "EvT_"
+	if got := DemangleParams(grows); len(got) > 2<<maxDemangledPower {
+		t.Errorf("%d bytes become %d", len(grows), len(got))
+	}
+}
+
+// seqID is the number of a substitution (Itanium C++ ABI, <seq-id>).
+func seqID(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return strings.ToUpper(strconv.FormatInt(int64(i-1), 36))
+}
+
+func TestPeerNamesAreThoseThatCxxfiltPrints(t *testing.T) {
+	var mangled []string
+	for _, path := range systemFiles(t) {
+		if !strings.Contains(path, "libstdc++") {
+			continue
+		}
+		for _, s := range allSymbols(t, openFile(t, path, Options{})) {
+			if strings.HasPrefix(s.Name, "_Z") && !strings.Contains(s.Name, "@") {
+				mangled = append(mangled, s.Name)
+			}
+		}
+	}
+	if len(mangled) == 0 {
+		t.Skip("no libstdc++")
+	}
+	if _, err := exec.LookPath("c++filt"); err != nil {
+		t.Skip("no c++filt")
+	}
+	cmd := exec.Command("c++filt")
+	cmd.Stdin = strings.NewReader(strings.Join(mangled, "\n"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// c++filt writes out what the ABI abbreviates.
+	short := strings.NewReplacer(
+		"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string",
+		"std::basic_istream<char, std::char_traits<char> >", "std::istream",
+		"std::basic_ostream<char, std::char_traits<char> >", "std::ostream",
+		"std::basic_iostream<char, std::char_traits<char> >", "std::iostream",
+	)
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for _, name := range mangled {
+		lines.Scan()
+		want := strings.ReplaceAll(short.Replace(lines.Text()), " >", ">")
+		got := strings.ReplaceAll(short.Replace(DemangleParams(name)), " >", ">")
+		if !strings.Contains(name, ".") && got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
