@@ -52,12 +52,13 @@ type attached struct {
 // begins after Open leaves no gap to them.
 //
 // The order of samplings is kept: Sample.Sampling and Accounts refer to it. An
-// error is an *OpenError when the kernel refused.
+// error is an *OpenError when the kernel refused. A Started command is then
+// still held, so that the caller can try with other samplings, or Kill it.
 func Open(target Target, samplings []Sampling, opts Options) (*Session, error) {
 	s := &Session{target: target, samplings: samplings, opts: opts,
 		accounts: make([]Account, len(samplings))}
 	if err := s.open(); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.free())
 	}
 	return s, nil
 }
@@ -218,20 +219,26 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 // Close closes all events and unmaps the rings. A command that was never let
 // run is killed. Later calls do nothing.
 func (s *Session) Close() error {
-	var errs []error
+	var err error
 	s.closed.Do(func() {
 		if s.target.command != nil {
 			s.target.command.Kill()
 		}
-		errs = append(errs, s.detach(), s.poll.close())
-		for _, w := range s.watched {
-			errs = append(errs, w.close())
-		}
+		err = s.free()
 	})
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("close perf session: %w", err)
 	}
 	return nil
+}
+
+// free gives back what the session has of the kernel's.
+func (s *Session) free() error {
+	errs := []error{s.detach(), s.poll.close()}
+	for i := range s.watched {
+		errs = append(errs, s.watched[i].close())
+	}
+	return errors.Join(errs...)
 }
 
 // monotonic reads the clock that records carry.

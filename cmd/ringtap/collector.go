@@ -24,6 +24,9 @@ func runCollector(ctx context.Context, out *console, flags *collectorFlags, coll
 	if err != nil {
 		return err
 	}
+	if command != nil {
+		defer command.Kill() // if the run never came to let it go
+	}
 	status := newStatus(out)
 	windows := 0
 	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines}
