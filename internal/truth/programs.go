@@ -18,10 +18,11 @@ type Program struct {
 	commands string // compiler command lines, run in order in the build's directory
 }
 
-// The flags that most programs share. gcc passes -O2 frames without a frame
-// pointer and PIE by default on Debian; all that matters is spelled out.
+// The flags that most programs share. Defaults differ between distributions,
+// so all that matters is spelled out. -fno-omit-frame-pointer alone leaves it open
+// whether a function that calls nothing has a frame.
 const (
-	framePointers   = " -fno-omit-frame-pointer "
+	framePointers   = " -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "
 	noFramePointers = " -fomit-frame-pointer "
 )
 
@@ -31,6 +32,9 @@ var programs = []Program{
 		commands: "gcc -g -O0 -fPIE -pie" + framePointers + "-o c-O0-fp straight.c"},
 	{Name: "c-O2-fp", FramePointers: true, Debug: true,
 		commands: "gcc -g -O2 -fPIE -pie" + framePointers + "-o c-O2-fp straight.c"},
+	// A frame-pointer walk misses the leaf's caller.
+	{Name: "c-O2-fp-noleaf", Debug: true,
+		commands: "gcc -g -O2 -fPIE -pie -fno-omit-frame-pointer -momit-leaf-frame-pointer -o c-O2-fp-noleaf straight.c"},
 	{Name: "c-O2-nofp", Debug: true,
 		commands: "gcc -g -O2 -fPIE -pie" + noFramePointers + "-o c-O2-nofp straight.c"},
 	{Name: "c-O2-nofp-nopie",

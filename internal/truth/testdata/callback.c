@@ -3,8 +3,10 @@
 
 KEEP int leaf(void)
 {
+	volatile long count = 0;
+
 	while (!spin_done)
-		sink++;
+		count++;
 	return 1;
 }
 

@@ -7,9 +7,11 @@ long fault_at_entry(volatile long *address);
 
 KEEP long leaf(void)
 {
+	volatile long count = 0;
+
 	while (!spin_done)
-		sink++;
-	return sink;
+		count++;
+	return count;
 }
 
 KEEP void on_fault(int signal)

@@ -6,9 +6,10 @@ namespace shapes {
 namespace {
 KEEP long leaf()
 {
+	volatile long count = 0;
 	while (!spin_done)
-		sink = sink + 1;
-	return sink;
+		count = count + 1;
+	return count;
 }
 } // namespace
 

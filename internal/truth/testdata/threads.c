@@ -5,9 +5,11 @@
 
 KEEP long leaf(void)
 {
+	volatile long count = 0;
+
 	while (!spin_done)
-		sink++;
-	return sink;
+		count++;
+	return count;
 }
 
 KEEP long work(long n)

@@ -1,5 +1,7 @@
 /* A function that is mostly its own entry and exit. */
 __attribute__((noipa)) long tiny(long n)
 {
-	return n + 1;
+	volatile long local = n;
+
+	return local + 1;
 }

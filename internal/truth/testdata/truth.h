@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Functions keep something on the stack, because gcc leaves those that do not
+ * without a frame pointer whatever the flags say. */
+
 /* Neither inlined, nor cloned, nor given another calling convention. */
 #define KEEP __attribute__((noipa))
 
