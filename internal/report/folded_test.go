@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -131,8 +132,8 @@ func FuzzReadFolded(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q written from %q: %v", b.Bytes(), data, err)
 		}
-		if diff := cmp.Diff(lines, again); diff != "" {
-			t.Fatalf("(-read +read again) %s", diff)
+		if !reflect.DeepEqual(lines, again) {
+			t.Fatalf("read again: %v, first: %v", again, lines)
 		}
 	})
 }

@@ -12,8 +12,8 @@ type pageData struct {
 	Levels [][4]any `json:"levels"`
 	// Level and Up have one entry for each node, parents first: its level, and
 	// how many levels it lies above a child of the node before it.
-	Level []int `json:"level"`
-	Up    []int `json:"up"`
+	Level []int32 `json:"level"`
+	Up    []int32 `json:"up"`
 	// Self has, for each metric, the counts that end at each node.
 	Self [][]uint64 `json:"self"`
 }
@@ -27,25 +27,19 @@ func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
 		Metrics: toJSON(&profile.Profile{Metrics: p.Metrics}).Metrics,
 		Objects: each(p.Objects, func(o profile.Object) string { return escape(o.Path) }),
 		Levels:  make([][4]any, len(t.levels)),
-		Level:   make([]int, len(t.nodes)),
-		Up:      make([]int, len(t.nodes)),
-		Self:    make([][]uint64, t.metrics),
+		Level:   make([]int32, len(t.nodes)),
+		Up:      make([]int32, len(t.nodes)),
+		Self:    t.self,
 	}
 	for i, l := range t.levels {
 		d.Levels[i] = [4]any{l.name, l.object, kindNames[l.kind], t.files[i]}
 	}
-	for m := range d.Self {
-		d.Self[m] = make([]uint64, len(t.nodes))
-	}
-	before := 0
+	before := int32(0)
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		d.Level[i] = n.level
 		d.Up[i] = before + 1 - n.depth
 		before = n.depth
-		for m, v := range n.self {
-			d.Self[m][i] = v
-		}
 	}
 	return d
 }

@@ -59,7 +59,7 @@ func newSVG(p *profile.Profile, metric int, opts FileOptions) *svg {
 	s.totals, s.sum = s.tree.totals(metric)
 	for i := range s.tree.nodes {
 		if s.drawn(i) {
-			s.depth = max(s.depth, s.tree.nodes[i].depth)
+			s.depth = max(s.depth, int(s.tree.nodes[i].depth))
 		} else if s.totals[i] > 0 {
 			s.left++
 		}
@@ -125,7 +125,7 @@ func (s *svg) nodes(w io.Writer) {
 		if l.object >= 0 {
 			place = escape(s.p.Objects[l.object].Path)
 		}
-		s.box(w, float64(start)*scale, float64(s.totals[i])*scale, n.depth, l.name, place, s.totals[i], colour(s.p, l))
+		s.box(w, float64(start)*scale, float64(s.totals[i])*scale, int(n.depth), l.name, place, s.totals[i], colour(s.p, l))
 	}
 }
 
@@ -139,18 +139,34 @@ func (s *svg) box(w io.Writer, x, width float64, depth int, name, place string, 
 	lines = append(lines, fmt.Sprintf("%s, %s", quantity(count, s.metric), percent(count, s.sum)))
 	fmt.Fprintf(w, `<g><title>%s</title><rect x="%.1f" y="%d" width="%.1f" height="%d" rx="1" fill="%s"/>`,
 		html.EscapeString(strings.Join(lines, "\n")), x, y, max(width-0.5, 0.5), svgRow-1, fill)
-	if text := clip(name, int((width-8)/svgLetter)); text != "" {
+	if text := clipName(name, int((width-8)/svgLetter)); text != "" {
 		fmt.Fprintf(w, `<text x="%.1f" y="%d">%s</text>`, x+4, y+12, html.EscapeString(text))
 	}
 	io.WriteString(w, "</g>\n")
 }
 
-// clip returns as much of the beginning of s as fits in columns, and nothing
-// where that would say nothing.
-func clip(s string, columns int) string {
+// clipName makes a name fit in columns: first without the path of its package,
+// which the names around it share, then without its end. It is empty where
+// what is left would say nothing.
+func clipName(name string, columns int) string {
 	if columns < 3 {
 		return ""
 	}
+	if twwidth.Width(name) > columns {
+		stop := len(name)
+		if i := strings.IndexAny(name, "(<["); i >= 0 {
+			stop = i
+		}
+		short := name[strings.LastIndexByte(name[:stop], '/')+1:]
+		if strings.Contains(short, ".") { // "kworker/0:1" has no path
+			name = short
+		}
+	}
+	return clip(name, columns)
+}
+
+// clip returns as much of the beginning of s as fits in columns.
+func clip(s string, columns int) string {
 	if twwidth.Width(s) <= columns {
 		return s
 	}

@@ -122,6 +122,29 @@ func TestSVGOfHostileTextIsXMLWithoutAScript(t *testing.T) {
 	}
 }
 
+func TestClipNameDropsThePackagePathFirst(t *testing.T) {
+	const name = "github.com/ringtap/ringtap/internal/report.ReadFolded"
+	for _, tt := range []struct {
+		name    string
+		columns int
+		want    string
+	}{
+		{name, 60, name},
+		{name, 20, "report.ReadFolded"},
+		{name, 10, "report.Re…"},
+		{name, 2, ""},
+		{"java/lang/String:.hashCode", 20, "String:.hashCode"},
+		{"example.com/a/b.(*T[example.com/c/d.E]).Method", 30, "b.(*T[example.com/c/d.E]).Met…"},
+		{"operator/(Big const&, Big const&)", 20, "operator/(Big const…"},
+		{"kworker/u8:2-events", 10, "kworker/u…"},
+		{"宽宽宽宽", 5, "宽宽…"},
+	} {
+		if got := clipName(tt.name, tt.columns); got != tt.want {
+			t.Errorf("clipName(%q, %d) = %q, want %q", tt.name, tt.columns, got, tt.want)
+		}
+	}
+}
+
 func TestSVGOfNothingIsAPicture(t *testing.T) {
 	p := sample()
 	p.Rows = nil

@@ -10,18 +10,17 @@ import (
 // tree is the rows of a profile merged by equal beginnings: what a flame graph
 // draws. Its root stands for everything and is not in nodes.
 type tree struct {
-	levels  []level  // distinct, sorted by name
-	files   []string // by level: source file, where lines are known; escaped
-	nodes   []node   // each before its children, siblings sorted by name
-	metrics int
-	depth   int // of the deepest node; a child of the root has 1
+	levels []level    // distinct, sorted by name
+	files  []string   // by level: source file, where lines are known; escaped
+	nodes  []node     // each before its children, siblings sorted by name
+	self   [][]uint64 // by metric, by node: counts of the stacks that end there
+	depth  int        // of the deepest node; a child of the root has 1
 }
 
 // node is a box of a flame graph.
 type node struct {
-	level int      // index into tree.levels
-	depth int      // 1 for children of the root
-	self  []uint64 // counts of stacks that end here, one for each metric
+	level int32 // index into tree.levels
+	depth int32 // 1 for children of the root
 }
 
 // grow makes the tree of p. Equal beginnings are found by sorting the stacks,
@@ -33,7 +32,7 @@ func grow(p *profile.Profile, inlines bool) *tree {
 	}
 	l := newLeveler(p, inlines)
 	ids := map[level]int{}
-	t := &tree{metrics: len(p.Metrics)}
+	t := &tree{self: make([][]uint64, len(p.Metrics))}
 	stacks := make([]stack, 0, len(p.Rows))
 	var row []level
 	for i := range p.Rows {
@@ -66,13 +65,15 @@ func grow(p *profile.Profile, inlines bool) *tree {
 			same++
 		}
 		for n := same; n < len(s.path); n++ {
-			t.nodes = append(t.nodes, node{s.path[n], n + 1, make([]uint64, t.metrics)})
+			t.nodes = append(t.nodes, node{int32(s.path[n]), int32(n + 1)})
+			for m := range t.self {
+				t.self[m] = append(t.self[m], 0)
+			}
 		}
 		// A stack that is a beginning of another sorts before it, so the last
 		// node is where this one ends.
-		self := t.nodes[len(t.nodes)-1].self
 		for m, v := range s.values {
-			self[m] += v
+			t.self[m][len(t.nodes)-1] += v
 		}
 		last = s.path
 		t.depth = max(t.depth, len(last))
@@ -125,7 +126,7 @@ func (t *tree) totals(metric int) (totals []uint64, sum uint64) {
 	below := make([]uint64, t.depth+2) // by depth: children not yet claimed
 	for i := len(t.nodes) - 1; i >= 0; i-- {
 		n := &t.nodes[i]
-		totals[i] = n.self[metric] + below[n.depth+1]
+		totals[i] = t.self[metric][i] + below[n.depth+1]
 		below[n.depth+1] = 0
 		below[n.depth] += totals[i]
 	}
