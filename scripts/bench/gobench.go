@@ -24,10 +24,10 @@ type inProcess struct {
 var inProcesses = []inProcess{
 	{"unwinding one frame, warm", "./callchain", "^BenchmarkUnwind", "ns/frame", 1, "ns", 50},
 	{"unwinding, allocations", "./callchain", "^BenchmarkUnwind", "allocs/op", 1, "", 0},
-	{"decoding a sample of 20 frames", "./perfevent", "^BenchmarkDecodeSample", "ns/op", 1, "ns", 60},
-	{"decoding, allocations", "./perfevent", "^BenchmarkDecodeSample", "allocs/op", 1, "", 0},
+	{"decoding a sample of 20 frames", "./perfevent", "^BenchmarkDecode", "ns/op", 1, "ns", 60},
+	{"decoding, allocations", "./perfevent", "^BenchmarkDecode", "allocs/op", 1, "", 0},
 	{"compiling libc's .eh_frame", "./callchain", "^BenchmarkCompileLibc", "ns/op", 1e-6, "ms", 5},
-	{"its table", "./callchain", "^BenchmarkCompileLibc", "table-bytes", 1. / 1024, "KiB", 256},
+	{"its table", "./callchain", "^BenchmarkCompileLibc", "table-B", 1. / 1024, "KiB", 256},
 }
 
 // inner runs the benchmarks of the packages, each once for all its figures.

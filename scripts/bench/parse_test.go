@@ -63,7 +63,7 @@ func TestEachBenchmarkThatReportsTheMetricIsARow(t *testing.T) {
 	if !slices.Equal(rows[0].own, []float64{51, 53}) || !slices.Equal(rows[1].own, []float64{70}) {
 		t.Errorf("values %v and %v, want scaled 51 53 and 70", rows[0].own, rows[1].own)
 	}
-	if rows := (inProcess{metric: "table-bytes"}).rows([]byte(benchOutput)); rows != nil {
+	if rows := (inProcess{metric: "table-B"}).rows([]byte(benchOutput)); rows != nil {
 		t.Errorf("a metric that no benchmark reports gives %+v", rows)
 	}
 }

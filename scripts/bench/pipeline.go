@@ -83,7 +83,9 @@ func (b *bench) runRingtap(ctx context.Context, p pipeline, load workload) (c co
 	var r result
 	if err := load.during(func() (err error) {
 		r, err = run(ctx, nil, b.ringtap, "on-cpu", "-v", "--unwind", p.unwind,
-			"-f", "999", "-d", strconv.Itoa(b.seconds), "--out", folded)
+			"-f", "999", "-d", strconv.Itoa(b.seconds),
+			"-i", strconv.Itoa(2*b.seconds), // one report, as perf makes
+			"--out", folded)
 		return err
 	}); err != nil {
 		return c, err
