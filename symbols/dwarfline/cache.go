@@ -26,6 +26,7 @@ type cache struct {
 	order list.List // of *unitData, the one used last in front
 	units map[int32]*list.Element
 	cost  int
+	limit int // of cost
 }
 
 // charge accounts for bytes more of memory of d and drops the units that were
@@ -36,7 +37,7 @@ func (c *cache) charge(d *unitData, bytes int) {
 		return // dropped while in use
 	}
 	c.cost += bytes
-	for c.cost > cacheBytes && c.order.Len() > 1 {
+	for c.cost > c.limit && c.order.Len() > 1 {
 		last := c.order.Back()
 		if last.Value == d {
 			break
@@ -61,9 +62,6 @@ func (x *Index) data(i int32) (*unitData, error) {
 	d := &unitData{unit: u, index: i, abbrevs: abbrevs}
 	if d.root, _, err = x.readRoot(u); err != nil {
 		return nil, err
-	}
-	if x.cache.units == nil {
-		x.cache.units = make(map[int32]*list.Element)
 	}
 	x.cache.units[i] = x.cache.order.PushFront(d)
 	x.cache.charge(d, 512+16*abbrevs.bytes)

@@ -5,6 +5,9 @@ import "debug/dwarf"
 // attrMIPSLinkageName is DW_AT_MIPS_linkage_name, of before DWARF 4.
 const attrMIPSLinkageName dwarf.Attr = 0x2007
 
+// noFile is a file number that no line table has.
+const noFile = 1<<31 - 1
+
 // entry is what is of use to us in a DW_TAG_subprogram or
 // DW_TAG_inlined_subroutine, unresolved. A value's form is 0 when absent.
 type entry struct {
@@ -12,14 +15,14 @@ type entry struct {
 	name, linkage      value
 	origin             value // DW_AT_abstract_origin, else DW_AT_specification
 	declLine           uint64
-	callFile, callLine uint64
+	callFile, callLine uint64 // noFile and 0 when absent
 	sibling            uint64 // offset in .debug_info, 0 when absent
 	declaration        bool
 }
 
 // readEntry reads the attributes that c stands at.
 func (x *Index) readEntry(c *cursor, u *unit, r *root, a *abbrev) entry {
-	var e entry
+	e := entry{callFile: noFile}
 	for i := range a.attrs {
 		v := u.attr(c, &a.attrs[i])
 		switch a.attrs[i].attr {

@@ -1,6 +1,7 @@
 package dwarfline
 
 import (
+	"container/list"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,7 +42,11 @@ func Open(src Source, byteOrder binary.ByteOrder) (*Index, error) {
 	if src == nil || byteOrder == nil {
 		return nil, errors.New("open DWARF index: no source of sections or no byte order")
 	}
-	return &Index{src: src, s: &sections{order: byteOrder}}, nil
+	return &Index{
+		src:   src,
+		s:     &sections{order: byteOrder},
+		cache: cache{units: make(map[int32]*list.Element), limit: cacheBytes},
+	}, nil
 }
 
 // load reads the sections and finds the units in them, once.

@@ -94,7 +94,7 @@ func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 }
 
 // readNames reads the directories and files of DWARF 2 to 4. Their numbers
-// begin at 1; 0 stands for the unit's own.
+// begin at 1; directory 0 is the one of compilation.
 func (t *lineTable) readNames(c *cursor) {
 	t.dirs = make([]fileEntry, 1)
 	for {
@@ -104,7 +104,7 @@ func (t *lineTable) readNames(c *cursor) {
 		}
 		t.dirs = append(t.dirs, fileEntry{name: value{form: formString, str: name}})
 	}
-	t.files = make([]fileEntry, 1)
+	t.files = make([]fileEntry, 1) // no file has number 0
 	for {
 		name := c.cstring()
 		if len(name) == 0 {

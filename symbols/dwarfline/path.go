@@ -10,11 +10,8 @@ func (x *Index) path(d *unitData, file uint32) string {
 		return p
 	}
 	var p string
-	switch {
-	case uint64(file) < uint64(len(t.files)) && (file > 0 || t.version == 5):
+	if uint64(file) < uint64(len(t.files)) {
 		p = x.fileName(d, &t.files[file])
-	case file == 0 && t.version < 5:
-		p = join(d.root.dir, d.root.name)
 	}
 	p = p[:min(len(p), maxName)]
 	if t.paths == nil {

@@ -118,7 +118,7 @@ func (t *tree) add(entry uint64, parent int32, e *entry) int32 {
 	return int32(len(t.functions) - 1)
 }
 
-func clip(n uint64) uint32 { return uint32(min(n, 1<<31-1)) }
+func clip(n uint64) uint32 { return uint32(min(n, noFile)) }
 
 func (x *Index) appendPieces(dst []piece, u *unit, r *root, e *entry, fn int32, limit int) []piece {
 	if low, high := x.pcRange(u, r, e.low, e.high); (span{low, high}).real() && len(dst) < limit {

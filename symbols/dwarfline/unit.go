@@ -24,7 +24,7 @@ type root struct {
 	ranges     value // form 0 when absent
 	line       uint64
 	hasLine    bool
-	dir, name  string
+	dir        string // of compilation
 	addrBase   uint64
 	strBase    uint64
 	rangesBase uint64
@@ -99,7 +99,7 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 		return r, abbrevs.bytes, fmt.Errorf("unit at %#x: no abbreviation %d", u.start, code)
 	}
 	// The bases may come behind the attributes that need them.
-	var low, high, dir, name value
+	var low, high, dir value
 	for i := range a.attrs {
 		v := u.attr(&c, &a.attrs[i])
 		switch a.attrs[i].attr {
@@ -113,8 +113,6 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 			r.line, r.hasLine = v.num, true
 		case dwarf.AttrCompDir:
 			dir = v
-		case dwarf.AttrName:
-			name = v
 		case dwarf.AttrAddrBase, attrGNUAddrBase:
 			r.addrBase = v.num
 		case dwarf.AttrStrOffsetsBase:
@@ -127,7 +125,7 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 		return r, abbrevs.bytes, fmt.Errorf("read root entry of unit at %#x: %w", u.start, c.err)
 	}
 	r.low, r.high = x.pcRange(u, &r, low, high)
-	r.dir, r.name = x.text(u, &r, dir), x.text(u, &r, name)
+	r.dir = x.text(u, &r, dir)
 	return r, abbrevs.bytes, nil
 }
 

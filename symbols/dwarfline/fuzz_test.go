@@ -1,0 +1,68 @@
+package dwarfline
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// FuzzLookup looks up addresses in sections that nobody wrote. Whatever they
+// hold, there is an answer of bounded size and no panic.
+func FuzzLookup(f *testing.F) {
+	for _, flags := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		addSeed(f, build(f, marked, "gcc", flags, "-O2", "-o", "out", "main.c"))
+	}
+	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, lists []byte, addr uint64) {
+		x, err := Open(memory{
+			".debug_info":        info,
+			".debug_abbrev":      abbrev,
+			".debug_line":        line,
+			".debug_str":         str,
+			".debug_line_str":    lineStr,
+			".debug_ranges":      lists,
+			".debug_rnglists":    lists,
+			".debug_aranges":     lists,
+			".debug_addr":        str,
+			".debug_str_offsets": lineStr,
+		}, binary.LittleEndian)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first call finds what there is; its ranges are worth a try each.
+		tries := []uint64{addr}
+		if _, err := x.Lookup(addr); err == nil {
+			for _, p := range x.where[:min(len(x.where), 16)] {
+				tries = append(tries, p.low, p.high-1)
+			}
+		}
+		for _, a := range tries {
+			lines, _ := x.Lookup(a)
+			if len(lines) > maxInlines+1 {
+				t.Errorf("%d levels", len(lines))
+			}
+			for _, l := range lines {
+				if len(l.Function) > maxName || len(l.File) > maxName || l.Line < 0 || l.StartLine < 0 {
+					t.Errorf("line out of bounds: %d, %d, %d, %d", len(l.Function), len(l.File), l.Line, l.StartLine)
+				}
+			}
+		}
+	})
+}
+
+// addSeed adds the debug sections of an ELF file and the address of its label.
+func addSeed(f *testing.F, path string) {
+	f.Helper()
+	_, e := openELF(f, path)
+	lists := ".debug_ranges"
+	if e.Section(".debug_rnglists") != nil {
+		lists = ".debug_rnglists"
+	}
+	data := func(name string) []byte {
+		b, err := elfSource{e}.SectionData(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return b
+	}
+	f.Add(data(".debug_info"), data(".debug_abbrev"), data(".debug_line"), data(".debug_str"),
+		data(".debug_line_str"), data(lists), label(f, e, "here"))
+}
