@@ -4,7 +4,7 @@ package callchain
 // the kernel's chain. Where the leaf's object keeps frame pointers and the
 // kernel's walk is sound up to the outermost function, that is the chain. Else
 // the copy is unwound; where it ends too early, the kernel's chain goes on from
-// the last frame reached, if it holds that frame and was sound there.
+// the record of the last frame reached, if that frame has one.
 func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	from, version := len(dst), versionOf(space)
 	walked := 0
@@ -19,8 +19,8 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	if end == Complete || len(u.pcs) == 0 {
 		return dst, end
 	}
-	if i := u.meet(c.Chain); i >= 0 && u.lastKeepsRecord(space, version) {
-		dst, spliced := u.follow(dst, space, version, c.Chain[i+1:], c.MaxStack-i-1, true)
+	if i, ok := u.meet(c); ok && u.lastKeepsRecord(space, version) {
+		dst, spliced := u.follow(dst, space, version, c.Chain[i:], c.MaxStack-i, true)
 		return dst, max(end, spliced)
 	}
 	if walked > len(dst)-from {
@@ -48,26 +48,26 @@ func (u *Unwinder) lastKeepsRecord(space AddressSpace, version uint64) bool {
 	return p != nil && p.keepsRecord()
 }
 
-// meet finds the frame unwound last in the kernel's chain; -1 if it is not
-// there. A recursive function returns to one address many times: the unwound
-// frames and the chain are then at the same return.
-func (u *Unwinder) meet(chain []uint64) int {
-	last := u.pcs[len(u.pcs)-1]
-	nth := 0
-	for _, pc := range u.pcs {
-		if pc == last {
-			nth++
-		}
+// meet finds the return address of the frame unwound last in the kernel's
+// chain. The kernel began at the captured frame pointer and took one address
+// from each record; following the records in the copy up to the one that the
+// last frame's frame pointer points at counts the addresses before that.
+func (u *Unwinder) meet(c *Capture) (int, bool) {
+	m := u.machine
+	if !u.regs.has(m.fp) || !c.Regs.has(m.fp) {
+		return 0, false
 	}
-	at := -1
-	for i, addr := range chain {
-		if u.arch == ARM64 {
-			addr = stripPAC(addr)
-		}
-		if addr == last && nth > 0 {
-			at = i
-			nth--
-		}
+	i := 1
+	if caller, ok := u.mem.word(u.mem.base); ok && c.Entry && m.ra == m.pc && len(c.Chain) > 1 && c.Chain[1] == caller {
+		i++ // inserted by the kernel
 	}
-	return at
+	record := c.Regs.v[m.fp]
+	for ; record != u.regs.v[m.fp]; i++ {
+		next, ok := u.mem.word(record)
+		if !ok || next <= record {
+			return 0, false
+		}
+		record = next
+	}
+	return i, i < len(c.Chain)
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// buildGo builds the Go program in testdata.
-func buildGo(t *testing.T, env []string, flags ...string) string {
+// buildGo builds a Go program in testdata.
+func buildGo(t *testing.T, env []string, source string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program")
 	args := append([]string{"build", "-o", program}, flags...)
-	cmd := exec.Command(goCommand(t), append(args, filepath.Join("testdata", "program.go"))...)
+	cmd := exec.Command(goCommand(t), append(args, filepath.Join("testdata", source))...)
 	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -70,7 +70,7 @@ func TestPeerGoTablesEqualDebugFrame(t *testing.T) {
 		{"position independent, linked by gcc", []string{"CGO_ENABLED=1"}, []string{"-buildmode=pie", "-ldflags=-linkmode=external"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			program := buildGo(t, test.env, test.flags...)
+			program := buildGo(t, test.env, "gohello.go", test.flags...)
 			compareGo(t, program, program)
 			if test.name == "arm64" {
 				return // strip knows its own machine only

@@ -25,6 +25,7 @@ type tracee struct {
 	space  *procSpace
 	regs   unix.PtraceRegs
 	shadow []shadowFrame // outermost first
+	top    uint64        // end of the stack that is stepped on; zero: of the main thread's
 	base   []Frame       // callers of the code that is stepped from on, innermost first
 	stack  []byte
 	done   bool
@@ -38,13 +39,13 @@ type shadowFrame struct {
 }
 
 // startTracee starts a program that stops at its first instruction.
-func startTracee(t *testing.T, path string, args ...string) *tracee {
+func startTracee(t *testing.T, env []string, path string, args ...string) *tracee {
 	t.Helper()
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	cmd := exec.Command(path, args...)
 	cmd.SysProcAttr = &unix.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL}
-	cmd.Env = []string{"LC_ALL=C"}
+	cmd.Env = append(env, "LC_ALL=C")
 	if err := cmd.Start(); err != nil {
 		t.Skipf("ptrace is missing: %v", err)
 	}
@@ -94,6 +95,9 @@ func (tr *tracee) step(t *testing.T, signal unix.Signal) unix.Signal {
 	if err := unix.PtraceGetRegs(tr.pid, &tr.regs); err != nil {
 		t.Fatal(err)
 	}
+	if !tr.onStack() {
+		return 0
+	}
 	sp := tr.regs.Rsp
 	for len(tr.shadow) > 0 && tr.shadow[len(tr.shadow)-1].slot < sp {
 		tr.shadow = tr.shadow[:len(tr.shadow)-1]
@@ -138,13 +142,26 @@ func (tr *tracee) capture(t *testing.T, c *Capture, limit uint64) {
 	if err := c.Regs.Load(AMD64, AMD64.UserRegsMask(), values); err != nil {
 		t.Fatal(err)
 	}
-	size := min(tr.space.top-r.Rsp, limit)
+	size := min(tr.stackTop()-r.Rsp, limit)
 	if uint64(cap(tr.stack)) < size {
 		tr.stack = make([]byte, size)
 	}
 	tr.stack = tr.stack[:size]
 	n, _ := tr.mem.ReadAt(tr.stack, int64(r.Rsp))
 	c.Stack = tr.stack[:n]
+}
+
+// onStack says whether the tracee runs on the stack that is stepped on.
+func (tr *tracee) onStack() bool {
+	return tr.top-tr.regs.Rsp < 1<<20 || tr.top == 0
+}
+
+// stackTop is the address that the copied stack ends at.
+func (tr *tracee) stackTop() uint64 {
+	if tr.top != 0 {
+		return tr.top
+	}
+	return tr.space.top
 }
 
 // truth is the chain that the shadow stack says.
@@ -164,10 +181,10 @@ func (tr *tracee) truth(dst []Frame) []Frame {
 	return append(dst, tr.base...)
 }
 
-// runToTrap lets the tracee run up to the int3 in its main. The callers of
-// main are taken from the unwinder, which must find those that every dynamic
-// program has: two functions of libc and _start.
-func (tr *tracee) runToTrap(t *testing.T, u *Unwinder) {
+// runToTrap lets the tracee run up to its int3. The callers of the function
+// that has it are taken from the unwinder, which must find as many as there
+// are.
+func (tr *tracee) runToTrap(t *testing.T, u *Unwinder, callers int) {
 	t.Helper()
 	var status unix.WaitStatus
 	if err := unix.PtraceCont(tr.pid, 0); err != nil {
@@ -185,8 +202,8 @@ func (tr *tracee) runToTrap(t *testing.T, u *Unwinder) {
 	var c Capture
 	tr.capture(t, &c, 1<<20)
 	frames, end := u.Unwind(nil, tr.space, &c)
-	if end != Complete || len(frames) != 4 || frames[1].Object != frames[2].Object || frames[0].Object != frames[3].Object {
-		t.Fatalf("chain of main is %v:%s", end, tr.where(frames))
+	if end != Complete || len(frames) != 1+callers {
+		t.Fatalf("chain of the trap is %v:%s", end, tr.where(frames))
 	}
 	tr.base = frames[1:]
 }
@@ -236,11 +253,11 @@ type positions struct {
 func stepThrough(t *testing.T, program string, fromTrap bool) {
 	t.Helper()
 	const maxSteps = 400_000
-	tr := startTracee(t, program)
+	tr := startTracee(t, nil, program)
 	u := New(AMD64)
 	top := uint64(1<<64 - 1)
 	if fromTrap {
-		tr.runToTrap(t, u)
+		tr.runToTrap(t, u, 3) // two functions of libc, _start
 		top = tr.regs.Rsp
 	}
 	var c Capture
@@ -326,7 +343,7 @@ func TestLiveEveryInstructionOfACProgramUnwinds(t *testing.T) {
 // memory can be read.
 func (tr *tracee) kernelChain(dst []uint64) []uint64 {
 	dst = append(dst, tr.regs.Rip)
-	for fp := tr.regs.Rbp; len(dst) < 127 && fp >= tr.regs.Rsp && fp < tr.space.top; fp = tr.word(fp) {
+	for fp := tr.regs.Rbp; len(dst) < 127 && fp >= tr.regs.Rsp && fp < tr.stackTop(); fp = tr.word(fp) {
 		dst = append(dst, tr.word(fp+8))
 	}
 	return dst
@@ -340,7 +357,7 @@ func TestLiveEveryInstructionsKernelChainIsRepaired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := append(flags, "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector")
-			tr := startTracee(t, compile(t, "gcc", "bare.c", flags...))
+			tr := startTracee(t, nil, compile(t, "gcc", "bare.c", flags...))
 			u := New(AMD64)
 			var c Capture
 			right, repaired := 0, 0
