@@ -15,7 +15,6 @@ const (
 	maxSections    = 1 << 16
 	maxSectionName = 1 << 22   // bytes of .shstrtab
 	maxTable       = 256 << 20 // bytes of one section read into memory
-	maxDebug       = 4 << 30   // bytes of one debug section, uncompressed
 )
 
 // errNotELF is wrapped by Open when a file does not begin like an ELF file.

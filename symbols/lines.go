@@ -1,36 +1,85 @@
 package symbols
 
-import "sync"
+import (
+	"errors"
+	"fmt"
+	"sync"
 
-// Line is one level of source positions at an address.
-type Line struct {
-	Function  string // raw name: mangled in C++ and Rust
-	File      string // path as the compiler was given it
-	Line      int    // 0 when not known
-	StartLine int    // line that Function begins at, 0 when not known
-}
+	"github.com/ringtap/ringtap/symbols/dwarfline"
+)
 
-// lineSources are what Lines reads, each once.
+// Line is one level of source positions at an address. Its Function is the raw
+// name; see Demangle.
+type Line = dwarfline.Line
+
+// lineSources are what Lines reads, found at its first call.
 type lineSources struct {
 	once  sync.Once
-	gotab *goTable
+	goTab *goTable
+	err   error
+
+	mu    sync.Mutex // an Index serves one goroutine at a time
+	dwarf *dwarfline.Index
 }
 
 // Lines returns the functions and source lines of the instruction at
 // fileOffset: the innermost inlined function first, the function that the symbol
-// tables know last. Where a file has no line information for the place the
-// result is empty, without an error. The first call reads the Go function table
-// or debug information.
+// tables know last. Go code is looked up in Go's own table, other code in the
+// DWARF sections of the file or of its separate debug file. Where neither says
+// anything of the place the result is nil, without an error.
+//
+// The first call reads those sections to memory, where they stay as long as the
+// File is used: about the size of the file for a large program with debug
+// information.
 func (f *File) Lines(fileOffset uint64) ([]Line, error) {
 	addr, ok := f.image.vaddr(fileOffset)
 	if !ok {
 		return nil, nil
 	}
-	f.lines.once.Do(func() { f.lines.gotab, _ = openGoTable(f.image) })
-	if f.lines.gotab != nil {
-		if lines := f.lines.gotab.lines(addr); len(lines) > 0 {
+	s := &f.lines
+	s.once.Do(func() { s.open(f) })
+	if s.goTab != nil {
+		if lines := s.goTab.lines(addr); len(lines) > 0 {
 			return lines, nil
 		}
 	}
-	return nil, nil
+	if s.dwarf == nil {
+		return nil, s.err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines, err := s.dwarf.Lookup(addr)
+	if err != nil {
+		return nil, fmt.Errorf("source lines: %w", err)
+	}
+	return lines, nil
+}
+
+func (s *lineSources) open(f *File) {
+	var err error
+	if s.goTab, err = openGoTable(f.image); err != nil && !errors.Is(err, errNoGoTable) {
+		s.err = err
+	}
+	image := f.image
+	if !image.hasDWARF() {
+		if image, err = f.debugImage(); err != nil {
+			s.err = errors.Join(s.err, err)
+		}
+	}
+	if image == nil || !image.hasDWARF() {
+		return
+	}
+	if s.dwarf, err = dwarfline.Open(&debugSections{image: image}, image.order); err != nil {
+		s.err = errors.Join(s.err, err)
+	}
+}
+
+// hasDWARF reports whether there is debug information to read.
+func (m *image) hasDWARF() bool {
+	for _, name := range []string{".debug_info", ".zdebug_info"} {
+		if _, ok := m.section(name); ok {
+			return true
+		}
+	}
+	return false
 }
