@@ -31,7 +31,7 @@ func parseCgroup(text []byte) string {
 			path = "/"
 		}
 		if r := cgroupRank(string(names)); r < rank && len(at) > 1 {
-			at, _ = bytes.CutSuffix(at, deleted)
+			at, _ = cutDeleted(at)
 			path, rank = string(at), r
 		}
 	}

@@ -32,7 +32,7 @@ type file struct {
 	id    fileID   // as fstat(2) tells it
 	size  int64
 	mtime unix.Timespec
-	fixed bool // it has no name: never closed to make room
+	fixed bool // its name does not lead to it: never closed to make room
 	grows bool // it is written to: another size is no other file
 
 	// The rest belongs to set.mu.
@@ -50,19 +50,12 @@ type fileID struct {
 // errBudget says that a file could not be held open.
 var errBudget = errors.New("too many files without a name are held open")
 
-// add takes an open regular file with the result of its fstat(2), its path and
-// the directories beneath which that leads to it. The file set owns fd from
+// add holds f open by a descriptor of its file, of which st is the fstat(2).
+// The caller has filled in name, roots, fixed and grows. The set owns fd from
 // here on, also when it returns an error.
-func (s *fileSet) add(fd int, st *unix.Stat_t, name string, roots ...string) (*file, error) {
-	f := &file{
-		set:   s,
-		roots: roots,
-		name:  name,
-		id:    idOf(st),
-		size:  st.Size,
-		mtime: st.Mtim,
-		fixed: st.Nlink == 0,
-	}
+func (s *fileSet) add(fd int, st *unix.Stat_t, f *file) (*file, error) {
+	f.set, f.id, f.size, f.mtime = s, idOf(st), st.Size, st.Mtim
+	f.fixed = f.fixed || st.Nlink == 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.hold(f, fd); err != nil {
@@ -114,10 +107,11 @@ func (s *fileSet) count() int {
 	return len(s.held)
 }
 
-// closeAll closes all files; those with a name can still be read.
+// closeAll closes all files for good.
 func (s *fileSet) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.limit = 0
 	for len(s.held) > 0 {
 		s.release(s.held[len(s.held)-1])
 	}

@@ -17,7 +17,7 @@ func holdFile(t *testing.T, set *fileSet, dir, name string) (*file, error) {
 	t.Helper()
 	fd, st, err := openBeneath(dir, name)
 	must(t, err)
-	return set.add(fd, &st, name, dir)
+	return set.add(fd, &st, &file{name: name, roots: []string{dir}})
 }
 
 func text(f *file) string {
@@ -56,6 +56,10 @@ func TestFilesAreOpenedAgainWhenTheBudgetIsSmall(t *testing.T) {
 	if set.count() != 0 {
 		t.Errorf("%d files are open after all were closed", set.count())
 	}
+	set.closeAll()
+	if _, err := files[0].ReadAt(make([]byte, 1), 0); err == nil {
+		t.Error("a file was opened again after all were closed for good")
+	}
 }
 
 func TestAFileThatWasReplacedIsNotOpenedAgain(t *testing.T) {
@@ -89,7 +93,7 @@ func TestAFileWithoutANameKeepsItsPlace(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "gone")))
 	var st unix.Stat_t
 	must(t, unix.Fstat(fd, &st))
-	gone, err := set.add(fd, &st, "gone", dir)
+	gone, err := set.add(fd, &st, &file{name: "gone", roots: []string{dir}})
 	must(t, err)
 	if _, err := holdFile(t, set, dir, "here"); !errors.Is(err, errBudget) {
 		t.Errorf("a second file: %v; want that the budget is spent", err)

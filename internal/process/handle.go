@@ -70,8 +70,7 @@ func (t *Table) mmap(r *perfevent.Mmap) {
 		p.put(mapping{start: r.Addr, end: r.Addr + r.Len})
 		return
 	}
-	// maps marks a deleted file, and so does the record.
-	path, isDeleted := cleanPath(r.Filename)
+	path, deleted := cutDeleted(r.Filename)
 	t.mapped(p, &seenMapping{
 		start:      r.Addr,
 		end:        r.Addr + r.Len,
@@ -80,7 +79,7 @@ func (t *Table) mmap(r *perfevent.Mmap) {
 		generation: r.InodeGeneration,
 		build:      r.BuildID,
 		path:       path,
-		deleted:    isDeleted,
+		deleted:    deleted,
 	})
 }
 

@@ -43,8 +43,9 @@ func compile(t *testing.T, dir, name, source string, flags ...string) string {
 // child is a running program that has said its first line.
 type child struct {
 	*exec.Cmd
-	first string
-	input io.WriteCloser
+	first  string
+	input  io.WriteCloser
+	output *bufio.Reader
 }
 
 // start runs a command until it says a line; it ends when its input does.
@@ -56,9 +57,9 @@ func start(t *testing.T, command *exec.Cmd) *child {
 	must(t, err)
 	command.Stderr = os.Stderr
 	must(t, command.Start())
-	c := &child{Cmd: command, input: input}
+	c := &child{Cmd: command, input: input, output: bufio.NewReader(output)}
 	t.Cleanup(c.stop)
-	line, err := bufio.NewReader(output).ReadString('\n')
+	line, err := c.output.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%s said nothing: %v", command, err)
 	}

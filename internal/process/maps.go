@@ -74,19 +74,26 @@ func number(text []byte, base uint64, end byte) (value uint64, rest []byte, ok b
 	return value, nil, end == ' ' && len(text) > 0
 }
 
-// deleted is what the kernel appends to the path of a file that has no name
-// any more (d_path in fs/d_path.c).
-var deleted = []byte(" (deleted)")
+// deletedMark is what the kernel appends to the path of a file that has no name
+// any more (d_path in fs/d_path.c), in maps as in records.
+const deletedMark = " (deleted)"
 
-// cleanPath undoes what maps does to a path: newlines are written \012
-// (seq_path in fs/seq_file.c), and a deleted file is marked at the end. A file
-// whose name really ends that way is told from a deleted one by its inode.
-func cleanPath(path []byte) (clean []byte, isDeleted bool) {
-	if bytes.Contains(path, escapedNewline) {
-		path = bytes.ReplaceAll(path, escapedNewline, newline)
+// cutDeleted removes that mark. A file whose name really ends that way is told
+// from a deleted one by its inode.
+func cutDeleted(path []byte) (name []byte, deleted bool) {
+	if len(path) == 0 || path[0] != '/' {
+		return path, false
 	}
-	clean, isDeleted = bytes.CutSuffix(path, deleted)
-	return clean, isDeleted && len(path) > 0 && path[0] == '/'
+	return bytes.CutSuffix(path, []byte(deletedMark))
+}
+
+// unescape undoes what maps, other than records, does to a path: newlines are
+// written \012 (seq_path in fs/seq_file.c).
+func unescape(path []byte) []byte {
+	if !bytes.Contains(path, escapedNewline) {
+		return path
+	}
+	return bytes.ReplaceAll(path, escapedNewline, newline)
 }
 
 var escapedNewline = []byte(`\012`)

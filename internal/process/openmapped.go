@@ -85,7 +85,7 @@ func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 		fd, st, err := openBeneath(root, name)
 		if err == nil {
 			if err = s.check(fd, &st); err == nil {
-				return t.files.add(fd, &st, name, root, "/")
+				return t.files.add(fd, &st, s.file(root))
 			}
 			unix.Close(fd)
 		}
@@ -109,6 +109,12 @@ func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 	return nil, first
 }
 
+// file says how a mapping's file can be opened again: beneath the root where it
+// was found or, when that process is gone, ours.
+func (s *seenMapping) file(root string) *file {
+	return &file{name: string(s.path), roots: []string{root, "/"}, fixed: s.deleted}
+}
+
 // openLink opens a magic link of a process's /proc directory if it leads to the
 // mapped file. The link's text may prove that where the inode cannot: overlayfs
 // shows another number for a file that was changed after it was opened.
@@ -122,13 +128,13 @@ func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error)
 		unix.Close(fd)
 		return nil, err
 	}
-	return t.files.add(fd, &st, string(s.path), t.fs.path(p.PID, "root"), "/")
+	return t.files.add(fd, &st, s.file(t.fs.path(p.PID, "root")))
 }
 
 // linksTo tells whether the text of a magic link is a mapping's path.
 func linksTo(link string, path []byte) bool {
 	target, err := os.Readlink(link)
-	return err == nil && strings.TrimSuffix(target, string(deleted)) == string(path)
+	return err == nil && strings.TrimSuffix(target, deletedMark) == string(path)
 }
 
 // mapFile is the name of a range in /proc/PID/map_files.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,6 +127,39 @@ func TestLinesLeavesOutOnlyTheLineThatIsTooLong(t *testing.T) {
 	}
 }
 
+func TestPathsAreAsTheProcessSeesThem(t *testing.T) {
+	tests := []struct {
+		path, want string
+		deleted    bool
+	}{
+		{"/a", "/a", false},
+		{"/a (deleted)", "/a", true},
+		{"/memfd:x (deleted)", "/memfd:x", true},
+		{"/a (deleted) (deleted)", "/a (deleted)", true},
+		{"/a\\012b", "/a\nb", false},
+		{"[anon:x (deleted)", "[anon:x (deleted)", false},
+		{" (deleted)", " (deleted)", false},
+		{"", "", false},
+	}
+	for _, test := range tests {
+		got, deleted := cutDeleted(unescape([]byte(test.path)))
+		if string(got) != test.want || deleted != test.deleted {
+			t.Errorf("%q: %q, %t; want %q, %t", test.path, got, deleted, test.want, test.deleted)
+		}
+	}
+}
+
+func FuzzFindBuildID(f *testing.F) {
+	f.Add([]byte("\x04\x00\x00\x00\x04\x00\x00\x00\x03\x00\x00\x00GNU\x00abcd"))
+	f.Add([]byte("\x05\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00Linux\x00\x00\x00x\x00\x00\x00" +
+		"\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00ab"))
+	f.Fuzz(func(t *testing.T, notes []byte) {
+		if id := findBuildID(notes, binary.LittleEndian); len(id) > 0 && !bytes.Contains(notes, id) {
+			t.Errorf("%x is not in the notes", id)
+		}
+	})
+}
+
 func FuzzParseArea(f *testing.F) {
 	for _, name := range []string{"testdata/proc/1/maps", "testdata/proc/77/maps"} {
 		text, err := os.ReadFile(name)
@@ -147,7 +181,7 @@ func FuzzParseArea(f *testing.F) {
 		if a.executable != isExecutable(line) {
 			t.Errorf("executable by one function only")
 		}
-		if clean, _ := cleanPath(a.path); len(clean) > len(a.path) {
+		if clean, _ := cutDeleted(unescape(a.path)); len(clean) > len(a.path) {
 			t.Errorf("%q grew to %q", a.path, clean)
 		}
 	})

@@ -61,12 +61,8 @@ func (o *Object) openPerfMap() error {
 			unix.Close(fd)
 			return fmt.Errorf("%s: %w", name, errForeign)
 		}
-		f, err := p.table.files.add(fd, &st, name, root)
-		if err != nil {
-			return err
-		}
-		f.grows, o.perfMap = true, f
-		return nil
+		o.perfMap, err = p.table.files.add(fd, &st, &file{name: name, roots: []string{root}, grows: true})
+		return err
 	}
 	return fmt.Errorf("open %s: %w", name, last)
 }

@@ -104,14 +104,14 @@ func (t *Table) readMapsFile(p *Process, name string) {
 			t.log.Debug("cannot read a mapping", "pid", p.PID, "line", string(line))
 			return true
 		}
-		path, isDeleted := cleanPath(a.path)
+		path, deleted := cutDeleted(unescape(a.path))
 		t.mapped(p, &seenMapping{
 			start:   a.start,
 			end:     a.end,
 			offset:  a.offset,
 			id:      fileID{a.major, a.minor, a.inode},
 			path:    path,
-			deleted: isDeleted,
+			deleted: deleted,
 		})
 		return len(p.mappings) < maxMappings
 	})
