@@ -29,14 +29,20 @@ func fileSpace(t *testing.T, path string) *fixedSpace {
 // arm64Shadow follows the calls and returns of an arm64 program.
 type arm64Shadow struct{ frames []shadowFrame }
 
-// step takes what one instruction did: from pc with sp to the new ones.
-func (s *arm64Shadow) step(code uint32, pc, newPC, newSP uint64) {
-	isCall := code>>26 == 0b100101 || code&0xfffffc1f == 0xd63f0000 // bl, blr
-	if isCall {
+// svc is the system call instruction.
+const svc = 0xd4000001
+
+// step takes what one instruction did: from before to the registers after.
+func (s *arm64Shadow) step(code uint32, before, after *Regs) {
+	pc, newPC, newSP, n := before.PC(), after.PC(), after.SP(), len(s.frames)
+	switch {
+	case code>>26 == 0b100101 || code&0xfffffc1f == 0xd63f0000: // bl, blr
 		s.frames = append(s.frames, shadowFrame{slot: newSP, pc: pc + 4})
-		return
-	}
-	if n := len(s.frames); n > 0 && s.frames[n-1].pc == newPC && s.frames[n-1].slot == newSP {
+	case code == svc && before.v[8] == 139: // rt_sigreturn
+		s.frames = s.frames[:n-1]
+	case code == svc && newPC-pc > 8: // in a signal handler now
+		s.frames = append(s.frames, shadowFrame{pc: pc + 4, exact: true}, shadowFrame{slot: newSP, pc: after.v[arm64.ra]})
+	case n > 0 && s.frames[n-1].pc == newPC && s.frames[n-1].slot == newSP:
 		s.frames = s.frames[:n-1]
 	}
 }
@@ -48,7 +54,10 @@ func (s *arm64Shadow) truth(space AddressSpace, pc uint64) (frames []Frame) {
 	}
 	add(pc)
 	for _, f := range slices.Backward(s.frames) {
-		add(f.pc - 1)
+		if !f.exact {
+			f.pc--
+		}
+		add(f.pc)
 	}
 	return frames
 }
@@ -70,12 +79,18 @@ func TestPeerEveryInstructionOfAnArm64ProgramUnwinds(t *testing.T) {
 	}
 }
 
+func TestPeerReturnFromAnArm64SignalHandlerUnwinds(t *testing.T) {
+	stepArm64(t, compile(t, "aarch64-linux-gnu-gcc", "signal.c",
+		"-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector"))
+}
+
 func stepArm64(t *testing.T, program string) {
 	space := fileSpace(t, program)
 	e := startEmulated(t, "qemu-aarch64", program)
 	u := New(ARM64)
 	var shadow arm64Shadow
 	var c Capture
+	var after Regs
 	var top uint64
 	right, wrong := 0, 0
 	for steps := 0; steps < 50_000; steps++ {
@@ -104,7 +119,7 @@ func stepArm64(t *testing.T, program string) {
 			t.Fatal(err)
 		}
 		instruction := binary.LittleEndian.Uint32(code)
-		if instruction == 0xd4000001 { // svc #0: the program's exit
+		if instruction == svc && c.Regs.v[8] == 93 { // svc #0: exit
 			t.Logf("%d of %d positions right", right, right+wrong)
 			return
 		}
@@ -114,7 +129,10 @@ func stepArm64(t *testing.T, program string) {
 		if regs, err = e.registers(33); err != nil {
 			t.Fatal(err)
 		}
-		shadow.step(instruction, pc, regs[32], regs[31])
+		if err := after.Load(ARM64, ARM64.UserRegsMask(), regs); err != nil {
+			t.Fatal(err)
+		}
+		shadow.step(instruction, &c.Regs, &after)
 	}
 	t.Error("the program did not end")
 }

@@ -22,6 +22,7 @@ const (
 	fromEHFrame source = iota
 	fromGo
 	fromDebugFrame
+	fromTrampoline
 )
 
 // function is one function's unwind information before it is compiled.
@@ -86,6 +87,9 @@ func (c *compiler) collect() error {
 			errDebug = c.read(debug, fromDebugFrame)
 		}
 	}
+	if len(c.functions) > 0 {
+		c.addTrampolines()
+	}
 	return errors.Join(errEH, errGo, errDebug)
 }
 
@@ -132,10 +136,13 @@ func (c *compiler) compile() *Table {
 			continue
 		}
 		total++
-		if f.source == fromGo {
+		switch {
+		case f.source == fromTrampoline:
+			b.add(f.start, b.trampolineSet())
+		case f.source == fromGo:
 			c.golang.compile(b, f)
 			framed++
-		} else if c.sections[f.source].compile(b, f) {
+		case c.sections[f.source].compile(b, f):
 			framed++
 		}
 	}

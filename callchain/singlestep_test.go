@@ -338,6 +338,10 @@ func TestLiveEveryInstructionOfACProgramUnwinds(t *testing.T) {
 	}
 }
 
+func TestLiveReturnFromASignalHandlerUnwindsWithoutCallFrameInformation(t *testing.T) {
+	stepThrough(t, compile(t, "gcc", "signal.c", "-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector"), false)
+}
+
 // kernelChain walks the frame pointers as the kernel does
 // (perf_callchain_user in arch/x86/events/core.c): no check but that the
 // memory can be read.
