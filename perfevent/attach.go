@@ -100,6 +100,11 @@ func (s *Session) attachCgroup() error {
 	return s.openEverywhere(subject{pid: int(dir.Fd()), flags: unix.PERF_FLAG_PID_CGROUP, samples: true})
 }
 
+// maxPasses bounds how often the list of threads is read. A program that starts
+// threads all the time always shows new ones, though after a few passes all of
+// them descend from threads whose events are open.
+const maxPasses = 32
+
 // attachThreads opens the events on every thread of the target's processes. A
 // thread that is born meanwhile inherits the events of the one that made it if
 // those were open by then. The list of threads is therefore read again until it
@@ -109,6 +114,10 @@ func (s *Session) attachThreads() error {
 	seen := make(map[int]bool)
 	opened := 0
 	for pass := 0; ; pass++ {
+		if pass == maxPasses {
+			s.opts.logger().Warn("threads come and go faster than events can be opened; some may be missed", "target", s.target.String())
+			break
+		}
 		tids, err := s.newThreads(seen)
 		if err != nil {
 			return err

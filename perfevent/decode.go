@@ -44,6 +44,7 @@ type layout struct {
 type decoder struct {
 	layouts []layout // by sampling
 	events  eventTable
+	stray   int32 // the sampling of samples with a foreign id, or -1: see Sampling.isShared
 
 	sample     Sample
 	mmap       Mmap
@@ -53,7 +54,7 @@ type decoder struct {
 	lost       Lost
 	lostSample LostSamples
 	throttle   Throttle
-	swtch      Switch
+	switched   Switch
 	namespaces Namespaces
 	cgroup     Cgroup
 	ksymbol    Ksymbol
@@ -196,19 +197,19 @@ func (d *decoder) decodeMmap(h Header, body []byte) (Record, int) {
 }
 
 func (d *decoder) decodeSwitch(h Header, body []byte) (Record, int) {
-	d.swtch = Switch{Header: h,
+	d.switched = Switch{Header: h,
 		Out:     h.Misc&unix.PERF_RECORD_MISC_SWITCH_OUT != 0,
 		Preempt: h.Misc&unix.PERF_RECORD_MISC_SWITCH_OUT_PREEMPT != 0}
 	if h.Type == unix.PERF_RECORD_SWITCH {
-		return &d.swtch, 0
+		return &d.switched, 0
 	}
 	if len(body) < 8 {
 		return nil, 8
 	}
-	d.swtch.CPUWide = true
-	d.swtch.OtherPID = binary.LittleEndian.Uint32(body)
-	d.swtch.OtherTID = binary.LittleEndian.Uint32(body[4:])
-	return &d.swtch, 8
+	d.switched.CPUWide = true
+	d.switched.OtherPID = binary.LittleEndian.Uint32(body)
+	d.switched.OtherTID = binary.LittleEndian.Uint32(body[4:])
+	return &d.switched, 8
 }
 
 func (d *decoder) decodeTextPoke(h Header, body []byte) (Record, int) {

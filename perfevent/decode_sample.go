@@ -28,13 +28,16 @@ func (d *decoder) decodeSample(h Header, b []byte) (Record, error) {
 	h.ID = w[1]
 	h.PID, h.TID = uint32(w[3]), uint32(w[3]>>32)
 	h.Time = w[4]
-	ev := d.events.find(h.ID)
-	if ev == nil || ev.sampling < 0 {
+	index := d.stray
+	if ev := d.events.find(h.ID); ev != nil {
+		index = ev.sampling
+	}
+	if index < 0 {
 		return nil, errID
 	}
-	lay := &d.layouts[ev.sampling]
+	lay := &d.layouts[index]
 	s := &d.sample
-	*s = Sample{Header: h, Sampling: int(ev.sampling), IP: w[2], Period: lay.period}
+	*s = Sample{Header: h, Sampling: int(index), IP: w[2], Period: lay.period}
 
 	i := 5 // the next word; it is checked before each read
 	if lay.sampleType&unix.PERF_SAMPLE_ADDR != 0 {

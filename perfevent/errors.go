@@ -91,6 +91,9 @@ func (s *Session) openError(name string, sampling *Sampling, err error) *OpenErr
 		e.Hint = "MaxStack is above kernel.perf_event_max_stack, " + readSysctl("perf_event_max_stack")
 	case errors.Is(err, unix.EINVAL):
 		e.Hint = "this kernel does not know the event's configuration"
+		if sampling != nil && sampling.Event.attr.Type == unix.PERF_TYPE_TRACEPOINT {
+			e.Hint += fmt.Sprintf(", or has no tracepoint %d", sampling.Event.attr.Config)
+		}
 		if sampling != nil && sampling.Frequency > 0 {
 			e.Hint += fmt.Sprintf("; a frequency must be at most kernel.perf_event_max_sample_rate, %s",
 				readSysctl("perf_event_max_sample_rate"))

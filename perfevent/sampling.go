@@ -96,6 +96,37 @@ func (s *Sampling) exact() bool {
 	return true
 }
 
+// isShared reports whether the event is one of those whose samples may carry
+// the id of another event. The kernel prepares one set of data for all events
+// on a CPU that a page fault, context switch or the like hits, whosever they
+// are. Since about Linux 6.2 it fills in each field once only (perf_prepare_sample
+// skips what data.sample_flags has), and the id is among them: every event's
+// sample then carries the id, and the time, of the first. Clocks and tracepoints
+// start afresh for each event.
+func (s *Sampling) isShared() bool {
+	if s.Event.attr.Type != perf.SoftwareEvent {
+		return false
+	}
+	config := s.Event.attr.Config
+	return config != unix.PERF_COUNT_SW_CPU_CLOCK && config != unix.PERF_COUNT_SW_TASK_CLOCK
+}
+
+// strayOf returns the index of the sampling that samples with a foreign id must
+// belong to, or -1 if there is none or more than one: see isShared.
+func strayOf(samplings []Sampling) int32 {
+	stray := int32(-1)
+	for i := range samplings {
+		if !samplings[i].isShared() {
+			continue
+		}
+		if stray >= 0 {
+			return -1
+		}
+		stray = int32(i)
+	}
+	return stray
+}
+
 // recordBytes estimates the size of one sample, for the size of the rings.
 func (s *Sampling) recordBytes() int {
 	const head, chain = 64, 40 * 8

@@ -86,6 +86,7 @@ func (s *Session) open() error {
 		attr := sampleAttr(&s.samplings[i], false, 0, 0)
 		s.dec.layouts[i] = newLayout(&attr, s.samplings[i].Period)
 	}
+	s.dec.stray = strayOf(s.samplings)
 	ids := make([]uint64, len(s.events))
 	infos := make([]eventInfo, len(s.events))
 	for i, e := range s.events {
@@ -183,7 +184,11 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 	if s.filter.active() {
 		wanted = s.filter.wants(rec)
 	}
-	duplicate := s.twice.ambiguous && wanted && s.isDuplicate(h)
+	duplicate := false
+	if s.twice.ambiguous && wanted {
+		sample, ok := rec.(*Sample)
+		duplicate = s.twice.seen(h, s.dec.events.find(h.ID), ok && s.samplings[sample.Sampling].isShared())
+	}
 	switch rec := rec.(type) {
 	case *Sample:
 		account := &s.accounts[rec.Sampling]

@@ -1,0 +1,162 @@
+package perfevent
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// fakeRing is the kernel's side of a ring: it writes where the kernel would.
+type fakeRing struct {
+	*ring
+	headWord, tailWord uint64
+}
+
+func newFakeRing(size int, start uint64) *fakeRing {
+	f := &fakeRing{headWord: start, tailWord: start}
+	f.ring = newRing(0, &f.headWord, &f.tailWord, bytesOf(make([]uint64, size/8)))
+	return f
+}
+
+// write appends a record if there is room for it.
+func (f *fakeRing) write(b []byte) bool {
+	if f.headWord-f.tailWord+uint64(len(b)) > uint64(len(f.data)) {
+		return false
+	}
+	for i, c := range b {
+		f.data[(f.headWord+uint64(i))%uint64(len(f.data))] = c
+	}
+	f.headWord += uint64(len(b))
+	return true
+}
+
+// times reads all that is in the ring.
+func (f *fakeRing) times() []uint64 {
+	f.snapshot()
+	var times []uint64
+	for e := f.peek(); e != nil; e = f.peek() {
+		times = append(times, e.time)
+		f.take()
+	}
+	f.release()
+	return times
+}
+
+func comm(time uint64, name string) []byte {
+	return trailed(unix.PERF_RECORD_COMM, 0, time, body(nil).u32(1).u32(1).text(name))
+}
+
+func TestRingReadsRecordsAroundItsEnd(t *testing.T) {
+	f := newFakeRing(256, 3*256+200)
+	want := [][]byte{smallSample(1), comm(2, "a rather long name"), smallSample(3)}
+	for _, b := range want {
+		if !f.write(b) {
+			t.Fatal("the test's ring is too small")
+		}
+	}
+	f.snapshot()
+	for i, b := range want {
+		e := f.peek()
+		if e == nil {
+			t.Fatalf("record %d is missing", i)
+		}
+		if got := f.bytes(e); !bytes.Equal(got, b) {
+			t.Errorf("record %d reads\n%x, want\n%x", i, got, b)
+		}
+		f.take()
+	}
+	if e := f.peek(); e != nil {
+		t.Errorf("a fourth record: %v", *e)
+	}
+}
+
+func TestRingPutsRecordsOfInterruptedWritersInOrder(t *testing.T) {
+	f := newFakeRing(4096, 0)
+	for _, time := range []uint64{1, 5, 6, 7, 8, 4, 9, 2, 10, 11, 12, 13, 14, 15, 16, 17, 3, 18} {
+		f.write(smallSample(time))
+	}
+	// 2 was interrupted by seven others, as many as the window can hold beside
+	// it; 3 by more, and stays late by what is over.
+	want := []uint64{1, 2, 4, 5, 6, 7, 8, 9, 10, 3, 11, 12, 13, 14, 15, 16, 17, 18}
+	if diff := cmp.Diff(want, f.times()); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestRingGivesBackOnlyWhatWasTaken(t *testing.T) {
+	f := newFakeRing(4096, 0)
+	for _, time := range []uint64{2, 1, 3} {
+		f.write(smallSample(time))
+	}
+	f.snapshot()
+	if e := f.peek(); e.time != 1 {
+		t.Fatalf("first record has time %d, want 1", e.time)
+	}
+	f.take()
+	f.release()
+	if f.tailWord != 0 {
+		t.Fatalf("tail is %d while the record at 0 is still in the window", f.tailWord)
+	}
+	f.peek()
+	f.take()
+	f.release()
+	if f.tailWord != 2*minSampleSize {
+		t.Errorf("tail is %d after the first two records, want %d", f.tailWord, 2*minSampleSize)
+	}
+}
+
+func TestRingSeesNothingBeyondItsSnapshot(t *testing.T) {
+	f := newFakeRing(4096, 0)
+	f.write(smallSample(1))
+	f.snapshot()
+	f.write(smallSample(2))
+	f.peek()
+	f.take()
+	if e := f.peek(); e != nil {
+		t.Errorf("a record that was written after the snapshot: time %d", e.time)
+	}
+}
+
+func TestRingGoesOnAfterMalformedData(t *testing.T) {
+	withSize := func(size uint16) []byte {
+		b := smallSample(2)
+		binary.LittleEndian.PutUint16(b[6:], size)
+		return b
+	}
+	tests := []struct {
+		name string
+		bad  []byte
+		lost int // how many of the good records after it cannot be found
+	}{
+		{"too short for a time", record(unix.PERF_RECORD_COMM, 0, body(nil).u64(0)), 0},
+		{"a sample without its CPU", record(unix.PERF_RECORD_SAMPLE, 0, sampleHead(1)[:32]), 0},
+		{"size zero", withSize(0), 1},
+		{"size below the header's", withSize(4), 1},
+		{"size that is no multiple of 8", withSize(49), 1},
+		{"size beyond what was written", withSize(65528), 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFakeRing(4096, 4096-8)
+			f.write(smallSample(1))
+			f.write(tt.bad)
+			f.write(smallSample(3))
+			if got, want := len(f.times()), 2-tt.lost; got != want {
+				t.Errorf("%d records, want %d", got, want)
+			}
+			if f.malformed != 1 {
+				t.Errorf("malformed = %d, want 1", f.malformed)
+			}
+			if f.tailWord != f.headWord {
+				t.Errorf("%d bytes were not given back", f.headWord-f.tailWord)
+			}
+			f.write(smallSample(4))
+			if diff := cmp.Diff([]uint64{4}, f.times()); diff != "" {
+				t.Errorf("records of the next round (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
