@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ringtap/ringtap/internal/profile"
 )
@@ -16,7 +17,8 @@ func colour(p *profile.Profile, l *level) string {
 	case inlined:
 		hue, saturation = 140+25*hashText(l.name), 0.5
 	case user:
-		hue, saturation = 8+44*hashText(escape(p.Objects[l.object].Path)), 0.9
+		own := math.Mod(8*hashText(l.name), 1)
+		hue, saturation = 6+36*hashText(escape(p.Objects[l.object].Path))+16*own, 0.9
 	}
 	return fmt.Sprintf("hsl(%.0f,%.0f%%,%.1f%%)", hue, 85*saturation, 68+12*hashText(l.name))
 }

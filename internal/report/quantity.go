@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math/bits"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
@@ -30,19 +32,19 @@ func quantity(count uint64, m *profile.Metric) string {
 	return fmt.Sprint(v)
 }
 
-// short is a duration with three digits or so and one unit.
+// short is a duration in one unit that suits it, or in minutes and hours.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Microsecond:
 		return fmt.Sprintf("%d ns", d.Nanoseconds())
 	case d < time.Millisecond:
-		return fmt.Sprintf("%.3g µs", float64(d)/float64(time.Microsecond))
+		return digits(float64(d)/float64(time.Microsecond)) + " µs"
 	case d < time.Second:
-		return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond))
+		return digits(float64(d)/float64(time.Millisecond)) + " ms"
 	case d < 100*time.Second:
-		return fmt.Sprintf("%.3g s", d.Seconds())
+		return digits(d.Seconds()) + " s"
 	}
-	return d.Round(time.Second).String()
+	return d.Truncate(time.Second).String()
 }
 
 func byteSize(v uint64) string {
@@ -53,7 +55,23 @@ func byteSize(v uint64) string {
 	for units := "KMGTPE"; f >= 1024 && unit < len(units)-1; unit++ {
 		f /= 1024
 	}
-	return fmt.Sprintf("%.4g %ciB", f, "KMGTPE"[unit])
+	return fmt.Sprintf("%s %ciB", digits(f), "KMGTPE"[unit])
+}
+
+// digits writes f with the three digits that say most, never in powers of ten.
+func digits(f float64) string {
+	places := 2
+	switch {
+	case f >= 100:
+		places = 0
+	case f >= 10:
+		places = 1
+	}
+	s := strconv.FormatFloat(f, 'f', places, 64)
+	if places > 0 {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
 }
 
 // percent is a share with its sign; "0 %" of nothing.
@@ -67,6 +85,8 @@ func percent(part, whole uint64) string {
 		return "100 %"
 	case share > 99.9:
 		return "99.9 %" // 100 would say that nothing is missing
+	case part > 0 && share < 0.001:
+		return "<0.001 %"
 	}
 	return fmt.Sprintf("%.3g %%", share)
 }

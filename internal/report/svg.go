@@ -24,12 +24,15 @@ const (
 	// svgLeast is the share of the total, as one part of so many, that a frame
 	// must have to be drawn.
 	svgLeast = 1000
+	// svgDeepest is the number of levels drawn: a picture can't be scrolled,
+	// and a recursion would push everything else out of sight.
+	svgDeepest = 150
 )
 
 // WriteSVG writes p as a picture of its flame graph, root at the bottom. It has
 // no script; a viewer that shows titles shows a frame's whole name, object,
-// count and share. Frames of less than 0.1 % of the total are left out, and the
-// picture says how many.
+// count and share. Frames of less than 0.1 % of the total and those more than 150
+// levels up are left out, and the picture says how many.
 func WriteSVG(w io.Writer, p *profile.Profile, opts FileOptions) error {
 	metric, err := opts.metric(p)
 	if err != nil {
@@ -67,9 +70,9 @@ func newSVG(p *profile.Profile, metric int, opts FileOptions) *svg {
 	return s
 }
 
-// drawn reports whether a node is wide enough. Its parents are, too.
+// drawn reports whether a node is wide and low enough. Its parents are, too.
 func (s *svg) drawn(i int) bool {
-	return s.totals[i] > 0 && float64(s.totals[i])*svgLeast >= float64(s.sum)
+	return s.totals[i] > 0 && s.tree.nodes[i].depth <= svgDeepest && float64(s.totals[i])*svgLeast >= float64(s.sum)
 }
 
 func (s *svg) height() int {
@@ -102,8 +105,8 @@ func (s *svg) words(w io.Writer) {
 	fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"46\">%s</text>\n", svgMargin,
 		html.EscapeString(clip(strings.Join(about, " · "), 180)))
 	if s.left > 0 {
-		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s of less than 0.1 %% not drawn</text>\n",
-			svgMargin, s.height()-10, plural(uint64(s.left), "frame"))
+		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s of less than 0.1 %% or above level %d not drawn</text>\n",
+			svgMargin, s.height()-10, plural(uint64(s.left), "frame"), svgDeepest)
 	}
 }
 

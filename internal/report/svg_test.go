@@ -95,8 +95,27 @@ func TestSVGLeavesOutWhatIsTooNarrowAndSaysSo(t *testing.T) {
 	if got := len(svgBoxes(t, text)); got != drawn {
 		t.Errorf("%d frames drawn, want %d", got, drawn)
 	}
-	if !strings.Contains(string(text), ">"+strconv.Itoa(left)+" frames of less than 0.1 % not drawn<") {
+	if !strings.Contains(string(text), ">"+strconv.Itoa(left)+" frames of less than 0.1 % or above level 150 not drawn<") {
 		t.Errorf("the picture does not say that %d frames are left out", left)
+	}
+}
+
+func TestSVGLeavesOutWhatIsTooDeep(t *testing.T) {
+	p := sample()
+	for range 1000 {
+		p.Stacks[0].Frames = append(p.Stacks[0].Frames, 2)
+	}
+	text := svgText(t, p)
+	deepest := 0.0
+	boxes := svgBoxes(t, text)
+	for _, box := range boxes {
+		deepest = max(deepest, (boxes[0].Rect.Y-box.Rect.Y)/svgRow)
+	}
+	if deepest != svgDeepest {
+		t.Errorf("%.0f levels drawn, want %d", deepest, svgDeepest)
+	}
+	if !strings.Contains(string(text), " above level 150 not drawn<") {
+		t.Error("the picture does not say so")
 	}
 }
 

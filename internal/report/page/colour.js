@@ -17,7 +17,7 @@ function hueOf(level, objects) {
   switch (level.kind) {
     case "kernel": return [205 + 15 * hashText(level.name), 0.75];
     case "inlined": return [140 + 25 * hashText(level.name), 0.5];
-    case "user": return [8 + 44 * hashText(objects[level.object] ?? ""), 0.9];
+    case "user": return [6 + 36 * hashText(objects[level.object] ?? "") + 16 * (8 * hashText(level.name) % 1), 0.9];
   }
   return [230, 0.08]; // the root, processes, unknown and cut
 }

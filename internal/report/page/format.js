@@ -6,7 +6,8 @@ function formatShare(part, whole) {
   if (!whole) return "0 %";
   const share = 100 * part / whole;
   if (part < whole && share > 99.9) return "99.9 %";
-  return (share >= 0.1 || !share ? share.toFixed(1) : share.toPrecision(1)) + " %";
+  if (part > 0 && share < 0.001) return "<0.001 %";
+  return (share >= 0.1 || !part ? share.toFixed(1) : share.toPrecision(1)) + " %";
 }
 
 function formatStep(value, steps) {
@@ -15,7 +16,8 @@ function formatStep(value, steps) {
     if (value >= step[1]) [unit, size] = step;
   }
   const scaled = value / size;
-  return (Number.isInteger(scaled) ? scaled : scaled.toPrecision(scaled < 1000 ? 3 : 4)) + " " + unit;
+  const digits = scaled < 10 ? 2 : scaled < 100 ? 1 : 0;
+  return scaled.toLocaleString("en", {maximumFractionDigits: digits}) + " " + unit;
 }
 
 const timeSteps = [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
