@@ -1,30 +1,10 @@
 package callchain
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"slices"
 	"testing"
 )
-
-// fileSpace is the address space of a program that is not relocated.
-func fileSpace(t *testing.T, path string) *fixedSpace {
-	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	space := &fixedSpace{version: 1}
-	table := compileFile(t, path)
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
-			space.mappings = append(space.mappings, Mapping{
-				Start: p.Vaddr, End: p.Vaddr + p.Memsz, Offset: p.Off, Object: 1, Table: table})
-		}
-	}
-	return space
-}
 
 // arm64Shadow follows the calls and returns of an arm64 program.
 type arm64Shadow struct{ frames []shadowFrame }
@@ -73,8 +53,13 @@ func TestPeerEveryInstructionOfAnArm64ProgramUnwinds(t *testing.T) {
 		"not optimized":     {"-O0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			flags := append(flags, "-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector")
-			stepArm64(t, compile(t, "aarch64-linux-gnu-gcc", "bare.c", flags...))
+			flags := append(flags, "-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector",
+				"-Wl,-z,noseparate-code,--build-id=none")
+			program := compile(t, "aarch64-linux-gnu-gcc", "bare.c", flags...)
+			stops := stepArm64(t, program)
+			if *record && name == "plain" {
+				save(t, ARM64, program, stops)
+			}
 		})
 	}
 }
@@ -84,7 +69,8 @@ func TestPeerReturnFromAnArm64SignalHandlerUnwinds(t *testing.T) {
 		"-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector"))
 }
 
-func stepArm64(t *testing.T, program string) {
+func stepArm64(t *testing.T, program string) (stops []recorded) {
+	t.Helper()
 	space := fileSpace(t, program)
 	e := startEmulated(t, "qemu-aarch64", program)
 	u := New(ARM64)
@@ -109,7 +95,9 @@ func stepArm64(t *testing.T, program string) {
 			t.Fatal(err)
 		}
 		frames, end := u.Unwind(nil, space, &c)
-		if want := shadow.truth(space, pc); end == Complete && slices.Equal(frames, want) {
+		want := shadow.truth(space, pc)
+		stops = append(stops, recorded{Registers: regs, Stack: c.Stack, Frames: want})
+		if end == Complete && slices.Equal(frames, want) {
 			right++
 		} else if wrong++; wrong <= 10 {
 			t.Errorf("step %d: chain is %v\n got %x\nwant %x", steps, end, frames, want)
@@ -121,7 +109,7 @@ func stepArm64(t *testing.T, program string) {
 		instruction := binary.LittleEndian.Uint32(code)
 		if instruction == svc && c.Regs.v[8] == 93 { // svc #0: exit
 			t.Logf("%d of %d positions right", right, right+wrong)
-			return
+			return stops
 		}
 		if _, err := e.ask("s"); err != nil {
 			t.Fatal(err)
@@ -135,4 +123,5 @@ func stepArm64(t *testing.T, program string) {
 		shadow.step(instruction, &c.Regs, &after)
 	}
 	t.Error("the program did not end")
+	return nil
 }

@@ -3,10 +3,12 @@ package callchain
 import (
 	"bufio"
 	"bytes"
+	"debug/elf"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"testing"
 )
 
 // fixedSpace is an address space that does not change.
@@ -25,6 +27,25 @@ func (s *fixedSpace) Find(pc uint64) (Mapping, bool) {
 }
 
 func (s *fixedSpace) Version() uint64 { return s.version }
+
+// fileSpace is the address space of a program that is not relocated.
+func fileSpace(t testing.TB, path string) *fixedSpace {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	space := &fixedSpace{version: 1}
+	table := compileFile(t, path)
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			space.mappings = append(space.mappings, Mapping{
+				Start: p.Vaddr, End: p.Vaddr + p.Memsz, Offset: p.Off, Object: 1, Table: table})
+		}
+	}
+	return space
+}
 
 // procSpace reads the address space of a live process, and compiles each file
 // once.
