@@ -10,6 +10,7 @@ import (
 type attrSpec struct {
 	attr     dwarf.Attr
 	form     form
+	size     int   // bytes of the value, -1 when each has its own
 	implicit int64 // the value, when form is formImplicitConst
 }
 
@@ -17,7 +18,9 @@ type attrSpec struct {
 type abbrev struct {
 	tag      dwarf.Tag
 	children bool
-	size     int // bytes of the attributes, -1 when not the same for all entries
+	size     int  // bytes of the attributes, -1 when each entry has its own
+	placed   bool // has addresses
+	declares bool // is a declaration
 	attrs    []attrSpec
 }
 
@@ -47,6 +50,7 @@ const maxAbbrevs = 1 << 20
 // not zero up to the abbreviation of that code.
 func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
 	t := &abbrevTable{}
+	var all []attrSpec // of all abbreviations
 	start := c.off
 	c.data = c.data[:min(uint64(len(c.data)), start+maxAbbrevs)]
 	for {
@@ -55,6 +59,7 @@ func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
 			break
 		}
 		a := abbrev{tag: dwarf.Tag(c.uleb()), children: c.u8() != 0}
+		first := len(all)
 		for {
 			attr, f := c.uleb(), c.uleb()
 			if attr == 0 && f == 0 {
@@ -64,17 +69,24 @@ func readAbbrevs(c cursor, enc encoding, only uint64) (*abbrevTable, error) {
 				c.fail(errors.New("attribute or form out of range"))
 				break
 			}
-			s := attrSpec{attr: dwarf.Attr(attr), form: form(f)}
+			s := attrSpec{attr: dwarf.Attr(attr), form: form(f), size: enc.fixed(form(f))}
 			if s.form == formImplicitConst {
 				s.implicit = c.sleb()
 			}
-			if n := enc.fixed(s.form); n < 0 || a.size < 0 {
+			if s.size < 0 || a.size < 0 {
 				a.size = -1
 			} else {
-				a.size += n
+				a.size += s.size
 			}
-			a.attrs = append(a.attrs, s)
+			switch s.attr {
+			case dwarf.AttrLowpc, dwarf.AttrRanges:
+				a.placed = true
+			case dwarf.AttrDeclaration:
+				a.declares = true
+			}
+			all = append(all, s)
 		}
+		a.attrs = all[first:len(all):len(all)]
 		if c.err != nil {
 			break
 		}

@@ -16,12 +16,10 @@ type entry struct {
 	origin             value // DW_AT_abstract_origin, else DW_AT_specification
 	declLine           uint64
 	callFile, callLine uint64 // noFile and 0 when absent
-	sibling            uint64 // offset in .debug_info, 0 when absent
-	declaration        bool
 }
 
 // readEntry reads the attributes that c stands at.
-func (x *Index) readEntry(c *cursor, u *unit, r *root, a *abbrev) entry {
+func (u *unit) readEntry(c *cursor, a *abbrev) entry {
 	e := entry{callFile: noFile}
 	for i := range a.attrs {
 		v := u.attr(c, &a.attrs[i])
@@ -48,18 +46,25 @@ func (x *Index) readEntry(c *cursor, u *unit, r *root, a *abbrev) entry {
 			e.callFile = v.num
 		case dwarf.AttrCallLine:
 			e.callLine = v.num
-		case dwarf.AttrSibling:
-			e.sibling, _ = u.reference(v)
-		case dwarf.AttrDeclaration:
-			e.declaration = v.num != 0
 		}
 	}
 	return e
 }
 
-// skipEntry steps over the attributes that c stands at and returns the offset
-// of the sibling, 0 when there is none.
-func (u *unit) skipEntry(c *cursor, a *abbrev) uint64 {
+// skipEntry steps over the attributes that c stands at.
+func (u *unit) skipEntry(c *cursor, a *abbrev) {
+	if a.size >= 0 {
+		c.skip(uint64(a.size))
+		return
+	}
+	for i := range a.attrs {
+		u.attr(c, &a.attrs[i])
+	}
+}
+
+// readSibling steps over the attributes that c stands at and returns the
+// offset of the entry behind the children, 0 when it is not told.
+func (u *unit) readSibling(c *cursor, a *abbrev) uint64 {
 	var sibling uint64
 	for i := range a.attrs {
 		v := u.attr(c, &a.attrs[i])
@@ -89,7 +94,7 @@ func (x *Index) describe(off uint64) (name string, line int) {
 		if a == nil {
 			break
 		}
-		e := x.readEntry(&c, d.unit, &d.root, a)
+		e := d.unit.readEntry(&c, a)
 		if c.err != nil {
 			break
 		}

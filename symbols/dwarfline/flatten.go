@@ -16,9 +16,13 @@ type segment struct {
 // flatten turns nested ranges into segments, so that one binary search finds
 // the innermost function. Where ranges cross instead of nesting, the inner one
 // is cut at the end of the outer one.
-func flatten(pieces []piece, functions []function) []segment {
-	slices.SortStableFunc(pieces, func(a, b piece) int {
-		return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(functions[a.fn].depth, functions[b.fn].depth))
+func flatten(pieces []piece) []segment {
+	// A function's number is higher than that of the one it is inlined into.
+	slices.SortFunc(pieces, func(a, b piece) int {
+		if a.low != b.low {
+			return cmp.Compare(a.low, b.low)
+		}
+		return cmp.Compare(a.fn, b.fn)
 	})
 	segments := make([]segment, 0, len(pieces)+len(pieces)/2)
 	put := func(start uint64, fn int32) {

@@ -128,33 +128,40 @@ func agree(ours, theirs []Line, symbol string) bool {
 	return normal(ours) == normal(theirs)
 }
 
+// TestPeerAddr2lineAgrees asks two programs, and each answer must be that of
+// one of them, because both err. GNU addr2line 2.40 does not read 64-bit
+// DWARF 5 offsets and Go's DWARF 5, names inlined functions without linkage
+// names by the symbol around them, takes file 0 and 1 of DWARF 5 for each
+// other, and says "<artificial>" after link-time optimization. LLVM's takes
+// the first of a constructor's aliases (C1, D1) where DWARF says C2, D2.
 func TestPeerAddr2lineAgrees(t *testing.T) {
 	for _, p := range []struct {
 		name    string
 		sources map[string]string
+		nth     int // of how many instructions one is asked for
 		command string
 		args    string
 	}{
-		{"C, DWARF 2", cProgram, "gcc", "-gdwarf-2 -gstrict-dwarf -O2 -ffunction-sections -o out main.c other.c"},
-		{"C, DWARF 3", cProgram, "gcc", "-gdwarf-3 -O2 -o out main.c other.c"},
-		{"C, DWARF 4", cProgram, "gcc", "-gdwarf-4 -O2 -o out main.c other.c"},
-		{"C, DWARF 5", cProgram, "gcc", "-gdwarf-5 -O2 -o out main.c other.c"},
-		{"C, DWARF 5, 64 bit offsets", cProgram, "gcc", "-gdwarf-5 -gdwarf64 -O2 -o out main.c other.c"},
-		{"C, no optimization", cProgram, "gcc", "-g -O0 -o out main.c other.c"},
-		{"C, link-time optimization", cProgram, "gcc", "-g -O2 -flto -o out main.c other.c"},
-		{"C++, DWARF 4", cppProgram, "g++", "-gdwarf-4 -O2 -o out main.cc"},
-		{"C++, DWARF 5", cppProgram, "g++", "-gdwarf-5 -O2 -o out main.cc"},
-		{"C++, link-time optimization", cppProgram, "g++", "-g -O2 -flto -o out main.cc"},
-		{"Rust", rustProgram, "rustc", "-g -O --edition 2021 -o out main.rs"},
-		{"Go, DWARF 4", goProgram, "env", "GOEXPERIMENT=nodwarf5 go build -o out ."},
-		{"Go, DWARF 5", goProgram, "go", "build -o out ."},
+		{"C, DWARF 2", cProgram, 1, "gcc", "-gdwarf-2 -gstrict-dwarf -O2 -ffunction-sections -o out main.c other.c"},
+		{"C, DWARF 3", cProgram, 1, "gcc", "-gdwarf-3 -O2 -o out main.c other.c"},
+		{"C, DWARF 4", cProgram, 1, "gcc", "-gdwarf-4 -O2 -o out main.c other.c"},
+		{"C, DWARF 5", cProgram, 1, "gcc", "-gdwarf-5 -O2 -o out main.c other.c"},
+		{"C, DWARF 5, 64 bit offsets", cProgram, 1, "gcc", "-gdwarf-5 -gdwarf64 -O2 -o out main.c other.c"},
+		{"C, no optimization", cProgram, 1, "gcc", "-g -O0 -o out main.c other.c"},
+		{"C, link-time optimization", cProgram, 1, "gcc", "-g -O2 -flto -o out main.c other.c"},
+		{"C++, DWARF 4", cppProgram, 7, "g++", "-gdwarf-4 -O2 -o out main.cc"},
+		{"C++, DWARF 5", cppProgram, 7, "g++", "-gdwarf-5 -O2 -o out main.cc"},
+		{"C++, link-time optimization", cppProgram, 7, "g++", "-g -O2 -flto -o out main.cc"},
+		{"Rust", rustProgram, 7, "rustc", "-g -O --edition 2021 -o out main.rs"},
+		{"Go, DWARF 4", goProgram, 7, "env", "GOEXPERIMENT=nodwarf5 go build -o out ."},
+		{"Go, DWARF 5", goProgram, 7, "go", "build -o out ."},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			tool(t, "addr2line")
 			tool(t, "llvm-addr2line")
 			file := build(t, p.sources, p.command, strings.Fields(p.args)...)
 			x, f := openELF(t, file)
-			places := instructions(t, f, 7)
+			places := instructions(t, f, p.nth)
 			if len(places) > 20000 {
 				places = places[:20000]
 			}

@@ -65,28 +65,30 @@ func (x *Index) readTree(u *unit, r *root, abbrevs *abbrevTable) (*tree, error) 
 		}
 		inside := around
 		var sibling uint64
-		switch a.tag {
-		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
-			e := x.readEntry(&c, u, r, a)
+		switch {
+		case a.tag == dwarf.TagSubprogram, a.tag == dwarf.TagInlinedSubroutine:
 			if a.tag == dwarf.TagSubprogram {
 				inside = -1
 			}
+			if !a.placed {
+				// Entries within a declaration have no code.
+				if a.declares && a.children {
+					sibling = u.readSibling(&c, a)
+				} else {
+					u.skipEntry(&c, a)
+				}
+				break
+			}
+			e := u.readEntry(&c, a)
 			had := len(pieces)
 			pieces = x.appendPieces(pieces, u, r, &e, int32(len(t.functions)), limit)
 			if len(pieces) > had {
 				inside = t.add(entry, inside, &e)
 			}
-			if e.declaration {
-				sibling = e.sibling
-			}
-		case dwarf.TagEnumerationType, dwarf.TagArrayType, dwarf.TagSubroutineType:
-			sibling = u.skipEntry(&c, a)
+		case a.children && (a.tag == dwarf.TagEnumerationType || a.tag == dwarf.TagSubroutineType):
+			sibling = u.readSibling(&c, a)
 		default:
-			if a.size >= 0 {
-				c.skip(uint64(a.size))
-			} else {
-				u.skipEntry(&c, a)
-			}
+			u.skipEntry(&c, a)
 		}
 		switch {
 		case !a.children:
@@ -100,7 +102,7 @@ func (x *Index) readTree(u *unit, r *root, abbrevs *abbrevTable) (*tree, error) 
 	if c.err != nil {
 		err = fmt.Errorf("read entries of unit at %#x: %w", u.start, c.err)
 	}
-	t.segments = flatten(pieces, t.functions)
+	t.segments = flatten(pieces)
 	return t, err
 }
 

@@ -134,8 +134,11 @@ const attrGNUAddrBase dwarf.Attr = 0x2133
 
 // attr reads the value of one attribute.
 func (u *unit) attr(c *cursor, s *attrSpec) value {
-	if s.form == formImplicitConst {
+	switch {
+	case s.form == formImplicitConst:
 		return value{form: formSdata, num: uint64(s.implicit)}
+	case s.size > 0 && s.size <= 8:
+		return value{form: s.form, num: c.uint(s.size)}
 	}
 	return u.read(c, s.form)
 }

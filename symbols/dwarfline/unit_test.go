@@ -40,7 +40,6 @@ func TestCursorReadsNumbers(t *testing.T) {
 }
 
 func TestFlattenFindsTheInnermostFunction(t *testing.T) {
-	functions := []function{{}, {depth: 1}, {depth: 2}, {}}
 	for _, test := range []struct {
 		name   string
 		pieces []piece
@@ -56,7 +55,7 @@ func TestFlattenFindsTheInnermostFunction(t *testing.T) {
 		{"an inner one that ends behind the outer one", []piece{{span{10, 12}, 0}, {span{11, 20}, 1}}, "-01--"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tr := tree{segments: flatten(test.pieces, functions)}
+			tr := tree{segments: flatten(test.pieces)}
 			var got []byte
 			for i := range test.want {
 				if fn := tr.find(uint64(9 + i)); fn >= 0 {
