@@ -103,17 +103,21 @@ func (s *Session) attachCgroup() error {
 // maxPasses bounds how often the list of threads is read. A program that starts
 // threads all the time always shows new ones, though after a few passes all of
 // them descend from threads whose events are open.
-const maxPasses = 32
+const maxPasses = 64
+
+// quietPasses is how many readings in a row must show no new thread.
+const quietPasses = 2
 
 // attachThreads opens the events on every thread of the target's processes. A
 // thread that is born meanwhile inherits the events of the one that made it if
 // those were open by then. The list of threads is therefore read again until it
 // shows none that is new; such a late thread gets events of its own and may
-// have inherited ones as well, see duplicates.
+// have inherited ones as well, see duplicates. One quiet reading is not enough:
+// while threads end, /proc leaves out others that live.
 func (s *Session) attachThreads() error {
 	seen := make(map[int]bool)
 	opened := 0
-	for pass := 0; ; pass++ {
+	for pass, quiet := 0, 0; quiet < quietPasses; pass++ {
 		if pass == maxPasses {
 			s.opts.logger().Warn("threads come and go faster than events can be opened; some may be missed", "target", s.target.String())
 			break
@@ -123,8 +127,10 @@ func (s *Session) attachThreads() error {
 			return err
 		}
 		if len(tids) == 0 {
-			break
+			quiet++
+			continue
 		}
+		quiet = 0
 		if err := s.fitsFiles(len(tids)); err != nil {
 			return err
 		}

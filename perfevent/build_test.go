@@ -44,10 +44,11 @@ const (
 
 // testDecoder knows one sampling and a side-band event.
 func testDecoder(sampleType uint64) *decoder {
-	d := &decoder{stray: -1, layouts: []layout{{sampleType: fixedSample | sampleType, period: 5}}}
+	regs := uint64(0)
 	if sampleType&unix.PERF_SAMPLE_REGS_USER != 0 {
-		d.layouts[0].regsMask, d.layouts[0].regsCount = 0b101, 2
+		regs = 0b101
 	}
+	d := &decoder{stray: -1, layouts: []layout{newLayout(0, 5, fixedSample|sampleType, regs)}}
 	d.events = newEventTable([]uint64{testSampleID, testSideBandID},
 		[]eventInfo{{sampling: 0}, {sampling: sideBand}})
 	return d

@@ -31,14 +31,6 @@ var (
 	errUnknown = errors.New("record of an unknown type")
 )
 
-// layout is what the decoder must know of a sampling event.
-type layout struct {
-	sampleType uint64
-	regsMask   uint64
-	regsCount  int
-	period     uint64 // of samples that do not carry their own
-}
-
 // decoder turns the bytes of one record into a Record. The records are its own
 // and are used again by the next call; their slices lie in the bytes.
 type decoder struct {
@@ -46,7 +38,6 @@ type decoder struct {
 	events  eventTable
 	stray   int32 // the sampling of samples with a foreign id, or -1: see Sampling.isShared
 
-	sample     Sample
 	mmap       Mmap
 	comm       Comm
 	fork       Fork
@@ -67,21 +58,15 @@ func (d *decoder) decode(b []byte) (Record, error) {
 	if len(b) < minOtherSize {
 		return nil, errShort
 	}
-	h := Header{
-		Type: RecordType(binary.LittleEndian.Uint32(b)),
-		Misc: binary.LittleEndian.Uint16(b[4:]),
-	}
-	if h.Type == unix.PERF_RECORD_SAMPLE {
-		return d.decodeSample(h, b)
+	le := binary.LittleEndian
+	kind := RecordType(le.Uint32(b))
+	if kind == unix.PERF_RECORD_SAMPLE {
+		return d.decodeSample(b)
 	}
 	body := b[headerSize : len(b)-trailerSize]
 	t := b[len(b)-trailerSize:]
-	h.PID = binary.LittleEndian.Uint32(t)
-	h.TID = binary.LittleEndian.Uint32(t[4:])
-	h.Time = binary.LittleEndian.Uint64(t[8:])
-	h.CPU = binary.LittleEndian.Uint32(t[16:])
-	h.ID = binary.LittleEndian.Uint64(t[24:])
-
+	h := Header{Type: kind, Misc: le.Uint16(b[4:]), PID: le.Uint32(t), TID: le.Uint32(t[4:]),
+		Time: le.Uint64(t[8:]), CPU: le.Uint32(t[16:]), ID: le.Uint64(t[24:])}
 	r, need := d.decodeOther(h, body)
 	if need > len(body) {
 		return nil, fmt.Errorf("record type %d of %d bytes: %w", h.Type, len(b), errShort)

@@ -7,37 +7,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newLayout derives from an attribute how its samples look.
-func newLayout(attr *unix.PerfEventAttr, period uint64) layout {
+// layout is how the samples of one sampling look, and the Sample that they are
+// decoded to: what the sampling did not ask for stays zero in it for good.
+type layout struct {
+	sampleType uint64
+	regsMask   uint64
+	regsCount  int
+	sample     Sample
+}
+
+// newLayout returns the layout of the index-th sampling. Its period is that of
+// samples that do not carry their own.
+func newLayout(index int, period, sampleType, regsMask uint64) layout {
 	return layout{
-		sampleType: attr.Sample_type,
-		regsMask:   attr.Sample_regs_user,
-		regsCount:  bits.OnesCount64(attr.Sample_regs_user),
-		period:     period,
+		sampleType: sampleType,
+		regsMask:   regsMask,
+		regsCount:  bits.OnesCount64(regsMask),
+		sample:     Sample{Header: Header{Type: unix.PERF_RECORD_SAMPLE}, Sampling: index, Period: period},
 	}
 }
 
 // decodeSample decodes a sample. Its fields come in the order in which
 // perf_output_sample (kernel/events/core.c) writes them; all but Raw are 64 bit
 // words or a multiple of them, so the record is walked as words.
-func (d *decoder) decodeSample(h Header, b []byte) (Record, error) {
+func (d *decoder) decodeSample(b []byte) (Record, error) {
 	if len(b) < minSampleSize {
 		return nil, errShort
 	}
 	w := words(b)
-	h.ID = w[1]
-	h.PID, h.TID = uint32(w[3]), uint32(w[3]>>32)
-	h.Time = w[4]
 	index := d.stray
-	if ev := d.events.find(h.ID); ev != nil {
+	if ev := d.events.find(w[1]); ev != nil {
 		index = ev.sampling
 	}
 	if index < 0 {
 		return nil, errID
 	}
 	lay := &d.layouts[index]
-	s := &d.sample
-	*s = Sample{Header: h, Sampling: int(index), IP: w[2], Period: lay.period}
+	s := &lay.sample
+	s.Misc, s.ID, s.IP = uint16(w[0]>>32), w[1], w[2]
+	s.PID, s.TID, s.Time = uint32(w[3]), uint32(w[3]>>32), w[4]
 
 	i := 5 // the next word; it is checked before each read
 	if lay.sampleType&unix.PERF_SAMPLE_ADDR != 0 {
@@ -77,7 +85,7 @@ func (d *decoder) decodeSample(h Header, b []byte) (Record, error) {
 		if i >= len(w) {
 			return nil, sampleError("registers", b)
 		}
-		s.Regs.ABI = w[i]
+		s.Regs = UserRegs{ABI: w[i]}
 		i++
 		// Without an ABI (a kernel thread, a task that exits) none follow.
 		if s.Regs.ABI != unix.PERF_SAMPLE_REGS_ABI_NONE {
@@ -113,6 +121,7 @@ func (s *Sample) decodeStack(w []uint64, b []byte, i int) (int, error) {
 	}
 	size := w[i]
 	i++
+	s.Stack = nil
 	if size == 0 {
 		return i, nil
 	}

@@ -203,7 +203,7 @@ func TestLiveRegistersAgreeWithTheSample(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	go spin(ctx)
-	user := 0
+	user, stacks := 0, 0
 	err := s.Read(ctx, func(rec Record) error {
 		sample, ok := rec.(*Sample)
 		if !ok {
@@ -222,8 +222,9 @@ func TestLiveRegistersAgreeWithTheSample(t *testing.T) {
 			if n := len(sample.Callchain); n < 2 || !slices.Contains(sample.Callchain, sample.IP) {
 				t.Errorf("the callchain of %#x is %#x", sample.IP, sample.Callchain)
 			}
-			if len(sample.Stack) == 0 {
-				t.Error("in user mode no stack was copied")
+			// A copy fails where the stack's page is not in memory.
+			if len(sample.Stack) > 0 {
+				stacks++
 			}
 		}
 		return nil
@@ -231,8 +232,8 @@ func TestLiveRegistersAgreeWithTheSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if user == 0 {
-		t.Error("no sample in user mode")
+	if user == 0 || stacks < user/2 {
+		t.Errorf("%d samples in user mode, %d with a stack", user, stacks)
 	}
 	accounts, err := s.Accounts()
 	if err != nil || accounts[0].Lost != 0 || accounts[0].Exact {

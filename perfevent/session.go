@@ -84,7 +84,7 @@ func (s *Session) open() error {
 	s.dec.layouts = make([]layout, len(s.samplings))
 	for i := range s.samplings {
 		attr := sampleAttr(&s.samplings[i], false, 0, 0)
-		s.dec.layouts[i] = newLayout(&attr, s.samplings[i].Period)
+		s.dec.layouts[i] = newLayout(i, s.samplings[i].Period, attr.Sample_type, attr.Sample_regs_user)
 	}
 	s.dec.stray = strayOf(s.samplings)
 	ids := make([]uint64, len(s.events))
@@ -224,7 +224,7 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 // Close closes all events and unmaps the rings. A command that was never let
 // run is killed. Later calls do nothing.
 func (s *Session) Close() error {
-	var err error
+	err := error(nil)
 	s.closed.Do(func() {
 		if s.target.command != nil {
 			s.target.command.Kill()
@@ -237,11 +237,10 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// free gives back what the session has of the kernel's.
 func (s *Session) free() error {
 	errs := []error{s.detach(), s.poll.close()}
-	for i := range s.watched {
-		errs = append(errs, s.watched[i].close())
+	for _, w := range s.watched {
+		errs = append(errs, w.close())
 	}
 	return errors.Join(errs...)
 }

@@ -42,7 +42,7 @@ func Thread(tids ...int) Target { return Target{kind: threadTarget, pids: tids} 
 func InCgroup(path string) Target { return Target{kind: cgroupTarget, cgroup: path} }
 
 // Started is a command that StartCommand holds before its first instruction.
-// The session's Enable lets it run, and Close kills it if that never came.
+// The session's Enable lets it run, and its Close kills it if that never came.
 func Started(c *Command) Target {
 	return Target{kind: processTarget, pids: []int{c.PID()}, command: c}
 }
