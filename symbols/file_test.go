@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"debug/elf"
 	"errors"
 	"io"
 	"strings"
@@ -30,6 +31,9 @@ func TestTheBestNameOfAnAddressIsKept(t *testing.T) {
 				if !have[name] {
 					t.Errorf("no symbol %s", name)
 				}
+			}
+			if have["chosen@plt"] != (f.image.machine == elf.EM_X86_64 || f.image.machine == elf.EM_AARCH64) {
+				t.Errorf("chosen@plt: %v", have["chosen@plt"])
 			}
 			for _, name := range []string{"__plain", "choose"} {
 				if have[name] {

@@ -1,0 +1,122 @@
+package symbols
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// seeds adds files of testdata, which are as small as compilers make them.
+func seeds(f *testing.F, paths ...string) {
+	f.Helper()
+	for _, path := range paths {
+		b, err := os.ReadFile("testdata/" + path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+}
+
+// FuzzFile reads everything that a File reads. Whatever the bytes are, there
+// may be errors, but no panic, and a symbol must cover the place it is found at.
+func FuzzFile(f *testing.F) {
+	seeds(f, "tiny.elf", "tiny32.elf", "tiny-dynamic.elf")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		open := func(string) (ReaderAtCloser, int64, error) {
+			return memFile{bytes.NewReader(data)}, int64(len(data)), nil
+		}
+		file, err := Open(bytes.NewReader(data), int64(len(data)), Options{Path: "/a/b", Open: open})
+		if err != nil {
+			return
+		}
+		defer file.Close()
+		file.BuildID()
+		file.Load()
+		for off := uint64(0); off < uint64(len(data)); off += 7 {
+			s, ok := file.Lookup(off)
+			if ok && (s.Name == "" || off < s.Start || off-s.Start >= s.Size) {
+				t.Fatalf("Lookup(%#x) = %+v", off, s)
+			}
+			if off%61 == 0 {
+				file.Lines(off)
+			}
+		}
+	})
+}
+
+type memFile struct{ *bytes.Reader }
+
+func (memFile) Close() error { return nil }
+
+// FuzzGoTable gives the Go parser its table without an ELF file around.
+func FuzzGoTable(f *testing.F) {
+	for _, magic := range []uint32{goMagic12, goMagic116, goMagic118, goMagic120} {
+		data, _ := goTableBytes(magic)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table, err := goTableOf(data)
+		if err != nil {
+			return
+		}
+		table.gofunc = 64
+		b := &builder{code: []codeRange{{0, 1 << 40}}}
+		if b.addGoTable(table) == nil {
+			b.finish()
+		}
+		for addr := uint64(0); addr < 1<<12; addr += 13 {
+			for _, base := range []uint64{table.text, table.entry(0)} {
+				table.lines(base + addr)
+			}
+		}
+	})
+}
+
+func FuzzReadKallsyms(f *testing.F) {
+	f.Add([]byte(kallsymsText))
+	f.Add([]byte("0000000000000000 T a\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		k, err := ReadKallsyms(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		for _, e := range k.table.entries {
+			for _, addr := range []uint64{e.addr, e.addr + uint64(e.size) - 1, e.addr + uint64(e.size)} {
+				if s, ok := k.Lookup(addr); ok && addr-s.Start >= s.Size {
+					t.Fatalf("Lookup(%#x) = %+v", addr, s)
+				}
+			}
+		}
+	})
+}
+
+func FuzzReadPerfMap(f *testing.F) {
+	f.Add([]byte("1000 10 a\n1008 10 b c\n1000 4 d\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ReadPerfMap(bytes.NewReader(data), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range p.ranges {
+			if s, ok := p.Lookup(e.start); !ok || s.Start != e.start {
+				t.Fatalf("Lookup(%#x) = %+v, %v", e.start, s, ok)
+			}
+			if i > 0 && p.ranges[i-1].start+uint64(p.ranges[i-1].size) > e.start {
+				t.Fatalf("ranges %d and %d overlap", i-1, i)
+			}
+		}
+	})
+}
+
+func FuzzDemangle(f *testing.F) {
+	f.Add("_ZN2ns1T1fIiEEvPKc.llvm.1@plt")
+	f.Add("_RNvNtCs1234_7mycrate3foo3bar")
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, text := range []string{Demangle(name), DemangleParams(name)} {
+			if len(text) > len(name)+2<<maxDemangledPower {
+				t.Fatalf("%d bytes become %d", len(name), len(text))
+			}
+		}
+	})
+}
