@@ -25,9 +25,14 @@ const (
 func Unwinds() []Unwind { return []Unwind{Auto, FP, DWARF} }
 
 const (
-	// stackCopy is how much of a stack is copied where it is unwound. perf's
-	// own 8 KiB cut most stacks of large Rust and C++ programs short.
-	stackCopy = 32 << 10
+	// deepCopy is how much of a stack is copied where it is unwound: all that
+	// the kernel can. perf's own 8 KiB cut most stacks of large Rust and C++
+	// programs short.
+	deepCopy = perfevent.MaxUserStack
+	// fastCopy is the same where samples come faster than fastFrequency a
+	// second, so that half a second of them fits in a ring.
+	fastCopy      = 32 << 10
+	fastFrequency = 250
 	// leafCopy is enough to find the return address of a function that has
 	// not set up its frame, or has none.
 	leafCopy = 256
@@ -48,9 +53,13 @@ func (s Stacks) ask(sampling *perfevent.Sampling) {
 		return
 	}
 	sampling.UserRegs = true
-	sampling.UserStack = stackCopy
-	if s.Unwind == FP {
+	switch {
+	case s.Unwind == FP:
 		sampling.UserStack = leafCopy
+	case sampling.Frequency > fastFrequency:
+		sampling.UserStack = fastCopy
+	default:
+		sampling.UserStack = deepCopy
 	}
 	sampling.Callchain.User = s.Unwind != DWARF
 }

@@ -159,10 +159,19 @@ func (r *run) read(ctx context.Context) error {
 		defer cancel()
 	}
 	err := r.session.Read(ctx, r.recorder.Handle)
+	r.logUsage()
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err
+}
+
+// logUsage says what the run has cost so far, symbols and output not included.
+func (r *run) logUsage() {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err == nil {
+		r.opts.Logger.Info("recording done", "user", time.Duration(usage.Utime.Nano()), "system", time.Duration(usage.Stime.Nano()))
+	}
 }
 
 // round closes windows in which nothing happened.

@@ -1,0 +1,196 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Markers of perf's callchains (enum perf_callchain_context).
+const (
+	contextKernel = ^uint64(128 - 1)
+	contextUser   = ^uint64(512 - 1)
+)
+
+const second = uint64(1e9)
+
+// hit is a sample of a process at a time with a kernel callchain.
+func hit(pid uint32, time uint64, chain ...uint64) *perfevent.Sample {
+	return &perfevent.Sample{
+		Header:    perfevent.Header{PID: pid, TID: pid, Time: time},
+		Callchain: append([]uint64{contextKernel}, chain...),
+	}
+}
+
+// record runs samples through a recorder of kernel stacks and returns its
+// windows and the one of the whole run.
+func record(t *testing.T, opts Options, end uint64, samples ...*perfevent.Sample) ([]*Window, *Window) {
+	t.Helper()
+	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	defer processes.Close()
+	var windows []*Window
+	opts.Stacks.Kernel, opts.Arch, opts.MaxStack = true, callchain.Host(), 127
+	opts.Emit = func(w *Window) { windows = append(windows, w) }
+	if opts.Memory == 0 {
+		opts.Memory = 1 << 20
+	}
+	r := NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 1}, processes, 0, opts)
+	for _, s := range samples {
+		if err := r.Handle(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := r.Finish(end)
+	return windows, whole
+}
+
+// sum adds up all counts of a window.
+func sum(w *Window) (total uint64) {
+	for _, row := range w.Rows {
+		total += row.Values[0]
+	}
+	return total
+}
+
+func TestASampleBelongsToTheWindowOfItsTime(t *testing.T) {
+	windows, whole := record(t, Options{Interval: second, Whole: true}, 3*second,
+		hit(1, 0, 10), hit(1, second-1, 10), hit(1, second, 10), hit(1, 3*second-1, 10))
+	var got []uint64
+	for i, w := range windows {
+		if w.Start != uint64(i)*second || w.End != uint64(i+1)*second {
+			t.Errorf("window %d is from %d to %d", i, w.Start, w.End)
+		}
+		got = append(got, sum(w))
+	}
+	if want := []uint64{2, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("windows hold %v samples, want %v", got, want)
+	}
+	if sum(whole) != 4 || whole.Start != 0 || whole.End != 3*second {
+		t.Errorf("the whole run holds %d samples from %d to %d", sum(whole), whole.Start, whole.End)
+	}
+}
+
+func TestAShortEmptyRestIsNoWindowOfItsOwn(t *testing.T) {
+	for _, test := range []struct {
+		end     uint64
+		windows int
+	}{
+		{second, 1},
+		{second + second/100, 1},
+		{second + second/2, 2},
+	} {
+		windows, _ := record(t, Options{Interval: second}, test.end, hit(1, 5, 10))
+		if len(windows) != test.windows {
+			t.Errorf("a run of %d ns has %d windows, want %d", test.end, len(windows), test.windows)
+		}
+	}
+}
+
+func TestTheSameStackOfTwoProcessesIsTwoRows(t *testing.T) {
+	_, whole := record(t, Options{Whole: true}, second, hit(1, 1, 10, 20), hit(2, 2, 10, 20), hit(2, 3, 10, 20))
+	if len(whole.Rows) != 2 || len(whole.Stacks) != 1 || len(whole.Processes) != 2 {
+		t.Errorf("%d rows, %d stacks, %d processes; want 2, 1, 2", len(whole.Rows), len(whole.Stacks), len(whole.Processes))
+	}
+}
+
+func TestRingtapItselfAndTheIdleTaskAreLeftOut(t *testing.T) {
+	_, whole := record(t, Options{Whole: true, Self: 7}, second, hit(7, 1, 10), hit(0, 2, 10), hit(8, 3, 10))
+	if sum(whole) != 1 || whole.Processes[0].PID != 8 {
+		t.Errorf("%d samples of %v; want one of 8", sum(whole), whole.Processes)
+	}
+}
+
+func TestPastTheMemoryBoundEverySampleIsStillCounted(t *testing.T) {
+	const n = 20000
+	known := hit(1, 1, 1)
+	samples := []*perfevent.Sample{known}
+	for i := range uint64(n) {
+		samples = append(samples, hit(1, 1, 1000+i, 5000+i))
+	}
+	samples = append(samples, known)
+	_, whole := record(t, Options{Whole: true, Memory: 1 << 17}, second, samples...)
+	if sum(whole) != n+2 {
+		t.Errorf("%d samples counted, want %d", sum(whole), n+2)
+	}
+	if len(whole.Rows) > n/4 || whole.Counts.Unkept < n/2 {
+		t.Errorf("%d rows, %d samples not kept: the bound does nothing", len(whole.Rows), whole.Counts.Unkept)
+	}
+	for _, row := range whole.Rows {
+		if row.Kernel >= 0 && len(whole.Stacks[row.Kernel].Frames) == 1 && row.Values[0] != 2 {
+			t.Errorf("a stack that was known before the bound has %d samples, want 2", row.Values[0])
+		}
+	}
+}
+
+// BenchmarkReplay is an hour's profile: four million samples of twenty thousand
+// distinct stacks. It reports the most memory that the process had resident.
+func BenchmarkReplay(b *testing.B) {
+	const samples, distinct, depth = 4_000_000, 20_000, 25
+	processes := process.NewTable(process.Options{})
+	defer processes.Close()
+	chains := chainsOf(processes.Process(os.Getpid()), distinct, depth)
+	for b.Loop() {
+		r := NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 999}, processes, 0, Options{
+			Stacks: Stacks{User: true, Kernel: true, Unwind: FP}, Arch: callchain.Host(), MaxStack: 127,
+			Interval: 5 * second, Whole: true, Memory: 256 << 20, Emit: func(*Window) {},
+		})
+		sample := &perfevent.Sample{Header: perfevent.Header{PID: uint32(os.Getpid())}}
+		var early uint64
+		for i := range uint64(samples) {
+			sample.Time = i * 1_000_000
+			sample.Callchain = chains[i*7919%distinct]
+			if err := r.Handle(sample); err != nil {
+				b.Fatal(err)
+			}
+			if i == samples/8 {
+				early = residentPeak(b)
+			}
+		}
+		whole := r.Finish(samples * 1_000_000)
+		if sum(whole) != samples || len(whole.Rows) != distinct {
+			b.Fatalf("%d samples in %d rows", sum(whole), len(whole.Rows))
+		}
+		peak := residentPeak(b)
+		b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+		b.ReportMetric(float64(peak-early)/(1<<20), "late-growth-MiB")
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/samples, "ns/sample")
+}
+
+// chainsOf makes callchains through the code of a process, all of them
+// different.
+func chainsOf(p *process.Process, distinct, depth int) [][]uint64 {
+	code, _ := p.Find(uint64(reflect.ValueOf(chainsOf).Pointer()))
+	size := code.End - code.Start
+	chains := make([][]uint64, distinct)
+	for i := range chains {
+		chain := []uint64{contextKernel, 0xffffffff81000000 + uint64(i%64), contextUser}
+		for level := range uint64(depth) {
+			chain = append(chain, code.Start+(uint64(i)*31+level*4099)%size)
+		}
+		chains[i] = chain
+	}
+	return chains
+}
+
+// residentPeak is the most memory that the process has had resident so far, in
+// bytes.
+func residentPeak(b *testing.B) uint64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kib uint64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		b.Fatal(err)
+	}
+	return kib << 10
+}

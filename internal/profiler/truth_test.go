@@ -1,0 +1,117 @@
+package profiler_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// enough is the share of samples that must match the program's own chain; the
+// rest falls on starting and ending, and on the threads of Go's runtime.
+const enough = 0.93
+
+func TestLiveEveryProgramsChainIsFound(t *testing.T) {
+	needRoot(t)
+	for _, program := range truth.Programs() {
+		t.Run(program.Name, func(t *testing.T) {
+			built := program.Build(t)
+			// Frame pointers alone find the chain only where all code keeps them.
+			for _, unwind := range collect.Unwinds() {
+				if unwind == collect.FP && !program.FramePointers {
+					continue
+				}
+				if share := matching(t, profileCommand(t, built.Command(0.6), unwind), built); share < enough {
+					t.Errorf("%s: %.1f %% of the samples have the program's chain, want %.0f %%", unwind, 100*share, 100*enough)
+				}
+			}
+		})
+	}
+}
+
+// profileCommand profiles a command from its start to its end.
+func profileCommand(t *testing.T, cmd *exec.Cmd, unwind collect.Unwind) *profile.Profile {
+	t.Helper()
+	command, err := perfevent.StartCommand(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer command.Wait()
+	defer command.Kill()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	result, err := profiler.Run(ctx, options(perfevent.Started(command), unwind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Whole
+}
+
+func options(target perfevent.Target, unwind collect.Unwind) profiler.Options {
+	return profiler.Options{
+		Target: target,
+		Collector: &collect.OnCPU{
+			Event:     perfevent.CPUClock(),
+			Frequency: 250, // the most at which stacks of 45 KiB are copied whole
+			Stacks:    collect.Stacks{User: true, Kernel: true, Unwind: unwind},
+		},
+		Whole:  true,
+		Memory: 256 << 20,
+		Logger: slog.New(slog.DiscardHandler),
+		Report: func(*profile.Profile) error { return nil },
+	}
+}
+
+// matching is the share of samples whose user stack is the program's chain. It
+// logs the most frequent stacks that are not.
+func matching(t *testing.T, p *profile.Profile, built truth.Built) float64 {
+	t.Helper()
+	var all, right uint64
+	wrong := make(map[string]uint64)
+	for _, row := range p.Rows {
+		if row.User == profile.None {
+			continue
+		}
+		all += row.Values[0]
+		if err := built.Match(names(p, row.User)); err != nil {
+			wrong[err.Error()] += row.Values[0]
+			continue
+		}
+		right += row.Values[0]
+	}
+	if all < 100 {
+		t.Fatalf("only %d samples: %+v", all, p.Accounts)
+	}
+	logged := 0
+	for text, n := range wrong {
+		if logged++; logged <= 5 {
+			t.Logf("%d samples: %s", n, text)
+		}
+	}
+	return float64(right) / float64(all)
+}
+
+// names are the functions of a stack, root first.
+func names(p *profile.Profile, stack int) []string {
+	var all []string
+	for _, f := range p.Stacks[stack].Frames {
+		all = append(all, p.Frames[f].Name)
+	}
+	return all
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: kernel stacks and other processes are for root only")
+	}
+}
+
