@@ -17,7 +17,31 @@
 //   - pprof and JSON carry the profile itself, frame by frame.
 //
 // WriteFile picks the form by the file's ending and puts the file in its place
-// when it is complete.
+// when it is complete. What the page does in the browser is in the folder page,
+// without a build step: format.js, model.js (the tree), colour.js, graph.js (the
+// canvas), functions.js (the table), page.js (what the user does).
+//
+// # The JSON form
+//
+// One object: schema ("ringtap-profile"), version (1), collector, event,
+// command, host, start (RFC 3339), duration_ns, period_ns, and these lists,
+// whose entries name each other by index from zero; -1 names none:
+//
+//   - metrics: name, type, unit, scale. A count in rows stands for scale units.
+//   - objects: path, build_id, kernel.
+//   - frames: object, address (hexadecimal string; the offset in the object's
+//     file, or a kernel or JIT address), name, raw_name (where it differs),
+//     offset (bytes into the function), lines: function, file, line, start (of
+//     the declaration), innermost inlined function first.
+//   - stacks: frames, root first; truncated.
+//   - processes: pid, nspid, tgid, comm, cgroup.
+//   - rows: process, user, kernel (stacks), values: one count for each metric.
+//   - accounts: event, received, lost, throttled, counted (the kernel's count,
+//     where it must be received + lost), truncated, broken, unkept, unknown.
+//   - notes: sentences.
+//
+// Fields that are empty, zero or false may be missing. A reader must take the
+// version it knows and ignore fields it doesn't.
 //
 // # Invariants
 //

@@ -290,6 +290,20 @@ func TestPeerPageOfHostileTextRunsNothing(t *testing.T) {
 	b.picture("hostile")
 }
 
+func TestPeerPageOfNothingSaysSo(t *testing.T) {
+	p := sample()
+	p.Rows = nil
+	b := openBrowser(t, 1300, 900)
+	openPage(t, b, p)
+	b.run("canvas.focus()", nil)
+	b.key(keyUp + keyUp + keyRight + keyEnter + keyEsc + "f/x" + keyEsc)
+	b.click("#reset")
+	b.run("graph.draw()", nil)
+	if got := b.text("total"); got != "0 samples, 0 ns" {
+		t.Errorf("total is %q", got)
+	}
+}
+
 // TestPeerPageOfAHundredThousandFrames logs how long a browser takes. What it
 // checks is the work: a drawing paints no more boxes than can be seen.
 func TestPeerPageOfAHundredThousandFrames(t *testing.T) {

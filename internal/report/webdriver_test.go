@@ -106,7 +106,8 @@ func (b *browser) call(method, path string, body, value any) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	client := http.Client{Timeout: 2 * time.Minute}
+	answer, err := client.Do(request)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -34,3 +34,19 @@ function formatCount(count, metric) {
   if (metric.unit === "bytes") return formatStep(scaled, byteSteps);
   return metric.scale > 1 ? scaled.toLocaleString("en") : number;
 }
+
+// pathLength returns how much of a function's name is the path of its package:
+// of "example.com/a/b.Read" what is before "b.Read".
+function pathLength(name) {
+  const stop = name.search(/[(<[]/);
+  const path = (stop < 0 ? name : name.slice(0, stop)).lastIndexOf("/") + 1;
+  return name.includes(".", path) ? path : 0; // "kworker/0:1" has no path
+}
+
+// clipName makes a name fit: first without its path, which the names around it
+// share, then without its end.
+function clipName(name, letters) {
+  if (name.length <= letters) return name;
+  const short = name.slice(pathLength(name));
+  return short.length <= letters ? short : short.slice(0, letters - 1) + "…";
+}

@@ -63,10 +63,9 @@ class Functions {
     }
     const button = document.createElement("button");
     button.type = "button";
-    // Of a name that is too long the middle goes: packages begin alike,
-    // functions of one package end apart.
-    const end = Math.max(level.name.length - 14, 0);
-    for (const part of [level.name.slice(0, end), level.name.slice(end)]) {
+    // Where the column is too narrow the path goes first.
+    const path = pathLength(level.name);
+    for (const part of [level.name.slice(0, path), level.name.slice(path)]) {
       button.append(Object.assign(document.createElement("span"), {textContent: part}));
     }
     const cell = row.insertCell();

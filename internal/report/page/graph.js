@@ -5,16 +5,6 @@
 const rowHeight = 18;
 const font = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-// clipName makes a name fit: first without the path of its package, which the
-// names around it share, then without its end.
-function clipName(name, letters) {
-  if (name.length <= letters) return name;
-  const stop = name.search(/[(<[]/);
-  const path = (stop < 0 ? name : name.slice(0, stop)).lastIndexOf("/") + 1;
-  const short = name.includes(".", path) ? name.slice(path) : name; // "kworker/0:1" has no path
-  return short.length <= letters ? short : short.slice(0, letters - 1) + "…";
-}
-
 class Graph {
   constructor(model, canvas, scroll, height) {
     this.model = model;

@@ -235,4 +235,5 @@ prefersDark.addEventListener("change", (event) => setTheme(event.matches));
 setTheme(prefersDark.matches);
 if (element("metric")) element("metric").value = model.metrics.indexOf(model.metric);
 element("total").textContent = formatCount(model.total[0], model.metric);
+if (model.total[0] === 0) element("status").textContent = "Nothing was counted.";
 zoomed();
