@@ -49,6 +49,9 @@ func (s *frameSection) walk(exprs *exprArena, add func(fde)) error {
 		if length == 0xffffffff {
 			length, wide = r.u64(), true
 		}
+		if r.bad {
+			return fmt.Errorf("read call frame record at %#x: %w", begin, errTruncated)
+		}
 		if length == 0 {
 			if s.debug {
 				continue

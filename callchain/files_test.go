@@ -47,3 +47,25 @@ func compileFile(tb testing.TB, path string) *Table {
 	}
 	return table
 }
+
+// compile builds a program from testdata with gcc.
+func compile(t *testing.T, compiler, source string, flags ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(compiler)
+	if err != nil {
+		t.Skipf("%s is missing", compiler)
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-o", program, filepath.Join("testdata", source)}, flags...)
+	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", compiler, err, out)
+	}
+	return program
+}
+
+// shadowFrame is a caller of the code that runs.
+type shadowFrame struct {
+	slot  uint64 // stack address that is below rsp once the callee has returned
+	pc    uint64
+	exact bool // interrupted by a signal; not a return address
+}

@@ -1,0 +1,173 @@
+package callchain
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// frameBytes builds an .eh_frame of one CIE and one FDE at 0x1000 with size
+// bytes of code. Both begin at offset 0 of a record that is padded as given.
+func frameBytes(augmentation string, augmentationData, initial, program []byte, size uint32) []byte {
+	record := func(body []byte) []byte {
+		for len(body)%8 != 4 {
+			body = append(body, cfaNop)
+		}
+		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
+	}
+	cie := []byte{0, 0, 0, 0, 1} // id, version
+	cie = append(append(cie, augmentation...), 0)
+	cie = append(cie, 1, 0x78, 16) // code align 1, data align -8, rip
+	if augmentation != "" {
+		cie = append(append(cie, byte(len(augmentationData))), augmentationData...)
+	}
+	data := record(append(cie, initial...))
+	fde := binary.LittleEndian.AppendUint32(nil, uint32(len(data)+4)) // back to the CIE
+	fde = binary.LittleEndian.AppendUint32(fde, 0x1000)
+	fde = binary.LittleEndian.AppendUint32(fde, size)
+	if augmentation != "" {
+		fde = append(fde, 0)
+	}
+	return append(append(data, record(append(fde, program...))...), 0, 0, 0, 0)
+}
+
+// entryRules: the CFA is rsp+8, the return address at CFA-8.
+var entryRules = []byte{cfaDefCFA, 7, 8, cfaOffset | 16, 1}
+
+// compileFrames compiles the .eh_frame of a file that is mapped as it is.
+func compileFrames(t *testing.T, data []byte) *Table {
+	t.Helper()
+	c := fuzzFile(AMD64)
+	if err := c.read(&frameSection{data: data, addr: 0x400000}, fromEHFrame); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.functions) == 0 {
+		return nil
+	}
+	return c.compile()
+}
+
+func TestCallFrameInstructionsMakeRows(t *testing.T) {
+	names := columnNames(AMD64)
+	for _, test := range []struct {
+		name    string
+		program []byte
+		at      uint64
+		want    map[string]string
+	}{
+		{"nothing but the CIE's", nil, 0x1000, map[string]string{"CFA": "rsp+8", "ra": "c-8"}},
+		{"before an advance", []byte{cfaAdvanceLoc | 4, cfaDefCFAOffset, 16}, 0x1003, map[string]string{"CFA": "rsp+8"}},
+		{"after an advance", []byte{cfaAdvanceLoc | 4, cfaDefCFAOffset, 16}, 0x1004, map[string]string{"CFA": "rsp+16"}},
+		{"advance by two bytes", []byte{cfaAdvanceLoc2, 0x20, 0, cfaDefCFAReg, 6}, 0x1020, map[string]string{"CFA": "rbp+8"}},
+		{"set_loc", []byte{cfaSetLoc, 0x10, 0x10, 0, 0, cfaDefCFAReg, 6}, 0x1010, map[string]string{"CFA": "rbp+8"}},
+		{"remember and restore", []byte{cfaRemember, cfaDefCFAOffset, 80, cfaAdvanceLoc | 1, cfaRestoreState}, 0x1001, map[string]string{"CFA": "rsp+8"}},
+		{"restore to the CIE's rule", []byte{cfaUndefined, 16, cfaRestore | 16}, 0x1000, map[string]string{"ra": "c-8"}},
+		{"undefined return address", []byte{cfaUndefined, 16}, 0x1000, map[string]string{"ra": "u"}},
+		{"signed offset", []byte{cfaOffsetExtSF, 3, 0x7e}, 0x1000, map[string]string{"rbx": "c+16"}},
+		{"obsolete negative offset", []byte{cfaNegOffsetExt, 3, 2}, 0x1000, map[string]string{"rbx": "c+16"}},
+		{"val_offset", []byte{cfaValOffset, 7, 0}, 0x1000, map[string]string{"rsp": "v+0"}},
+		{"register", []byte{cfaRegister, 3, 12}, 0x1000, map[string]string{"rbx": "r12"}},
+		{"expression", []byte{cfaExpression, 3, 2, 0x77, 8}, 0x1000, map[string]string{"rbx": "exp"}},
+		{"CFA by expression", []byte{cfaDefCFAExpr, 2, 0x77, 8}, 0x1000, map[string]string{"CFA": "exp"}},
+		{"argument size is skipped", []byte{cfaArgsSize, 0x80, 1, cfaDefCFAOffset, 24}, 0x1000, map[string]string{"CFA": "rsp+24"}},
+		{"vector registers are skipped", []byte{cfaOffset | 33, 4, cfaDefCFAOffset, 24}, 0x1000, map[string]string{"CFA": "rsp+24"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			table := compileFrames(t, frameBytes("zR", []byte{encUdata4}, entryRules, test.program, 64))
+			if table == nil {
+				t.Fatal("no function")
+			}
+			set := table.find(test.at)
+			if set == nil {
+				t.Fatalf("no rule at %#x", test.at)
+			}
+			got := describeSet(table, set)
+			for column, want := range test.want {
+				if got[column] != want {
+					t.Errorf("%s is %s, want %s (of %v)", column, got[column], want, names)
+				}
+			}
+		})
+	}
+}
+
+func TestFunctionsEndWhereTheirRecordsSay(t *testing.T) {
+	table := compileFrames(t, frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64))
+	for offset, covered := range map[uint64]bool{0: false, 0xfff: false, 0x1000: true, 0x103f: true, 0x1040: false, 1 << 40: false} {
+		if got := table.find(offset) != nil; got != covered {
+			t.Errorf("offset %#x is covered: %v, want %v", offset, got, covered)
+		}
+	}
+}
+
+func TestSignalFramesAreMarked(t *testing.T) {
+	table := compileFrames(t, frameBytes("zRS", []byte{encUdata4}, entryRules, nil, 64))
+	if set := table.find(0x1000); set == nil || set.flags&flagSignal == 0 {
+		t.Errorf("the rule is %+v", set)
+	}
+}
+
+func TestRowsAfterAMalformedInstructionAreUnknown(t *testing.T) {
+	for name, program := range map[string][]byte{
+		"unknown instruction":       {cfaAdvanceLoc | 4, 0x3c},
+		"truncated operand":         {cfaAdvanceLoc | 4, cfaDefCFAOffset},
+		"restore without remember":  {cfaAdvanceLoc | 4, cfaRestoreState},
+		"remembering without end":   append([]byte{cfaAdvanceLoc | 4}, repeat(cfaRemember, maxRemembered+1)...),
+		"offset of no CFA register": {cfaAdvanceLoc | 4, cfaDefCFAExpr, 1, 0x77, cfaDefCFAOffset, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64)
+			// Put the program in place of the padding, so that none follows it.
+			s := &frameSection{data: data, addr: 0x400000}
+			c := fuzzFile(AMD64)
+			if err := c.read(s, fromEHFrame); err != nil || len(c.functions) != 1 {
+				t.Fatalf("%d functions, %v", len(c.functions), err)
+			}
+			c.functions[0].program = program
+			table := c.compile()
+			if table.find(0x1003) == nil {
+				t.Error("no rule before the instruction")
+			}
+			if set := table.find(0x1004); set != nil {
+				t.Errorf("the rule after it is %+v", set)
+			}
+		})
+	}
+}
+
+func repeat(b byte, n int) []byte {
+	s := make([]byte, n)
+	for i := range s {
+		s[i] = b
+	}
+	return s
+}
+
+func TestRecordsThatAreNotUnderstoodAreLeftOut(t *testing.T) {
+	good := frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64)
+	for name, damage := range map[string]func([]byte){
+		"unknown version":                  func(b []byte) { b[8] = 9 },
+		"augmentation without a size":      func(b []byte) { b[9] = 'q' },
+		"pointer encoding that is unknown": func(b []byte) { b[17] = 0x0f },
+		"FDE that points at no CIE":        func(b []byte) { b[28] = 8 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := append([]byte(nil), good...)
+			damage(data)
+			if table := compileFrames(t, data); table != nil {
+				t.Errorf("a table of %d rows", table.Rows())
+			}
+		})
+	}
+}
+
+func TestABrokenChainOfRecordsKeepsWhatCameBefore(t *testing.T) {
+	data := frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64)
+	data = binary.LittleEndian.AppendUint32(data[:len(data)-4], 0x7fff)
+	c := fuzzFile(AMD64)
+	if err := c.read(&frameSection{data: data, addr: 0x400000}, fromEHFrame); err == nil {
+		t.Error("no error")
+	}
+	if len(c.functions) != 1 {
+		t.Errorf("%d functions", len(c.functions))
+	}
+}

@@ -1,0 +1,35 @@
+package callchain
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSplitCutsACallchainAtItsMarkers(t *testing.T) {
+	guest := ^uint64(2048 - 1) // PERF_CONTEXT_GUEST
+	for _, test := range []struct {
+		name                string
+		chain, kernel, user []uint64
+	}{
+		{"nothing", nil, nil, nil},
+		{"both", []uint64{contextKernel, 1, 2, contextUser, 3}, []uint64{1, 2}, []uint64{3}},
+		{"the user part only", []uint64{contextUser, 3, 4}, nil, []uint64{3, 4}},
+		{"a guest between", []uint64{contextKernel, 1, guest, 9, contextUser, 3}, []uint64{1}, []uint64{3}},
+		{"an empty part", []uint64{contextKernel, contextUser, 3}, []uint64{}, []uint64{3}},
+		{"markers only", []uint64{contextUser, contextUser}, nil, []uint64{}},
+		{"no marker first", []uint64{7, contextUser, 3}, nil, []uint64{3}},
+	} {
+		kernel, user := Split(test.chain)
+		if !slices.Equal(kernel, test.kernel) || !slices.Equal(user, test.user) {
+			t.Errorf("%s: %x, %x; want %x, %x", test.name, kernel, user, test.kernel, test.user)
+		}
+	}
+}
+
+func TestKernelCallersLieInTheirCalls(t *testing.T) {
+	got := AppendKernel(nil, []uint64{0xffffffff81000010, 0xffffffff81000100})
+	want := []Frame{{Kernel, 0xffffffff81000010}, {Kernel, 0xffffffff810000ff}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%x, want %x", got, want)
+	}
+}
