@@ -102,6 +102,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	windows := make(chan *collect.Window, 4)
 	reporter := &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
 		Lines: r.opts.Lines, Kallsyms: "/proc/kallsyms", Logger: r.opts.Logger})}
+	defer reporter.symbolizer.Close()
 	reported := make(chan error, 1)
 	go func() { reported <- reporter.report(windows, cancel) }()
 

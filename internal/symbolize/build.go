@@ -86,7 +86,7 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 	}
 	file := b.symbolizer.file(f.Object, image)
 	object := b.object(objectKey{id: f.Object}, func() profile.Object {
-		o := profile.Object{Path: image.Path, HasFunctions: file != nil, HasLines: b.symbolizer.opts.Lines, HasInlines: b.symbolizer.opts.Lines}
+		o := profile.Object{Path: image.Path, HasFunctions: file != nil}
 		if file != nil {
 			o.BuildID = file.BuildID()
 		}
@@ -98,6 +98,9 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 		b.symbolizer.cache[f] = frame
 	}
 	frame.Object = object
+	if len(frame.Lines) > 0 {
+		b.profile.Objects[object].HasLines, b.profile.Objects[object].HasInlines = true, true
+	}
 	return frame
 }
 
@@ -152,7 +155,24 @@ func (s *Symbolizer) fileFrame(file *symbols.File, offset uint64) profile.Frame 
 	if symbol, ok := file.Lookup(offset); ok {
 		named(&frame, symbol)
 	}
+	if s.opts.Lines {
+		frame.Lines = s.lines(file, offset)
+	}
 	return frame
+}
+
+// lines finds the source lines of a place. A place without any is not worth
+// more than a line in the log: its function is known.
+func (s *Symbolizer) lines(file *symbols.File, offset uint64) []profile.Line {
+	found, err := file.Lines(offset)
+	if err != nil {
+		s.opts.Logger.Info("no source lines", "offset", offset, "error", err)
+	}
+	var lines []profile.Line
+	for _, l := range found {
+		lines = append(lines, profile.Line{Function: symbols.Demangle(l.Function), File: l.File, Line: l.Line, Start: l.StartLine})
+	}
+	return lines
 }
 
 // named gives a frame the name of its function.

@@ -1,10 +1,13 @@
 package symbolize
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/collect"
@@ -94,7 +97,7 @@ func (s *Symbolizer) file(id callchain.ObjectID, image *collect.Image) *symbols.
 	}
 	err := image.Err
 	if image.Code != nil {
-		f, err = symbols.Open(image.Code, image.Size, symbols.Options{})
+		f, err = symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: openDebugFile})
 	}
 	if err == nil {
 		err = f.Load()
@@ -106,5 +109,32 @@ func (s *Symbolizer) file(id callchain.ObjectID, image *collect.Image) *symbols.
 	return f
 }
 
-// fileKinds are the objects whose frames are offsets in an ELF image.
+// openDebugFile opens a separate debug file of the host. Whether it belongs to
+// the object is for package symbols to check, by build id or checksum. Only
+// regular files are opened, for the path may be one that a target chose.
+func openDebugFile(path string) (symbols.ReaderAtCloser, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return f, info.Size(), err
+}
+
+// Close closes the debug files that were opened.
+func (s *Symbolizer) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hasFile tells whether the frames of such an object are offsets in an ELF
+// image.
 func hasFile(k process.Kind) bool { return k == process.File || k == process.VDSO }
