@@ -3,10 +3,14 @@ package report
 import (
 	"bytes"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/internal/profile"
 )
 
 func TestFolded(t *testing.T) {
@@ -56,6 +60,32 @@ func TestFoldedReadsBackAsWritten(t *testing.T) {
 		}
 		if diff := cmp.Diff(lines, got); diff != "" {
 			t.Errorf("%s (-written +read):\n%s", name, diff)
+		}
+	}
+}
+
+// speedscope takes a file for folded stacks if every line ends in a space and
+// digits, and then a line for what this expression finds in it.
+func TestFoldedHasTheShapeThatSpeedscopeExpects(t *testing.T) {
+	for name, p := range map[string]*profile.Profile{"sample": sample(), "hostile": hostile(), "forest": forest(15, 300)} {
+		var b bytes.Buffer
+		if err := WriteFolded(&b, p, FileOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Count(b.String(), "\n")
+		if ends := len(regexp.MustCompile(` \d+\r?\n`).FindAllString(b.String(), -1)); ends != lines {
+			t.Errorf("%s: %d of %d lines end in a number", name, ends, lines)
+		}
+		var sum uint64
+		for _, m := range regexp.MustCompile(`(?m)^(.*) (\d+)$`).FindAllStringSubmatch(b.String(), -1) {
+			v, err := strconv.ParseUint(m[2], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += v
+		}
+		if sum != total(p, 0) {
+			t.Errorf("%s: the lines sum to %d, want %d", name, sum, total(p, 0))
 		}
 	}
 }
