@@ -156,19 +156,19 @@ func TestLiveTracepointBooksBalance(t *testing.T) {
 			t.Skipf("no tracefs: %v", err)
 		}
 	}
-	text, err := os.ReadFile(events + "/sched/sched_switch/id")
+	text, err := os.ReadFile(events + "/raw_syscalls/sys_enter/id")
 	if err != nil {
-		t.Skipf("no tracepoint sched:sched_switch: %v", err)
+		t.Skipf("no tracepoint raw_syscalls:sys_enter: %v", err)
 	}
 	var id uint64
 	if _, err := fmt.Sscan(string(text), &id); err != nil {
 		t.Fatal(err)
 	}
-	event := Tracepoint(id, "sched:sched_switch")
+	event := Tracepoint(id, "raw_syscalls:sys_enter")
 	for _, size := range []int{0, os.Getpagesize()} {
-		s := open(t, System(), []Sampling{{Event: event, Period: 1, Raw: true}}, Options{RingBytes: size})
-		enable(t, s)
 		f := startFaults(t, "8", "8", "8", "1")
+		s := open(t, Process(f.pid()), []Sampling{{Event: event, Period: 1, Raw: true}}, Options{RingBytes: size})
+		enable(t, s)
 		f.work(24)
 		raw := 0
 		done, cancel := context.WithCancel(context.Background())
