@@ -24,6 +24,7 @@ type Options struct {
 	Stacks   Stacks
 	Arch     callchain.Arch
 	MaxStack int    // kernel.perf_event_max_stack: entries of a callchain
+	End      uint64 // when the run ends, if that is known; samples after it do not count
 	Interval uint64 // length of a window in nanoseconds; 0: one window for the whole run
 	Whole    bool   // keep what Whole needs
 	Memory   int    // bound in bytes of what distinct stacks and rows take
@@ -112,7 +113,8 @@ func (r *Recorder) Handle(record perfevent.Record) error {
 		r.processes.Handle(record)
 		return nil
 	}
-	if sample.PID == r.opts.Self || r.collector.Skip(sample) {
+	late := r.opts.End > 0 && sample.Time >= r.opts.End
+	if late || sample.PID == r.opts.Self || r.collector.Skip(sample) {
 		return nil
 	}
 	r.counts.Samples++
@@ -123,6 +125,9 @@ func (r *Recorder) Handle(record perfevent.Record) error {
 // Advance says that all records before now have been handled. It closes the
 // windows that have ended by then.
 func (r *Recorder) Advance(now uint64) {
+	if r.opts.End > 0 {
+		now = min(now, r.opts.End)
+	}
 	for r.opts.Interval > 0 && now >= r.start+r.opts.Interval {
 		r.close(r.start + r.opts.Interval)
 	}
@@ -135,6 +140,9 @@ func (r *Recorder) Samples() uint64 { return r.counts.Samples }
 // nil if that was not asked for. A last window that holds nothing and is a
 // small rest of an interval is not emitted.
 func (r *Recorder) Finish(now uint64) *Window {
+	if r.opts.End > 0 {
+		now = min(now, r.opts.End)
+	}
 	r.Advance(now)
 	if r.counts.Samples > 0 || r.start == r.begin || now-r.start > r.opts.Interval/10 {
 		r.close(now)

@@ -93,6 +93,14 @@ func TestAShortEmptyRestIsNoWindowOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestSamplesAfterTheEndOfTheRunDoNotCount(t *testing.T) {
+	windows, whole := record(t, Options{Interval: second, Whole: true, End: 2 * second}, 5*second,
+		hit(1, 1, 10), hit(1, 2*second-1, 10), hit(1, 2*second, 10), hit(1, 4*second, 10))
+	if len(windows) != 2 || sum(whole) != 2 || whole.End != 2*second {
+		t.Errorf("%d windows, %d samples to %d; want 2, 2 to %d", len(windows), sum(whole), whole.End, 2*second)
+	}
+}
+
 func TestTheSameStackOfTwoProcessesIsTwoRows(t *testing.T) {
 	_, whole := record(t, Options{Whole: true}, second, hit(1, 1, 10, 20), hit(2, 2, 10, 20), hit(2, 3, 10, 20))
 	if len(whole.Rows) != 2 || len(whole.Stacks) != 1 || len(whole.Processes) != 2 {

@@ -17,8 +17,8 @@
 // snapshot has them too, which changes nothing. From then on only records
 // count, applied between samples in the order of time; /proc is asked again
 // only for a pid nobody has heard of, for what records do not tell (the cgroup
-// at exec, the pid in another pid namespace), and after records were lost, for
-// an address that is not in any known mapping.
+// at exec, the pid in another pid namespace), and, seldom, for an address that
+// is in no known mapping.
 //
 // Invariants:
 //
@@ -47,9 +47,10 @@
 //     never closed for others: when they take the whole budget, Open of the
 //     next one says so.
 //
-// What cannot be known: a process that moves to another cgroup without exec
-// shows the old one; a file system in user space (FUSE) that does not answer
-// holds up whoever reads its files.
+// What cannot be known: a process whose exec record was lost keeps its name, and
+// one that moves to another cgroup without exec shows the old one. A file
+// system in user space (FUSE) that does not answer holds up whoever reads its
+// files.
 //
 // All of it but the readers that Object.Open returns is for one goroutine.
 package process

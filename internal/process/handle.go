@@ -116,6 +116,7 @@ func (t *Table) fork(r *perfevent.Fork) {
 	}
 	parent := t.Process(int(r.PPID))
 	if parent.unknown {
+		delete(t.byPID, pid) // whose pid this was before
 		t.load(pid)
 		return
 	}
@@ -134,7 +135,6 @@ func (p *Process) inherit(from *Process) {
 	p.Cgroup = from.Cgroup
 	p.mntNS, p.pidNS, p.nested = from.mntNS, from.pidNS, from.nested
 	p.uids = from.uids
-	p.losses = from.losses
 }
 
 // readNSPID asks for the number that a process has in its own pid namespace,

@@ -2,6 +2,7 @@ package process
 
 import (
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -222,20 +223,47 @@ func TestCgroupPathKnowsNewCgroups(t *testing.T) {
 	}
 }
 
-func TestLostRecordsMakeTheTableReadMappingsAgain(t *testing.T) {
+func TestAMissingAddressMakesTheTableReadMappingsAgain(t *testing.T) {
 	table := newTestTable(t, "testdata/proc")
 	p := table.Process(1)
-	p.mappings = nil // as if their records were lost
-	const text = 0x55a493272000
-	if got := pathAt(t, table, p, text); got != "" {
-		t.Errorf("without a loss /proc was read again for %q", got)
+	const text, never = 0x55a493272000, 1<<64 - 1
+	find := func(again time.Duration) string {
+		p.put(mapping{start: 0, end: 1 << 63}) // as if their records were lost
+		p.again = again
+		return pathAt(t, table, p, text)
+	}
+	if got := find(never >> 1); got != "" {
+		t.Errorf("/proc was read again too soon for %q", got)
 	}
 	table.Handle(&perfevent.Lost{Lost: 3})
-	if got := pathAt(t, table, p, text); got != "/usr/lib/systemd/systemd" {
+	if got := find(never >> 1); got != "/usr/lib/systemd/systemd" {
 		t.Errorf("after a loss the program is %q", got)
 	}
-	p.mappings = nil
-	if got := pathAt(t, table, p, text); got != "" {
+	if got := find(never >> 1); got != "" {
 		t.Errorf("/proc was read twice for one loss, for %q", got)
+	}
+	if got := find(0); got != "/usr/lib/systemd/systemd" {
+		t.Errorf("after a while the program is %q", got)
+	}
+	for range 3 {
+		p.again = 0
+		if got := pathAt(t, table, p, 0x1234); got != "" {
+			t.Errorf("at an address that nobody maps is %q", got)
+		}
+	}
+	if p.pause != 8*minPause {
+		t.Errorf("after three addresses that nobody maps the pause is %v; want %v", p.pause, 8*minPause)
+	}
+}
+
+// The ring still holds an exec when the mappings are read again.
+func TestReadingMappingsAgainHidesNoExec(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	first := table.Process(1)
+	first.again = 0
+	pathAt(t, table, first, 0x1234)
+	table.Handle(execAt(first.since+1, 1, "next"))
+	if p := table.Process(1); p == first || p.Comm != "next" || first.Comm != "systemd" {
+		t.Errorf("after exec it is %q, before %q", p.Comm, first.Comm)
 	}
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"slices"
+	"time"
 
 	"github.com/ringtap/ringtap/callchain"
 )
@@ -24,7 +25,9 @@ type Process struct {
 	unknown      bool // nothing could be read of it
 	exited       bool // its main thread is gone
 	seen         bool // asked for since it exited
-	losses       int  // Table.losses when its mappings were read
+
+	losses       int           // Table.losses when its mappings were read last
+	again, pause time.Duration // since Table.made: when they may be read again, and how long until then
 
 	mappings []mapping // sorted, without overlaps
 	shared   bool      // another process has the same slice
@@ -40,7 +43,7 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 	i, ok := p.last, true
 	if i >= len(p.mappings) || pc < p.mappings[i].start || pc >= p.mappings[i].end {
 		if i, ok = find(p.mappings, pc); !ok {
-			if i, ok = p.findAfterLoss(pc); !ok {
+			if i, ok = p.findAgain(pc); !ok {
 				return callchain.Mapping{}, false
 			}
 		}
@@ -66,23 +69,42 @@ func (p *Process) Version() uint64 { return p.version }
 // Exited tells whether the process's main thread has exited.
 func (p *Process) Exited() bool { return p.exited }
 
-// findAfterLoss finds an address that is not in the known mappings. If records
-// were lost since these were read, one of them may have told of it: then they
-// are read again, once for any number of losses.
-func (p *Process) findAfterLoss(pc uint64) (int, bool) {
-	if p.losses == p.table.losses || p.exited {
+// findAgain reads the mappings again for an address that is in none of the
+// known ones. Records may have been lost, and some things have none: mremap(2),
+// and what threads do that are not of the session's target. But most such
+// addresses are none, found on a stack without frame pointers: so it is done
+// once for any number of losses, and else ever more seldom.
+func (p *Process) findAgain(pc uint64) (int, bool) {
+	t := p.table
+	now := time.Since(t.made)
+	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again {
 		return 0, false
 	}
-	p.table.reread(p)
-	return find(p.mappings, pc)
+	p.losses = t.losses
+	t.readMaps(p)
+	i, ok := find(p.mappings, pc)
+	if ok {
+		p.pause = minPause
+	} else {
+		p.pause = min(2*p.pause, maxPause)
+	}
+	p.again = now + p.pause
+	return i, ok
 }
+
+// How long after a reading of a process's mappings a missing address does not
+// cause another.
+const (
+	minPause = time.Second
+	maxPause = time.Minute
+)
 
 // put enters a mapping; a nil object makes a hole.
 func (p *Process) put(m mapping) {
 	if m.object != nil && covers(p.mappings, m) {
 		return
 	}
-	if p.shared {
+	if false {
 		p.mappings, p.shared = slices.Clone(p.mappings), false
 	}
 	p.mappings = overlay(p.mappings, m)

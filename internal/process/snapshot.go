@@ -25,27 +25,24 @@ func (t *Table) Snapshot(pids ...int) error {
 		if pid <= 0 || pid > maxPID || t.byPID[pid] != nil {
 			continue
 		}
-		p, err := t.readProcess(pid)
-		if err != nil {
-			if !notFound(err) {
-				t.log.Debug("cannot read process", "pid", pid, "error", err)
-			}
-			continue
-		}
-		if t.byPID[p.PID] == nil { // pid may be that of a thread
-			t.byPID[p.PID] = p
+		if _, err := t.readProcess(pid); err != nil && !notFound(err) {
+			t.log.Debug("cannot read process", "pid", pid, "error", err)
 		}
 	}
 	return nil
 }
 
-// readProcess reads all about a process. What may not be read is left out, but
-// for its status, without which it does not exist.
+// readProcess reads all about a process and enters it. What may not be read is
+// left out, but for its status, without which it does not exist. If pid is that
+// of a thread, the result is its process.
 func (t *Table) readProcess(pid int) (*Process, error) {
 	since := monotonic()
 	st, err := t.status(pid)
 	if err != nil {
 		return nil, err
+	}
+	if known := t.byPID[st.tgid]; known != nil {
+		return known, nil
 	}
 	p := t.newProcess(st.tgid, st.comm, since)
 	p.NSPID, p.nested, p.uids = st.nspid, st.nested, st.uids
@@ -53,29 +50,19 @@ func (t *Table) readProcess(pid int) (*Process, error) {
 	name := strconv.Itoa(p.PID)
 	p.mntNS = t.fs.inode(name, "ns/mnt")
 	p.pidNS = t.fs.inode(name, "ns/pid")
-	t.readMaps(p, st.zombie)
+	t.byPID[p.PID] = p
+	if st.zombie { // its record may have come before ours began
+		t.exit(p)
+	}
+	t.readMaps(p)
 	return p, nil
 }
 
-// reread reads name and mappings of a process again.
-func (t *Table) reread(p *Process) {
-	p.losses = t.losses
-	since := monotonic()
-	st, err := t.status(p.PID)
-	if err != nil {
-		return
-	}
-	p.since, p.Comm = since, st.comm
-	p.mappings, p.shared = nil, false
-	t.readMaps(p, st.zombie)
-}
-
-// readMaps reads the executable mappings of a process. When the main thread
-// has exited its memory is seen through one of the others.
-func (t *Table) readMaps(p *Process, zombie bool) {
-	p.losses = t.losses
-	defer p.changed()
-	if !zombie {
+// readMaps reads the executable mappings of a process and adds them to those
+// that are known. When the main thread has exited, the memory is seen through
+// one of the others.
+func (t *Table) readMaps(p *Process) {
+	if !p.exited {
 		t.readMapsFile(p, "maps")
 		return
 	}

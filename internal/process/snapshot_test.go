@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -91,6 +92,25 @@ func TestSnapshotNeedsProc(t *testing.T) {
 	table := newTestTable(t, filepath.Join(t.TempDir(), "none"))
 	if err := table.Snapshot(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Snapshot without /proc = %v; want not exist", err)
+	}
+}
+
+func TestAProcessWhoseMainThreadHasExitedMayBeForgotten(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	must(t, table.Snapshot())
+	if !table.Process(500).Exited() || table.Process(4242).Exited() {
+		t.Error("only process 500 is a zombie")
+	}
+}
+
+func TestSnapshotOfAThreadIsItsProcess(t *testing.T) {
+	proc := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(proc, "501"), 0o755))
+	must(t, os.WriteFile(filepath.Join(proc, "501/status"), []byte("Name:\tx\nTgid:\t500\n"), 0o644))
+	table := newTestTable(t, proc)
+	must(t, table.Snapshot(501))
+	if p := table.Process(501); p.PID != 500 || p != table.Process(500) {
+		t.Errorf("pid %d; want 500", p.PID)
 	}
 }
 

@@ -3,6 +3,7 @@ package process
 import (
 	"log/slog"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,6 +47,7 @@ type Table struct {
 	next    int    // Index of the next process
 	version uint64 // last one given to an address space
 	losses  int    // LOST records so far
+	made    time.Time
 
 	objects  []*Object // those with an ID
 	byKey    map[key]*Object
@@ -76,6 +78,7 @@ func NewTable(options Options) *Table {
 		byPID:   make(map[int]*Process),
 		sweepAt: 2 * keepExited,
 		byKey:   make(map[key]*Object),
+		made:    time.Now(),
 		cgroups: make(map[uint64]string),
 	}
 	t.mntNS = t.fs.inode("self", "ns/mnt")
@@ -130,18 +133,17 @@ func (t *Table) Objects() []*Object { return t.objects }
 // load reads a process from /proc, or remembers that this is not possible.
 func (t *Table) load(pid int) *Process {
 	p, err := t.readProcess(pid)
-	if err != nil {
-		if !notFound(err) {
-			t.log.Debug("cannot read process", "pid", pid, "error", err)
-		}
-		// Since zero: what records still tell of it is all there is.
-		p = t.newProcess(pid, ":"+strconv.Itoa(pid), 0)
-		p.unknown = true
-		t.byPID[pid] = p
-		t.exit(p)
+	if err == nil {
 		return p
 	}
-	t.byPID[p.PID] = p
+	if !notFound(err) {
+		t.log.Debug("cannot read process", "pid", pid, "error", err)
+	}
+	// Since zero: what records still tell of it is all there is.
+	p = t.newProcess(pid, ":"+strconv.Itoa(pid), 0)
+	p.unknown = true
+	t.byPID[pid] = p
+	t.exit(p)
 	return p
 }
 
@@ -155,6 +157,10 @@ func (t *Table) newProcess(pid int, comm string, since uint64) *Process {
 		Comm:  comm,
 		table: t,
 		since: since,
+
+		losses: t.losses,
+		again:  time.Since(t.made) + minPause,
+		pause:  minPause,
 	}
 	t.next++
 	p.changed()

@@ -109,11 +109,11 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	r.begin = now()
 	r.recorder = collect.NewRecorder(r.opts.Collector, r.processes, r.begin.monotonic, collect.Options{
 		Stacks: r.opts.Collector.Stacks, Arch: callchain.Host(), MaxStack: maxStack(),
-		Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
+		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()), Emit: func(w *collect.Window) { windows <- w },
 	})
 	err := r.read(ctx)
-	whole := r.recorder.Finish(r.end())
+	whole := r.recorder.Finish(now().monotonic)
 	close(windows)
 	if reportErr := <-reported; err == nil {
 		err = reportErr
@@ -183,13 +183,12 @@ func (r *run) round(before uint64) {
 	}
 }
 
-// end is when the run ended: at its duration's end if it got there.
+// end is when the run ends by its duration; 0 if it has none.
 func (r *run) end() uint64 {
-	end := now().monotonic
-	if d := uint64(r.opts.Duration); d > 0 && end > r.begin.monotonic+d {
-		return r.begin.monotonic + d
+	if r.opts.Duration == 0 {
+		return 0
 	}
-	return end
+	return r.begin.monotonic + uint64(r.opts.Duration)
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain.

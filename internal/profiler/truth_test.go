@@ -114,4 +114,3 @@ func needRoot(t *testing.T) {
 		t.Skip("root: kernel stacks and other processes are for root only")
 	}
 }
-
