@@ -12,6 +12,7 @@ import (
 const (
 	maxSets  = math.MaxUint16
 	maxRules = 1 << 20
+	maxRows  = 16 << 20
 )
 
 // builder makes a Table from functions that come in the order of their file
@@ -69,7 +70,7 @@ func (b *builder) append(from uint64, set uint16) {
 	switch {
 	case n > 0 && t.starts[n-1] >= at:
 		t.rows[n-1] = set
-	case n > 0 && t.rows[n-1] == set:
+	case n > 0 && t.rows[n-1] == set, n == maxRows:
 	default:
 		t.starts = append(t.starts, at)
 		t.rows = append(t.rows, set)

@@ -41,7 +41,7 @@ type function struct {
 // ErrNoTable for a file that has nothing to read.
 //
 // The file is read as untrusted: memory and work are bounded by its size, and
-// sections above 256 MiB are refused.
+// sections above 128 MiB are refused.
 func Compile(f io.ReaderAt) (*Table, error) {
 	file, err := elf.NewFile(f)
 	if err != nil {
@@ -52,7 +52,7 @@ func Compile(f io.ReaderAt) (*Table, error) {
 		return nil, fmt.Errorf("compile unwind table: %v %v is not supported: %w",
 			file.Machine, file.Class, ErrNoTable)
 	}
-	c := compiler{file: file, arch: arch}
+	c := compiler{file: file, arch: arch, code: codeSegments(file)}
 	broken := c.collect()
 	if len(c.functions) == 0 {
 		return nil, errors.Join(fmt.Errorf("compile unwind table: %w", ErrNoTable), broken)
@@ -64,6 +64,7 @@ func Compile(f io.ReaderAt) (*Table, error) {
 type compiler struct {
 	file      *elf.File
 	arch      Arch
+	code      []*elf.Prog // executable segments
 	sections  [fromDebugFrame + 1]*frameSection
 	golang    *goTable
 	functions []function
@@ -104,14 +105,17 @@ func (c *compiler) addGo(index int, start, end uint64) {
 	c.add(function{source: fromGo, index: index}, start, end)
 }
 
+// maxFunctions is some times the number that the largest programs have.
+const maxFunctions = 2 << 20
+
 // add keeps a function if it lies in an executable segment of the file. Those
 // that the linker dropped are left at address zero.
 func (c *compiler) add(f function, start, end uint64) {
-	if start == 0 {
+	if start == 0 || len(c.functions) == maxFunctions {
 		return
 	}
-	for _, p := range c.file.Progs {
-		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || start-p.Vaddr >= p.Filesz {
+	for _, p := range c.code {
+		if start-p.Vaddr >= p.Filesz {
 			continue
 		}
 		f.vaddr = start

@@ -60,8 +60,8 @@ func unwindEverywhere(table *Table) {
 
 // fuzzFile is a file that consists of one executable segment.
 func fuzzFile(arch Arch) *compiler {
-	return &compiler{arch: arch, file: &elf.File{Progs: []*elf.Prog{{
-		ProgHeader: elf.ProgHeader{Type: elf.PT_LOAD, Flags: elf.PF_X, Filesz: 1 << 40, Memsz: 1 << 40}}}}}
+	return &compiler{arch: arch, code: []*elf.Prog{{
+		ProgHeader: elf.ProgHeader{Type: elf.PT_LOAD, Flags: elf.PF_X, Filesz: 1 << 40, Memsz: 1 << 40}}}}
 }
 
 // section reads a section of a recorded program.

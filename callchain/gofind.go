@@ -9,6 +9,12 @@ import (
 	"strings"
 )
 
+// Bounds on the work that a crafted file can ask for.
+const (
+	maxRegions    = 16 // data sections or segments looked through
+	maxCandidates = 16 // places that look like a table
+)
+
 // region is a part of the file's memory image that holds data.
 type region struct {
 	addr uint64
@@ -35,14 +41,14 @@ func dataRegions(f *elf.File, prefixes ...string) (regions []region) {
 		}
 	}
 	if len(f.Sections) > 0 {
-		return regions
+		return regions[:min(len(regions), maxRegions)]
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X == 0 {
 			regions = append(regions, region{p.Vaddr, p.Filesz, p})
 		}
 	}
-	return regions
+	return regions[:min(len(regions), maxRegions)]
 }
 
 // findGoTable finds and reads the table of a Go binary; nil for any other. It
@@ -57,12 +63,13 @@ func findGoTable(f *elf.File, arch Arch) (*goTable, error) {
 		}
 		named = dataRegions(f, ".data.rel.ro", ".rodata")
 	}
+	candidates := 0
 	for _, g := range named {
 		data, err := g.read()
 		if err != nil {
 			return nil, fmt.Errorf("read Go function table: %w", err)
 		}
-		for from := 0; ; {
+		for from := 0; candidates < maxCandidates; candidates++ {
 			i := nextGoMagic(data[from:])
 			if i < 0 {
 				break
@@ -156,10 +163,12 @@ func minPCInData(f *elf.File, table, size uint64) (uint64, bool) {
 // loader, and stand in the relocations only.
 func minPCInRelocations(f *elf.File, table uint64) (uint64, bool) {
 	const entry = 24 // Elf64_Rela: offset, info, addend
+	looked := 0
 	for _, s := range f.Sections {
-		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {
+		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || looked == maxRegions {
 			continue
 		}
+		looked++
 		data, err := sectionData(s)
 		if err != nil {
 			continue

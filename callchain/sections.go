@@ -11,7 +11,20 @@ import (
 
 // maxSection is the largest section that is read. The largest .eh_frame seen
 // in the wild, a browser's with everything in one file, has some 40 MiB.
-const maxSection = 256 << 20
+const maxSection = 128 << 20
+
+// maxSegments is more than linkers make; each is looked at for each function.
+const maxSegments = 64
+
+// codeSegments gives the executable segments that are loaded.
+func codeSegments(f *elf.File) (code []*elf.Prog) {
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && len(code) < maxSegments {
+			code = append(code, p)
+		}
+	}
+	return code
+}
 
 // sectionData reads a whole section, inflated if it is compressed.
 func sectionData(s *elf.Section) ([]byte, error) {

@@ -2,7 +2,6 @@ package callchain
 
 import (
 	"bytes"
-	"debug/elf"
 	"io"
 )
 
@@ -27,8 +26,8 @@ func (c *compiler) addTrampolines() {
 	if c.arch == ARM64 {
 		code = sigreturnARM64
 	}
-	for _, p := range c.file.Progs {
-		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || p.Filesz > maxScanned {
+	for _, p := range c.code {
+		if p.Filesz > maxScanned {
 			continue
 		}
 		data, err := io.ReadAll(io.NewSectionReader(p, 0, int64(p.Filesz)))
