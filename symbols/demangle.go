@@ -40,7 +40,8 @@ func demangleName(name string, option demangle.Option) string {
 	if err != nil {
 		return name
 	}
-	return text + suffix
+	// The constructor of a Rust type has a name of its own, which is empty.
+	return strings.TrimSuffix(text, "::") + suffix
 }
 
 // cutSuffix divides a mangled name from what was added to it, and drops of that

@@ -26,6 +26,7 @@ func TestDemangle(t *testing.T) {
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.99", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
 		{"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
+		{"_RNcNtCs1234_7mycrate4Type0", "mycrate::Type", "mycrate::Type"},
 		{"_RNvNtCs1234_7mycrate3foo3bar.llvm.99", "mycrate::foo::bar", "mycrate::foo::bar"},
 	}
 	for _, tt := range tests {

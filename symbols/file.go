@@ -29,8 +29,8 @@ type File struct {
 // Open reads the headers of an ELF file of the given size in bytes: an
 // executable, a shared library, a separate debug file, or an image of the vdso
 // in memory behind a bytes.Reader. r must stay readable for as long as the File
-// is used. A file that is not ELF, or whose program headers can't be read, is an
-// error.
+// is used. A file that is not ELF is an error that wraps ErrNotELF; one whose
+// program headers can't be read is an error too.
 func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
 	m, err := newImage(r, size)
 	if err != nil {

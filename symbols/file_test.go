@@ -10,8 +10,8 @@ import (
 
 func TestOpenRefusesWhatIsNotELF(t *testing.T) {
 	for _, text := range []string{"", "\x7fELF", "#!/bin/sh\n" + strings.Repeat("x", 100)} {
-		if _, err := Open(strings.NewReader(text), int64(len(text)), Options{}); !errors.Is(err, errNotELF) {
-			t.Errorf("Open(%.10q) = %v, want %v", text, err, errNotELF)
+		if _, err := Open(strings.NewReader(text), int64(len(text)), Options{}); !errors.Is(err, ErrNotELF) {
+			t.Errorf("Open(%.10q) = %v, want %v", text, err, ErrNotELF)
 		}
 	}
 }

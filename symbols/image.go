@@ -14,11 +14,12 @@ const (
 	maxSegments    = 1 << 12
 	maxSections    = 1 << 16
 	maxSectionName = 1 << 22   // bytes of .shstrtab
-	maxTable       = 256 << 20 // bytes of one section read into memory
+	maxTable       = 512 << 20 // bytes of one section read into memory
 )
 
-// errNotELF is wrapped by Open when a file does not begin like an ELF file.
-var errNotELF = errors.New("not an ELF file")
+// ErrNotELF is wrapped by the error of Open for a file that does not begin like
+// an ELF file.
+var ErrNotELF = errors.New("not an ELF file")
 
 // segment is one program header.
 type segment struct {
@@ -68,7 +69,7 @@ func newImage(r io.ReaderAt, size int64) (*image, error) {
 		if err != nil && err != io.EOF {
 			return nil, fmt.Errorf("read ELF header: %w", err)
 		}
-		return nil, errNotELF
+		return nil, ErrNotELF
 	}
 	switch elf.Data(ident[elf.EI_DATA]) {
 	case elf.ELFDATA2LSB:
@@ -76,20 +77,20 @@ func newImage(r io.ReaderAt, size int64) (*image, error) {
 	case elf.ELFDATA2MSB:
 		m.order = binary.BigEndian
 	default:
-		return nil, fmt.Errorf("unknown byte order %d: %w", ident[elf.EI_DATA], errNotELF)
+		return nil, fmt.Errorf("unknown byte order %d: %w", ident[elf.EI_DATA], ErrNotELF)
 	}
 	var h fileHeader
 	switch elf.Class(ident[elf.EI_CLASS]) {
 	case elf.ELFCLASS64:
 		if n < 64 {
-			return nil, errNotELF
+			return nil, ErrNotELF
 		}
 		m.is64 = true
 		h = m.header64(ident[:])
 	case elf.ELFCLASS32:
 		h = m.header32(ident[:])
 	default:
-		return nil, fmt.Errorf("unknown class %d: %w", ident[elf.EI_CLASS], errNotELF)
+		return nil, fmt.Errorf("unknown class %d: %w", ident[elf.EI_CLASS], ErrNotELF)
 	}
 	m.typ = elf.Type(m.order.Uint16(ident[16:]))
 	m.machine = elf.Machine(m.order.Uint16(ident[18:]))

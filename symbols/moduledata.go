@@ -16,7 +16,8 @@ const (
 	moduleWords   = 42
 )
 
-// maxModules is how many places that point at the table are tried.
+// maxModuleData is how many places that point at the table are tried, of those
+// that the file holds and of those that the loader fills in.
 const maxModuleData = 8
 
 var errNoModule = errors.New("the program's start of text was not found")

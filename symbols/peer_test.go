@@ -79,6 +79,39 @@ func anyVersion(names []string, got string) bool {
 	return false
 }
 
+func TestPeerDebugFilesGiveWhatNmPrintsOfThem(t *testing.T) {
+	found := false
+	for _, path := range systemFiles(t) {
+		id := openFile(t, path, Options{}).BuildID()
+		if len(id) < 4 {
+			continue
+		}
+		debug := filepath.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
+		if _, err := os.Stat(debug); err != nil {
+			continue
+		}
+		found = true
+		reference, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reference.Close()
+		f := openFile(t, path, Options{Path: path, Open: hostFiles("/")})
+		for addr, names := range nmFunctions(t, run(t, "nm", debug)) {
+			s, ok := f.Lookup(offsetOf(reference, addr))
+			if !ok || !anyVersion(names, s.Name) || s.Start != offsetOf(reference, addr) {
+				t.Errorf("%s %#x: got %v, %v, want one of %q", path, addr, s, ok, names)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	if !found {
+		t.Skip("no debug files of the distribution")
+	}
+}
+
 func TestPeerSizesAreThoseThatReadelfPrints(t *testing.T) {
 	for _, path := range systemFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
