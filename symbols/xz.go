@@ -1,0 +1,96 @@
+package symbols
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ulikunitz/xz/lzma"
+)
+
+// Limits of decompression. A block header of a few bytes can ask for a
+// dictionary of four gigabytes, and the library would allocate it, so the
+// container is taken apart here and the library decodes the blocks only.
+const (
+	maxXZDict   = 64 << 20 // bytes; what xz -9 asks for
+	maxXZBlocks = 64
+)
+
+var errXZ = errors.New("malformed xz data")
+
+// unxz decompresses a .xz stream (The .xz File Format, version 1.2) of LZMA2
+// blocks to limit bytes at most; a longer one is an error. Checksums are not
+// looked at: what comes out is parsed as hostile data anyway.
+func unxz(data []byte, limit int) ([]byte, error) {
+	if len(data) < 12 || string(data[:6]) != "\xfd7zXZ\x00" {
+		return nil, errXZ
+	}
+	checkSizes := [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
+	check := checkSizes[data[7]&0xf]
+	in := bytes.NewReader(data[12:])
+	var out bytes.Buffer
+	for range maxXZBlocks {
+		dict, err := xzBlockHeader(in)
+		if err == io.EOF {
+			return out.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		before := in.Len()
+		block, err := lzma.Reader2Config{DictCap: dict}.NewReader2(in)
+		if err != nil {
+			return nil, fmt.Errorf("decompress xz block: %w", err)
+		}
+		n, err := io.Copy(&out, io.LimitReader(block, int64(limit-out.Len())+1))
+		if err != nil {
+			return nil, fmt.Errorf("decompress xz block: %w", err)
+		}
+		if n > 0 && out.Len() > limit {
+			return nil, fmt.Errorf("xz data holds more than %d bytes", limit)
+		}
+		padding := -(before - in.Len()) & 3
+		if _, err := in.Seek(int64(padding+check), io.SeekCurrent); err != nil {
+			return nil, errXZ
+		}
+	}
+	return nil, fmt.Errorf("more than %d blocks: %w", maxXZBlocks, errXZ)
+}
+
+// xzBlockHeader reads a block's header (section 3.1 of the format) and returns
+// the size of its dictionary, or io.EOF at the index behind the last block.
+func xzBlockHeader(in *bytes.Reader) (dict int, err error) {
+	size, err := in.ReadByte()
+	if err != nil {
+		return 0, errXZ
+	}
+	if size == 0 {
+		return 0, io.EOF
+	}
+	header := make([]byte, int(size)*4+3)
+	if _, err := io.ReadFull(in, header); err != nil {
+		return 0, errXZ
+	}
+	flags, fields := header[0], bytes.NewReader(header[1:len(header)-4])
+	if flags&3 != 0 {
+		return 0, fmt.Errorf("more filters than LZMA2: %w", errXZ)
+	}
+	for _, present := range []byte{0x40, 0x80} { // compressed and uncompressed size
+		if flags&present != 0 {
+			if _, err := binary.ReadUvarint(fields); err != nil {
+				return 0, errXZ
+			}
+		}
+	}
+	var filter [3]byte // LZMA2's number, the size of its properties, the dictionary
+	if _, err := io.ReadFull(fields, filter[:]); err != nil || filter[0] != 0x21 || filter[1] != 1 {
+		return 0, fmt.Errorf("no LZMA2 filter: %w", errXZ)
+	}
+	n, err := lzma.DecodeDictCap(filter[2])
+	if err != nil || n > maxXZDict {
+		return 0, fmt.Errorf("dictionary of %d bytes: %w", n, errXZ)
+	}
+	return int(n), nil
+}
