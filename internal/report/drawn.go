@@ -12,9 +12,9 @@ import (
 )
 
 // draw draws t no wider than width columns (0: as wide as it gets). A trace
-// that is too long goes on in the next line after a frame, so that nothing of
-// it is lost; other text and single frames that are too long lose their
-// middle.
+// that is too long goes on in the next line after a frame, a sentence after a
+// word, so that nothing of it is lost; other text, single frames and words that
+// are too long lose their middle.
 func (t *table) draw(w io.Writer, width int) error {
 	last := len(t.heading) - 1
 	room := t.room(width)
@@ -26,7 +26,7 @@ func (t *table) draw(w io.Writer, width int) error {
 		}
 	}
 	look := tw.Rendition{Symbols: tw.NewSymbols(tw.StyleRounded)}
-	if t.name == "traces" && t.breaks(room) {
+	if t.wrap == ";" && t.breaks(room) { // lists of frames would run together
 		look.Settings.Separators.BetweenRows = tw.On
 	}
 	out := tablewriter.NewTable(w,
@@ -42,8 +42,8 @@ func (t *table) draw(w io.Writer, width int) error {
 	for _, row := range t.rows {
 		cells := slices.Clone(row)
 		switch {
-		case t.name == "traces":
-			cells[last] = breakTrace(cells[last], room)
+		case t.wrap != "":
+			cells[last] = wrap(cells[last], t.wrap, room)
 		case t.narrow:
 			cells[last] = shorten(cells[last], room)
 		}
@@ -104,27 +104,26 @@ func (t *table) breaks(width int) bool {
 	})
 }
 
-// breakTrace breaks a trace after semicolons into lines of at most width
-// columns.
-func breakTrace(trace string, width int) string {
+// wrap breaks text after separators into lines of at most width columns.
+func wrap(text, separator string, width int) string {
 	if width == 0 {
-		return trace
+		return text
 	}
 	var lines []string
 	var line strings.Builder
 	used := 0
-	for _, frame := range strings.SplitAfter(trace, ";") {
-		frame = shorten(frame, width)
-		n := twwidth.Width(frame)
-		if used > 0 && used+n > width {
-			lines = append(lines, line.String())
+	for _, part := range strings.SplitAfter(text, separator) {
+		part = shorten(part, width)
+		n := twwidth.Width(part)
+		if used > 0 && used+twwidth.Width(strings.TrimRight(part, " ")) > width {
+			lines = append(lines, strings.TrimRight(line.String(), " "))
 			line.Reset()
 			used = 0
 		}
-		line.WriteString(frame)
+		line.WriteString(part)
 		used += n
 	}
-	return strings.Join(append(lines, line.String()), "\n")
+	return strings.Join(append(lines, strings.TrimRight(line.String(), " ")), "\n")
 }
 
 // shorten takes the middle out of s where it is wider than width columns: both

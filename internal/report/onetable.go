@@ -9,7 +9,7 @@ import (
 // apart by tabs, in the manner of WriteTables. Every row has as many cells as
 // the heading.
 func WriteTable(w io.Writer, heading []string, rows [][]string, opts TableOptions) error {
-	t := table{heading: heading, align: strings.Repeat("l", len(heading)), narrow: true}
+	t := table{heading: heading, align: strings.Repeat("l", len(heading)), narrow: true, wrap: " "}
 	for _, row := range rows {
 		escaped := make([]string, len(row))
 		for i, cell := range row {

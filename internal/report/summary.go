@@ -67,7 +67,7 @@ func accountLine(a *profile.Account) string {
 	for _, stacks := range []struct {
 		n    uint64
 		what string
-	}{{a.Truncated, "cut short"}, {a.Broken, "without their outermost callers"}, {a.Unkept, "not kept for want of memory"}} {
+	}{{a.Truncated, "cut short"}, {a.Broken, "without the outermost callers"}, {a.Unkept, "not kept for want of memory"}} {
 		if stacks.n > 0 {
 			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, a.Received))
 		}

@@ -58,7 +58,8 @@ type table struct {
 	heading []string
 	rows    [][]string
 	align   string // of each column: 'r' for numbers, 'l' for text
-	narrow  bool   // the last column gives way where the terminal is too narrow
+	narrow  bool   // the last column gives way where the terminal is too narrow:
+	wrap    string // it goes on in the next line after this, or loses its middle
 }
 
 func tables(p *profile.Profile, opts TableOptions) []table {
@@ -90,7 +91,7 @@ func metricHeading(m *profile.Metric) string {
 }
 
 func traces(p *profile.Profile, s *selection, opts TableOptions) table {
-	t := table{name: "traces", heading: []string{"sid", "trace"}, align: "rl", narrow: true}
+	t := table{name: "traces", heading: []string{"sid", "trace"}, align: "rl", narrow: true, wrap: ";"}
 	for _, id := range s.stacks {
 		t.rows = append(t.rows, []string{strconv.Itoa(id), strings.Join(trace(p, id, opts.Inlines), ";")})
 	}

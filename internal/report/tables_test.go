@@ -183,6 +183,36 @@ func TestDrawnTablesFitTheTerminalAndLoseNoFrame(t *testing.T) {
 	}
 }
 
+func TestOneTableKeepsItsSentences(t *testing.T) {
+	heading := []string{"need", "state"}
+	rows := [][]string{
+		{"kernel function", "missing: this kernel was built without CONFIG_KPROBES"},
+		{"evil" + evil, "used"},
+	}
+	var piped, drawn bytes.Buffer
+	if err := WriteTable(&piped, heading, rows, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "need\tstate\nkernel function\tmissing: this kernel was built without CONFIG_KPROBES\n" +
+		"evil" + escape(evil) + "\tused\n"
+	if piped.String() != want {
+		t.Errorf("piped: %q, want %q", piped.String(), want)
+	}
+	if err := WriteTable(&drawn, heading, rows[:1], TableOptions{Drawn: true, Width: 50}); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range strings.Fields(rows[0][1]) {
+		if !strings.Contains(drawn.String(), word) {
+			t.Errorf("%q is missing in\n%s", word, drawn.String())
+		}
+	}
+	for _, line := range strings.Split(drawn.String(), "\n") {
+		if twwidth.Width(line) > 50 {
+			t.Errorf("line of %d columns: %s", twwidth.Width(line), line)
+		}
+	}
+}
+
 func TestShortenKeepsBothEndsWithinTheWidth(t *testing.T) {
 	for _, s := range []string{"short", strings.Repeat("long", 50) + "+0x123;", strings.Repeat("宽", 80), "a宽b宽c宽d宽e宽f"} {
 		for width := 5; width < 60; width++ {
