@@ -159,6 +159,7 @@ func (s *Session) attachThreads() error {
 // newThreads lists the threads of the target's processes that are not in seen.
 func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
 	var found []int
+	listed := make(map[int]bool) // a process that is named twice is listed twice
 	for _, w := range s.watched {
 		tids, err := listThreads(w.pid)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -168,7 +169,8 @@ func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
 			return nil, fmt.Errorf("list threads of %d: %w", w.pid, err)
 		}
 		for _, tid := range tids {
-			if !seen[tid] && !slices.Contains(found, tid) {
+			if !seen[tid] && !listed[tid] {
+				listed[tid] = true
 				found = append(found, tid)
 			}
 		}
@@ -209,8 +211,12 @@ func (s *Session) attachFiltered(reason error) error {
 	}
 	s.rings = make([]mappedRing, len(s.cpus))
 	s.twice.ambiguous = false
-	if err := s.openEverywhere(subject{pid: -1, sideBand: true, samples: true}); err != nil {
-		return errors.Join(reason, err)
+	err := s.openEverywhere(subject{pid: -1, sideBand: true, samples: true})
+	if errors.Is(err, ErrPermission) {
+		return reason
+	}
+	if err != nil {
+		return err
 	}
 	s.filter = newPIDFilter(s.target, s.watched)
 	s.opts.logger().Warn("too many threads for events on each: watching the whole system for them", "target", s.target.String())

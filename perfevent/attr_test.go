@@ -1,6 +1,9 @@
 package perfevent
 
 import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -120,6 +123,59 @@ func TestOnlyCountingEventsAreExact(t *testing.T) {
 	for _, tt := range tests {
 		if got := tt.sampling.exact(); got != tt.want {
 			t.Errorf("%s with period %d: exact is %v", tt.sampling.Event, tt.sampling.Period, got)
+		}
+	}
+}
+
+// The bits that x/sys does not name are compared with the system's own header.
+func TestAttrBitsAreThoseOfTheKernelsHeader(t *testing.T) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no gcc to ask the header")
+	}
+	const program = `#include <linux/perf_event.h>
+#include <stdio.h>
+#define SHOW(field) do { struct perf_event_attr a = {}; a.field = 1; \
+	printf("%llx\n", ((unsigned long long *)&a)[5]); } while (0)
+int main(void) { SHOW(namespaces); SHOW(ksymbol); SHOW(cgroup); SHOW(text_poke); SHOW(precise_ip); }`
+	binary := filepath.Join(t.TempDir(), "bits")
+	cmd := exec.Command(gcc, "-x", "c", "-o", binary, "-")
+	cmd.Stdin = strings.NewReader(program)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("no <linux/perf_event.h> of Linux 5.8 or later: %s", out)
+	}
+	out, err := exec.Command(binary).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%x\n%x\n%x\n%x\n%x\n", uint64(bitNamespaces), uint64(bitKsymbol), uint64(bitCgroup), uint64(bitTextPoke), 1<<bitPreciseIP)
+	if string(out) != want {
+		t.Errorf("the header's bits are\n%sours\n%s", out, want)
+	}
+}
+
+func TestOpeningGivesUpTheNewestFeatureFirst(t *testing.T) {
+	s := &Session{format: readFormat}
+	steps := []struct {
+		err     error
+		again   bool
+		dropped uint64
+		lost    bool // lost counts are still asked for
+	}{
+		{unix.ENOENT, false, 0, true},
+		{unix.EACCES, true, bitNamespaces, true},
+		{unix.EPERM, false, bitNamespaces, true},
+		{unix.EINVAL, true, bitNamespaces, false},
+		{unix.EINVAL, true, bitNamespaces | bitTextPoke, false},
+		{unix.EINVAL, true, bitNamespaces | bitTextPoke | bitCgroup, false},
+		{unix.EINVAL, true, bitNamespaces | bitTextPoke | bitCgroup | bitKsymbol, false},
+		{unix.EINVAL, false, bitNamespaces | bitTextPoke | bitCgroup | bitKsymbol, false},
+	}
+	for i, step := range steps {
+		again := s.dropFeature(step.err)
+		if lost := s.format&unix.PERF_FORMAT_LOST != 0; again != step.again || s.dropped != step.dropped || lost != step.lost {
+			t.Errorf("step %d, %v: again %v, dropped %#x, lost counts %v; want %v, %#x, %v", i, step.err,
+				again, s.dropped, lost, step.again, step.dropped, step.lost)
 		}
 	}
 }

@@ -30,12 +30,23 @@ type faults struct {
 	lines *bufio.Scanner
 }
 
-var buildFaults = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "perfevent")
-	if err != nil {
-		return "", err
+// fixtures is where the fixture program is built, for all tests.
+var fixtures string
+
+func TestMain(m *testing.M) {
+	code := 1
+	if dir, err := os.MkdirTemp("", "perfevent"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		fixtures = dir
+		code = m.Run()
+		os.RemoveAll(dir)
 	}
-	path := filepath.Join(dir, "faults")
+	os.Exit(code)
+}
+
+var buildFaults = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(fixtures, "faults")
 	out, err := exec.Command("gcc", "-O1", "-pthread", "-o", path, "testdata/faults.c").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("gcc: %w: %s", err, out)

@@ -65,7 +65,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 		}
 		err = s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize)
 		if err == nil {
-			return s.add(fd, cpu, eventInfo{sampling: sideBand, origin: on.origin})
+			return s.add(fd, eventInfo{sampling: sideBand, origin: on.origin})
 		}
 		if closeErr := unix.Close(fd); closeErr != nil {
 			return closeErr
@@ -134,13 +134,13 @@ func (s *Session) join(fd, cpu int, info eventInfo) error {
 	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, s.rings[cpu].fd); err != nil {
 		return errors.Join(fmt.Errorf("join the ring of CPU %d: %w", s.cpus[cpu], err), unix.Close(fd))
 	}
-	return s.add(fd, cpu, info)
+	return s.add(fd, info)
 }
 
 // add takes an event into the session.
-func (s *Session) add(fd, cpu int, info eventInfo) error {
+func (s *Session) add(fd int, info eventInfo) error {
 	c, err := readCount(fd, s.format)
-	s.events = append(s.events, attached{fd: fd, id: c.id, cpu: cpu, eventInfo: info})
+	s.events = append(s.events, attached{fd: fd, id: c.id, eventInfo: info})
 	if err != nil {
 		return fmt.Errorf("read an event's id: %w", err)
 	}

@@ -50,14 +50,20 @@ func (p poller) add(fd int, events uint32) error {
 // the caller finds out by itself.
 func (p poller) wait() error {
 	var events [8]unix.EpollEvent
-	_, err := unix.EpollWait(p.epoll, events[:], pollTimeout)
+	n, err := unix.EpollWait(p.epoll, events[:], pollTimeout)
 	if err == unix.EINTR {
 		return nil
+	}
+	for _, e := range events[:max(n, 0)] {
+		if int(e.Fd) == p.event {
+			var counter [8]byte
+			_, _ = unix.Read(p.event, counter[:]) // an empty counter is as good as an emptied one
+		}
 	}
 	return err
 }
 
-// wake makes wait return, now and from then on.
+// wake makes wait return, now or when it is called next.
 func (p poller) wake() {
 	// The counter of an eventfd is full only if it was woken already.
 	_, _ = unix.Write(p.event, []byte{1, 0, 0, 0, 0, 0, 0, 0})

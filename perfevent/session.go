@@ -41,9 +41,8 @@ type Session struct {
 
 // attached is one open event.
 type attached struct {
-	fd  int
-	id  uint64
-	cpu int // index into Session.cpus
+	fd int
+	id uint64
 	eventInfo
 }
 

@@ -44,7 +44,7 @@ func (s *Session) watch() error {
 		case err != nil: // Linux before 5.3, or before 6.9 for a thread
 			fd = -1
 		default:
-			if err := s.poll.add(fd, unix.EPOLLIN); err != nil {
+			if err := s.poll.add(fd, unix.EPOLLIN|unix.EPOLLONESHOT); err != nil {
 				return errors.Join(err, unix.Close(fd))
 			}
 		}

@@ -1,0 +1,48 @@
+package perfevent
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchedWord is what the breakpoint watches.
+var watchedWord uint64
+
+func TestLiveBreakpointSamplesEveryWrite(t *testing.T) {
+	needRoot(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	addr := uint64(uintptr(unsafe.Pointer(&watchedWord)))
+	s, err := Open(Thread(unix.Gettid()), []Sampling{{
+		Event: Breakpoint(BreakpointWrite, addr, 8), Period: 1, Addr: true, ExcludeKernel: true,
+	}}, Options{})
+	if errors.Is(err, ErrNoEvent) || errors.Is(err, unix.ENOSPC) {
+		t.Skipf("no hardware breakpoints: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	enable(t, s)
+	const writes = 100
+	for i := range uint64(writes) {
+		watchedWord = i
+		runtime.Gosched() // keeps the compiler from joining the writes
+	}
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	all := read(t, s, done)
+	for _, f := range all.samples {
+		if f.addr != addr {
+			t.Errorf("a sample at %#x, want %#x", f.addr, addr)
+		}
+	}
+	if a, _ := checkBooks(t, s); a.Received != writes {
+		t.Errorf("%d samples of %d writes", a.Received, writes)
+	}
+}
