@@ -27,10 +27,10 @@
 //
 // # Why not debug/dwarf
 //
-// The standard library's decoder names the tags and attributes here and is
-// what the tests compare with, but it does not read the files. Its
-// documentation excludes untrusted input: counts in a line table's header are
-// allocated as they stand, which ends the program without a panic to recover
-// from. One unit of an unknown version makes it refuse the whole file. And it
-// allocates every entry with all attributes; see the benchmarks for its cost.
+// The standard library's decoder names the tags and attributes here, but it
+// does not read the files. Its documentation excludes untrusted input: counts
+// in a line table's header are allocated as they stand, and running out of
+// memory is no panic that could be recovered from. One unit of an unknown
+// version makes it refuse the whole file. And it decodes every attribute of
+// every entry to an allocated value.
 package dwarfline

@@ -84,8 +84,8 @@ func TestUnitsOfUnknownVersionAreSteppedOver(t *testing.T) {
 	}
 }
 
-// TestHugeCountsInLineHeadersAreNotAllocated has the count of directories that
-// makes debug/dwarf run out of memory.
+// TestHugeCountsInLineHeadersAreNotAllocated has a count of directories that
+// no memory could hold.
 func TestHugeCountsInLineHeadersAreNotAllocated(t *testing.T) {
 	header := []byte{
 		5, 0, 8, 0, // version, address size, segment selector size
