@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -269,6 +270,15 @@ func TestLiveAProgramOnOverlayfsIsOneObject(t *testing.T) {
 	o := objectAt(t, table, p.PID, pc)
 	if !bytes.Equal(contents(t, o), readFile(t, lower)) {
 		t.Error("another content")
+	}
+
+	merging, other, err := openBeneath(merged, "prog")
+	must(t, err)
+	defer unix.Close(merging)
+	wrong := idOf(&other)
+	wrong.inode++
+	if err := checkIdentity(merging, &other, wrong); !errors.Is(err, errReplaced) {
+		t.Errorf("another inode on overlayfs: %v; want replaced", err)
 	}
 
 	// Records of kernels before 6.18 name the inode of the layer below.

@@ -2,8 +2,12 @@ package process
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func heap() uint64 {
@@ -66,6 +70,38 @@ func TestFilesThatNobodyMapsAreForgotten(t *testing.T) {
 	}
 	if cost != table.bytes {
 		t.Errorf("objects take %d bytes by the table's count; want %d", table.bytes, cost)
+	}
+}
+
+func TestASampledFileOutlivesItsProcessItsNameAndTheSweep(t *testing.T) {
+	root := t.TempDir()
+	name := filepath.Join(root, "prog")
+	must(t, os.WriteFile(name, []byte("code"), 0o644))
+	var st unix.Stat_t
+	must(t, unix.Stat(name, &st))
+	table := newTestTable(t, "")
+	record := mmapAt(2, 600, 0x400000, 0x1000, st.Ino, name)
+	record.Major, record.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+
+	table.Handle(execAt(1, 600, "prog"))
+	table.Handle(record)
+	o := objectAt(t, table, 600, 0x400000)
+	must(t, os.Remove(name))
+	table.Handle(exitAt(3, 600))
+	for i := range 4 * keepExited {
+		live(table, 4, 1000+i)
+	}
+	if table.byPID[600] != nil {
+		t.Error("the process is still remembered")
+	}
+	if got := string(contents(t, o)); got != "code" {
+		t.Errorf("the file reads %q", got)
+	}
+	table.Handle(execAt(5, 700, "prog"))
+	record.PID, record.TID, record.Time = 700, 700, 6
+	table.Handle(record)
+	if again := objectAt(t, table, 700, 0x400000); again != o {
+		t.Errorf("mapped again it is object %d, not %d", again.ID, o.ID)
 	}
 }
 

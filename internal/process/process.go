@@ -104,7 +104,7 @@ func (p *Process) put(m mapping) {
 	if m.object != nil && covers(p.mappings, m) {
 		return
 	}
-	if false {
+	if p.shared {
 		p.mappings, p.shared = slices.Clone(p.mappings), false
 	}
 	p.mappings = overlay(p.mappings, m)
