@@ -71,6 +71,9 @@ int main(void)
 	char text[64];
 	struct timespec now;
 
+#ifdef TRAP
+	__asm__ volatile("int3"); /* from here on it is stepped */
+#endif
 	signal(SIGUSR1, handler);
 	sink += recurse(4) + aligned(3) + variable(4, 1, 2, 3, 4) + tail(5);
 	qsort(numbers, 4, sizeof numbers[0], compare);
