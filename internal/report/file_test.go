@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,6 +23,34 @@ func TestWriteFileKnowsEveryForm(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v, %v", ending, info, err)
 		}
+	}
+}
+
+func TestEveryReportTellsWhatWasLost(t *testing.T) {
+	p := sample()
+	var summary, html, svg, js bytes.Buffer
+	for _, err := range []error{
+		WriteSummary(&summary, p, TableOptions{}),
+		WriteHTML(&html, p, FileOptions{}),
+		WriteSVG(&svg, p, FileOptions{}),
+		WriteJSON(&js, p, FileOptions{}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for form, text := range map[string]string{
+		"summary": summary.String(), "html": html.String(), "svg": svg.String(),
+		"pprof": strings.Join(writePprof(t, p).Comments, "\n"),
+	} {
+		for _, words := range []string{"185 samples received", "3 lost", "2 stacks cut short", "1 frame without a name", p.Notes[0]} {
+			if !strings.Contains(text, words) {
+				t.Errorf("%s does not tell %q", form, words)
+			}
+		}
+	}
+	if !strings.Contains(js.String(), `"received":185,"lost":3,`) || !strings.Contains(js.String(), p.Notes[0]) {
+		t.Error("json does not tell what was lost")
 	}
 }
 

@@ -17,7 +17,8 @@ const (
 	svgWidth  = 1200
 	svgMargin = 10
 	svgRow    = 17
-	svgHead   = 58
+	svgHead   = 36 // of the title; notes come below
+	svgNote   = 16
 	svgFoot   = 28
 	svgLetter = 6.63 // advance of a letter: 0.602 of the 11 px of a monospace font
 
@@ -53,13 +54,18 @@ type svg struct {
 	metric *profile.Metric
 	totals []uint64
 	sum    uint64
-	depth  int // of the deepest frame that is drawn
-	left   int // frames that are not
+	depth  int      // of the deepest frame that is drawn
+	left   int      // frames that are not
+	notes  []string // below the title
 }
 
 func newSVG(p *profile.Profile, metric int, opts FileOptions) *svg {
 	s := &svg{p: p, tree: grow(p, opts.Inlines), metric: &p.Metrics[metric]}
 	s.totals, s.sum = s.tree.totals(metric)
+	about := append([]string{escape(s.metric.Name) + " " + quantity(s.sum, s.metric) + " during " + short(p.Duration)}, accountLines(p)...)
+	for _, line := range append(about, each(p.Notes, escape)...) {
+		s.notes = append(s.notes, strings.Split(wrap(line, " ", 180), "\n")...)
+	}
 	for i := range s.tree.nodes {
 		if s.drawn(i) {
 			s.depth = max(s.depth, int(s.tree.nodes[i].depth))
@@ -76,7 +82,7 @@ func (s *svg) drawn(i int) bool {
 }
 
 func (s *svg) height() int {
-	return svgHead + (s.depth+1)*svgRow + svgFoot
+	return svgHead + len(s.notes)*svgNote + (s.depth+1)*svgRow + svgFoot
 }
 
 func (s *svg) draw(w io.Writer) {
@@ -100,10 +106,9 @@ g:hover rect { stroke: #17171c; }
 // words writes what stands above and below the frames.
 func (s *svg) words(w io.Writer) {
 	fmt.Fprintf(w, "<text class=\"head\" x=\"%d\" y=\"26\">%s</text>\n", svgMargin, html.EscapeString(title(s.p)))
-	about := []string{escape(s.metric.Name) + " " + quantity(s.sum, s.metric), "during " + short(s.p.Duration)}
-	about = append(about, accountLines(s.p)...)
-	fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"46\">%s</text>\n", svgMargin,
-		html.EscapeString(clip(strings.Join(about, " · "), 180)))
+	for i, note := range s.notes {
+		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s</text>\n", svgMargin, svgHead+8+i*svgNote, html.EscapeString(note))
+	}
 	if s.left > 0 {
 		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s of less than 0.1 %% or above level %d not drawn</text>\n",
 			svgMargin, s.height()-10, plural(uint64(s.left), "frame"), svgDeepest)
