@@ -35,7 +35,13 @@ type builder struct {
 	sources    [][]byte // string tables that candidates' names lie in
 	candidates []candidate
 	names      int // bytes of all names
+	allowed    int // how many there may be
 }
+
+// sharing is how often each byte of a string table may be used for names.
+// Linkers let names share their ends, but a crafted table could make a name of
+// some thousand bytes be that of every symbol.
+const sharing = 4
 
 // source makes a string table known; its index goes with each add.
 func (b *builder) source(strings []byte) (int, error) {
@@ -43,6 +49,7 @@ func (b *builder) source(strings []byte) (int, error) {
 		return 0, errTooMany
 	}
 	b.sources = append(b.sources, strings)
+	b.allowed = min(b.allowed+sharing*len(strings), maxNames)
 	return len(b.sources) - 1, nil
 }
 
@@ -55,7 +62,7 @@ func (b *builder) add(source int, name uint32, length int, addr, size uint64, ra
 	if !ok {
 		return nil
 	}
-	if len(b.candidates) >= maxSymbols || b.names+length > maxNames {
+	if len(b.candidates) >= maxSymbols || b.names+length > b.allowed {
 		return errTooMany
 	}
 	b.names += length

@@ -100,3 +100,21 @@ func TestOpenAndLookupLeaveDebugSectionsAlone(t *testing.T) {
 		t.Errorf("a second Lookup read %d bytes", r.bytes-before)
 	}
 }
+
+func TestNamesMayNotBeSharedWithoutBound(t *testing.T) {
+	b := &builder{code: []codeRange{{0, 1 << 20}}}
+	source, err := b.source(make([]byte, 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for addr := uint64(0); addr < 1<<20; addr += 16 {
+		if err = b.add(source, 0, 500, addr, 16, rankFunction); err != nil {
+			break
+		}
+		n++
+	}
+	if !errors.Is(err, errTooMany) || n != sharing*2 {
+		t.Errorf("%d names of 500 bytes in a table of 1000, %v", n, err)
+	}
+}

@@ -120,3 +120,16 @@ func FuzzDemangle(f *testing.F) {
 		}
 	})
 }
+
+func FuzzUnxz(f *testing.F) {
+	// The word "text" as xz packs it.
+	f.Add([]byte("\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46" + // stream header
+		"\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3" + // block header
+		"\x01\x00\x03\x74\x65\x78\x74\x00\x55\xcd\xe8\x33\xff\x4a\x0c\x17\x00\x01\x1c\x04\x6f\x2c\x9c\xc1\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const limit = 1 << 16
+		if out, err := unxz(data, limit); err == nil && len(out) > limit {
+			t.Fatalf("%d bytes", len(out))
+		}
+	})
+}

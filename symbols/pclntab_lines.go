@@ -1,7 +1,10 @@
 package symbols
 
-// maxInlined is the greatest depth of inlined calls that is followed.
-const maxInlined = 128
+// Limits of what a table may make a lookup do.
+const (
+	maxInlined = 64      // depth of inlined calls
+	maxPCSteps = 1 << 18 // pairs of one pc-value table
+)
 
 // lines returns the source positions of addr, the innermost inlined function
 // first (runtime/symtabinl.go): the inline index at an address names an entry
@@ -93,10 +96,10 @@ func (t *goTable) value(off uint32, entry, addr uint64) int32 {
 	}
 	b := t.pcs[off:]
 	value, pc := int32(-1), entry
-	for first := true; ; first = false {
+	for step := range maxPCSteps {
 		var v, d uint32
 		var ok bool
-		if v, b, ok = goVarint(b); !ok || v == 0 && !first {
+		if v, b, ok = goVarint(b); !ok || v == 0 && step > 0 {
 			return -1
 		}
 		value += int32(-(v & 1) ^ (v >> 1))
@@ -107,6 +110,7 @@ func (t *goTable) value(off uint32, entry, addr uint64) int32 {
 			return value
 		}
 	}
+	return -1
 }
 
 func goVarint(b []byte) (v uint32, rest []byte, ok bool) {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 )
 
-// maxPLT is how many bytes of one section of stubs are decoded; a stub is 8
-// bytes at least.
-const maxPLT = 16 << 20
+// Limits of one section of stubs.
+const (
+	maxPLT      = 16 << 20 // bytes; a stub is 8 at least
+	maxPLTNames = 16 << 20 // bytes of the names of its stubs
+)
 
 // stub is a piece of a procedure linkage table that jumps to the address in a
 // slot of the global offset table.
@@ -45,10 +47,6 @@ func (b *builder) addPLT(m *image) error {
 	if err != nil {
 		return fmt.Errorf("name linkage table: %w", err)
 	}
-	source, err := b.source(nil)
-	if err != nil {
-		return err
-	}
 	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
 		s, ok := m.section(name)
 		if !ok {
@@ -58,24 +56,42 @@ func (b *builder) addPLT(m *image) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		for _, stub := range decode(code, s.addr, s.entsize) {
-			if stub.slot == 0 && stub.index < len(lazy) {
+		stubs := decode(code, s.addr, s.entsize)
+		for i := range stubs {
+			if stub := &stubs[i]; stub.slot == 0 && stub.index < len(lazy) {
 				stub.slot = lazy[stub.index]
 			}
-			name := names.of(slots[stub.slot])
-			if len(name) == 0 {
-				continue
-			}
-			if b.names+len(name) > maxNames {
-				return errTooMany
-			}
-			at := len(b.sources[source])
-			b.sources[source] = append(append(b.sources[source], name...), "@plt"...)
-			const rank = rankFunction | rankCurrent | rankExported | rankStrong
-			if err := b.add(source, uint32(at), len(name)+len("@plt"), stub.addr, stub.size, rank); err != nil {
-				return err
-			}
 		}
+		if err := b.addStubs(stubs, func(slot uint64) []byte { return names.of(slots[slot]) }); err != nil {
+			return fmt.Errorf("name %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// addStubs adds the stubs whose slot has a name.
+func (b *builder) addStubs(stubs []stub, nameOf func(slot uint64) []byte) error {
+	var text []byte
+	ends := make([]int, len(stubs))
+	for i, stub := range stubs {
+		if name := nameOf(stub.slot); len(name) > 0 {
+			text = append(append(text, name...), "@plt"...)
+		}
+		if ends[i] = len(text); len(text) > maxPLTNames {
+			return errTooMany
+		}
+	}
+	source, err := b.source(text)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for i, stub := range stubs {
+		const rank = rankFunction | rankCurrent | rankExported | rankStrong
+		if err := b.add(source, uint32(at), ends[i]-at, stub.addr, stub.size, rank); err != nil {
+			return err
+		}
+		at = ends[i]
 	}
 	return nil
 }
