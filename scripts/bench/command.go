@@ -42,12 +42,39 @@ func run(ctx context.Context, output *os.File, name string, args ...string) (res
 		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 			r.peak = usage.Maxrss << 10 // getrusage(2): kilobytes
 		}
+		if ctx.Err() != nil {
+			r.cpu += reapGroup(cmd.Process.Pid)
+		}
 	}
 	if err != nil {
 		line := strings.Join(append([]string{name}, args...), " ")
 		return r, fmt.Errorf("%s: %w\n%s", line, err, lastLines(r.stderr, 5))
 	}
 	return r, nil
+}
+
+// adoptOrphans makes this process the parent of processes whose own parent
+// dies, so that the helpers of a killed tool can be waited for and count.
+func adoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	return nil
+}
+
+// reapGroup waits for what is left of a killed process group and returns the
+// CPU time it had used.
+func reapGroup(group int) (cpu time.Duration) {
+	for {
+		var usage unix.Rusage
+		switch _, err := unix.Wait4(-group, nil, 0, &usage); {
+		case err == nil:
+			cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		case errors.Is(err, unix.EINTR):
+		default:
+			return cpu // ECHILD: nobody is left
+		}
+	}
 }
 
 // runAtMost is run with a time limit; cut says that the limit ended it, which

@@ -17,6 +17,7 @@
 // bounded in time. perf's way to folded stacks is perf record, perf script and
 // stackcollapse-perf.pl of the FlameGraph checkout named by FLAMEGRAPH_DIR;
 // without one, perf's own part alone is compared, and the table says so.
-// perf script may take minutes to unwind; after --script-timeout it is stopped
-// and the CPU time it had used by then counts, which favours perf.
+// perf script may take minutes, most of them to look up inlined functions; after
+// --script-timeout it is stopped and the CPU time it had used by then counts,
+// which favours perf. A row of its own compares with perf script --no-inline.
 package main

@@ -45,7 +45,7 @@ func main() {
 	pflag.StringVar(&b.ringtap, "ringtap", "./ringtap", "the binary to measure")
 	pflag.IntVar(&b.runs, "runs", 5, "times that each tool runs")
 	pflag.IntVar(&b.seconds, "seconds", 10, "length of each recording")
-	pflag.DurationVar(&b.scriptTimeout, "script-timeout", time.Minute, "when to stop a perf script that takes too long")
+	pflag.DurationVar(&b.scriptTimeout, "script-timeout", 90*time.Second, "when to stop a perf script that takes too long")
 	pflag.Parse()
 	for _, name := range *only {
 		if !isMeasurement(name) {
@@ -75,6 +75,9 @@ func isMeasurement(name string) bool {
 func (b *bench) runAll(ctx context.Context, only []string) (err error) {
 	if b.runs < 1 || b.seconds < 1 {
 		return errors.New("--runs and --seconds must be at least 1")
+	}
+	if err := adoptOrphans(); err != nil {
+		return err
 	}
 	if b.dir, err = os.MkdirTemp("", "ringtap-bench"); err != nil {
 		return err

@@ -1,17 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"time"
 )
 
 // pipeline is the way from nothing to folded stacks with one kind of
@@ -42,18 +36,23 @@ func (b *bench) dwarf(ctx context.Context) ([]row, error) {
 // cost is the CPU seconds of one run and how many samples it saw.
 type cost struct {
 	whole, recording float64
+	noInline         float64 // perf's whole way without looking up inlined functions
 	samples          uint64
-	cut              bool // perf script did not get to its end
+	cut              bool  // perf script did not get to its end
+	silent           error // why recording alone is not known
 }
 
-// pipeline alternates the two tools and returns the row of the whole way and
-// the row of recording alone.
+// pipeline alternates the two tools and returns the rows of the whole way and
+// the row of recording alone. perf script looks up inlined functions where
+// there is debug information, which ringtap does only when asked, so perf's
+// way without that is a row too.
 func (b *bench) pipeline(ctx context.Context, p pipeline) ([]row, error) {
 	load, err := b.newWorkload(ctx, p.programs...)
 	if err != nil {
 		return nil, err
 	}
 	whole := row{what: p.name + ": CPU to folded stacks", unit: "s", most: p.most}
+	noInline := row{what: p.name + ": against perf script --no-inline", unit: "s", most: -1}
 	alone := row{what: p.name + ": recording alone", unit: "s", most: p.mostAlone}
 	var own, peer cost
 	cuts := 0
@@ -65,17 +64,23 @@ func (b *bench) pipeline(ctx context.Context, p pipeline) ([]row, error) {
 			break
 		}
 		whole.own, whole.peer = append(whole.own, own.whole), append(whole.peer, peer.whole)
-		alone.own, alone.peer = append(alone.own, own.recording), append(alone.peer, peer.recording)
+		noInline.own, noInline.peer = append(noInline.own, own.whole), append(noInline.peer, peer.noInline)
+		if own.silent != nil {
+			alone.note = own.silent.Error()
+		} else {
+			alone.own = append(alone.own, own.recording)
+		}
+		alone.peer = append(alone.peer, peer.recording)
 		if peer.cut {
 			cuts++
 		}
 	}
 	whole.note = fmt.Sprintf("in the last run %d samples by ringtap, %d by perf", own.samples, peer.samples)
 	if cuts > 0 {
-		whole.note += fmt.Sprintf("; perf script was stopped after %v in %d of %d runs, so perf's true figure and samples are higher",
+		whole.note += fmt.Sprintf("; perf script was stopped after %v in %d of %d runs, so perf's true figure is higher",
 			b.scriptTimeout, cuts, b.runs)
 	}
-	return []row{whole, alone}, err
+	return []row{whole, noInline, alone}, err
 }
 
 func (b *bench) runRingtap(ctx context.Context, p pipeline, load workload) (c cost, err error) {
@@ -91,15 +96,13 @@ func (b *bench) runRingtap(ctx context.Context, p pipeline, load workload) (c co
 		return c, err
 	}
 	c.whole = r.cpu.Seconds()
-	if c.recording, err = recordingSeconds(r.stderr); err != nil {
-		return c, err
-	}
+	c.recording, c.silent = recordingSeconds(r.stderr)
 	c.samples, err = scanFile(folded, countFolded)
 	return c, err
 }
 
 func (b *bench) runPerf(ctx context.Context, p pipeline, load workload) (c cost, err error) {
-	data, script := filepath.Join(b.dir, "perf.data"), filepath.Join(b.dir, "perf.script")
+	data := filepath.Join(b.dir, "perf.data")
 	args := append([]string{"record", "-q", "-F", "999", "-a", "-o", data}, p.callGraph...)
 	args = append(args, "--", "sleep", strconv.Itoa(b.seconds))
 	if err := load.during(func() error {
@@ -109,94 +112,32 @@ func (b *bench) runPerf(ctx context.Context, p pipeline, load workload) (c cost,
 	}); err != nil {
 		return c, err
 	}
-	output, err := os.Create(script)
+	script := filepath.Join(b.dir, "perf.script")
+	whole, cut, err := b.scriptAndCollapse(ctx, script, data)
 	if err != nil {
 		return c, err
 	}
-	defer output.Close()
-	r, cut, err := runAtMost(ctx, b.scriptTimeout, output, "perf", "script", "-i", data)
+	c.whole, c.cut = c.recording+whole, cut
+	noInline, _, err := b.scriptAndCollapse(ctx, script, data, "--no-inline")
 	if err != nil {
 		return c, err
 	}
-	c.cut = cut
-	c.whole = c.recording + r.cpu.Seconds()
-	if b.flameGraph != "" {
-		r, err := run(ctx, nil, "perl", filepath.Join(b.flameGraph, "stackcollapse-perf.pl"), script)
-		if err != nil {
-			return c, err
-		}
-		c.whole += r.cpu.Seconds()
-	}
+	c.noInline = c.recording + noInline
 	c.samples, err = scanFile(script, countScript)
 	return c, err
 }
 
-// recordingDone is the line that ringtap -v logs between recording and report.
-var recordingDone = regexp.MustCompile(`"recording done".* user=(\S+) system=(\S+)`)
-
-// recordingSeconds returns the CPU seconds up to the end of the recording.
-func recordingSeconds(log []byte) (float64, error) {
-	m := recordingDone.FindSubmatch(log)
-	if m == nil {
-		return 0, errors.New("ringtap -v does not say what recording took (\"recording done\" user= system=)")
-	}
-	var sum time.Duration
-	for _, text := range m[1:] {
-		d, err := time.ParseDuration(string(text))
-		if err != nil {
-			return 0, fmt.Errorf("what ringtap's recording took: %w", err)
-		}
-		sum += d
-	}
-	return sum.Seconds(), nil
-}
-
-func scanFile(path string, count func(io.Reader) (uint64, error)) (uint64, error) {
-	f, err := os.Open(path)
+// scriptAndCollapse returns the CPU seconds from perf.data to folded stacks.
+func (b *bench) scriptAndCollapse(ctx context.Context, script, data string, flags ...string) (seconds float64, cut bool, err error) {
+	output, err := os.Create(script)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	defer f.Close()
-	n, err := count(f)
-	if err != nil {
-		return 0, fmt.Errorf("count the samples of %s: %w", path, err)
+	defer output.Close()
+	r, cut, err := runAtMost(ctx, b.scriptTimeout, output, "perf", append([]string{"script", "-i", data}, flags...)...)
+	if err != nil || b.flameGraph == "" {
+		return r.cpu.Seconds(), cut, err
 	}
-	return n, nil
-}
-
-// countFolded adds up the values of folded stacks.
-func countFolded(r io.Reader) (sum uint64, err error) {
-	err = eachLine(r, func(line []byte) error {
-		n, err := strconv.ParseUint(string(line[bytes.LastIndexByte(line, ' ')+1:]), 10, 64)
-		sum += n
-		return err
-	})
-	return sum, err
-}
-
-// countScript counts the samples of perf script: lines that are not indented
-// head one sample each.
-func countScript(r io.Reader) (n uint64, err error) {
-	err = eachLine(r, func(line []byte) error {
-		if line[0] != '\t' && line[0] != ' ' && line[0] != '#' {
-			n++
-		}
-		return nil
-	})
-	return n, err
-}
-
-// eachLine calls f for every line that is not empty.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
-		if err := f(lines.Bytes()); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
+	collapse, err := run(ctx, nil, "perl", filepath.Join(b.flameGraph, "stackcollapse-perf.pl"), script)
+	return (r.cpu + collapse.cpu).Seconds(), cut, err
 }
