@@ -24,6 +24,8 @@ type builder struct {
 	lists map[string]uint32 // content of a list of rules to its place in table.rules
 	key   []byte            // scratch
 
+	program program // of the function under way; kept for its memory
+
 	lo, hi  uint64 // file offsets of the function that rows are added to
 	covered uint64 // end of what has rows already
 }

@@ -96,6 +96,7 @@ func (c *compiler) collect() error {
 
 func (c *compiler) read(s *frameSection, from source) error {
 	c.sections[from] = s
+	c.functions = slices.Grow(c.functions, len(s.data)/40) // an FDE's usual size
 	return s.walk(&c.exprs, func(f fde) {
 		c.add(function{source: from, index: f.cie, program: f.program}, f.start, f.end)
 	})
@@ -133,6 +134,8 @@ func (c *compiler) compile() *Table {
 	})
 	b := newBuilder(c.arch, c.functions[0].start)
 	b.exprs = c.exprs
+	b.table.starts = make([]uint32, 0, 7*len(c.functions)) // what libraries have
+	b.table.rows = make([]uint16, 0, 7*len(c.functions))
 	framed, total := 0, 0
 	for i := range c.functions {
 		f := &c.functions[i]
@@ -158,7 +161,9 @@ func (c *compiler) compile() *Table {
 // function keeps a frame record for a frame-pointer walk to follow.
 func (s *frameSection) compile(b *builder, f *function) bool {
 	c := &s.cies[f.index]
-	p := program{code: reader{data: f.program}, cie: c, exprs: &b.exprs, loc: f.vaddr, row: c.initial}
+	p := &b.program
+	*p = program{code: reader{data: f.program}, cie: c, exprs: &b.exprs, loc: f.vaddr, row: c.initial,
+		remembered: p.remembered[:0]}
 	framed := false
 	m := describe(b.table.arch)
 	emit := func(loc uint64, r *row) {
