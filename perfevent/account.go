@@ -11,6 +11,10 @@ import (
 // and when Exact is set,
 //
 //	Received + Duplicates + Filtered + Lost = Counted
+//
+// On the whole system a kernel may count more than that: one was seen (6.18, in
+// a VM) whose software and tracepoint events count what process 1 does but never
+// record it. A caller should report such a rest as not recorded.
 type Account struct {
 	Received   uint64 // samples handed on
 	Weight     uint64 // the sum of their periods

@@ -131,3 +131,45 @@ func TestLiveReadEndsWithTheCommandNotWithItsChildren(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestLiveCommandCanBeStopped(t *testing.T) {
+	c, err := StartCommand(exec.Command("sleep", "60"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	samplings := pageFaults()
+	samplings[0].ExcludeKernel = true
+	s := open(t, Started(c), samplings, Options{})
+	enable(t, s)
+	if !c.Stop() {
+		t.Error("a running command needed no stop")
+	}
+	read(t, s, context.Background())
+	if c.Stop() {
+		t.Error("a command that has ended needed a stop")
+	}
+	if state, err := c.Wait(); err != nil || state.Success() {
+		t.Errorf("the command ended with %v, %v", state, err)
+	}
+}
+
+// The events of a failed Open are gone, the command is not.
+func TestLiveCommandOutlivesAFailedOpen(t *testing.T) {
+	c, err := StartCommand(exec.Command("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := []Sampling{{Event: Tracepoint(1<<31, "no:such"), Period: 1, ExcludeKernel: true}}
+	if s, err := Open(Started(c), bad, Options{}); err == nil {
+		s.Close()
+		t.Fatal("a tracepoint that does not exist was opened")
+	}
+	samplings := pageFaults()
+	samplings[0].ExcludeKernel = true
+	s := open(t, Started(c), samplings, Options{})
+	enable(t, s)
+	read(t, s, context.Background())
+	if state, err := c.Wait(); err != nil || !state.Success() {
+		t.Errorf("the command ended with %v, %v", state, err)
+	}
+}

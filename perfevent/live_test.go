@@ -99,6 +99,36 @@ func TestLiveReadEndsWithItsTarget(t *testing.T) {
 	}
 }
 
+func TestLiveRoundsSayHowFarReadingHasCome(t *testing.T) {
+	needRoot(t)
+	f := startFaults(t, "2", "2", "0", "200")
+	rounds, done := uint64(0), uint64(0)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := open(t, Process(f.pid()), pageFaults(), Options{Round: func(before uint64) {
+		if before < done {
+			t.Errorf("a round goes back by %d ns", done-before)
+		}
+		done = before
+		if rounds++; rounds == 5 {
+			cancel()
+		}
+	}})
+	if pids := s.Processes(); !slices.Equal(pids, []int{f.pid()}) {
+		t.Errorf("the session says that it watches %v, want %d", pids, f.pid())
+	}
+	enable(t, s)
+	f.work(4)
+	err := s.Read(ctx, func(rec Record) error {
+		if rec.Common().Time < done {
+			t.Errorf("a record of a time that was said to be complete")
+		}
+		return nil
+	})
+	if err != nil || rounds < 5 || done == 0 {
+		t.Errorf("%d rounds, complete up to %d, %v", rounds, done, err)
+	}
+}
+
 // Sessions side by side are hit by the same faults; see Sampling.isShared.
 func TestLiveSessionsDoNotDisturbEachOther(t *testing.T) {
 	needRoot(t)

@@ -16,7 +16,7 @@ package perfevent
 // because the kernel was held up for longer than settle, are counted in breaks.
 type merger struct {
 	rings []*ring
-	heap  []*ring // rings with a record to hand on, a min-heap by its time
+	heap  []due // rings with a record to hand on, a min-heap by its time
 	clock func() uint64
 
 	bound     uint64 // records before this time may go
@@ -25,9 +25,15 @@ type merger struct {
 	breaks    uint64
 }
 
+// due is a ring and the time of its earliest record.
+type due struct {
+	time uint64
+	ring *ring
+}
+
 // settle is how long, in nanoseconds, a CPU may take from reading a record's
 // time to having it in the ring.
-const settle = 2_000_000
+const settle = 5_000_000
 
 // releaseEvery is the part of a ring that is read before the kernel gets the
 // room back within a round.
@@ -67,7 +73,7 @@ func (m *merger) handOn(bound uint64, handle func(r *ring, b []byte) error) erro
 	m.heap = m.heap[:0]
 	for _, r := range m.rings {
 		if e := r.peek(); e != nil && e.time < bound {
-			m.heap = append(m.heap, r)
+			m.heap = append(m.heap, due{e.time, r})
 		} else {
 			r.release() // malformed data may have been skipped
 		}
@@ -76,7 +82,7 @@ func (m *merger) handOn(bound uint64, handle func(r *ring, b []byte) error) erro
 		m.down(i)
 	}
 	for len(m.heap) > 0 {
-		r := m.heap[0]
+		r := m.heap[0].ring
 		e := r.window[r.first]
 		if e.time < m.last {
 			m.breaks++
@@ -96,6 +102,8 @@ func (m *merger) handOn(bound uint64, handle func(r *ring, b []byte) error) erro
 			r.release()
 			m.heap[0] = m.heap[len(m.heap)-1]
 			m.heap = m.heap[:len(m.heap)-1]
+		} else {
+			m.heap[0].time = next.time
 		}
 		m.down(0)
 	}
@@ -107,7 +115,7 @@ func (m *merger) down(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(m.heap); child++ {
-			if m.heap[child].due() < m.heap[least].due() {
+			if m.heap[child].time < m.heap[least].time {
 				least = child
 			}
 		}

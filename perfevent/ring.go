@@ -138,6 +138,3 @@ func (r *ring) bytes(e *entry) []byte {
 	copy(b[n:], r.data)
 	return b
 }
-
-// due returns the time of the record that peek returned last.
-func (r *ring) due() uint64 { return r.window[r.first].time }
