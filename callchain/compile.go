@@ -23,6 +23,7 @@ const (
 	fromGo
 	fromDebugFrame
 	fromTrampoline
+	fromPLT
 )
 
 // function is one function's unwind information before it is compiled.
@@ -90,6 +91,7 @@ func (c *compiler) collect() error {
 	}
 	if len(c.functions) > 0 {
 		c.addTrampolines()
+		c.addPLT()
 	}
 	return errors.Join(errEH, errGo, errDebug)
 }
@@ -146,6 +148,8 @@ func (c *compiler) compile() *Table {
 		switch {
 		case f.source == fromTrampoline:
 			b.add(f.start, b.trampolineSet())
+		case f.source == fromPLT:
+			b.plt(f)
 		case f.source == fromGo:
 			c.golang.compile(b, f)
 			framed++

@@ -104,6 +104,9 @@ type evaluator struct {
 	stack [maxExprStack]uint64
 	n     int
 	bad   bool
+	// outside is the address that a failed run could not read; zero if it
+	// failed for another reason.
+	outside uint64
 }
 
 // run evaluates code with the pushed values on the stack at the begin (the
@@ -112,7 +115,7 @@ type evaluator struct {
 // end within maxExprSteps.
 func (e *evaluator) run(code []byte, pushed ...uint64) (uint64, bool) {
 	e.code = reader{data: code}
-	e.n, e.bad = copy(e.stack[:], pushed), false
+	e.n, e.bad, e.outside = copy(e.stack[:], pushed), false, 0
 	for steps := 0; e.code.left() > 0; steps++ {
 		if steps == maxExprSteps {
 			return 0, false
@@ -162,8 +165,11 @@ func (e *evaluator) register(column uint64, offset int64) {
 }
 
 func (e *evaluator) load(size uint8) {
-	v, ok := e.mem.sized(e.pop(), size)
-	e.bad = e.bad || !ok
+	addr := e.pop()
+	v, ok := e.mem.sized(addr, size)
+	if !ok {
+		e.bad, e.outside = true, addr
+	}
 	e.push(v)
 }
 

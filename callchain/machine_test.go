@@ -19,6 +19,7 @@ const (
 	toyLarge  = 0x1200 // CFA = rsp+64, rbp saved at CFA-16
 	toyStart  = 0x1300 // outermost
 	toySignal = 0x1400 // signal frame: CFA = rsp, pc at CFA+8, rsp at CFA+16
+	toyDeref  = 0x1500 // CFA = the word at rsp+16
 	toyBare   = 0x2000 // code without a table
 	toyStack  = 0x7ffc0000
 )
@@ -42,8 +43,12 @@ func newToy(t *testing.T, pc, fp uint64, stack ...uint64) *toy {
 	add(toyLarge, 0, amd64.sp, 64, map[uint8]int32{amd64.ra: -8, amd64.fp: -16})
 	add(toyStart, 0, amd64.sp, 8, nil)
 	add(toySignal, flagSignal, amd64.sp, 0, map[uint8]int32{amd64.ra: 8, amd64.sp: 16})
+	r := row{cfa: b.exprs.add(ruleValExpr, []byte{opBreg0 + 7, 16, opDeref})}
+	r.set(uint64(amd64.ra), rule{kind: ruleOffset, val: -8})
+	b.begin(toyDeref, toyDeref+0x100)
+	b.add(toyDeref, b.set(&r, amd64.ra, 0))
 	toy := &toy{space: fixedSpace{version: 1, mappings: []Mapping{
-		{Start: 0x1000, End: 0x1500, Offset: 0x1000, Object: 1, Table: b.finish()},
+		{Start: 0x1000, End: 0x1600, Offset: 0x1000, Object: 1, Table: b.finish()},
 		{Start: toyBare, End: toyBare + 0x100, Offset: toyBare, Object: 2},
 	}}}
 	for _, word := range stack {

@@ -106,6 +106,8 @@ func TestLiveEveryInstructionOfACProgramUnwinds(t *testing.T) {
 		{"without frame pointers", []string{"-O2", "-fomit-frame-pointer", "-Wl,-z,lazy"}, false},
 		{"static", []string{"-O2", "-static"}, false},
 		{"with frame pointers", []string{"-O2", "-fno-omit-frame-pointer", "-Wl,-z,lazy"}, true},
+		{"linkage table without information", []string{"-O2", "-Wl,-z,lazy", "-Wl,--no-ld-generated-unwind-info"}, true},
+		{"marked linkage table without information", []string{"-O2", "-Wl,-z,lazy", "-Wl,-z,ibtplt", "-Wl,--no-ld-generated-unwind-info"}, true},
 		{"not optimized", []string{"-O0", "-Wl,-z,now"}, true},
 		{"not relocatable", []string{"-O2", "-no-pie", "-Wl,-z,lazy"}, true},
 		{"stripped", []string{"-O2", "-s", "-Wl,-z,lazy"}, true},

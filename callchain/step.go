@@ -40,9 +40,10 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if set.flags&flagOldRegs != 0 || set.cfa.kind == ruleValExpr || set.ra.kind > ruleOffset {
 		u.old = u.regs
 	}
+	u.eval.outside = 0
 	cfa, ok := u.cfa(set.cfa, p.table)
 	if !ok {
-		return Lost, true
+		return u.missing(u.eval.outside), true
 	}
 	sp := u.regs.v[m.sp]
 	if set.flags&(flagSignal|flagOwnSP) == 0 && !s.rises(sp, cfa) {
@@ -104,13 +105,13 @@ func (u *Unwinder) returnAddress(r rule, cfa uint64, t *Table) (uint64, End, boo
 	case ruleExpr:
 		addr, ok := u.eval.run(t.expr(r), cfa)
 		if !ok {
-			return 0, Lost, false
+			return 0, u.missing(u.eval.outside), false
 		}
 		v, ok := u.mem.word(addr)
 		return v, u.missing(addr), ok
 	case ruleValExpr:
 		v, ok := u.eval.run(t.expr(r), cfa)
-		return v, Lost, ok
+		return v, u.missing(u.eval.outside), ok
 	}
 	return 0, Lost, false
 }

@@ -1,0 +1,68 @@
+package callchain
+
+import "debug/elf"
+
+// addPLT adds the procedure linkage table: short code through which calls to
+// other objects go. GNU ld describes it in .eh_frame, other linkers do not.
+func (c *compiler) addPLT() {
+	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
+		s := c.file.Section(name)
+		if s == nil || s.Type != elf.SHT_PROGBITS {
+			continue
+		}
+		f := function{source: fromPLT, index: pltDirect}
+		if name == ".plt" {
+			f.index = pltLazy
+			if c.file.Section(".plt.sec") != nil {
+				f.index = pltLazyMarked
+			}
+		}
+		c.add(f, s.Addr, s.Addr+s.Size)
+	}
+}
+
+// Forms of a linkage table, kept in function.index.
+const (
+	pltDirect     = iota // entries only jump
+	pltLazy              // entries may push and jump to the table's head, which calls the dynamic linker
+	pltLazyMarked        // the same, each entry with an endbr64 first
+)
+
+// pltEntry is the size of an amd64 entry, and of the table's head.
+const pltEntry = 16
+
+// plt adds the rows of a linkage table.
+func (b *builder) plt(f *function) {
+	m := describe(b.table.arch)
+	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp}}
+	from := func(offset uint64, cfa rule) {
+		r.cfa = cfa
+		b.add(f.start+offset, b.set(&r, m.ra, 0))
+	}
+	above := func(bytes int32) rule { return rule{kind: ruleValOffset, reg: m.sp, val: bytes} }
+	switch {
+	case b.table.arch == ARM64:
+		from(0, above(0))
+		if f.index != pltDirect {
+			// The head begins with stp x16, x30, [sp, #-16]!.
+			r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
+			from(4, above(16))
+			r.set(uint64(m.ra), rule{})
+			from(32, above(0))
+		}
+	case f.index == pltDirect:
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
+		from(0, above(8))
+	default:
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
+		from(0, above(16)) // the entry has pushed its number
+		from(6, above(24)) // and the head its object
+		pushed := byte(11) // jmp *slot; push number
+		if f.index == pltLazyMarked {
+			pushed = 9 // endbr64; push number
+		}
+		// rsp + 8, and 8 more where the low bits of rip are past the push.
+		from(pltEntry, b.exprs.add(ruleValExpr, []byte{opBreg0 + 7, 8, opBreg0 + 16, 0,
+			opLit0 + 15, opAnd, opLit0 + pushed, opGe, opLit0 + 3, opShl, opPlus}))
+	}
+}
