@@ -43,9 +43,9 @@
 //     itself tells two numbers.
 //   - At most Options.MaxFiles files are open. Beyond that the one that was
 //     read least recently is closed and, when it is read again, opened again by
-//     its path, where it must still be the same file. Files without a name are
-//     never closed for others: when they take the whole budget, Open of the
-//     next one says so.
+//     its path, where it must still be the same file. Files that their name no
+//     longer leads to are not closed for others: when they take the whole
+//     budget, Open of the next one says so.
 //
 // What cannot be known: a process whose exec record was lost keeps its name, and
 // one that moves to another cgroup without exec shows the old one. A file

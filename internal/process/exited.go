@@ -10,17 +10,26 @@ func (t *Table) exit(p *Process) {
 	if p.exited {
 		return
 	}
-	p.exited = true
-	t.exited = append(t.exited, p)
+	t.retire(p)
 	if len(t.exited) >= t.sweepAt {
 		t.sweep()
 	}
+}
+
+// retire notes that a process has exited.
+func (t *Table) retire(p *Process) {
+	p.exited = true
+	t.exited = append(t.exited, p)
 }
 
 // sweep forgets the processes that exited first, but for those that samples
 // came from since the last sweep, and then all objects that no sample was in
 // and no process maps. Whoever holds a forgotten Process can go on using it.
 func (t *Table) sweep() {
+	if t.swept != t.losses {
+		t.swept = t.losses
+		t.findVanished()
+	}
 	old := len(t.exited) - keepExited
 	kept := t.exited[:0]
 	for i, p := range t.exited {
@@ -37,6 +46,15 @@ func (t *Table) sweep() {
 	t.exited = kept
 	t.sweepAt = 2*len(kept) + keepExited
 	t.sweepObjects()
+}
+
+// findVanished marks the processes whose EXIT record was lost.
+func (t *Table) findVanished() {
+	for pid, p := range t.byPID {
+		if pid > 0 && !p.exited && !t.fs.exists(pid) {
+			t.retire(p)
+		}
+	}
 }
 
 // sweepObjects closes and forgets what nothing leads to any more.

@@ -12,8 +12,8 @@ import (
 // fileSet is the budget of open files. Files that a process has mapped are
 // held open so that they outlive the process and their name. When limit are
 // open, the one that was not used for longest is closed, and opened again by
-// its name when it is read next; a file that has no name any more could not
-// be opened again and is not closed for others.
+// its name when it is read next; one whose name does not lead to it any more
+// is not closed for others.
 //
 // Its methods and those of its files may be called from several goroutines,
 // as io.ReaderAt demands.
@@ -32,13 +32,15 @@ type file struct {
 	id    fileID   // as fstat(2) tells it
 	size  int64
 	mtime unix.Timespec
-	fixed bool // its name does not lead to it: never closed to make room
 	grows bool // it is written to: another size is no other file
 
+	nameless bool // it had no name when it was opened
+
 	// The rest belongs to set.mu.
-	open *os.File
-	used uint64
-	at   int // index in set.held while open
+	fixed bool // its name does not lead to it: never closed to make room
+	open  *os.File
+	used  uint64
+	at    int // index in set.held while open
 }
 
 // fileID is the identity that a file keeps while it exists.
@@ -48,14 +50,14 @@ type fileID struct {
 }
 
 // errBudget says that a file could not be held open.
-var errBudget = errors.New("too many files without a name are held open")
+var errBudget = errors.New("too many deleted or replaced files are held open")
 
 // add holds f open by a descriptor of its file, of which st is the fstat(2).
-// The caller has filled in name, roots, fixed and grows. The set owns fd from
+// The caller has filled in name, roots and grows. The set owns fd from
 // here on, also when it returns an error.
 func (s *fileSet) add(fd int, st *unix.Stat_t, f *file) (*file, error) {
 	f.set, f.id, f.size, f.mtime = s, idOf(st), st.Size, st.Mtim
-	f.fixed = f.fixed || st.Nlink == 0
+	f.nameless = st.Nlink == 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.hold(f, fd); err != nil {
@@ -71,22 +73,34 @@ func idOf(st *unix.Stat_t) fileID {
 // hold makes room and enters an open file. The caller has locked the set.
 func (s *fileSet) hold(f *file, fd int) error {
 	for len(s.held) >= s.limit {
-		oldest := -1
-		for i, other := range s.held {
-			if !other.fixed && (oldest < 0 || other.used < s.held[oldest].used) {
-				oldest = i
-			}
-		}
-		if oldest < 0 {
+		oldest := s.oldest()
+		if oldest == nil {
 			unix.Close(fd)
 			return fmt.Errorf("%w (%d)", errBudget, len(s.held))
 		}
-		s.release(s.held[oldest])
+		again, err := oldest.reopen()
+		if err != nil {
+			oldest.fixed = true
+			continue
+		}
+		unix.Close(again)
+		s.release(oldest)
 	}
 	s.clock++
 	f.open, f.used, f.at = os.NewFile(uintptr(fd), "object"), s.clock, len(s.held)
 	s.held = append(s.held, f)
 	return nil
+}
+
+// oldest returns the file that was not used for longest and may be closed, nil
+// if there is none. The caller has locked the set.
+func (s *fileSet) oldest() (oldest *file) {
+	for _, f := range s.held {
+		if !f.fixed && (oldest == nil || f.used < oldest.used) {
+			oldest = f
+		}
+	}
+	return oldest
 }
 
 // release closes a file that is open. The caller has locked the set.
@@ -151,22 +165,30 @@ func (f *file) opened() (*os.File, error) {
 		f.used = f.set.clock
 		return f.open, nil
 	}
-	var last error = os.ErrNotExist
+	fd, err := f.reopen()
+	if err != nil {
+		return nil, fmt.Errorf("open %s again: %w", f.name, err)
+	}
+	if err := f.set.hold(f, fd); err != nil {
+		return nil, err
+	}
+	return f.open, nil
+}
+
+// reopen opens the file by its name.
+func (f *file) reopen() (int, error) {
+	last := os.ErrNotExist
 	for _, root := range f.roots {
 		fd, st, err := openBeneath(root, f.name)
 		if err != nil {
 			last = err
 			continue
 		}
-		if idOf(&st) != f.id || !f.grows && (st.Size != f.size || st.Mtim != f.mtime) {
-			unix.Close(fd)
-			last = errReplaced
-			continue
+		if idOf(&st) == f.id && (f.grows || st.Size == f.size && st.Mtim == f.mtime) {
+			return fd, nil
 		}
-		if err := f.set.hold(f, fd); err != nil {
-			return nil, err
-		}
-		return f.open, nil
+		unix.Close(fd)
+		last = errReplaced
 	}
-	return nil, fmt.Errorf("open %s again: %w", f.name, last)
+	return -1, last
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,33 +28,32 @@ func (s *seenMapping) check(fd int, st *unix.Stat_t) error {
 	return checkIdentity(fd, st, s.id)
 }
 
-// buildsOwnDevices are file systems where the device that the kernel's mapping
-// names is not the one that stat(2) tells of the same file: btrfs has one
-// device for each subvolume, overlayfs passes on the device of the layer
-// below, bcachefs is as btrfs. The inode is the same.
-var buildsOwnDevices = [...]int64{
+// numberers are file systems where the device that the kernel's mapping names is
+// not the one that stat(2) tells of the same file: btrfs has one device for each
+// subvolume, overlayfs passes on the device of the layer below, bcachefs is as
+// btrfs. The inode is the same.
+var numberers = [...]int64{
 	0x9123683e, // BTRFS_SUPER_MAGIC
 	0x794c7630, // OVERLAYFS_SUPER_MAGIC
 	0xca451a4e, // BCACHEFS_STATFS_MAGIC
 }
 
+// ownNumbers tells whether an open file is on such a file system.
+func ownNumbers(fd int) bool {
+	var fs unix.Statfs_t
+	return unix.Fstatfs(fd, &fs) == nil && slices.Contains(numberers[:], int64(fs.Type))
+}
+
 // checkIdentity tells whether an open file is the wanted one.
 func checkIdentity(fd int, st *unix.Stat_t, want fileID) error {
 	got := idOf(st)
-	if got == want {
+	switch {
+	case got == want:
 		return nil
-	}
-	if got.inode != want.inode {
+	case got.inode != want.inode:
 		return errReplaced
-	}
-	var fs unix.Statfs_t
-	if err := unix.Fstatfs(fd, &fs); err != nil {
-		return err
-	}
-	for _, magic := range buildsOwnDevices {
-		if int64(fs.Type) == magic {
-			return nil
-		}
+	case ownNumbers(fd):
+		return nil
 	}
 	return fmt.Errorf("%w: same inode on device %d:%d, not %d:%d",
 		errReplaced, got.major, got.minor, want.major, want.minor)

@@ -247,21 +247,32 @@ func TestLiveAProgramOfAnotherMountNamespaceIsReadable(t *testing.T) {
 	}
 }
 
-func TestLiveAProgramOnOverlayfsIsOneObject(t *testing.T) {
-	needRoot(t)
+// mountOverlay mounts an overlayfs with a program "prog" that waits in its
+// lower layer.
+func mountOverlay(t *testing.T) (merged, lower string) {
+	t.Helper()
 	dir := t.TempDir()
 	program := compile(t, dir, "prog", waiting)
 	for _, name := range []string{"lower", "upper", "work", "merged"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
 	must(t, os.Rename(program, filepath.Join(dir, "lower/prog")))
-	merged := filepath.Join(dir, "merged")
+	merged = filepath.Join(dir, "merged")
 	options := fmt.Sprintf("lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", dir, dir, dir)
 	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
 		t.Skipf("overlayfs: %v", err)
 	}
-	defer unix.Unmount(merged, unix.MNT_DETACH)
-	lower := filepath.Join(dir, "lower/prog")
+	t.Cleanup(func() {
+		if err := unix.Unmount(merged, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return merged, filepath.Join(dir, "lower/prog")
+}
+
+func TestLiveAProgramOnOverlayfsIsOneObject(t *testing.T) {
+	needRoot(t)
+	merged, lower := mountOverlay(t)
 	c := start(t, exec.Command(filepath.Join(merged, "prog")))
 	table := NewTable(Options{})
 	defer table.Close()
@@ -291,6 +302,20 @@ func TestLiveAProgramOnOverlayfsIsOneObject(t *testing.T) {
 	table.Handle(record)
 	if other := objectAt(t, table, p.PID, pc); other != o {
 		t.Errorf("object %d %q and object %d %q are one file", o.ID, o.Path, other.ID, other.Path)
+	}
+}
+
+func TestLiveAProgramThatOverlayfsCopiedUpIsReadable(t *testing.T) {
+	needRoot(t)
+	merged, _ := mountOverlay(t)
+	c := start(t, exec.Command(filepath.Join(merged, "prog")))
+	must(t, os.Chmod(filepath.Join(merged, "prog"), 0o700)) // copies it to the upper layer
+	table := NewTable(Options{})
+	defer table.Close()
+	must(t, table.Snapshot(c.Process.Pid))
+	o := objectAt(t, table, c.Process.Pid, c.address(t))
+	if !bytes.Equal(contents(t, o), readFile(t, filepath.Join(merged, "prog"))) {
+		t.Error("another content")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 func heap() uint64 {
@@ -112,6 +114,25 @@ func TestUnknownPidsAreForgottenToo(t *testing.T) {
 	}
 	if got := table.Processes(); got > 4*keepExited {
 		t.Errorf("%d processes are remembered", got)
+	}
+}
+
+func TestProcessesWhoseExitWasLostAreForgotten(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	must(t, table.Snapshot())
+	init := table.Process(1)
+	for i := range 5000 { // their EXIT records are missing
+		table.Handle(forkAt(init.since+1, 1, 10_000+i))
+	}
+	table.Handle(&perfevent.Lost{Lost: 5000})
+	for i := range 20_000 {
+		live(table, init.since+2, 20_000+i)
+	}
+	if got := table.Processes(); got > 4*keepExited {
+		t.Errorf("%d processes are remembered", got)
+	}
+	if table.Process(1) != init || init.Exited() {
+		t.Error("a living process was forgotten")
 	}
 }
 

@@ -37,7 +37,7 @@ func (t *Table) openObject(o *Object, p *Process, s *seenMapping) *Object {
 		return other
 	}
 	o.file, o.err = f, nil
-	o.Deleted = o.Deleted || f.fixed
+	o.Deleted = o.Deleted || f.nameless
 	o.generated = (o.Deleted || isMemfd(o.Path)) && !isELF(f)
 	if _, taken := t.byKey[k]; !taken {
 		t.byKey[k] = o
@@ -112,7 +112,7 @@ func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 // file says how a mapping's file can be opened again: beneath the root where it
 // was found or, when that process is gone, ours.
 func (s *seenMapping) file(root string) *file {
-	return &file{name: string(s.path), roots: []string{root, "/"}, fixed: s.deleted}
+	return &file{name: string(s.path), roots: []string{root, "/"}}
 }
 
 // openLink opens a magic link of a process's /proc directory if it leads to the
@@ -124,7 +124,7 @@ func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(fd, &st); err != nil && !(link != "exe" && linksTo(path, s.path)) {
+	if err := s.check(fd, &st); err != nil && !(ownNumbers(fd) && link != "exe" && linksTo(path, s.path)) {
 		unix.Close(fd)
 		return nil, err
 	}

@@ -136,6 +136,11 @@ func numbers(dir *os.File) ([]int, error) {
 	}
 }
 
+// exists tells whether a process is there, also if only as a zombie.
+func (fs *procfs) exists(pid int) bool {
+	return unix.Access(fs.root+"/"+strconv.Itoa(pid), unix.F_OK) == nil
+}
+
 // inode returns the inode number that a magic link of a process leads to
 // ("ns/mnt"), or 0 if it cannot be read.
 func (fs *procfs) inode(pid, name string) uint64 {

@@ -47,6 +47,7 @@ type Table struct {
 	next    int    // Index of the next process
 	version uint64 // last one given to an address space
 	losses  int    // LOST records so far
+	swept   int    // of them at the last sweep
 	made    time.Time
 
 	objects  []*Object // those with an ID
