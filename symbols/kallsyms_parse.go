@@ -135,13 +135,11 @@ func (p *kallsymsParser) nameOf(s *kernelSymbol) []byte {
 }
 
 func (p *kallsymsParser) finish() *Kallsyms {
-	slices.SortFunc(p.symbols, func(x, y kernelSymbol) int {
-		if c := cmp.Compare(x.addr, y.addr); c != 0 {
-			return c
-		}
-		return preferName(p.nameOf(&x), p.nameOf(&y), x.rank, y.rank)
-	})
-	p.symbols = slices.CompactFunc(p.symbols, func(x, y kernelSymbol) bool { return x.addr == y.addr })
+	byAddr := func(x, y kernelSymbol) int { return cmp.Compare(x.addr, y.addr) }
+	if !slices.IsSortedFunc(p.symbols, byAddr) { // it is without modules
+		slices.SortFunc(p.symbols, byAddr)
+	}
+	p.keepBest()
 	functions, total := 0, 0
 	for i := range p.symbols {
 		if s := &p.symbols[i]; s.rank != 0 {
@@ -165,6 +163,20 @@ func (p *kallsymsParser) finish() *Kallsyms {
 	}
 	k.table.names = names.String()
 	return k
+}
+
+// keepBest leaves the best symbol of each address.
+func (p *kallsymsParser) keepBest() {
+	kept := p.symbols[:0]
+	for _, s := range p.symbols {
+		last := len(kept) - 1
+		if last < 0 || kept[last].addr != s.addr {
+			kept = append(kept, s)
+		} else if best := &kept[last]; preferName(p.nameOf(&s), p.nameOf(best), s.rank, best.rank) < 0 {
+			*best = s
+		}
+	}
+	p.symbols = kept
 }
 
 // sizeOf gives symbol i an end, which kallsyms does not: the next symbol, if it
