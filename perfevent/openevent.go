@@ -117,13 +117,16 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 	}
 	failure := s.openError(sampling.Event.String(), sampling, err)
 	if failure.Kind == ErrPermission && !sampling.ExcludeKernel {
-		// Would it be allowed without the kernel? Only trying tells.
+		// Would it be allowed without the kernel, and is there such an event
+		// at all? Only trying tells.
 		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
-		if fd, err := perfEventOpen(&attr, on, s.cpus[cpu]); err == nil {
-			failure.Kind = ErrKernelExcluded
-			if err := unix.Close(fd); err != nil {
-				return err
-			}
+		fd, err := perfEventOpen(&attr, on, s.cpus[cpu])
+		if err != nil {
+			return s.openError(sampling.Event.String(), sampling, err)
+		}
+		failure.Kind = ErrKernelExcluded
+		if err := unix.Close(fd); err != nil {
+			return err
 		}
 	}
 	return failure

@@ -1,0 +1,68 @@
+package profiler_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/truth"
+)
+
+// Of the same program's samples, at least as many have the whole chain as with
+// perf's own unwinding of the copied stack. Two hundredths are for what falls
+// on starting and ending.
+func TestPeerPerfFindsNoMoreWholeChains(t *testing.T) {
+	needRoot(t)
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("perf is not installed")
+	}
+	for _, name := range []string{"c-O2-nofp", "c-O2-nofp-static", "plt-nofp", "libc-nofp", "signal-nofp", "deep-nofp-20KiB", "cxx-O2-nofp", "rust-nofp", "go"} {
+		t.Run(name, func(t *testing.T) {
+			built := truth.Named(name).Build(t)
+			theirs := perfMatching(t, built)
+			ours := matching(t, profileCommand(t, built.Command(0.6), collect.Auto), built)
+			t.Logf("whole chains: perf %.1f %%, ringtap %.1f %%", 100*theirs, 100*ours)
+			if ours < theirs-0.02 {
+				t.Errorf("perf finds %.1f %% of the chains whole, ringtap %.1f %%", 100*theirs, 100*ours)
+			}
+		})
+	}
+}
+
+// perfMatching is the share of perf's samples whose user stack is the program's
+// chain.
+func perfMatching(t *testing.T, built truth.Built) float64 {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "perf.data")
+	record := []string{"record", "-q", "-e", "cpu-clock:u", "-F", "250", "--call-graph", "dwarf,65528", "-o", data, "--"}
+	if output, err := exec.Command("perf", append(record, built.Command(0.6).Args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("perf record: %v\n%s", err, output)
+	}
+	script, err := exec.Command("perf", "script", "-i", data, "-F", "ip,sym", "--no-inline").Output()
+	if err != nil {
+		t.Fatalf("perf script: %v", err)
+	}
+	var all, right int
+	for stack := range strings.SplitSeq(strings.TrimSpace(string(script)), "\n\n") {
+		var names []string
+		for line := range strings.Lines(strings.TrimSpace(stack)) {
+			_, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+			names = append(names, strings.TrimSpace(strings.TrimSuffix(name, "[unknown]")))
+		}
+		slices.Reverse(names)
+		if len(names) == 0 {
+			continue // user stacks only: a sample of the kernel
+		}
+		all++
+		if built.Match(names) == nil {
+			right++
+		}
+	}
+	if all < 50 {
+		t.Fatalf("perf has %d samples only", all)
+	}
+	return float64(right) / float64(all)
+}
