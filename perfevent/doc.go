@@ -43,9 +43,9 @@
 //
 // # Software counters that several watch
 //
-// Since about Linux 6.2 the samples of one page fault, context switch or the
-// like that go to several events carry the id, the time and the callchain of
-// whichever event comes first, even when the others are another program's. Such
+// On newer kernels (6.18 was seen) the samples of one page fault, context switch
+// or the like that go to several events carry the id, the time and the callchain
+// of whichever event comes first, even when the others are another program's. Such
 // samples are recognized (Sampling.isShared, duplicates.go) as long as a session
 // has no more than one sampling of these counters; with more, a sample may be
 // given to the wrong one or be dropped as malformed. Clocks, hardware events,

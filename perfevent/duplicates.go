@@ -10,7 +10,7 @@ package perfevent
 // origins record the same, so each thread is bound to the origin that delivered
 // first, and what comes from another is left out.
 //
-// Since Linux 6.2 or so that does not work for the kernel's software counters
+// On newer kernels that does not work for the software counters
 // (see isShared): all samples of one hit carry the id of whichever event came
 // first, and its time. There the time tells: one thread's samples at the same
 // nanosecond are one hit. That the kernel is of that kind shows at the first

@@ -58,9 +58,9 @@ func Example() {
 	}
 	fmt.Println("some samples:", samples > 0, "all accounted for:", accounts[0].Received == samples)
 	fmt.Println("the command:", state)
-	// Output:
-	// some samples: true all accounted for: true
-	// the command: exit status 3
+	// On a host that permits it this prints
+	//	some samples: true all accounted for: true
+	//	the command: exit status 3
 }
 
 // Events of a PMU are named by the terms that its sysfs directory lists.

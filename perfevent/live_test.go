@@ -134,7 +134,10 @@ func TestLiveSessionsDoNotDisturbEachOther(t *testing.T) {
 	needRoot(t)
 	f := startFaults(t, "4", "4", "2", "300")
 	first := open(t, Process(f.pid()), pageFaults(), Options{})
-	second := open(t, Process(f.pid()), pageFaults(), Options{})
+	more := pageFaults()
+	more[0].Callchain = CallchainMode{Kernel: true, User: true}
+	more[0].UserRegs, more[0].UserStack, more[0].Cgroup = true, 512, true
+	second := open(t, Process(f.pid()), more, Options{})
 	system := open(t, System(), pageFaults(), Options{})
 	sessions := []*Session{first, second, system}
 	for _, s := range sessions {
@@ -146,6 +149,34 @@ func TestLiveSessionsDoNotDisturbEachOther(t *testing.T) {
 	for _, s := range sessions {
 		read(t, s, done).checkTouched(t, work)
 		checkBooks(t, s)
+	}
+}
+
+func TestLiveEndIsSeenWithoutPidfdToo(t *testing.T) {
+	f := startFaults(t, "1", "0", "0", "1")
+	tids, err := listThreads(f.pid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := watched{pid: f.pid(), tid: f.pid(), pidfd: -1}
+	thread := watched{pid: f.pid(), tid: tids[len(tids)-1], pidfd: -1}
+	if process.hasEnded() || thread.hasEnded() {
+		t.Fatal("a process that waits for input has ended")
+	}
+	f.work(1)
+	for end := time.Now().Add(10 * time.Second); !thread.hasEnded(); {
+		if time.Now().After(end) {
+			t.Fatal("the end of the thread was not seen")
+		}
+	}
+	if process.hasEnded() {
+		t.Error("the process has ended with one of its threads")
+	}
+	f.stdin.Close()
+	for end := time.Now().Add(10 * time.Second); !process.hasEnded(); { // a zombie: nobody has waited for it
+		if time.Now().After(end) {
+			t.Fatal("the end of the process was not seen")
+		}
 	}
 }
 

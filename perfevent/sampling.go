@@ -99,10 +99,10 @@ func (s *Sampling) exact() bool {
 // isShared reports whether the event is one of those whose samples may carry
 // the id of another event. The kernel prepares one set of data for all events
 // on a CPU that a page fault, context switch or the like hits, whosever they
-// are. Since about Linux 6.2 it fills in each field once only (perf_prepare_sample
-// skips what data.sample_flags has), and the id is among them: every event's
-// sample then carries the id, and the time, of the first. Clocks and tracepoints
-// start afresh for each event.
+// are. Newer kernels (seen on 6.18) fill in each field once only, since
+// perf_prepare_sample skips what data.sample_flags has, and the id is among
+// them: every event's sample then carries the id, the time and the callchain of
+// the first. Clocks and tracepoints start afresh for each event.
 func (s *Sampling) isShared() bool {
 	if s.Event.attr.Type != perf.SoftwareEvent {
 		return false
