@@ -60,6 +60,7 @@ func TestAutoJoinsTheCopyWithTheKernelsChain(t *testing.T) {
 		name   string
 		pc, fp uint64
 		stack  []uint64
+		entry  bool
 		chain  []uint64
 		want   []uint64
 		end    End
@@ -79,6 +80,10 @@ func TestAutoJoinsTheCopyWithTheKernelsChain(t *testing.T) {
 			stack: []uint64{toyFramed + 9, at(3), toyFramed + 9, at(5), toyFramed + 9},
 			chain: []uint64{toyEntry, toyFramed + 9, toyFramed + 9, toyFramed + 9, toyFramed + 9, toyStart + 5},
 			want:  []uint64{toyEntry, toyFramed + 8, toyFramed + 8, toyFramed + 8, toyFramed + 8, toyFramed + 8, toyStart + 4}, end: Complete},
+		{name: "after an entry that the kernel has repaired", pc: toyEntry, fp: at(3), entry: true,
+			stack: []uint64{toyFramed + 9},
+			chain: []uint64{toyEntry, toyFramed + 9, toyBare + 9, toyStart + 5},
+			want:  []uint64{toyEntry, toyFramed + 8, toyBare + 8, toyStart + 4}, end: Complete},
 		{name: "a last frame without a record is the end", pc: toyLarge, fp: at(9), stack: []uint64{0},
 			chain: []uint64{toyLarge, toyBare + 9, toyStart + 5},
 			want:  []uint64{toyLarge}, end: Cut},
@@ -88,7 +93,7 @@ func TestAutoJoinsTheCopyWithTheKernelsChain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			toy := newToy(t, test.pc, test.fp, test.stack...)
-			toy.c.Chain = test.chain
+			toy.c.Chain, toy.c.Entry = test.chain, test.entry
 			frames, end := New(AMD64).Auto(nil, &toy.space, &toy.c)
 			if got := offsets(frames); !slices.Equal(got, test.want) || end != test.end {
 				t.Errorf("chain %#x, %v\nwant  %#x, %v", got, end, test.want, test.end)

@@ -36,8 +36,9 @@ type Capture struct {
 	// Chain is the user part of the kernel's callchain, leaf first, then
 	// return addresses.
 	Chain []uint64
-	// MaxStack is the number of entries that the kernel was asked to stop a
-	// callchain at (perf_event_attr.sample_max_stack); zero if unknown.
+	// MaxStack is the number of entries at which the kernel has ended Chain:
+	// perf_event_attr.sample_max_stack less the entries of the sample's kernel
+	// part, which count too. Zero if unknown.
 	MaxStack int
 	// Entry says that the thread is at a function's first instruction, as it
 	// is for a probe there: in code without an unwind table the return address

@@ -1,6 +1,7 @@
 package callchain
 
 import (
+	"encoding/binary"
 	"slices"
 	"testing"
 )
@@ -52,6 +53,8 @@ func TestUnwindFollowsRulesAndFramePointers(t *testing.T) {
 			want: []uint64{toyBare}, end: Lost},
 		{name: "frame records in a circle", pc: toyBare, fp: at(0), stack: []uint64{at(0), toyBare + 9},
 			want: []uint64{toyBare, toyBare + 8}, end: Lost},
+		{name: "a record that points at itself, by rules", pc: toyFramed, fp: at(0), stack: []uint64{at(0), toyFramed + 9, 0, 0},
+			want: []uint64{toyFramed, toyFramed + 8}, end: Lost},
 		{name: "signal frames in a circle", pc: toySignal, stack: []uint64{0, toySignal, at(0), 0},
 			want: repeatOffset(toySignal, 6), end: Lost},
 	} {
@@ -114,6 +117,20 @@ func TestTheCacheKnowsSpacesApart(t *testing.T) {
 	}
 }
 
+func TestVersionsThatShareAPlaceInTheCacheAreKnownApart(t *testing.T) {
+	u := New(AMD64)
+	first := fixedSpace{version: 1, mappings: []Mapping{{Start: 0x1000, End: 0x2000, Object: 1}}}
+	other := fixedSpace{version: 1, mappings: []Mapping{{Start: 0x1000, End: 0x2000, Object: 2}}}
+	shared := u.lookup(&first, first.version, 0x1234)
+	for other.version++; ; other.version++ {
+		if p := u.lookup(&other, other.version, 0x1234); p.frame.Object != 2 {
+			t.Fatalf("version %d got the object %d", other.version, p.frame.Object)
+		} else if p == shared {
+			return
+		}
+	}
+}
+
 func TestUnwindingWarmAllocatesNothing(t *testing.T) {
 	space, c := deepCapture(t, 20)
 	u := New(AMD64)
@@ -124,25 +141,26 @@ func TestUnwindingWarmAllocatesNothing(t *testing.T) {
 }
 
 func TestSignedReturnAddressesAreStripped(t *testing.T) {
-	space := &fixedSpace{version: 1, mappings: []Mapping{{Start: 0x1000, End: 0x2000, Offset: 0x1000, Object: 1}}}
-	for name, signature := range map[string]uint64{
-		"48-bit addresses": 0x00ab << 48,
-		"39-bit addresses": 0x00ab5c80 << 32, // bits 39 to 55
+	for _, test := range []struct {
+		name            string
+		code, signature uint64
+	}{
+		{"48-bit addresses", 0xffff00001000, 0x00ab << 48},
+		{"39-bit addresses", 0x7f00001000, 0x00ab5c80 << 32}, // bits 39 to 55
 	} {
+		space := &fixedSpace{version: 1, mappings: []Mapping{
+			{Start: test.code, End: test.code + 0x1000, Offset: 0x1000, Object: 1}}}
 		var c Capture
 		values := make([]uint64, 33)
-		values[29], values[31], values[32] = 0x7000, 0x7000, 0x1234
+		values[29], values[31], values[32] = 0x7000, 0x7000, test.code+0x234
 		if err := c.Regs.Load(ARM64, ARM64.UserRegsMask(), values); err != nil {
 			t.Fatal(err)
 		}
-		c.Stack = make([]byte, 16)
-		c.Stack[8], c.Stack[9] = 0x45, 0x11 // x29 is zero in the record, the return address 0x1145
-		for i := range 6 {
-			c.Stack[10+i] |= byte(signature >> (16 + 8*i))
-		}
+		c.Stack = make([]byte, 8) // the record: x29 is zero
+		c.Stack = binary.LittleEndian.AppendUint64(c.Stack, test.signature|(test.code+0x145))
 		frames, end := New(ARM64).Unwind(nil, space, &c)
 		if got, want := offsets(frames), []uint64{0x1234, 0x1144}; !slices.Equal(got, want) || end != Complete {
-			t.Errorf("%s: chain %#x, %v; want %#x", name, got, end, want)
+			t.Errorf("%s: chain %#x, %v; want %#x", test.name, got, end, want)
 		}
 	}
 }
