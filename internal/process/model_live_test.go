@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -114,6 +115,46 @@ func TestLiveTheModelAgreesWithProcAfterAllChanges(t *testing.T) {
 	}))
 	if executable < 6 || files < 100 {
 		t.Errorf("only %d executable areas and %d pages of files: the program did not do its work", executable, files)
+	}
+}
+
+// A container's first process is born and executed while the session records.
+func TestLiveAProcessInAPidNamespaceHasItsNumberThere(t *testing.T) {
+	needRoot(t)
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("unshare(1): it makes the pid namespace")
+	}
+	dir := t.TempDir()
+	program := compile(t, dir, "nssecond", waiting)
+	first := filepath.Join(dir, "nsfirst")
+	must(t, os.Symlink("/bin/sh", first))
+	sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99}
+	session, err := perfevent.Open(perfevent.System(), []perfevent.Sampling{sampling}, perfevent.Options{})
+	must(t, err)
+	defer session.Close()
+	table := NewTable(Options{})
+	defer table.Close()
+	must(t, table.Snapshot())
+
+	c := start(t, exec.Command(unshare, "-p", "-f", first, "-c", `"$0"; exit 3`, program))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	inside := map[string]int{} // by comm
+	must(t, session.Read(ctx, func(record perfevent.Record) error {
+		table.Handle(record)
+		return nil
+	}))
+	for _, p := range table.byPID {
+		if p.nested && p.mntNS == table.mntNS {
+			inside[p.Comm] = p.NSPID
+		}
+	}
+	if inside["nsfirst"] != 1 || inside["nssecond"] != 2 {
+		t.Errorf("numbers in the namespace: %v; want nsfirst 1 and nssecond 2", inside)
+	}
+	if p := table.Process(c.Process.Pid); p.Comm != "unshare" || p.NSPID != p.PID {
+		t.Errorf("%s, outside, is %d and not %d", p.Comm, p.NSPID, p.PID)
 	}
 }
 
