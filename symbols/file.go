@@ -53,11 +53,13 @@ func (f *File) Lookup(fileOffset uint64) (Symbol, bool) {
 	if !ok {
 		return Symbol{}, false
 	}
-	start, ok := f.image.offset(t.entries[i].addr)
-	if !ok {
+	// Within one segment offsets run as addresses do; a crafted symbol that
+	// begins before the file does has no place in it.
+	into := addr - t.entries[i].addr
+	if into > fileOffset {
 		return Symbol{}, false
 	}
-	return Symbol{Name: t.name(i), Start: start, Size: uint64(t.entries[i].size)}, true
+	return Symbol{Name: t.name(i), Start: fileOffset - into, Size: uint64(t.entries[i].size)}, true
 }
 
 // Load reads the symbol tables if no Lookup has done so, and returns the errors
