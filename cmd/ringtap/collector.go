@@ -20,6 +20,9 @@ import (
 // runCollector runs a collector with the flags that all of them share: tables
 // for each interval, files for the whole run, the status of a started command.
 func runCollector(ctx context.Context, out *console, flags *collectorFlags, collector *collect.OnCPU) error {
+	if err := report.CheckMetric(flags.metric, collector.Metrics()); err != nil {
+		return usagef("--metric: %w", err)
+	}
 	target, command, err := flags.target()
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func (c *collectorFlags) write(out *console, p *profile.Profile) error {
 	}
 	var errs []error
 	for _, path := range c.outputs {
-		if err := report.WriteFile(path, p, report.FileOptions{Inlines: c.inlines}); err != nil {
+		if err := report.WriteFile(path, p, report.FileOptions{Metric: c.metric, Inlines: c.inlines}); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -23,6 +23,7 @@ type collectorFlags struct {
 	duration     secondsFlag
 	top          int
 	outputs      []string
+	metric       string
 	unwind       string
 	inlines      bool
 	memory       int
@@ -41,6 +42,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the target)")
 	flags.IntVarP(&c.top, "top", "o", 10, "rows of a table: those with the highest values")
 	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to this `file`, in the form that its ending names: "+strings.Join(report.Forms(), " ")+"; may be repeated")
+	flags.StringVar(&c.metric, "metric", "", "the `column` that files with a single value show (default: the first)")
 	flags.StringVar(&c.unwind, "unwind", "auto", "how user stacks are found: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), auto")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
 	flags.IntVar(&c.memory, "memory", 256, "bound in `MiB` of the memory for distinct stacks; past it new ones are counted together")

@@ -69,6 +69,7 @@ type whole struct {
 // Counts is the bookkeeping of a window.
 type Counts struct {
 	Samples   uint64 // that were added up
+	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
 	Truncated uint64 // samples whose user stack was cut short
 	Broken    uint64 // samples whose user stack ends before its outermost function
 	Unkept    uint64 // samples counted on one row, for want of memory
@@ -78,6 +79,7 @@ type Counts struct {
 // Add adds the counts of another window.
 func (c *Counts) Add(other Counts) {
 	c.Samples += other.Samples
+	c.LeftOut += other.LeftOut
 	c.Truncated += other.Truncated
 	c.Broken += other.Broken
 	c.Unkept += other.Unkept
@@ -115,6 +117,7 @@ func (r *Recorder) Handle(record perfevent.Record) error {
 	}
 	late := r.opts.End > 0 && sample.Time >= r.opts.End
 	if late || sample.PID == r.opts.Self || r.collector.Skip(sample) {
+		r.counts.LeftOut++
 		return nil
 	}
 	r.counts.Samples++

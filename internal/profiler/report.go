@@ -55,7 +55,7 @@ func (r *reporter) profile(w *collect.Window) *profile.Profile {
 // account is the bookkeeping of one window. What the kernel counted and lost is
 // known for the whole run only.
 func account(p *profile.Profile, c collect.Counts) profile.Account {
-	a := profile.Account{Event: p.Event, Received: c.Samples, Lost: c.Lost, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept}
+	a := profile.Account{Event: p.Event, Received: c.Samples + c.LeftOut, Lost: c.Lost, LeftOut: c.LeftOut, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept}
 	for i := range p.Frames {
 		if p.Frames[i].Name == "" {
 			a.Unknown++

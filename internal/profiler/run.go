@@ -145,7 +145,7 @@ func (r *run) account(c collect.Counts, unknown uint64) (profile.Account, error)
 	return profile.Account{
 		Event:    r.opts.Collector.Event.String(),
 		Received: a.Received, Lost: a.Lost, Throttled: a.Throttled, Counted: a.Counted, Exact: a.Exact,
-		Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown,
+		LeftOut: c.LeftOut, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown,
 	}, nil
 }
 

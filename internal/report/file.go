@@ -24,17 +24,33 @@ func (o *FileOptions) metric(p *profile.Profile) (int, error) {
 	if err := check(p); err != nil {
 		return 0, err
 	}
-	if o.Metric == "" {
+	i, err := find(o.Metric, p.Metrics)
+	if err != nil {
+		return 0, fmt.Errorf("profile of %s: %w", p.Collector, err)
+	}
+	return i, nil
+}
+
+// CheckMetric returns an error that names the metrics there are if name, a
+// FileOptions.Metric, is none of them. A command calls it before it does any
+// work.
+func CheckMetric(name string, metrics []profile.Metric) error {
+	_, err := find(name, metrics)
+	return err
+}
+
+func find(name string, metrics []profile.Metric) (int, error) {
+	if name == "" {
 		return 0, nil
 	}
 	var names []string
-	for i, m := range p.Metrics {
-		if strings.EqualFold(o.Metric, m.Name) || strings.EqualFold(o.Metric, m.Type) {
+	for i, m := range metrics {
+		if strings.EqualFold(name, m.Name) || strings.EqualFold(name, m.Type) {
 			return i, nil
 		}
 		names = append(names, m.Name)
 	}
-	return 0, fmt.Errorf("%s has no metric %q: it has %s", p.Collector, o.Metric, strings.Join(names, ", "))
+	return 0, fmt.Errorf("no metric %q: there are %s", name, strings.Join(names, ", "))
 }
 
 // form is one kind of file.
