@@ -16,8 +16,11 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 		walked = len(dst) - from
 	}
 	dst, end := u.Unwind(dst[:from], space, c)
-	if end == Complete || len(u.pcs) == 0 {
+	switch {
+	case end == Complete:
 		return dst, end
+	case len(u.pcs) == 0: // no registers
+		return u.walked(dst, space, c, false)
 	}
 	if i, ok := u.meet(c); ok && u.lastKeepsRecord(space, version) {
 		dst, spliced := u.follow(dst, space, version, c.Chain[i:], c.MaxStack-i, true)

@@ -101,3 +101,21 @@ func TestAutoJoinsTheCopyWithTheKernelsChain(t *testing.T) {
 		})
 	}
 }
+
+func TestAutoWithoutRegistersTakesTheKernelsChain(t *testing.T) {
+	toy := newToy(t, toyBare, 0)
+	c := Capture{Chain: []uint64{toyBare, toyLarge + 9, toyStart + 5}}
+	frames, end := New(AMD64).Auto(nil, &toy.space, &c)
+	if got, want := offsets(frames), []uint64{toyBare, toyLarge + 8, toyStart + 4}; !slices.Equal(got, want) || end != Complete {
+		t.Errorf("chain %#x, %v; want %#x", got, end, want)
+	}
+}
+
+func TestAnUnknownMachineHasNoChains(t *testing.T) {
+	toy := newToy(t, toyEntry, 0, toyStart+5)
+	for _, c := range []Capture{toy.c, {Chain: []uint64{0x5000}}} {
+		if frames, end := New(0).Auto(nil, &toy.space, &c); len(frames) != 0 || end != Lost {
+			t.Errorf("chain %#x, %v", offsets(frames), end)
+		}
+	}
+}

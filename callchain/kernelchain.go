@@ -64,7 +64,7 @@ const (
 // the leaf's return address, and if not, that address.
 func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 	m := u.machine
-	if c.Regs.arch != u.arch || c.Regs.v[m.pc] != c.Chain[0] {
+	if m == nil || c.Regs.arch != u.arch || c.Regs.v[m.pc] != c.Chain[0] {
 		return 0, recordUnknown
 	}
 	u.regs = c.Regs

@@ -62,8 +62,8 @@ type Unwinder struct {
 	uncached place
 }
 
-// New makes an Unwinder for a machine's stacks. It panics on an Arch that is
-// not one of the package's constants.
+// New makes an Unwinder for a machine's stacks. With an Arch that is not one of
+// the package's constants every chain is Lost.
 func New(arch Arch) *Unwinder {
 	u := &Unwinder{arch: arch, machine: describe(arch), cache: make([]place, 1<<cacheBits)}
 	u.eval.regs, u.eval.mem = &u.old, &u.mem
@@ -76,7 +76,7 @@ func New(arch Arch) *Unwinder {
 // executable, it appends nothing and the chain is Lost.
 func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.pcs = u.pcs[:0]
-	if c.Regs.arch != u.arch {
+	if u.machine == nil || c.Regs.arch != u.arch {
 		return dst, Lost
 	}
 	u.regs = c.Regs
