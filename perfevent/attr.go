@@ -62,9 +62,9 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 		setBit(&attr.Bits, unix.PerfBitExcludeCallchainKernel, !s.Callchain.Kernel)
 		setBit(&attr.Bits, unix.PerfBitExcludeCallchainUser, !s.Callchain.User)
 	}
-	if s.UserRegs {
+	if s.UserRegs != 0 {
 		attr.Sample_type |= unix.PERF_SAMPLE_REGS_USER
-		attr.Sample_regs_user = UserRegsMask
+		attr.Sample_regs_user = s.UserRegs
 	}
 	if s.UserStack > 0 {
 		attr.Sample_type |= unix.PERF_SAMPLE_STACK_USER

@@ -63,7 +63,7 @@ func TestSampleAttrAsksForWhatTheSamplingSays(t *testing.T) {
 		{"precise_ip 1", Sampling{Event: clock, Period: 2, PreciseIP: 1}, false, unix.PerfBitPreciseIPBit1, 0, 2},
 		{"precise_ip 2", Sampling{Event: clock, Period: 2, PreciseIP: 2}, false, unix.PerfBitPreciseIPBit2, 0, 2},
 		{"precise_ip 3", Sampling{Event: clock, Period: 2, PreciseIP: 3}, false, unix.PerfBitPreciseIPBit1 | unix.PerfBitPreciseIPBit2, 0, 2},
-		{"registers and stack", Sampling{Event: clock, Period: 2, UserRegs: true, UserStack: 512}, false, 0,
+		{"registers and stack", Sampling{Event: clock, Period: 2, UserRegs: 1 << 8, UserStack: 512}, false, 0,
 			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER, 2},
 		{"address, raw, cgroup", Sampling{Event: clock, Period: 2, Addr: true, Raw: true, Cgroup: true}, false, 0,
 			unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_CGROUP, 2},

@@ -1,5 +1,5 @@
 package perfevent
 
-// ipRegister is the place of the instruction pointer among the copied
-// registers.
-const ipRegister = 8
+// ipRegister is the instruction pointer in a set of user registers
+// (PERF_REG_X86_IP).
+const ipRegister = 1 << 8

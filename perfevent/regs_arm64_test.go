@@ -1,5 +1,5 @@
 package perfevent
 
-// ipRegister is the place of the instruction pointer among the copied
-// registers.
-const ipRegister = 32
+// ipRegister is the program counter in a set of user registers
+// (PERF_REG_ARM64_PC).
+const ipRegister = 1 << 32

@@ -2,6 +2,7 @@ package perfevent
 
 import (
 	"fmt"
+	"math/bits"
 
 	perf "github.com/elastic/go-perf"
 	"golang.org/x/sys/unix"
@@ -34,8 +35,9 @@ type Sampling struct {
 	// sysctl kernel.perf_event_max_stack, which is also the limit.
 	MaxStack uint16
 
-	// UserRegs copies the user registers in UserRegsMask.
-	UserRegs bool
+	// UserRegs is the set of user registers to copy: bit n stands for
+	// register number n of the kernel's asm/perf_regs.h; 0 copies none.
+	UserRegs uint64
 	// UserStack is the number of bytes to copy from the user stack pointer
 	// up: a multiple of 8, at most MaxUserStack; 0 copies none.
 	UserStack uint32
@@ -134,9 +136,7 @@ func (s *Sampling) recordBytes() int {
 	if s.Callchain.Kernel || s.Callchain.User {
 		n += chain
 	}
-	if s.UserRegs {
-		n += 8 * userRegsCount
-	}
+	n += 8 * bits.OnesCount64(s.UserRegs)
 	if s.Raw {
 		n += 64
 	}

@@ -22,7 +22,6 @@ type Collector interface {
 // Options says how a Recorder works.
 type Options struct {
 	Stacks   Stacks
-	Arch     callchain.Arch
 	MaxStack int    // kernel.perf_event_max_stack: entries of a callchain
 	End      uint64 // when the run ends, if that is known; samples after it do not count
 	Interval uint64 // length of a window in nanoseconds; 0: one window for the whole run
@@ -92,7 +91,7 @@ func NewRecorder(collector Collector, processes *process.Table, now uint64, opts
 	columns := len(collector.Metrics())
 	r := &Recorder{
 		collector: collector, opts: opts, processes: processes,
-		stacker:  newStacker(opts.Stacks, opts.Arch, opts.MaxStack),
+		stacker:  newStacker(opts.Stacks, opts.MaxStack),
 		interner: callchain.NewInterner(),
 		begin:    now, start: now,
 		table: newTable(columns),

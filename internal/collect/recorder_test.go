@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -36,7 +35,7 @@ func record(t *testing.T, opts Options, end uint64, samples ...*perfevent.Sample
 	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
 	defer processes.Close()
 	var windows []*Window
-	opts.Stacks.Kernel, opts.Arch, opts.MaxStack = true, callchain.Host(), 127
+	opts.Stacks.Kernel, opts.MaxStack = true, 127
 	opts.Emit = func(w *Window) { windows = append(windows, w) }
 	if opts.Memory == 0 {
 		opts.Memory = 1 << 20
@@ -146,7 +145,7 @@ func BenchmarkReplay(b *testing.B) {
 	chains := chainsOf(processes.Process(os.Getpid()), distinct, depth)
 	for b.Loop() {
 		r := NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 999}, processes, 0, Options{
-			Stacks: Stacks{User: true, Kernel: true, Unwind: FP}, Arch: callchain.Host(), MaxStack: 127,
+			Stacks: Stacks{User: true, Kernel: true, Unwind: FP}, MaxStack: 127,
 			Interval: 5 * second, Whole: true, Memory: 256 << 20, Emit: func(*Window) {},
 		})
 		sample := &perfevent.Sample{Header: perfevent.Header{PID: uint32(os.Getpid())}}

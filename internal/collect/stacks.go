@@ -52,7 +52,7 @@ func (s Stacks) ask(sampling *perfevent.Sampling) {
 	if !s.User {
 		return
 	}
-	sampling.UserRegs = true
+	sampling.UserRegs = callchain.Host().UserRegsMask()
 	switch {
 	case s.Unwind == FP:
 		sampling.UserStack = leafCopy
@@ -67,15 +67,14 @@ func (s Stacks) ask(sampling *perfevent.Sampling) {
 // stacker makes frames of samples. It belongs to one goroutine.
 type stacker struct {
 	Stacks
-	arch     callchain.Arch
 	unwinder *callchain.Unwinder
 	maxStack int // entries after which the kernel stops a callchain
 	capture  callchain.Capture
 	frames   []callchain.Frame // of the stack made last
 }
 
-func newStacker(stacks Stacks, arch callchain.Arch, maxStack int) *stacker {
-	return &stacker{Stacks: stacks, arch: arch, unwinder: callchain.New(arch), maxStack: maxStack}
+func newStacker(stacks Stacks, maxStack int) *stacker {
+	return &stacker{Stacks: stacks, unwinder: callchain.New(callchain.Host()), maxStack: maxStack}
 }
 
 // kernel returns the kernel frames of a sample, leaf first, valid until the
@@ -95,7 +94,7 @@ func (s *stacker) user(space *process.Process, sample *perfevent.Sample) ([]call
 	c.Regs = callchain.Regs{}
 	if sample.Regs.ABI == abi64 {
 		// Without pc and sp the registers stay unknown, and the chain is Lost.
-		_ = c.Regs.Load(s.arch, sample.Regs.Mask, sample.Regs.Values)
+		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
 	}
 	var end callchain.End
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
@@ -94,7 +95,7 @@ func cacheMisses() perfevent.Sampling {
 
 func stackCopy() perfevent.Sampling {
 	s := clock()
-	s.UserRegs, s.UserStack = true, 8192
+	s.UserRegs, s.UserStack = callchain.Host().UserRegsMask(), 8192
 	return s
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
@@ -108,7 +107,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 
 	r.begin = now()
 	r.recorder = collect.NewRecorder(r.opts.Collector, r.processes, r.begin.monotonic, collect.Options{
-		Stacks: r.opts.Collector.Stacks, Arch: callchain.Host(), MaxStack: maxStack(),
+		Stacks: r.opts.Collector.Stacks, MaxStack: maxStack(),
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()), Emit: func(w *collect.Window) { windows <- w },
 	})

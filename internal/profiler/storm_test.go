@@ -1,0 +1,65 @@
+package profiler_test
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Processes that live for some milliseconds each, as those of a configure
+// script do, are all known by name and by their own code when the report is
+// made, long after they are gone.
+func TestLiveShortLivesAreAttributed(t *testing.T) {
+	needRoot(t)
+	built := truth.Named("c-O2-nofp-nopie").Build(t)
+	storm := exec.Command("sh", "-c", `while :; do "$1" 0.004 >/dev/null; done`, "storm", built.Path)
+	if err := storm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer storm.Wait()
+	defer storm.Process.Kill()
+
+	opts := options(perfevent.System(), collect.Auto)
+	opts.Collector.Frequency = 999
+	opts.Duration = 4 * time.Second
+	result, err := profiler.Run(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := result.Whole
+	lives := make(map[int]bool)
+	var storms []profile.Row
+	for _, row := range p.Rows {
+		q := p.Processes[row.Process]
+		if strings.HasPrefix(q.Comm, ":") && q.PID > 0 {
+			t.Errorf("process %d has no name", q.PID)
+		}
+		if strings.HasPrefix(built.Name, q.Comm) && row.User != profile.None && len(p.Stacks[row.User].Frames) > 3 {
+			lives[q.PID] = true
+			storms = append(storms, row)
+		}
+	}
+	if len(lives) < 20 {
+		t.Errorf("only %d short lives were seen", len(lives))
+	}
+	p.Rows = storms
+	// A good part of a short life is the dynamic linker's.
+	if share := matching(t, p, built); share < 0.5 {
+		t.Errorf("%.1f %% of the samples have the program's chain", 100*share)
+	}
+	for _, row := range storms {
+		for _, f := range p.Stacks[row.User].Frames {
+			if frame := p.Frames[f]; p.Objects[frame.Object].Path == built.Path && frame.Name == "" {
+				t.Errorf("a frame of %s at %#x has no name", built.Path, frame.Address)
+			}
+		}
+	}
+}
