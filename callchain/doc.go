@@ -32,11 +32,12 @@
 //   - A Table never changes and is shared; an Unwinder and an Interner belong to
 //     one goroutine each, and own the memory they work in.
 //   - A chain that does not reach the thread's outermost function says so: End
-//     is Cut or Lost, never silently short.
+//     is Cut or Lost.
 //
 // What no table tells stays unknown: code without any call frame information
 // is walked by frame pointer, and at its first instruction, where it has no
-// frame yet, only the caller can say so (Capture.Entry). Go's runtime functions
+// frame yet, only the caller can say so (Capture.Entry); otherwise the chain
+// lacks a frame there. Go's runtime functions
 // that move to another stack (morestack, systemstack, mcall) have no rule
 // either. Return-probe trampolines are not seen through.
 package callchain
