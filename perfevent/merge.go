@@ -10,7 +10,7 @@ package perfevent
 // before the record is written. At the end, with the events disabled, all that
 // is left is handed on.
 //
-// So a record waits for two rounds, about 200 ms when little happens. Rather
+// So a record waits for two rounds, about 400 ms when little happens. Rather
 // than lose records, a round in which a ring is more than half full hands on
 // everything that it sees. Records that come out of order, because of that or
 // because the kernel was held up for longer than settle, are counted in breaks.

@@ -18,7 +18,7 @@ type Options struct {
 	Ksymbol       bool // record kernel code that comes and goes: *Ksymbol; whole system only
 	TextPoke      bool // record changes of kernel code: *TextPoke; whole system only
 
-	// Round, unless nil, is called by Read at least every tenth of a second,
+	// Round, unless nil, is called by Read about every fifth of a second,
 	// between records: all records of times before the one given
 	// (CLOCK_MONOTONIC, nanoseconds) have been handed on. So a caller can
 	// close an interval of time in which nothing happened.

@@ -9,7 +9,7 @@ import (
 
 // pollTimeout bounds, in milliseconds, how long records below the watermark
 // wait.
-const pollTimeout = 100
+const pollTimeout = 200
 
 // poller waits for any ring to reach its watermark, for a process to end, or
 // for a call of wake.
