@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,11 +63,9 @@ func buildGo(t *testing.T, flags ...string) string {
 
 func goTool(t *testing.T) string {
 	t.Helper()
-	tool, err := exec.LookPath(filepath.Join(runtime.GOROOT(), "bin", "go"))
+	tool, err := exec.LookPath("go")
 	if err != nil {
-		if tool, err = exec.LookPath("go"); err != nil {
-			t.Skip("no go command")
-		}
+		t.Skip("no go command")
 	}
 	return tool
 }

@@ -48,11 +48,11 @@ func openGoTable(m *image) (*goTable, error) {
 	}
 	t := &goTable{image: m, addr: addr}
 	if err := t.parse(data); err != nil {
-		return nil, fmt.Errorf("Go function table at %#x: %w", addr, err)
+		return nil, fmt.Errorf("function table of Go at %#x: %w", addr, err)
 	}
 	if t.relative() {
 		if err := t.locate(); err != nil {
-			return nil, fmt.Errorf("Go function table at %#x: %w", addr, err)
+			return nil, fmt.Errorf("function table of Go at %#x: %w", addr, err)
 		}
 	}
 	return t, nil

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -17,10 +18,13 @@ import (
 func systemFiles(t testing.TB) []string {
 	t.Helper()
 	var files []string
+	if tool, err := exec.LookPath("go"); err == nil {
+		files = append(files, tool)
+	}
 	for _, pattern := range []string{
 		"/lib/*-linux-gnu/libc.so.6", "/usr/lib/*-linux-gnu/libstdc++.so.6",
 		"/usr/lib/*-linux-gnu/libcrypto.so.3", "/bin/bash",
-		filepath.Join(runtime.GOROOT(), "bin/go"), "/usr/bin/perf",
+		"/usr/bin/perf",
 	} {
 		matches, _ := filepath.Glob(pattern)
 		files = append(files, matches...)
