@@ -13,7 +13,7 @@
 // owns (mmap.go). The side-band records from Open on, samplings from Enable on;
 // so a caller that reads /proc between the two misses no mapping.
 //
-// Read waits until any ring is a quarter full or 100 ms have gone by (poll.go),
+// Read waits until any ring is a quarter full or 200 ms have gone by (poll.go),
 // looks at the heads of all rings, and merges the records that are due
 // (merge.go, with the invariant that makes the order right). Each is decoded
 // where it lies in the ring (decode.go); only one that wraps around the ring's

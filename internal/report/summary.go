@@ -9,10 +9,10 @@ import (
 )
 
 // WriteSummary writes what a reader of the three tables must know beside them:
-// how much of the profile they show, one line for each event with the records
-// received and, where not zero, those lost, the times it was throttled, stacks
-// cut short and frames without a name; and the profile's notes. It takes the
-// options of the tables.
+// how much of the profile they show; the hottest functions; one line for each
+// event with the samples received and, where not zero, those lost, the times it
+// was throttled, stacks cut short and frames without a name; and the profile's
+// notes. It takes the options of the tables.
 func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	if err := check(p); err != nil {
 		return err
@@ -22,6 +22,9 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	m := &p.Metrics[0]
 	fmt.Fprintf(&b, "%d of %s, %s of %s %s\n", len(s.rows), plural(uint64(s.all), "stack"),
 		percent(s.shown, s.total), quantity(s.total, m), escape(m.Name))
+	if line := hottestLine(p, s.total, opts.Inlines); line != "" {
+		fmt.Fprintln(&b, line)
+	}
 	for _, line := range accountLines(p) {
 		fmt.Fprintln(&b, line)
 	}

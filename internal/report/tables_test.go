@@ -241,7 +241,7 @@ func TestSummary(t *testing.T) {
 	checkVisible(t, b.String(), "\n")
 }
 
-func TestSummaryOfACleanRunIsTwoLines(t *testing.T) {
+func TestSummaryOfACleanRunIsThreeLines(t *testing.T) {
 	p := sample()
 	p.Accounts = []profile.Account{{Event: "cycles", Received: 185, Counted: 185, Exact: true}}
 	p.Notes = nil
@@ -249,7 +249,9 @@ func TestSummaryOfACleanRunIsTwoLines(t *testing.T) {
 	if err := WriteSummary(&b, p, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "7 of 7 stacks, 100 % of 3.78 s OnCPUTime\ncycles: 185 samples received\n"
+	want := "7 of 7 stacks, 100 % of 3.78 s OnCPUTime\n" +
+		"hottest functions: 66.5 % ns::work(int) (worker), 24.3 % vfs_read ([kernel]), 9.19 % [unknown] (libfoo.so)\n" +
+		"cycles: 185 samples received\n"
 	if b.String() != want {
 		t.Errorf("summary is %q, want %q", b.String(), want)
 	}

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/profile"
+)
+
+// hot is a function with what was counted while it ran itself, its callees not
+// included.
+type hot struct {
+	function level
+	count    uint64
+}
+
+// hottest returns the n functions with the highest counts of the first metric,
+// highest first. A row of the tables is one exact place in the code, so that
+// the hottest rows of a busy host say little about its hottest functions.
+func hottest(p *profile.Profile, n int, inlines bool) []hot {
+	l := newLeveler(p, inlines)
+	counts := make(map[level]uint64)
+	var levels []level
+	for i := range p.Rows {
+		levels = l.row(levels[:0], &p.Rows[i])
+		if leaf := levels[len(levels)-1]; leaf.kind != process {
+			counts[leaf] += p.Rows[i].Values[0]
+		}
+	}
+	functions := make([]hot, 0, len(counts))
+	for function, count := range counts {
+		functions = append(functions, hot{function, count})
+	}
+	slices.SortFunc(functions, func(a, b hot) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.function.name, b.function.name),
+			cmp.Compare(a.function.object, b.function.object))
+	})
+	return functions[:min(n, len(functions))]
+}
+
+// hottestLine lists the hottest functions with their objects and shares of
+// total; "" if there are none.
+func hottestLine(p *profile.Profile, total uint64, inlines bool) string {
+	const most = 5
+	var parts []string
+	for _, h := range hottest(p, most, inlines) {
+		name := h.function.name
+		if h.function.kind != unknown && h.function.object >= 0 {
+			name += " (" + objectName(&p.Objects[h.function.object]) + ")"
+		}
+		parts = append(parts, percent(h.count, total)+" "+name)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "hottest functions: " + strings.Join(parts, ", ")
+}
