@@ -51,6 +51,7 @@ func ExampleWriteTables() {
 	// pid	NSpid	comm	tgid	cgroup
 	// 4242	1	cat	4242	/user.slice
 	// 1 of 1 stack, 100 % of 245 ms OnCPUTime
+	// hottest functions: 100 % vfs_read ([kernel])
 	// cpu-clock: 12 samples received
 }
 
