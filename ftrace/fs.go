@@ -27,7 +27,8 @@ type FS struct {
 }
 
 // Find returns the mounted tracefs. The error wraps ErrNotMounted where there
-// is none, and fs.ErrPermission where the caller may not look into it.
+// is none, and fs.ErrPermission where the caller may not look into it: by
+// default root alone may.
 func Find() (*FS, error) {
 	for _, dir := range places {
 		if err := isTracing(dir); err == nil {
@@ -39,6 +40,10 @@ func Find() (*FS, error) {
 	return nil, ErrNotMounted
 }
 
+// At returns the tracefs that is mounted at dir, and does not look whether one
+// is: the methods will say.
+func At(dir string) *FS { return &FS{dir: dir} }
+
 // isTracing tells whether dir holds tracefs, by the file that every tracefs
 // has. The magic number alone does not do: below debugfs the automounted
 // directory has tracefs's number, on kernels before 4.1 debugfs's.
@@ -48,7 +53,9 @@ func isTracing(dir string) error {
 }
 
 // Mount returns the mounted tracefs and mounts it at /sys/kernel/tracing if it
-// is mounted nowhere, which takes CAP_SYS_ADMIN. Mounted says whether it had to.
+// is mounted nowhere, which takes CAP_SYS_ADMIN. Mounted says whether it had to:
+// a caller that wants to leave nothing behind unmounts it. The error is Find's,
+// or wraps the one of mount(2).
 func Mount() (tracefs *FS, mounted bool, err error) {
 	tracefs, err = Find()
 	if !errors.Is(err, ErrNotMounted) {
@@ -71,8 +78,10 @@ func (t *FS) Has(name string) bool {
 }
 
 // EventID returns the number by which perf_event_open(2) knows the tracepoint
-// system:name (attr.config of PERF_TYPE_TRACEPOINT). The error wraps
-// fs.ErrNotExist if the kernel has no such event.
+// system:name (attr.config of PERF_TYPE_TRACEPOINT). It is good until the next
+// boot, that of a module's event as long as the module is loaded. The error
+// wraps fs.ErrNotExist if the kernel has no such event, and fs.ErrPermission if
+// the caller may not know.
 func (t *FS) EventID(system, name string) (uint64, error) {
 	if !isName(system) || !isName(name) {
 		return 0, fmt.Errorf("tracepoint %q:%q: %w", system, name, os.ErrNotExist)

@@ -2,29 +2,42 @@ package ftrace
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
 func TestEventIDReadsTheNumberOfTheEvent(t *testing.T) {
-	tracefs := &FS{dir: t.TempDir()}
-	dir := filepath.Join(tracefs.dir, "events", "sched", "sched_switch")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "id"), []byte("314\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if id, err := tracefs.EventID("sched", "sched_switch"); err != nil || id != 314 {
-		t.Errorf("EventID = %d, %v; want 314", id, err)
+	for _, test := range []struct {
+		name, file string
+		id         uint64
+		ok         bool
+	}{
+		{"as the kernel writes it", "314\n", 314, true},
+		{"the largest", "18446744073709551615\n", 1<<64 - 1, true},
+		{"empty", "", 0, false},
+		{"not a number", "sched_switch\n", 0, false},
+		{"negative", "-1\n", 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			tracefs := At(t.TempDir())
+			dir := filepath.Join(tracefs.Dir(), "events", "sched", "sched_switch")
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "id"), []byte(test.file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if id, err := tracefs.EventID("sched", "sched_switch"); id != test.id || (err == nil) != test.ok {
+				t.Errorf("EventID = %d, %v; want %d, %t", id, err, test.id, test.ok)
+			}
+		})
 	}
 }
 
 func TestEventIDRefusesNamesThatLeaveTheEventsDirectory(t *testing.T) {
-	tracefs := &FS{dir: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(tracefs.dir, "id"), []byte("1"), 0o644); err != nil {
+	tracefs := At(t.TempDir())
+	if err := os.WriteFile(filepath.Join(tracefs.Dir(), "id"), []byte("1"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"..", "", "a/b", "a\x00b"} {
@@ -53,16 +66,4 @@ func TestLiveTracefsKnowsTheSchedulersEvents(t *testing.T) {
 	if err != nil || mounted || again.Dir() != tracefs.Dir() {
 		t.Errorf("second Mount = %v, %t, %v; want the first one's", again, mounted, err)
 	}
-}
-
-func ExampleFS_EventID() {
-	tracefs, err := Find()
-	if err != nil {
-		fmt.Println("an event by number")
-		return
-	}
-	if _, err := tracefs.EventID("sched", "sched_switch"); err == nil || errors.Is(err, os.ErrPermission) {
-		fmt.Println("an event by number")
-	}
-	// Output: an event by number
 }
