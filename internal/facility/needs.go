@@ -45,6 +45,7 @@ func Needs() []Need {
 				{"hardware cycles", h.opens(cycles())},
 				{"cpu-clock", h.opens(clock())},
 			},
+			Otherwise: "an error",
 		}, {
 			What: "cache counters",
 			Choices: []Choice{
@@ -108,7 +109,7 @@ func Needs() []Need {
 		}, {
 			What: "fields of kernel structures",
 			Choices: []Choice{
-				{"BTF", readable("/sys/kernel/btf/vmlinux")},
+				{"BTF", h.readable("sys/kernel/btf/vmlinux")},
 			},
 			Otherwise: "registers and offsets",
 		}, {
@@ -117,12 +118,13 @@ func Needs() []Need {
 				{"the tracepoint itself", h.syscallStrings()},
 				{"event probe", h.eventProbes()},
 				{"kprobe_events", h.tracefs("kprobe_events")},
-				{"the process's memory, read at once", readable("/proc/self/mem")},
+				{"the process's memory, read at once", h.readable("proc/self/mem")},
 			},
+			Otherwise: "addresses",
 		}, {
 			What: "pressure triggers",
 			Choices: []Choice{
-				{"/proc/pressure", readable("/proc/pressure/cpu")},
+				{"/proc/pressure", h.readable("proc/pressure/cpu")},
 			},
 			Otherwise: "an error: psi=1 on the kernel's command line",
 		},
