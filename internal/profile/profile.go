@@ -102,7 +102,7 @@ type Account struct {
 	Exact     bool   // one count is one record (period 1)
 	Truncated uint64 // samples whose user stack was cut short
 	Broken    uint64 // samples whose user stack ends before its outermost function
-	LeftOut   uint64 // samples received but not shown: ringtap's own, and late ones
+	LeftOut   uint64 // samples received but not shown: ringtap's own, the idle task's, late ones
 	Unkept    uint64 // samples counted on one row, for want of memory
 	Unknown   uint64 // distinct frames without a name
 }
