@@ -9,9 +9,10 @@
 // A Recorder runs on the goroutine that reads the rings. Nothing here waits for
 // symbols or output: at the end of each interval the table becomes a Window,
 // plain data that nothing changes any more, and goes to whoever symbolizes and
-// prints it on another goroutine.
+// prints it on another goroutine. Where that one can't keep up, windows grow
+// longer (Options.Ready).
 //
 // Memory grows with distinct stacks, not with samples, and Options.Memory
 // bounds it: past the bound, samples with a stack not seen before are counted
-// on one row without frames, and Window.Unkept says how many.
+// on one row without frames, and Counts.Unkept says how many.
 package collect

@@ -11,7 +11,7 @@ import (
 // one count for each.
 type OnCPU struct {
 	Event     perfevent.Event
-	Frequency uint64 // samples per second and CPU
+	Frequency uint64 // samples per second and CPU, from 1 to 1e9
 	Idle      bool   // sample the idle task too
 	Stacks    Stacks
 	// UserOnly leaves the kernel out of the sampling, for users who may not
@@ -36,7 +36,7 @@ func (c *OnCPU) Samplings() []perfevent.Sampling {
 	return []perfevent.Sampling{s}
 }
 
-// Period is the time that one sample stands for.
+// Period is the time that one sample stands for, to the nanosecond below.
 func (c *OnCPU) Period() time.Duration { return time.Second / time.Duration(c.Frequency) }
 
 // Metrics are the collector's columns.

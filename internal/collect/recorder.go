@@ -9,7 +9,8 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Collector is one question asked of the host.
+// Collector is one question asked of the host. Its methods are called on the
+// goroutine of the Recorder, and keep nothing of a sample.
 type Collector interface {
 	// Metrics are the columns of a row.
 	Metrics() []profile.Metric
@@ -19,23 +20,30 @@ type Collector interface {
 	Fold(row []uint64, sample *perfevent.Sample)
 }
 
-// Options says how a Recorder works.
+// Options says how a Recorder works. Times are nanoseconds of CLOCK_MONOTONIC.
 type Options struct {
 	Stacks   Stacks
 	MaxStack int    // kernel.perf_event_max_stack: entries of a callchain
-	End      uint64 // when the run ends, if that is known; samples after it do not count
-	Interval uint64 // length of a window in nanoseconds; 0: one window for the whole run
-	Whole    bool   // keep what Whole needs
+	End      uint64 // when the run ends, 0 if that is not known; samples after it do not count
+	Interval uint64 // length of a window; 0: one window for the whole run
+	Whole    bool   // make the window of the whole run too: see Finish
 	Memory   int    // bound in bytes of what distinct stacks and rows take
 	Self     uint32 // the pid that is left out: our own
-	// Emit is given each window that ends. It must not keep the recorder
-	// waiting, for the rings fill up meanwhile.
+	// Emit is given each window that ends, to keep.
 	Emit func(*Window)
+	// Ready says whether Emit would take a window at once. While it would not
+	// the window under way goes on for another interval: to wait would fill
+	// the rings. Nil is always.
+	Ready func() bool
 }
 
-// rowBytes is what a row takes in a table: its key, its index and a value,
-// with the map's free places.
-const rowBytes = 64
+// What a row takes in a table (its key, its index and a value, with the map's
+// free places), and what the description of a process takes, its strings
+// included.
+const (
+	rowBytes     = 64
+	processBytes = 256
+)
 
 // rest is the row of all samples that there was no memory for.
 var rest = key{process: noProcess, user: NoStack, kernel: NoStack}
@@ -52,8 +60,10 @@ type Recorder struct {
 	interner  *callchain.Interner
 
 	begin, start uint64 // of the run, of the window under way
+	due          uint64 // when the window under way is to end; unused without Interval
 	table        *table
-	counts       Counts
+	counts       Counts                   // of the window under way
+	closed       Counts                   // of those before it
 	live         map[int]*process.Process // by Process.Index: those with rows in table
 	whole        *whole                   // nil unless asked for
 }
@@ -61,11 +71,11 @@ type Recorder struct {
 // whole is what the window of the whole run is made of.
 type whole struct {
 	table     *table
-	counts    Counts
 	processes map[int]profile.Process // as they were when their last window ended
 }
 
-// Counts is the bookkeeping of a window.
+// Counts is the bookkeeping of a window or a run. Samples + LeftOut is what the
+// session has handed on.
 type Counts struct {
 	Samples   uint64 // that were added up
 	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
@@ -85,15 +95,14 @@ func (c *Counts) Add(other Counts) {
 	c.Lost += other.Lost
 }
 
-// NewRecorder makes a Recorder whose first window begins at now
-// (CLOCK_MONOTONIC, nanoseconds).
+// NewRecorder makes a Recorder whose first window begins at now.
 func NewRecorder(collector Collector, processes *process.Table, now uint64, opts Options) *Recorder {
 	columns := len(collector.Metrics())
 	r := &Recorder{
 		collector: collector, opts: opts, processes: processes,
 		stacker:  newStacker(opts.Stacks, opts.MaxStack),
 		interner: callchain.NewInterner(),
-		begin:    now, start: now,
+		begin:    now, start: now, due: now + opts.Interval,
 		table: newTable(columns),
 		live:  make(map[int]*process.Process),
 	}
@@ -103,7 +112,8 @@ func NewRecorder(collector Collector, processes *process.Table, now uint64, opts
 	return r
 }
 
-// Handle takes one record. Records come in time order.
+// Handle takes one record and keeps nothing of it. Records come in time order.
+// The error is always nil: Handle is what perfevent.Session.Read calls.
 func (r *Recorder) Handle(record perfevent.Record) error {
 	r.Advance(record.Common().Time)
 	sample, ok := record.(*perfevent.Sample)
@@ -130,17 +140,29 @@ func (r *Recorder) Advance(now uint64) {
 	if r.opts.End > 0 {
 		now = min(now, r.opts.End)
 	}
-	for r.opts.Interval > 0 && now >= r.start+r.opts.Interval {
-		r.close(r.start + r.opts.Interval)
+	for r.opts.Interval > 0 && now >= r.due {
+		if r.opts.Ready == nil || r.opts.Ready() {
+			r.close(r.due)
+		}
+		r.due += r.opts.Interval
 	}
 }
 
 // Samples is the number of samples of the window under way.
 func (r *Recorder) Samples() uint64 { return r.counts.Samples }
 
-// Finish closes the last window at now and returns the window of the whole run,
-// nil if that was not asked for. A last window that holds nothing and is a
-// small rest of an interval is not emitted.
+// Counts is the bookkeeping of the run so far. It has more than the windows
+// together: what was left out or lost after the last of them.
+func (r *Recorder) Counts() Counts {
+	c := r.closed
+	c.Add(r.counts)
+	return c
+}
+
+// Finish closes the last window at now, whether Ready or not, and returns the
+// window of the whole run, nil if that was not asked for. A last window that
+// holds nothing and is a small rest of an interval is not emitted. No record
+// may come after it.
 func (r *Recorder) Finish(now uint64) *Window {
 	if r.opts.End > 0 {
 		now = min(now, r.opts.End)
@@ -152,7 +174,7 @@ func (r *Recorder) Finish(now uint64) *Window {
 	if r.whole == nil {
 		return nil
 	}
-	return r.window(r.whole.table, r.whole.processes, r.whole.counts, r.begin, now)
+	return r.window(r.whole.table, r.whole.processes, r.Counts(), r.begin, now)
 }
 
 // close ends the window under way.
@@ -164,7 +186,6 @@ func (r *Recorder) close(end uint64) {
 	r.opts.Emit(r.window(r.table, processes, r.counts, r.start, end))
 	if r.whole != nil {
 		r.whole.table.merge(r.table)
-		r.whole.counts.Add(r.counts)
 		maps.Copy(r.whole.processes, processes)
 	} else {
 		// Nothing but the window refers to its stacks.
@@ -172,6 +193,7 @@ func (r *Recorder) close(end uint64) {
 	}
 	r.start = end
 	r.table = newTable(r.table.columns)
+	r.closed.Add(r.counts)
 	r.counts = Counts{}
 	clear(r.live)
 }
@@ -194,7 +216,7 @@ func (r *Recorder) key(sample *perfevent.Sample) key {
 			k.user, kept = r.intern(frames, end == callchain.Cut)
 		}
 	}
-	if _, known := r.table.rows[k]; !kept || !known && r.full() {
+	if !kept || !r.known(k) && r.full() {
 		r.counts.Unkept++
 		return rest
 	}
@@ -224,13 +246,24 @@ func (r *Recorder) intern(frames []callchain.Frame, truncated bool) (callchain.S
 	return r.interner.Intern(frames, truncated), true
 }
 
+// known says that a row is there, or was in an earlier window of a run that is
+// kept whole: memory that is used up is no reason to forget it.
+func (r *Recorder) known(k key) bool {
+	_, ok := r.table.rows[k]
+	if !ok && r.whole != nil {
+		_, ok = r.whole.table.rows[k]
+	}
+	return ok
+}
+
 // full says that distinct stacks and rows take the memory that they may.
 func (r *Recorder) full() bool {
-	rows := len(r.table.rows)
+	rows, processes := len(r.table.rows), len(r.live)
 	if r.whole != nil {
 		rows += len(r.whole.table.rows)
+		processes += len(r.whole.processes)
 	}
-	return r.interner.Bytes()+rowBytes*rows > r.opts.Memory
+	return r.interner.Bytes()+rowBytes*rows+processBytes*processes > r.opts.Memory
 }
 
 // describe is what a report says of a process.

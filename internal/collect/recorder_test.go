@@ -32,22 +32,33 @@ func hit(pid uint32, time uint64, chain ...uint64) *perfevent.Sample {
 // windows and the one of the whole run.
 func record(t *testing.T, opts Options, end uint64, samples ...*perfevent.Sample) ([]*Window, *Window) {
 	t.Helper()
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
-	defer processes.Close()
 	var windows []*Window
-	opts.Stacks.Kernel, opts.MaxStack = true, 127
 	opts.Emit = func(w *Window) { windows = append(windows, w) }
-	if opts.Memory == 0 {
-		opts.Memory = 1 << 20
-	}
-	r := NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 1}, processes, 0, opts)
+	r := recorder(t, opts)
 	for _, s := range samples {
-		if err := r.Handle(s); err != nil {
-			t.Fatal(err)
-		}
+		handle(t, r, s)
 	}
 	whole := r.Finish(end)
 	return windows, whole
+}
+
+// recorder makes a recorder of kernel stacks, of a run that begins at 0.
+func recorder(t *testing.T, opts Options) *Recorder {
+	t.Helper()
+	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	t.Cleanup(processes.Close)
+	opts.Stacks.Kernel, opts.MaxStack = true, 127
+	if opts.Memory == 0 {
+		opts.Memory = 1 << 20
+	}
+	return NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 1}, processes, 0, opts)
+}
+
+func handle(t *testing.T, r *Recorder, record perfevent.Record) {
+	t.Helper()
+	if err := r.Handle(record); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sum adds up all counts of a window.
@@ -133,6 +144,65 @@ func TestPastTheMemoryBoundEverySampleIsStillCounted(t *testing.T) {
 		if row.Kernel >= 0 && len(whole.Stacks[row.Kernel].Frames) == 1 && row.Values[0] != 2 {
 			t.Errorf("a stack that was known before the bound has %d samples, want 2", row.Values[0])
 		}
+	}
+}
+
+func TestPastTheMemoryBoundALaterWindowStillHasTheRowsThatAreKnown(t *testing.T) {
+	known := func(time uint64) *perfevent.Sample { return hit(1, time, 1) }
+	samples := []*perfevent.Sample{known(1)}
+	for i := range uint64(5000) {
+		samples = append(samples, hit(1, 1, 1000+i, 5000+i))
+	}
+	samples = append(samples, known(second+1), known(second+2))
+	windows, _ := record(t, Options{Interval: second, Whole: true, Memory: 1 << 17}, 2*second, samples...)
+	if windows[0].Counts.Unkept == 0 {
+		t.Fatal("the bound was not reached")
+	}
+	last := windows[1]
+	if len(last.Rows) != 1 || last.Counts.Unkept != 0 || last.Rows[0].Values[0] != 2 {
+		t.Errorf("the next window has rows %v, %d samples not kept; want two samples of the known row", last.Rows, last.Counts.Unkept)
+	}
+}
+
+func TestAWindowGoesOnWhileNobodyTakesIt(t *testing.T) {
+	ready := true
+	var windows []*Window
+	r := recorder(t, Options{
+		Interval: second,
+		Emit:     func(w *Window) { windows = append(windows, w) },
+		Ready:    func() bool { return ready },
+	})
+	handle(t, r, hit(1, 0, 10))
+	ready = false
+	handle(t, r, hit(1, second, 10))
+	ready = true // too late for the window that was to end at one second
+	handle(t, r, hit(1, second+1, 10))
+	handle(t, r, hit(1, 2*second, 10))
+	ready = false
+	r.Finish(2*second + second/2) // is the last chance to take one
+	if len(windows) != 2 {
+		t.Fatalf("%d windows, want 2", len(windows))
+	}
+	for i, want := range []struct{ start, end, samples uint64 }{{0, 2 * second, 3}, {2 * second, 2*second + second/2, 1}} {
+		if w := windows[i]; w.Start != want.start || w.End != want.end || sum(w) != want.samples {
+			t.Errorf("window %d: %d samples from %d to %d, want %+v", i, sum(w), w.Start, w.End, want)
+		}
+	}
+}
+
+func TestTheCountsOfARunHaveWhatCameAfterItsLastWindow(t *testing.T) {
+	r := recorder(t, Options{Interval: second, End: second, Whole: true, Self: 7, Emit: func(*Window) {}})
+	handle(t, r, hit(1, 1, 10))
+	handle(t, r, hit(7, 2, 10))
+	handle(t, r, hit(1, second, 10))
+	handle(t, r, &perfevent.Lost{Header: perfevent.Header{Time: second + 1}, Lost: 5})
+	whole := r.Finish(2 * second)
+	want := Counts{Samples: 1, LeftOut: 2, Lost: 5}
+	if got := r.Counts(); got != want {
+		t.Errorf("counts of the run = %+v, want %+v", got, want)
+	}
+	if whole.Counts != want {
+		t.Errorf("counts of the whole run's window = %+v, want %+v", whole.Counts, want)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // Window is the table of one stretch of time. It is plain data that nothing
-// changes any more, so that another goroutine may symbolize and print it.
+// changes any more, so that another goroutine may symbolize and print it. What
+// its Images read stays readable until the process table is closed.
 type Window struct {
 	Start, End uint64 // CLOCK_MONOTONIC, nanoseconds
 
@@ -36,7 +37,7 @@ type Image struct {
 	PID  int
 	// Code reads the ELF file; nil if there is none, and then Err says why.
 	Code io.ReaderAt
-	Size int64
+	Size int64 // of Code, in bytes
 	Err  error
 	// PerfMap reads the names of generated code; nil if there are none.
 	PerfMap io.Reader
