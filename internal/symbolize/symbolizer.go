@@ -7,30 +7,28 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/collect"
-	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/symbols"
 )
 
 // Options says how names are found.
 type Options struct {
-	Lines    bool   // source lines and inlined functions too
-	Kallsyms string // path of the kernel's symbol table, /proc/kallsyms
-	Logger   *slog.Logger
+	Lines    bool         // source lines and inlined functions too
+	Kallsyms string       // path of the kernel's symbol table, /proc/kallsyms
+	Logger   *slog.Logger // is told why things have no names; nil discards
 }
 
 // maxCached bounds the frames that are remembered between windows.
 const maxCached = 1 << 20
 
-// Symbolizer gives frames their names. It belongs to one goroutine.
+// Symbolizer gives frames their names, those of one run: an ObjectID must name
+// the same object in all windows. It belongs to one goroutine.
 type Symbolizer struct {
 	opts  Options
-	files map[callchain.ObjectID]*symbols.File // nil for one that can't be read
-	cache map[callchain.Frame]profile.Frame    // Object and Name alone depend on the window
+	files map[callchain.ObjectID]source
+	cache map[callchain.Frame]profile.Frame // of files; Object depends on the window and is not kept
 
 	kernel     *symbols.Kallsyms
 	kernelErr  error
@@ -39,16 +37,23 @@ type Symbolizer struct {
 
 // New makes a Symbolizer that has read nothing yet.
 func New(opts Options) *Symbolizer {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &Symbolizer{
 		opts:  opts,
-		files: make(map[callchain.ObjectID]*symbols.File),
+		files: make(map[callchain.ObjectID]source),
 		cache: make(map[callchain.Frame]profile.Frame),
 	}
 }
 
-// Profile symbolizes a window. What belongs to the run and not to the window
-// (collector, event, metrics, accounts) is left to the caller. Progress, unless
-// nil, is told how many of how many distinct frames have a name.
+// Profile symbolizes a window, whose rows and processes it takes over. What
+// belongs to the run and not to the window (collector, event, start, metrics,
+// accounts) is left to the caller. Progress, unless nil, is told how many of all
+// distinct frames have been looked up.
+//
+// What can't be read costs names and is no error: a frame without one has the
+// address, and the profile a note where it is the kernel that has none.
 func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *profile.Profile {
 	p := &profile.Profile{
 		Duration:  time.Duration(w.End - w.Start),
@@ -63,6 +68,9 @@ func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *p
 	b.object(objectKey{id: callchain.Kernel}, func() profile.Object {
 		return profile.Object{Path: "[kernel]", Kernel: true, HasFunctions: true}
 	})
+	if progress == nil {
+		progress = func(int, int) {}
+	}
 	b.stacks(progress)
 	if s.kernelErr != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernelErr))
@@ -89,52 +97,50 @@ func (s *Symbolizer) kallsyms() *symbols.Kallsyms {
 	return s.kernel
 }
 
-// file opens the symbols of an object's file, once.
-func (s *Symbolizer) file(id callchain.ObjectID, image *collect.Image) *symbols.File {
-	f, ok := s.files[id]
+// source is the file of an object, and what a profile says of it.
+type source struct {
+	file   *symbols.File // nil if it can't be read
+	object profile.Object
+}
+
+// source opens the file of an object, once.
+func (s *Symbolizer) source(id callchain.ObjectID, image *collect.Image) source {
+	from, ok := s.files[id]
 	if ok {
-		return f
+		return from
 	}
-	err := image.Err
-	if image.Code != nil {
-		f, err = symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: openDebugFile})
+	var err error
+	if from.file, err = openFile(image); err != nil {
+		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
 	}
-	if err == nil {
-		err = f.Load()
+	from.object = profile.Object{Path: image.Path, HasFunctions: from.file != nil}
+	if from.file != nil {
+		from.object.BuildID = from.file.BuildID()
 	}
-	if err != nil {
-		s.opts.Logger.Info("no symbols", "object", image.Path, "error", err)
-	}
-	s.files[id] = f
-	return f
+	s.files[id] = from
+	return from
 }
 
-// openDebugFile opens a separate debug file of the host. Whether it belongs to
-// the object is for package symbols to check, by build id or checksum. Only
-// regular files are opened, for the path may be one that a target chose.
-func openDebugFile(path string) (symbols.ReaderAtCloser, int64, error) {
-	info, err := os.Stat(path)
+// openFile opens the symbols of an image. With an error the File may be one
+// that has lost some of its tables, or nil.
+func openFile(image *collect.Image) (*symbols.File, error) {
+	if image.Code == nil {
+		return nil, image.Err
+	}
+	f, err := symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: openDebugFile})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	return f, info.Size(), err
+	return f, f.Load()
 }
 
-// Close closes the debug files that were opened.
+// Close closes the debug files that were opened. Profiles stay valid.
 func (s *Symbolizer) Close() error {
 	var errs []error
-	for _, f := range s.files {
-		if f != nil {
-			errs = append(errs, f.Close())
+	for _, from := range s.files {
+		if from.file != nil {
+			errs = append(errs, from.file.Close())
 		}
 	}
 	return errors.Join(errs...)
 }
-
-// hasFile tells whether the frames of such an object are offsets in an ELF
-// image.
-func hasFile(k process.Kind) bool { return k == process.File || k == process.VDSO }

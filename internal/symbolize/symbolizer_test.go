@@ -1,0 +1,270 @@
+package symbolize_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/symbolize"
+)
+
+// The file of the window that most tests use, and functions in it.
+const (
+	tinyELF   = "../../symbols/testdata/tiny.elf"
+	tinyF     = 0x10c // f, at 0x40010c
+	tinyStart = 0x116 // _start
+)
+
+// window makes a window of images, from ObjectID 1 on, and stacks, leaf first.
+// Each stack has a row.
+func window(images []*collect.Image, stacks ...[]callchain.Frame) *collect.Window {
+	w := &collect.Window{
+		End:       uint64(5 * time.Second),
+		Images:    append([]*collect.Image{{Kind: process.Kernel, Path: "[kernel]"}}, images...),
+		Processes: []profile.Process{{PID: 1, Comm: "tiny"}},
+	}
+	for i, frames := range stacks {
+		w.Stacks = append(w.Stacks, collect.Stack{Frames: frames})
+		w.Rows = append(w.Rows, profile.Row{User: i, Kernel: profile.None, Values: []uint64{1}})
+	}
+	return w
+}
+
+// symbolizer makes a Symbolizer that is closed with the test.
+func symbolizer(t *testing.T, opts symbolize.Options) *symbolize.Symbolizer {
+	t.Helper()
+	s := symbolize.New(opts)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// names are the functions of a stack, root first.
+func names(p *profile.Profile, stack int) []string {
+	var all []string
+	for _, f := range p.Stacks[stack].Frames {
+		all = append(all, p.Frames[f].Name)
+	}
+	return all
+}
+
+func TestStacksReadRootFirstAndAFrameIsThereOnce(t *testing.T) {
+	w := window([]*collect.Image{fileImage(t, tinyELF)},
+		[]callchain.Frame{{Object: 1, Offset: tinyF + 3}, {Object: 1, Offset: tinyStart + 8}},
+		[]callchain.Frame{{Object: 1, Offset: tinyStart + 8}},
+	)
+	w.Stacks[1].Truncated = true
+	p := symbolizer(t, symbolize.Options{}).Profile(w, nil)
+	if got, want := names(p, 0), []string{"_start", "f"}; !slices.Equal(got, want) {
+		t.Errorf("stack 0 = %q, want %q", got, want)
+	}
+	if len(p.Frames) != 2 || p.Stacks[0].Frames[0] != p.Stacks[1].Frames[0] {
+		t.Errorf("%d frames, stacks %v; want the shared frame once", len(p.Frames), p.Stacks)
+	}
+	if p.Stacks[0].Truncated || !p.Stacks[1].Truncated {
+		t.Errorf("truncated: %t, %t; want that of the window", p.Stacks[0].Truncated, p.Stacks[1].Truncated)
+	}
+	want := profile.Frame{Object: 1, Address: tinyF + 3, Name: "f", RawName: "f", Offset: 3, Start: tinyF}
+	if diff := cmp.Diff(want, p.Frames[p.Stacks[0].Frames[1]]); diff != "" {
+		t.Errorf("leaf (-want +got):\n%s", diff)
+	}
+	if object := p.Objects[1]; object.Path != tinyELF || object.BuildID == "" || !object.HasFunctions || object.HasLines {
+		t.Errorf("object = %+v", object)
+	}
+	if p.Duration != 5*time.Second || len(p.Rows) != 2 || p.Processes[0].Comm != "tiny" || len(p.Notes) != 0 {
+		t.Errorf("%v, %d rows, processes %v, notes %q", p.Duration, len(p.Rows), p.Processes, p.Notes)
+	}
+}
+
+func TestAnImageThatCantBeReadCostsItsNamesAlone(t *testing.T) {
+	refused := errors.New("refused")
+	for name, image := range map[string]*collect.Image{
+		"could not be opened": {Kind: process.File, Path: "/lost", Err: refused},
+		"fails when read":     {Kind: process.File, Path: "/lost", Code: failing{refused}, Size: 4096},
+		"is no ELF file":      {Kind: process.File, Path: "/lost", Code: strings.NewReader("#!/bin/sh"), Size: 9},
+		"is empty":            {Kind: process.File, Path: "/lost", Code: strings.NewReader("")},
+		"has nothing at all":  {Kind: process.File, Path: "/lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := symbolizer(t, symbolize.Options{Lines: true}).Profile(window([]*collect.Image{fileImage(t, tinyELF), image},
+				[]callchain.Frame{{Object: 2, Offset: 0x40}, {Object: 1, Offset: tinyF}}), nil)
+			if got, want := names(p, 0), []string{"f", ""}; !slices.Equal(got, want) {
+				t.Errorf("names = %q, want %q", got, want)
+			}
+			leaf := p.Frames[p.Stacks[0].Frames[1]]
+			if object := p.Objects[leaf.Object]; leaf.Address != 0x40 || object.Path != "/lost" || object.HasFunctions {
+				t.Errorf("leaf %+v in %+v; want the address in /lost", leaf, object)
+			}
+		})
+	}
+}
+
+// failing is a file that can't be read.
+type failing struct{ err error }
+
+func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
+
+// once counts the reads of a file.
+type once struct {
+	io.ReaderAt
+	reads int
+}
+
+func (o *once) ReadAt(b []byte, at int64) (int, error) {
+	o.reads++
+	return o.ReaderAt.ReadAt(b, at)
+}
+
+func TestTheNextWindowFindsWhatTheOneBeforeHasLearned(t *testing.T) {
+	image := fileImage(t, tinyELF)
+	file := &once{ReaderAt: image.Code}
+	image.Code = file
+	other := fileImage(t, tinyELF)
+	s := symbolizer(t, symbolize.Options{})
+	first := s.Profile(window([]*collect.Image{other, image}, []callchain.Frame{{Object: 2, Offset: tinyF}}), nil)
+	reads := file.reads
+	if reads == 0 {
+		t.Fatal("the file was not read")
+	}
+	// In the next window the object has another place in the profile.
+	second := s.Profile(window([]*collect.Image{other, image},
+		[]callchain.Frame{{Object: 1, Offset: tinyF}}, []callchain.Frame{{Object: 2, Offset: tinyF}}), nil)
+	if file.reads != reads {
+		t.Errorf("the second window read the file %d times", file.reads-reads)
+	}
+	if first.Frames[0].Object != 1 || second.Frames[1].Object != 2 || second.Frames[1].Name != "f" {
+		t.Errorf("frames %+v, then %+v; want f of the profile's own object", first.Frames, second.Frames)
+	}
+}
+
+func TestKernelFramesAreNamedByKallsymsWithTheirModule(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kallsyms")
+	text := "ffffffff81000000 T do_work\nffffffff81000100 T after\nffffffffc0000000 t mod_work\t[mod]\nffffffffc0000040 t mod_more\t[mod]\n"
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := symbolizer(t, symbolize.Options{Kallsyms: path}).Profile(window(nil, []callchain.Frame{
+		{Object: callchain.Kernel, Offset: 0xffffffffc0000044},
+		{Object: callchain.Kernel, Offset: 0xffffffffc0000004},
+		{Object: callchain.Kernel, Offset: 0xffffffff81000010},
+		{Object: callchain.Kernel, Offset: 0xffffffff00000000},
+	}), nil)
+	type place struct {
+		Name, Object string
+		Offset       uint64
+		Kernel       bool
+	}
+	var got []place
+	for _, i := range p.Stacks[0].Frames {
+		f := p.Frames[i]
+		got = append(got, place{f.Name, p.Objects[f.Object].Path, f.Offset, p.Objects[f.Object].Kernel})
+	}
+	want := []place{
+		{"", "[kernel]", 0, true},
+		{"do_work", "[kernel]", 0x10, true},
+		{"mod_work", "[mod]", 4, true},
+		{"mod_more", "[mod]", 4, true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(p.Notes) != 0 || len(p.Objects) != 2 {
+		t.Errorf("notes %q, objects %v; want none, and the module once", p.Notes, p.Objects)
+	}
+}
+
+func TestANoteSaysWhyTheKernelsFramesHaveNoNames(t *testing.T) {
+	hidden := filepath.Join(t.TempDir(), "kallsyms")
+	if err := os.WriteFile(hidden, []byte("0000000000000000 T do_work\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	kernel := []callchain.Frame{{Object: callchain.Kernel, Offset: 0xffffffff81000010}}
+	user := []callchain.Frame{{Object: 1, Offset: tinyF}}
+	for _, test := range []struct {
+		name, kallsyms string
+		stack          []callchain.Frame
+		want           string // in the note; "" is none
+	}{
+		{"hidden addresses", hidden, kernel, "kernel.kptr_restrict"},
+		{"no file", hidden + ".gone", kernel, "no such file"},
+		{"no kernel frames", hidden, user, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := symbolizer(t, symbolize.Options{Kallsyms: test.kallsyms})
+			for range 2 { // the note is each window's
+				p := s.Profile(window([]*collect.Image{fileImage(t, tinyELF)}, test.stack), nil)
+				notes := strings.Join(p.Notes, "\n")
+				if (test.want == "") != (len(p.Notes) == 0) || !strings.Contains(notes, test.want) {
+					t.Errorf("notes %q, want one with %q", p.Notes, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestGeneratedCodeIsNamedByThePerfMapOfItsWindow(t *testing.T) {
+	s := symbolizer(t, symbolize.Options{})
+	stack := []callchain.Frame{{Object: 1, Offset: 0x7f0000001010}, {Object: 1, Offset: 0x7f0000002020}}
+	jit := func(text string) []*collect.Image {
+		return []*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: strings.NewReader(text)}}
+	}
+	const first = "7f0000001000 100 function a() file.js:1\n"
+	const second = first + "7f0000002000 100 _ZN2ns1fEv\n"
+	for _, test := range []struct {
+		images []*collect.Image
+		want   []string
+		mapped bool
+	}{
+		{jit(first), []string{"", "function a() file.js:1"}, true},
+		{jit(second), []string{"ns::f", "function a() file.js:1"}, true}, // it has grown
+		{[]*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7}}, []string{"", ""}, false},
+	} {
+		p := s.Profile(window(test.images, stack), nil)
+		if got := names(p, 0); !slices.Equal(got, test.want) {
+			t.Errorf("names = %q, want %q", got, test.want)
+		}
+		if p.Objects[1].HasFunctions != test.mapped || len(p.Objects) != 2 {
+			t.Errorf("objects = %+v; want one, with functions: %t", p.Objects, test.mapped)
+		}
+	}
+}
+
+func TestAPerfMapThatFailsIsSaidToTheLoggerOnly(t *testing.T) {
+	var log bytes.Buffer
+	s := symbolizer(t, symbolize.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	broken := io.MultiReader(strings.NewReader("7f0000001000 100 a\n"), io.NewSectionReader(failing{errors.New("refused")}, 0, 1))
+	images := []*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: broken}}
+	p := s.Profile(window(images, []callchain.Frame{{Object: 1, Offset: 0x7f0000001010}}, []callchain.Frame{{Object: 1, Offset: 0x7f0000001011}}), nil)
+	if len(p.Frames) != 2 || p.Frames[0].Name != "" || len(p.Notes) > 0 {
+		t.Errorf("frames %+v, notes %q", p.Frames, p.Notes)
+	}
+	if text := log.String(); strings.Count(text, "refused") != 1 || !strings.Contains(text, "pid=7") {
+		t.Errorf("log = %q, want one line for process 7", text)
+	}
+}
+
+func TestProgressGoesUpToAllDistinctFrames(t *testing.T) {
+	stack := []callchain.Frame{{Object: 1, Offset: tinyF}, {Object: 1, Offset: tinyStart}}
+	w := window([]*collect.Image{fileImage(t, tinyELF)}, stack[:1], stack, stack)
+	var told [][2]int
+	symbolizer(t, symbolize.Options{}).Profile(w, func(done, all int) { told = append(told, [2]int{done, all}) })
+	if want := [][2]int{{1, 2}, {2, 2}, {2, 2}}; !slices.Equal(told, want) {
+		t.Errorf("progress %v, want %v", told, want)
+	}
+}
