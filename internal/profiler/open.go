@@ -9,8 +9,8 @@ import (
 
 // open opens the collector's events on the target. Where the machine shows no
 // hardware counters it falls back to the clock, where the caller may not look
-// into the kernel to user mode; notes are what the reader of the profile must
-// know of that.
+// into the kernel to user mode, and changes the collector to that; notes are
+// what the reader of the profile must know of it. The error is perfevent.Open's.
 func open(target perfevent.Target, c *collect.OnCPU, opts perfevent.Options) (session *perfevent.Session, notes []string, err error) {
 	for {
 		session, err = perfevent.Open(target, c.Samplings(), opts)

@@ -1,7 +1,7 @@
 package profiler
 
 import (
-	"context"
+	"fmt"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
@@ -14,23 +14,36 @@ import (
 type reporter struct {
 	run        *run
 	symbolizer *symbolize.Symbolizer
-	counts     collect.Counts // of all windows
-	unknown    uint64         // frames without a name, of the window that had most
+	unknown    uint64 // frames without a name, of the window that had most
 }
 
-// report reports windows until there are no more. The first error ends the run;
-// what comes after it is not reported.
-func (r *reporter) report(windows <-chan *collect.Window, cancel context.CancelCauseFunc) error {
+func newReporter(r *run) *reporter {
+	return &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
+		Lines: r.opts.Lines, Kallsyms: "/proc/kallsyms", Logger: r.opts.Logger})}
+}
+
+// close frees what symbols were read from.
+func (r *reporter) close() {
+	if err := r.symbolizer.Close(); err != nil {
+		r.run.opts.Logger.Info("close debug files", "error", err)
+	}
+}
+
+// report reports windows until there are no more. The first error ends the run
+// by cancel and is returned; windows that come after it are dropped.
+func (r *reporter) report(windows <-chan *collect.Window, cancel func()) error {
 	var failed error
 	for w := range windows {
-		r.counts.Add(w.Counts)
 		if failed != nil {
 			continue
 		}
 		p := r.profile(w)
 		r.unknown = max(r.unknown, p.Accounts[0].Unknown)
+		if interval := r.run.opts.Interval; interval > 0 && p.Duration > interval {
+			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
+		}
 		if failed = r.run.opts.Report(p); failed != nil {
-			cancel(failed)
+			cancel()
 		}
 	}
 	return failed

@@ -13,33 +13,36 @@ import (
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Options is what a run does.
 type Options struct {
-	Target    perfevent.Target
+	Target perfevent.Target
+	// Collector says what is sampled. Run changes it to what the machine and
+	// the caller's privileges allow: see collect.OnCPU's Event and UserOnly.
 	Collector *collect.OnCPU
-	Interval  time.Duration
+	Interval  time.Duration // between two calls of Report; 0: one call, at the end
 	Duration  time.Duration // 0: until the context is done or the target has ended
 	Whole     bool          // also make the profile of the whole run
 	Lines     bool          // source lines and inlined functions
 	Memory    int           // bound in bytes of what distinct stacks take
-	Logger    *slog.Logger
+	Logger    *slog.Logger  // nil discards
 
-	// Report is given the profile of each interval, on the reporting
-	// goroutine. Its error ends the run.
+	// Report is given the profile of each interval, to keep, on the reporting
+	// goroutine. Its error ends the run. While it takes longer than some
+	// intervals, the next ones are one profile.
 	Report func(*profile.Profile) error
-	// Progress is told from both goroutines how far the run is.
+	// Progress, unless nil, is told from both goroutines, at times at once,
+	// how far the run is. It must not block.
 	Progress func(Progress)
 }
 
-// Progress is how far a run is.
+// Progress is how far a run is: while symbolizing Named of Frames distinct
+// frames have been looked up, and the rest is zero; else Frames is zero.
 type Progress struct {
-	Elapsed time.Duration
-	Samples uint64
-	// Named of Frames distinct frames have been looked up, while symbolizing.
+	Elapsed       time.Duration // since the run began
+	Samples       uint64        // in the interval under way
 	Named, Frames int
 }
 
@@ -49,11 +52,20 @@ type Result struct {
 	Account profile.Account  // of the whole run
 }
 
-// Run runs the collector until the context is done, the duration is over or the
-// target has ended.
+// Run runs the collector until the context is done, the duration is over, the
+// target has ended or Report fails. The first three are no errors: what was
+// seen until then is reported. The error is the *perfevent.OpenError of events
+// that can't be opened, the one of Report, or says what else failed.
+//
+// When Run returns its goroutines have ended and its events are closed. A
+// Started command that was not let run is still held if they could not be
+// opened, and killed after that.
 func Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Progress == nil {
 		opts.Progress = func(Progress) {}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &run{opts: opts}
 	var err error
@@ -65,10 +77,13 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	return r.run(ctx)
 }
 
+// maxWaiting is how many finished windows may wait for the reporting goroutine.
+const maxWaiting = 4
+
 type run struct {
 	opts      Options
 	session   *perfevent.Session
-	notes     []string
+	notes     []string // of open
 	processes *process.Table
 	recorder  *collect.Recorder
 	begin     clocks
@@ -95,37 +110,45 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err := r.processes.Snapshot(r.session.Processes()...); err != nil {
 		return nil, fmt.Errorf("read the running processes: %w", err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	windows := make(chan *collect.Window, 4)
-	reporter := &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
-		Lines: r.opts.Lines, Kallsyms: "/proc/kallsyms", Logger: r.opts.Logger})}
-	defer reporter.symbolizer.Close()
-	reported := make(chan error, 1)
-	go func() { reported <- reporter.report(windows, cancel) }()
-
+	windows := make(chan *collect.Window, maxWaiting)
 	r.begin = now()
 	r.recorder = collect.NewRecorder(r.opts.Collector, r.processes, r.begin.monotonic, collect.Options{
 		Stacks: r.opts.Collector.Stacks, MaxStack: maxStack(),
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
-		Self: uint32(os.Getpid()), Emit: func(w *collect.Window) { windows <- w },
+		Self: uint32(os.Getpid()),
+		Emit: func(w *collect.Window) { windows <- w },
+		// Nobody else sends, so that room stays.
+		Ready: func() bool { return len(windows) < cap(windows) },
 	})
+	if err := r.session.Enable(); err != nil {
+		return nil, err
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	reporter := newReporter(r)
+	defer reporter.close()
+	reported := make(chan error, 1)
+	go func() { reported <- reporter.report(windows, cancel) }()
+
 	err := r.read(ctx)
 	whole := r.recorder.Finish(now().monotonic)
 	close(windows)
-	if reportErr := <-reported; err == nil {
-		err = reportErr
-	}
-	if err != nil {
+	if err := errors.Join(err, <-reported); err != nil {
 		return nil, err
 	}
+	return r.result(reporter, whole)
+}
+
+// result closes the books. It runs after the reporting goroutine.
+func (r *run) result(reporter *reporter, whole *collect.Window) (*Result, error) {
 	result := &Result{}
 	if whole != nil {
 		result.Whole = reporter.profile(whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}
-	if result.Account, err = r.account(reporter.counts, reporter.unknown); err != nil {
+	var err error
+	if result.Account, err = r.account(reporter.unknown); err != nil {
 		return nil, err
 	}
 	if whole != nil {
@@ -135,12 +158,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 }
 
 // account is the bookkeeping of the whole run, by the kernel's own counts.
-func (r *run) account(c collect.Counts, unknown uint64) (profile.Account, error) {
+func (r *run) account(unknown uint64) (profile.Account, error) {
 	accounts, err := r.session.Accounts()
 	if err != nil {
 		return profile.Account{}, err
 	}
-	a := accounts[0]
+	a, c := accounts[0], r.recorder.Counts()
 	return profile.Account{
 		Event:    r.opts.Collector.Event.String(),
 		Received: a.Received, Lost: a.Lost, Throttled: a.Throttled, Counted: a.Counted, Exact: a.Exact,
@@ -150,9 +173,6 @@ func (r *run) account(c collect.Counts, unknown uint64) (profile.Account, error)
 
 // read reads records until the run ends.
 func (r *run) read(ctx context.Context) error {
-	if err := r.session.Enable(); err != nil {
-		return err
-	}
 	if r.opts.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.opts.Duration)
@@ -160,9 +180,6 @@ func (r *run) read(ctx context.Context) error {
 	}
 	err := r.session.Read(ctx, r.recorder.Handle)
 	r.logUsage()
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
 	return err
 }
 
@@ -174,7 +191,8 @@ func (r *run) logUsage() {
 	}
 }
 
-// round closes windows in which nothing happened.
+// round closes windows in which nothing happened, and tells of progress: see
+// perfevent.Options.Round.
 func (r *run) round(before uint64) {
 	if before > r.begin.monotonic {
 		r.recorder.Advance(before)
@@ -182,7 +200,8 @@ func (r *run) round(before uint64) {
 	}
 }
 
-// end is when the run ends by its duration; 0 if it has none.
+// end is when the run ends by its duration, on the records' clock; 0 if it has
+// none.
 func (r *run) end() uint64 {
 	if r.opts.Duration == 0 {
 		return 0
@@ -190,7 +209,8 @@ func (r *run) end() uint64 {
 	return r.begin.monotonic + uint64(r.opts.Duration)
 }
 
-// maxStack is the number of entries after which the kernel ends a callchain.
+// maxStack is the number of entries after which the kernel ends a callchain
+// (kernel.perf_event_max_stack, since Linux 4.8).
 func maxStack() int {
 	const byDefault = 127 // PERF_MAX_STACK_DEPTH
 	var n int
