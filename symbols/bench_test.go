@@ -16,7 +16,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 	var offsets []uint64
 	for _, e := range table.entries {
-		if off, ok := f.image.offset(e.addr); ok {
+		if off, ok := f.image.Offset(e.addr); ok {
 			offsets = append(offsets, off)
 		}
 	}

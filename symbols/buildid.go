@@ -3,7 +3,8 @@ package symbols
 import (
 	"debug/elf"
 	"encoding/hex"
-	"fmt"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // Limits of the notes that are read for the build id.
@@ -16,25 +17,25 @@ const (
 const ntGNUBuildID = 3
 
 // buildID returns the bytes of the GNU build id note, or nil.
-func (m *image) buildID() []byte {
-	for i := range m.segments {
-		s := &m.segments[i]
-		if s.typ != elf.PT_NOTE {
+func buildID(m *elfimage.Image) []byte {
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		if s.Type != elf.PT_NOTE {
 			continue
 		}
-		if b, err := m.read(s.offset, s.filesz, maxNotes); err == nil {
-			if id := m.findBuildID(b); id != nil {
+		if b, err := m.Read(s.Off, s.Filesz, maxNotes); err == nil {
+			if id := findBuildID(m, b); id != nil {
 				return id
 			}
 		}
 	}
-	for i := range m.sections {
-		s := &m.sections[i]
-		if s.typ != elf.SHT_NOTE {
+	for i := range m.Sections {
+		s := &m.Sections[i]
+		if s.Type != elf.SHT_NOTE {
 			continue
 		}
-		if b, err := m.read(s.offset, s.size, maxNotes); err == nil {
-			if id := m.findBuildID(b); id != nil {
+		if b, err := m.Read(s.Offset, s.Size, maxNotes); err == nil {
+			if id := findBuildID(m, b); id != nil {
 				return id
 			}
 		}
@@ -45,10 +46,10 @@ func (m *image) buildID() []byte {
 // findBuildID walks the notes in b. Names and descriptions are padded to four
 // bytes (gABI, chapter 5, "Note Section"); the kernel and binutils do so in
 // 64-bit files as well.
-func (m *image) findBuildID(b []byte) []byte {
+func findBuildID(m *elfimage.Image, b []byte) []byte {
 	for len(b) >= 12 {
-		namesz, descsz := uint64(m.order.Uint32(b)), uint64(m.order.Uint32(b[4:]))
-		typ := m.order.Uint32(b[8:])
+		namesz, descsz := uint64(m.Order.Uint32(b)), uint64(m.Order.Uint32(b[4:]))
+		typ := m.Order.Uint32(b[8:])
 		b = b[12:]
 		desc := (namesz + 3) &^ 3
 		next := desc + (descsz+3)&^3
@@ -69,11 +70,5 @@ func (m *image) findBuildID(b []byte) []byte {
 // BuildID returns the GNU build id in lower-case hexadecimal, as `readelf -n`
 // prints it, or "" when the file has none. It reads the notes at each call.
 func (f *File) BuildID() string {
-	return hex.EncodeToString(f.image.buildID())
-}
-
-type errNotMapped uint64
-
-func (e errNotMapped) Error() string {
-	return fmt.Sprintf("address %#x is in no segment of the file", uint64(e))
+	return hex.EncodeToString(buildID(f.image))
 }

@@ -4,57 +4,59 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // addDynsym collects the symbols that the dynamic linker uses: of .dynsym, or
 // where the section headers are gone of the table that PT_DYNAMIC points at.
-func (b *builder) addDynsym(m *image) error {
-	if dynsym, ok := m.sectionOf(elf.SHT_DYNSYM); ok {
+func (b *builder) addDynsym(m *elfimage.Image) error {
+	if dynsym, ok := m.SectionOf(elf.SHT_DYNSYM); ok {
 		var versions []byte
-		if s, ok := m.sectionOf(elf.SHT_GNU_VERSYM); ok {
-			versions, _ = m.bytes(s)
+		if s, ok := m.SectionOf(elf.SHT_GNU_VERSYM); ok {
+			versions, _ = m.Bytes(s)
 		}
 		return b.addSymtab(m, dynsym, versions)
 	}
-	tags := m.dynamic()
+	tags := m.Dynamic()
 	if tags[elf.DT_SYMTAB] == 0 || tags[elf.DT_STRTAB] == 0 {
 		return nil
 	}
-	strtab, err := m.bytesAt(tags[elf.DT_STRTAB], tags[elf.DT_STRSZ])
+	strtab, err := m.BytesAt(tags[elf.DT_STRTAB], tags[elf.DT_STRSZ])
 	if err != nil {
 		return fmt.Errorf("read dynamic strings: %w", err)
 	}
-	offset, ok := m.offset(tags[elf.DT_SYMTAB])
+	offset, ok := m.Offset(tags[elf.DT_SYMTAB])
 	if !ok {
-		return fmt.Errorf("dynamic symbols: %w", errNotMapped(tags[elf.DT_SYMTAB]))
+		return fmt.Errorf("dynamic symbols at %#x are in no segment of the file", tags[elf.DT_SYMTAB])
 	}
-	n := m.countDynsym(tags)
+	n := countDynsym(m, tags)
 	if n > maxSymbols {
 		return errTooMany
 	}
 	var versions []byte
 	if at := tags[elf.DT_VERSYM]; at != 0 {
-		versions, _ = m.bytesAt(at, n*2)
+		versions, _ = m.BytesAt(at, n*2)
 	}
-	return b.addSymbols(m, offset, n*m.symbolSize(), strtab, versions)
+	return b.addSymbols(m, offset, n*symbolSize(m), strtab, versions)
 }
 
 // countDynsym returns how many dynamic symbols there are, which nothing says
 // outright: the old hash table has a chain for each, the GNU one ends at the
 // last. A table without either commonly ends where the strings begin.
-func (m *image) countDynsym(tags map[elf.DynTag]uint64) uint64 {
+func countDynsym(m *elfimage.Image, tags map[elf.DynTag]uint64) uint64 {
 	if at := tags[elf.DT_HASH]; at != 0 {
-		if b, err := m.bytesAt(at, 8); err == nil {
-			return uint64(m.order.Uint32(b[4:]))
+		if b, err := m.BytesAt(at, 8); err == nil {
+			return uint64(m.Order.Uint32(b[4:]))
 		}
 	}
 	if at := tags[elf.DT_GNU_HASH]; at != 0 {
-		if n, err := m.countGNUHash(at); err == nil {
+		if n, err := countGNUHash(m, at); err == nil {
 			return n
 		}
 	}
 	if tags[elf.DT_STRTAB] > tags[elf.DT_SYMTAB] {
-		return (tags[elf.DT_STRTAB] - tags[elf.DT_SYMTAB]) / m.symbolSize()
+		return (tags[elf.DT_STRTAB] - tags[elf.DT_SYMTAB]) / symbolSize(m)
 	}
 	return 0
 }
@@ -65,34 +67,34 @@ var errGNUHash = errors.New("malformed GNU hash table")
 // (buckets, first symbol, words of the filter, shift), the filter, the buckets,
 // and a hash for each symbol from the first on, its lowest bit set at the end of
 // a chain.
-func (m *image) countGNUHash(addr uint64) (uint64, error) {
-	head, err := m.bytesAt(addr, 16)
+func countGNUHash(m *elfimage.Image, addr uint64) (uint64, error) {
+	head, err := m.BytesAt(addr, 16)
 	if err != nil {
 		return 0, err
 	}
-	buckets, first := uint64(m.order.Uint32(head)), uint64(m.order.Uint32(head[4:]))
-	filter := uint64(m.order.Uint32(head[8:])) * m.wordSize()
+	buckets, first := uint64(m.Order.Uint32(head)), uint64(m.Order.Uint32(head[4:]))
+	filter := uint64(m.Order.Uint32(head[8:])) * m.WordSize()
 	if buckets > maxSymbols {
 		return 0, errGNUHash
 	}
-	b, err := m.bytesAt(addr+16+filter, buckets*4)
+	b, err := m.BytesAt(addr+16+filter, buckets*4)
 	if err != nil {
 		return 0, err
 	}
 	last := uint64(0)
 	for ; len(b) > 0; b = b[4:] {
-		last = max(last, uint64(m.order.Uint32(b)))
+		last = max(last, uint64(m.Order.Uint32(b)))
 	}
 	if last < first {
 		return first, nil // every bucket is empty
 	}
 	chains := addr + 16 + filter + buckets*4
 	for ; last < maxSymbols; last++ {
-		hash, err := m.bytesAt(chains+(last-first)*4, 4)
+		hash, err := m.BytesAt(chains+(last-first)*4, 4)
 		if err != nil {
 			return 0, err
 		}
-		if m.order.Uint32(hash)&1 != 0 {
+		if m.Order.Uint32(hash)&1 != 0 {
 			return last + 1, nil
 		}
 	}

@@ -6,13 +6,20 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
 )
+
+// ErrNotELF is wrapped by the error of Open for a file that does not begin like
+// an ELF file.
+var ErrNotELF = elfimage.ErrNotELF
 
 // File is one ELF file. Open reads its headers only; symbol tables are read at
 // the first Lookup, and debug information at the first call of Lines.
 // All methods may be called by several goroutines at once.
 type File struct {
-	image *image
+	image *elfimage.Image
 	opts  Options
 
 	symbolsOnce sync.Once
@@ -32,7 +39,7 @@ type File struct {
 // is used. A file that is not ELF is an error that wraps ErrNotELF; one whose
 // program headers can't be read is an error too.
 func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
-	m, err := newImage(r, size)
+	m, err := elfimage.New(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("open ELF file: %w", err)
 	}
@@ -45,7 +52,7 @@ func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
 // can't be read is left out, and Load says why.
 func (f *File) Lookup(fileOffset uint64) (Symbol, bool) {
 	t, _ := f.load()
-	addr, ok := f.image.vaddr(fileOffset)
+	addr, ok := f.image.Vaddr(fileOffset)
 	if !ok {
 		return Symbol{}, false
 	}
@@ -71,7 +78,7 @@ func (f *File) Load() error {
 
 func (f *File) load() (*table, error) {
 	f.symbolsOnce.Do(func() {
-		b := &builder{code: f.image.code()}
+		b := &builder{code: codeOf(f.image)}
 		f.symbolsErr = f.collect(b)
 		f.symbols = b.finish()
 	})
@@ -85,13 +92,13 @@ func (f *File) collect(b *builder) error {
 	m := f.image
 	var errs []error
 	full := false
-	for _, from := range []func() (*image, error){f.own, f.debugImage} {
+	for _, from := range []func() (*elfimage.Image, error){f.own, f.debugImage} {
 		image, err := from()
 		errs = append(errs, err)
 		if image == nil {
 			continue
 		}
-		if symtab, ok := image.sectionOf(elf.SHT_SYMTAB); ok {
+		if symtab, ok := image.SectionOf(elf.SHT_SYMTAB); ok {
 			err := b.addSymtab(image, symtab, nil)
 			errs = append(errs, err)
 			if full = err == nil && len(b.candidates) > 0; full {
@@ -101,9 +108,9 @@ func (f *File) collect(b *builder) error {
 	}
 	if !full {
 		errs = append(errs, b.addDynsym(m), b.addMiniDebug(m))
-		if t, err := openGoTable(m); err == nil {
+		if t, err := gotable.Open(m); err == nil {
 			errs = append(errs, b.addGoTable(t))
-		} else if !errors.Is(err, errNoGoTable) {
+		} else if !errors.Is(err, gotable.ErrNone) {
 			errs = append(errs, err)
 		}
 	}
@@ -111,10 +118,10 @@ func (f *File) collect(b *builder) error {
 	return errors.Join(errs...)
 }
 
-func (f *File) own() (*image, error) { return f.image, nil }
+func (f *File) own() (*elfimage.Image, error) { return f.image, nil }
 
 // debugImage opens the separate debug file once; nil when there is none.
-func (f *File) debugImage() (*image, error) {
+func (f *File) debugImage() (*elfimage.Image, error) {
 	f.debugOnce.Do(func() { f.debug, f.debugErr = openSeparate(f.image, f.opts) })
 	if f.debug == nil {
 		return nil, f.debugErr

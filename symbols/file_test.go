@@ -32,7 +32,7 @@ func TestTheBestNameOfAnAddressIsKept(t *testing.T) {
 					t.Errorf("no symbol %s", name)
 				}
 			}
-			if have["chosen@plt"] != (f.image.machine == elf.EM_X86_64 || f.image.machine == elf.EM_AARCH64) {
+			if have["chosen@plt"] != (f.image.Machine == elf.EM_X86_64 || f.image.Machine == elf.EM_AARCH64) {
 				t.Errorf("chosen@plt: %v", have["chosen@plt"])
 			}
 			for _, name := range []string{"__plain", "choose"} {
@@ -74,8 +74,8 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 
 func TestOpenAndLookupLeaveDebugSectionsAlone(t *testing.T) {
 	f := openFile(t, buildC(t, "-g3", "-static"), Options{})
-	r := &countingReader{ReaderAt: f.image.r}
-	lazy, err := Open(r, f.image.size, Options{})
+	r := &countingReader{ReaderAt: f.image.Reader}
+	lazy, err := Open(r, f.image.Size, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +85,10 @@ func TestOpenAndLookupLeaveDebugSectionsAlone(t *testing.T) {
 	opened := r.bytes
 	main := findSymbol(t, lazy, "main")
 	var tables uint64
-	for _, s := range lazy.image.sections {
-		switch s.name {
+	for _, s := range lazy.image.Sections {
+		switch s.Name {
 		case ".symtab", ".strtab", ".rela.plt", ".plt":
-			tables += s.size
+			tables += s.Size
 		}
 	}
 	if got := uint64(r.bytes - opened); got > tables+(4<<10) {

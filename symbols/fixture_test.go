@@ -98,7 +98,7 @@ func allSymbols(t testing.TB, f *File) []Symbol {
 	table, _ := f.load()
 	symbols := make([]Symbol, 0, len(table.entries))
 	for _, e := range table.entries {
-		off, ok := f.image.offset(e.addr)
+		off, ok := f.image.Offset(e.addr)
 		if !ok {
 			continue
 		}

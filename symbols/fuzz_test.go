@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // seeds adds files of testdata, which are as small as compilers make them.
@@ -51,7 +53,7 @@ func (memFile) Close() error { return nil }
 
 // FuzzGoTable gives the Go parser its table without an ELF file around.
 func FuzzGoTable(f *testing.F) {
-	for _, magic := range []uint32{goMagic12, goMagic116, goMagic118, goMagic120} {
+	for _, magic := range []gotable.Version{gotable.Go12, gotable.Go116, gotable.Go118, gotable.Go120} {
 		data, _ := goTableBytes(magic)
 		f.Add(data)
 	}
@@ -60,13 +62,13 @@ func FuzzGoTable(f *testing.F) {
 		if err != nil {
 			return
 		}
-		table.gofunc = 64
+		table.GoFunc = 64
 		b := &builder{code: []codeRange{{0, 1 << 40}}}
-		if b.addGoTable(table) == nil {
+		if b.addGoTable(table.Table) == nil {
 			b.finish()
 		}
 		for addr := uint64(0); addr < 1<<12; addr += 13 {
-			for _, base := range []uint64{table.text, table.entry(0)} {
+			for _, base := range []uint64{table.Text, table.Entry(0)} {
 				table.lines(base + addr)
 			}
 		}

@@ -208,9 +208,9 @@ func TestLinesOfGoProgramsNameInlinedCalls(t *testing.T) {
 // by its place.
 func findSymbol(t testing.TB, f *File, name string) Symbol {
 	t.Helper()
-	for _, r := range f.image.code() {
+	for _, r := range codeOf(f.image) {
 		for addr := r.start; addr < r.end; {
-			off, ok := f.image.offset(addr)
+			off, ok := f.image.Offset(addr)
 			if !ok {
 				break
 			}

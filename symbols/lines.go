@@ -6,6 +6,9 @@ import (
 	"sync"
 
 	"github.com/ringtap/ringtap/symbols/dwarfline"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // Line is one level of source positions at an address. Its Function is the raw
@@ -15,7 +18,7 @@ type Line = dwarfline.Line
 // lineSources are what Lines reads, found at its first call.
 type lineSources struct {
 	once  sync.Once
-	goTab *goTable
+	goTab *goLines
 	err   error
 
 	mu    sync.Mutex // an Index serves one goroutine at a time
@@ -32,7 +35,7 @@ type lineSources struct {
 // File is used: about the size of the file for a large program with debug
 // information.
 func (f *File) Lines(fileOffset uint64) ([]Line, error) {
-	addr, ok := f.image.vaddr(fileOffset)
+	addr, ok := f.image.Vaddr(fileOffset)
 	if !ok {
 		return nil, nil
 	}
@@ -57,27 +60,29 @@ func (f *File) Lines(fileOffset uint64) ([]Line, error) {
 
 func (s *lineSources) open(f *File) {
 	var err error
-	if s.goTab, err = openGoTable(f.image); err != nil && !errors.Is(err, errNoGoTable) {
+	if table, err := gotable.Open(f.image); err == nil {
+		s.goTab = &goLines{table, f.image.Order}
+	} else if !errors.Is(err, gotable.ErrNone) {
 		s.err = err
 	}
 	image := f.image
-	if !image.hasDWARF() {
+	if !hasDWARF(image) {
 		if image, err = f.debugImage(); err != nil {
 			s.err = errors.Join(s.err, err)
 		}
 	}
-	if image == nil || !image.hasDWARF() {
+	if image == nil || !hasDWARF(image) {
 		return
 	}
-	if s.dwarf, err = dwarfline.Open(&debugSections{image: image}, image.order); err != nil {
+	if s.dwarf, err = dwarfline.Open(&debugSections{image: image}, image.Order); err != nil {
 		s.err = errors.Join(s.err, err)
 	}
 }
 
 // hasDWARF reports whether there is debug information to read.
-func (m *image) hasDWARF() bool {
+func hasDWARF(m *elfimage.Image) bool {
 	for _, name := range []string{".debug_info", ".zdebug_info"} {
-		if _, ok := m.section(name); ok {
+		if _, ok := m.Section(name); ok {
 			return true
 		}
 	}

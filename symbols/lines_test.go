@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // inlineProgram has calls that are inlined when compiled with -O1 and more.
@@ -109,19 +111,19 @@ func TestACompressedSectionMayNotGrowWithoutBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, ok := f.image.section(".debug_info")
+	s, ok := f.image.Section(".debug_info")
 	if !ok {
 		t.Fatal("no .debug_info")
 	}
-	f.image.order.PutUint64(b[s.offset+8:], 3<<30) // ch_size
-	if _, err := f.Lines(findSymbol(t, f, "main").Start); err == nil || !strings.Contains(err.Error(), errDebugSize.Error()) {
-		t.Errorf("got %v, want %v", err, errDebugSize)
+	f.image.Order.PutUint64(b[s.Offset+8:], 3<<30) // ch_size
+	if _, err := f.Lines(findSymbol(t, f, "main").Start); err == nil || !strings.Contains(err.Error(), elfimage.ErrTooLarge.Error()) {
+		t.Errorf("got %v, want %v", err, elfimage.ErrTooLarge)
 	}
 }
 
 func TestAFileServesSeveralGoroutines(t *testing.T) {
 	f := openFile(t, buildInline(t), Options{})
-	want := findSymbol(t, openFile(t, f.image.r.(*os.File).Name(), Options{}), "outermost")
+	want := findSymbol(t, openFile(t, f.image.Reader.(*os.File).Name(), Options{}), "outermost")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {

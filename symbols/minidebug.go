@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // Limits of MiniDebugInfo.
@@ -15,12 +17,12 @@ const (
 // addMiniDebug collects the symbols of .gnu_debugdata, an xz-compressed ELF
 // file with the functions that .dynsym leaves out. (The layout is documented in
 // GDB's manual, "MiniDebugInfo".)
-func (b *builder) addMiniDebug(m *image) error {
-	s, ok := m.section(".gnu_debugdata")
+func (b *builder) addMiniDebug(m *elfimage.Image) error {
+	s, ok := m.Section(".gnu_debugdata")
 	if !ok {
 		return nil
 	}
-	packed, err := m.read(s.offset, s.size, maxMiniPacked)
+	packed, err := m.Read(s.Offset, s.Size, maxMiniPacked)
 	if err != nil {
 		return fmt.Errorf("read .gnu_debugdata: %w", err)
 	}
@@ -28,11 +30,11 @@ func (b *builder) addMiniDebug(m *image) error {
 	if err != nil {
 		return fmt.Errorf("unpack .gnu_debugdata: %w", err)
 	}
-	mini, err := newImage(bytes.NewReader(data), int64(len(data)))
+	mini, err := elfimage.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return fmt.Errorf("open .gnu_debugdata: %w", err)
 	}
-	symtab, ok := mini.sectionOf(elf.SHT_SYMTAB)
+	symtab, ok := mini.SectionOf(elf.SHT_SYMTAB)
 	if !ok {
 		return nil
 	}

@@ -3,6 +3,8 @@ package symbols
 import (
 	"debug/elf"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // Limits of one section of stubs.
@@ -29,9 +31,9 @@ type target struct {
 // and functions that are chosen at load time: `name@plt`. It knows those of
 // amd64 and arm64 (psABIs, "Procedure Linkage Table"), by decoding their jumps,
 // and needs section headers.
-func (b *builder) addPLT(m *image) error {
+func (b *builder) addPLT(m *elfimage.Image) error {
 	var decode func([]byte, uint64, uint64) []stub
-	switch m.machine {
+	switch m.Machine {
 	case elf.EM_X86_64:
 		decode = stubsAMD64
 	case elf.EM_AARCH64:
@@ -39,24 +41,24 @@ func (b *builder) addPLT(m *image) error {
 	default:
 		return nil
 	}
-	slots, lazy := m.slots()
+	slots, lazy := pltSlots(m)
 	if len(slots) == 0 {
 		return nil
 	}
-	names, err := m.newPLTNames(b, slots)
+	names, err := newPLTNames(m, b, slots)
 	if err != nil {
 		return fmt.Errorf("name linkage table: %w", err)
 	}
 	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
-		s, ok := m.section(name)
+		s, ok := m.Section(name)
 		if !ok {
 			continue
 		}
-		code, err := m.read(s.offset, s.size, maxPLT)
+		code, err := m.Read(s.Offset, s.Size, maxPLT)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		stubs := decode(code, s.addr, s.entsize)
+		stubs := decode(code, s.Addr, s.Entsize)
 		for i := range stubs {
 			if stub := &stubs[i]; stub.slot == 0 && stub.index < len(lazy) {
 				stub.slot = lazy[stub.index]
@@ -96,28 +98,28 @@ func (b *builder) addStubs(stubs []stub, nameOf func(slot uint64) []byte) error 
 	return nil
 }
 
-// slots returns what the loader puts where for calls, and the slots of the
+// pltSlots returns what the loader puts where for calls, and the slots of the
 // JUMP_SLOT relocations in their order.
-func (m *image) slots() (map[uint64]target, []uint64) {
+func pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {
 	jump, data, chosen := uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT), uint32(elf.R_X86_64_IRELATIVE)
-	if m.machine == elf.EM_AARCH64 {
+	if m.Machine == elf.EM_AARCH64 {
 		jump, data, chosen = uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT), uint32(elf.R_AARCH64_IRELATIVE)
 	}
 	slots := map[uint64]target{}
 	var lazy []uint64
-	for _, s := range m.sections {
-		if s.typ != elf.SHT_RELA || s.flags&elf.SHF_ALLOC == 0 {
+	for _, s := range m.Sections {
+		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {
 			continue
 		}
-		m.relocations(s.offset, s.size, true, func(r relocation) bool {
-			switch r.typ {
+		m.Relocations(s.Offset, s.Size, true, func(r elfimage.Relocation) bool {
+			switch r.Type {
 			case chosen:
-				slots[r.where] = target{resolver: r.addend}
+				slots[r.Where] = target{resolver: r.Addend}
 			case jump:
-				lazy = append(lazy, r.where)
+				lazy = append(lazy, r.Where)
 				fallthrough
 			case data:
-				slots[r.where] = target{symbol: r.symbol}
+				slots[r.Where] = target{symbol: r.Symbol}
 			}
 			return len(slots) < maxSymbols
 		})
@@ -127,13 +129,13 @@ func (m *image) slots() (map[uint64]target, []uint64) {
 
 // pltNames resolves targets to names.
 type pltNames struct {
-	image     *image
+	image     *elfimage.Image
 	symbols   []byte // .dynsym
 	strings   []byte
 	resolvers map[uint64][]byte
 }
 
-func (m *image) newPLTNames(b *builder, slots map[uint64]target) (*pltNames, error) {
+func newPLTNames(m *elfimage.Image, b *builder, slots map[uint64]target) (*pltNames, error) {
 	n := &pltNames{image: m, resolvers: map[uint64][]byte{}}
 	for _, t := range slots {
 		if t.symbol == 0 {
@@ -148,15 +150,15 @@ func (m *image) newPLTNames(b *builder, slots map[uint64]target) (*pltNames, err
 			n.resolvers[c.addr], rank[c.addr] = b.nameOf(c), c.rank
 		}
 	}
-	dynsym, ok := m.sectionOf(elf.SHT_DYNSYM)
-	if !ok || uint64(dynsym.link) >= uint64(len(m.sections)) {
+	dynsym, ok := m.SectionOf(elf.SHT_DYNSYM)
+	if !ok || uint64(dynsym.Link) >= uint64(len(m.Sections)) {
 		return n, nil
 	}
 	var err error
-	if n.symbols, err = m.bytes(dynsym); err != nil {
+	if n.symbols, err = m.Bytes(dynsym); err != nil {
 		return nil, err
 	}
-	n.strings, err = m.bytes(m.sections[dynsym.link])
+	n.strings, err = m.Bytes(&m.Sections[dynsym.Link])
 	return n, err
 }
 
@@ -164,9 +166,9 @@ func (n *pltNames) of(t target) []byte {
 	if t.symbol == 0 {
 		return n.resolvers[t.resolver]
 	}
-	size := n.image.symbolSize()
+	size := symbolSize(n.image)
 	if off := uint64(t.symbol) * size; off+size <= uint64(len(n.symbols)) {
-		return cbytes(n.strings, uint64(n.image.symbol(n.symbols[off:]).name), maxSymbolName-len("@plt"))
+		return cbytes(n.strings, uint64(decodeSymbol(n.image, n.symbols[off:]).name), maxSymbolName-len("@plt"))
 	}
 	return nil
 }

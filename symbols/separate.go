@@ -9,6 +9,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // debugRoot is where distributions install debug files (GDB's manual,
@@ -43,19 +45,19 @@ var errOtherBuild = errors.New("belongs to another build")
 
 // separate is an opened debug file.
 type separate struct {
-	image *image
+	image *elfimage.Image
 	file  ReaderAtCloser
 }
 
 // openSeparate finds the debug file of m: by build id, then by the debug link in
 // the file's directory, in .debug below it, and below debugRoot. It returns nil
 // when there is none. The error tells of files that were found and are not used.
-func openSeparate(m *image, opts Options) (*separate, error) {
+func openSeparate(m *elfimage.Image, opts Options) (*separate, error) {
 	if opts.Open == nil {
 		return nil, nil
 	}
-	id := m.buildID()
-	name, sum, linked := m.debugLink()
+	id := buildID(m)
+	name, sum, linked := debugLink(m)
 	var paths []string
 	if len(id) > 1 {
 		text := hex.EncodeToString(id)
@@ -75,9 +77,9 @@ func openSeparate(m *image, opts Options) (*separate, error) {
 		if err != nil {
 			continue
 		}
-		debug, err := newImage(file, size)
+		debug, err := elfimage.New(file, size)
 		if err == nil {
-			err = debug.belongs(id, linked, sum)
+			err = belongs(debug, id, linked, sum)
 		}
 		if err == nil {
 			return &separate{debug, file}, errors.Join(errs...)
@@ -89,12 +91,12 @@ func openSeparate(m *image, opts Options) (*separate, error) {
 
 // debugLink returns what .gnu_debuglink says: the name of a file, and its CRC-32
 // after padding to four bytes.
-func (m *image) debugLink() (name string, sum uint32, ok bool) {
-	s, ok := m.section(".gnu_debuglink")
+func debugLink(m *elfimage.Image) (name string, sum uint32, ok bool) {
+	s, ok := m.Section(".gnu_debuglink")
 	if !ok {
 		return "", 0, false
 	}
-	b, err := m.read(s.offset, s.size, maxSymbolName)
+	b, err := m.Read(s.Offset, s.Size, maxSymbolName)
 	if err != nil {
 		return "", 0, false
 	}
@@ -103,13 +105,13 @@ func (m *image) debugLink() (name string, sum uint32, ok bool) {
 	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") || at+4 > len(b) {
 		return "", 0, false
 	}
-	return name, m.order.Uint32(b[at:]), true
+	return name, m.Order.Uint32(b[at:]), true
 }
 
 // belongs checks a debug file against the file that it was found for. Equal
 // build ids say enough; a checksum would read the whole file.
-func (m *image) belongs(id []byte, linked bool, sum uint32) error {
-	if own := m.buildID(); len(id) > 0 && len(own) > 0 {
+func belongs(m *elfimage.Image, id []byte, linked bool, sum uint32) error {
+	if own := buildID(m); len(id) > 0 && len(own) > 0 {
 		if !bytes.Equal(own, id) {
 			return errOtherBuild
 		}
@@ -118,11 +120,11 @@ func (m *image) belongs(id []byte, linked bool, sum uint32) error {
 	if !linked {
 		return errOtherBuild
 	}
-	if m.size > maxSeparate {
-		return fmt.Errorf("%d bytes: too large to check", m.size)
+	if m.Size > maxSeparate {
+		return fmt.Errorf("%d bytes: too large to check", m.Size)
 	}
 	crc := crc32.NewIEEE()
-	if _, err := io.Copy(crc, io.NewSectionReader(m.r, 0, m.size)); err != nil {
+	if _, err := io.Copy(crc, io.NewSectionReader(m.Reader, 0, m.Size)); err != nil {
 		return fmt.Errorf("checksum: %w", err)
 	}
 	if crc.Sum32() != sum {

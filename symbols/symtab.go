@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // versionHidden is set in .gnu.version for a version that is not the default
@@ -15,33 +17,33 @@ const symbolChunk = 24 << 13
 
 // addSymtab collects the code symbols of a symbol table section of m: .symtab
 // or .dynsym. versions is .gnu.version beside the latter.
-func (b *builder) addSymtab(m *image, symtab section, versions []byte) error {
-	if uint64(symtab.link) >= uint64(len(m.sections)) {
-		return fmt.Errorf("symbol table %s: no string table %d", symtab.name, symtab.link)
+func (b *builder) addSymtab(m *elfimage.Image, symtab *elf.SectionHeader, versions []byte) error {
+	if uint64(symtab.Link) >= uint64(len(m.Sections)) {
+		return fmt.Errorf("symbol table %s: no string table %d", symtab.Name, symtab.Link)
 	}
-	strtab, err := m.bytes(m.sections[symtab.link])
+	strtab, err := m.Bytes(&m.Sections[symtab.Link])
 	if err != nil {
 		return err
 	}
-	return b.addSymbols(m, symtab.offset, symtab.size, strtab, versions)
+	return b.addSymbols(m, symtab.Offset, symtab.Size, strtab, versions)
 }
 
 // addSymbols collects the symbols in size bytes at offset.
-func (b *builder) addSymbols(m *image, offset, size uint64, strtab, versions []byte) error {
+func (b *builder) addSymbols(m *elfimage.Image, offset, size uint64, strtab, versions []byte) error {
 	source, err := b.source(strtab)
 	if err != nil {
 		return err
 	}
-	entsize := m.symbolSize()
+	entsize := symbolSize(m)
 	for index := uint64(0); index < size/entsize; {
-		chunk, err := m.read(offset+index*entsize, min(symbolChunk, size-index*entsize), symbolChunk)
+		chunk, err := m.Read(offset+index*entsize, min(symbolChunk, size-index*entsize), symbolChunk)
 		if err != nil {
 			return fmt.Errorf("read symbols: %w", err)
 		}
 		for ; uint64(len(chunk)) >= entsize; chunk = chunk[entsize:] {
-			s := m.symbol(chunk)
+			s := decodeSymbol(m, chunk)
 			if v := index * 2; v+2 <= uint64(len(versions)) {
-				s.old = m.order.Uint16(versions[v:])&versionHidden != 0
+				s.old = m.Order.Uint16(versions[v:])&versionHidden != 0
 			}
 			index++
 			if err := b.addSymbol(m, source, &s); err != nil {
@@ -61,28 +63,28 @@ type symbol struct {
 	old         bool // a version that is not the default one
 }
 
-func (m *image) symbolSize() uint64 {
-	if m.is64 {
+func symbolSize(m *elfimage.Image) uint64 {
+	if m.Is64 {
 		return elf.Sym64Size
 	}
 	return elf.Sym32Size
 }
 
-func (m *image) symbol(b []byte) symbol {
-	if m.is64 {
+func decodeSymbol(m *elfimage.Image, b []byte) symbol {
+	if m.Is64 {
 		return symbol{
-			name: m.order.Uint32(b), info: b[4], index: m.order.Uint16(b[6:]),
-			value: m.order.Uint64(b[8:]), size: m.order.Uint64(b[16:]),
+			name: m.Order.Uint32(b), info: b[4], index: m.Order.Uint16(b[6:]),
+			value: m.Order.Uint64(b[8:]), size: m.Order.Uint64(b[16:]),
 		}
 	}
 	return symbol{
-		name: m.order.Uint32(b), info: b[12], index: m.order.Uint16(b[14:]),
-		value: uint64(m.order.Uint32(b[4:])), size: uint64(m.order.Uint32(b[8:])),
+		name: m.Order.Uint32(b), info: b[12], index: m.Order.Uint16(b[14:]),
+		value: uint64(m.Order.Uint32(b[4:])), size: uint64(m.Order.Uint32(b[8:])),
 	}
 }
 
 // addSymbol keeps s if it names code.
-func (b *builder) addSymbol(m *image, source int, s *symbol) error {
+func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
 	if elf.SectionIndex(s.index) == elf.SHN_UNDEF || elf.SectionIndex(s.index) == elf.SHN_ABS {
 		return nil
 	}
@@ -115,7 +117,7 @@ func (b *builder) addSymbol(m *image, source int, s *symbol) error {
 		rank |= rankExported | rankStrong
 	}
 	addr := s.value
-	if m.machine == elf.EM_ARM {
+	if m.Machine == elf.EM_ARM {
 		addr &^= 1 // the Thumb bit
 	}
 	return b.add(source, s.name, len(name), addr, s.size, rank)

@@ -2,7 +2,6 @@ package symbols
 
 import (
 	"math"
-	"sort"
 	"strings"
 )
 
@@ -70,18 +69,6 @@ func (t *table) lookup(addr uint64) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// codeRange is a part of a file that may hold code, in virtual addresses.
-type codeRange struct{ start, end uint64 }
-
-// endOf returns the end of the range that holds addr; ranges are sorted.
-func endOf(ranges []codeRange, addr uint64) (uint64, bool) {
-	i := sort.Search(len(ranges), func(i int) bool { return ranges[i].start > addr })
-	if i == 0 || addr >= ranges[i-1].end {
-		return 0, false
-	}
-	return ranges[i-1].end, true
 }
 
 // finish turns what was collected into a table: the best name for each address,

@@ -1,4 +1,4 @@
-package symbols
+package gotable
 
 import (
 	"debug/elf"
@@ -23,42 +23,39 @@ const maxModuleData = 8
 var errNoModule = errors.New("the program's start of text was not found")
 
 // locate finds where the code that the table describes begins, and where the
-// inline trees lie. From Go 1.18 on the table says neither (the start of text in
-// its header is not filled in for position-independent code, and gone from Go
+// functions' data lies. From Go 1.18 on the table says neither (the start of text
+// in its header is not filled in for position-independent code, and gone from Go
 // 1.26 on), so the runtime's own record of them is looked for: a structure in
 // data whose first word points at the table.
-func (t *goTable) locate() error {
+func (t *Table) locate() error {
 	for _, addr := range t.modules() {
 		if t.module(addr) {
 			return nil
 		}
 	}
-	if _, ok := endOf(t.image.code(), t.text); ok && t.text != 0 {
-		return nil // names and lines, but no inlined calls
+	if t.Text != 0 && t.image.Executable(t.Text) {
+		return nil // but functions' data is not known
 	}
 	return errNoModule
 }
 
 // modules returns the addresses of words that point at the table once the
 // program is loaded.
-func (t *goTable) modules() []uint64 {
-	var at []uint64
-	if s, ok := t.image.section(".go.module"); ok {
-		return append(at, s.addr)
+func (t *Table) modules() []uint64 {
+	if s, ok := t.image.Section(".go.module"); ok {
+		return []uint64{s.Addr}
 	}
-	for i := range t.image.segments {
-		s := &t.image.segments[i]
-		if s.typ != elf.PT_LOAD || s.flags&elf.PF_W == 0 {
-			continue
-		}
-		scanWords(t.image, s.offset, min(s.filesz, maxTable), t.ptr, func(off uint64, b []byte) bool {
+	var at []uint64
+	for _, p := range segments(t.image, func(f elf.ProgFlag) bool { return f&elf.PF_W != 0 }) {
+		// Of a segment that is cut short the beginning may do.
+		_ = scan(t.image, p, t.ptr, func(off uint64, b []byte) bool {
 			if t.word(b, 0) == t.addr {
-				at = append(at, s.vaddr+(off-s.offset))
+				at = append(at, p.vaddr+(off-p.offset))
 			}
 			return len(at) >= maxModuleData
 		})
 	}
-	t.image.relatives(func(where, addend uint64) bool {
+	t.image.Relatives(func(where, addend uint64) bool {
 		if addend == t.addr {
 			at = append(at, where)
 		}
@@ -68,12 +65,12 @@ func (t *goTable) modules() []uint64 {
 }
 
 // module takes what is wanted from the moduledata at addr, if it is one.
-func (t *goTable) module(addr uint64) bool {
-	b, err := t.image.bytesAt(addr, moduleWords*t.ptr)
+func (t *Table) module(addr uint64) bool {
+	b, err := t.image.BytesAt(addr, moduleWords*t.ptr)
 	if err != nil {
 		return false
 	}
-	t.image.relatives(func(where, addend uint64) bool {
+	t.image.Relatives(func(where, addend uint64) bool {
 		if off := where - addr; off <= uint64(len(b))-t.ptr {
 			if t.ptr == 8 {
 				t.order.PutUint64(b[off:], addend)
@@ -85,16 +82,13 @@ func (t *goTable) module(addr uint64) bool {
 	})
 	word := func(i uint64) uint64 { return t.word(b, i*t.ptr) }
 	inTable := word(moduleNames) - t.addr
-	if word(moduleHeader) != t.addr || inTable == 0 || inTable > maxTable || word(moduleFtabLen) != t.nfunc+1 {
+	if word(moduleHeader) != t.addr || inTable == 0 || inTable > maxTable || word(moduleFtabLen) != t.Len+1 ||
+		!t.image.Executable(word(moduleText)) {
 		return false
 	}
-	text := word(moduleText)
-	if _, ok := endOf(t.image.code(), text); !ok {
-		return false
-	}
-	t.text, t.gofunc = text, word(moduleGofunc)
-	if t.magic == goMagic118 {
-		t.gofunc = word(moduleGofunc - 2)
+	t.Text, t.GoFunc = word(moduleText), word(moduleGofunc)
+	if t.Version == Go118 {
+		t.GoFunc = word(moduleGofunc - 2)
 	}
 	return true
 }

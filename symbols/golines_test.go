@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // goTableText is where the code of goTableBytes begins.
@@ -15,7 +18,7 @@ const goTableText = 0x401000
 // long and declared at line 10, into whose bytes 4 to 7 main.inner was inlined
 // (from line 20 on) by the call at its byte 12. It returns the table and where in
 // it the inline tree is.
-func goTableBytes(magic uint32) (table []byte, tree uint64) {
+func goTableBytes(magic gotable.Version) (table []byte, tree uint64) {
 	const headerSize = 8 + 8*8
 	names := []byte("main.outer\x00main.inner\x00")
 	files := []byte("\x00/src/a.go\x00")
@@ -37,17 +40,17 @@ func goTableBytes(magic uint32) (table []byte, tree uint64) {
 	}
 	pad := func(b []byte) []byte { return append(b, make([]byte, -len(b)&7)...) }
 
-	relative := magic == goMagic118 || magic == goMagic120
+	relative := magic == gotable.Go118 || magic == gotable.Go120
 	var out []byte
 	var base, ftab, fn int
-	if magic == goMagic12 { // header, function table, offset of files, all else
-		out = append(u32(nil, magic), 0, 0, 1, 8)
+	if magic == gotable.Go12 { // header, function table, offset of files, all else
+		out = append(u32(nil, uint32(magic)), 0, 0, 1, 8)
 		out = le.AppendUint64(out, 1)
 		ftab = len(out)
 		out = append(out, make([]byte, 3*8+4)...)
 	} else {
 		out = make([]byte, headerSize)
-		le.PutUint32(out, magic)
+		le.PutUint32(out, uint32(magic))
 		out[6], out[7] = 1, 8
 	}
 	offset := map[string]uint32{}
@@ -60,7 +63,7 @@ func goTableBytes(magic uint32) (table []byte, tree uint64) {
 	put("units", u32(nil, 1)) // file 0 of unit 0 is at offset 1
 	put("files", files)
 	put("pcs", pcs)
-	if magic != goMagic12 {
+	if magic != gotable.Go12 {
 		out = pad(out)
 		base = len(out)
 		ftab = len(out)
@@ -73,7 +76,7 @@ func goTableBytes(magic uint32) (table []byte, tree uint64) {
 	out = pad(out)
 	fn = len(out)
 	in := func(name string, off uint32) uint32 { // before Go 1.16 all offsets are from the header
-		if magic == goMagic12 {
+		if magic == gotable.Go12 {
 			return offset[name] + off
 		}
 		return off
@@ -84,27 +87,27 @@ func goTableBytes(magic uint32) (table []byte, tree uint64) {
 		out = le.AppendUint64(out, goTableText)
 	}
 	out = u32(out, in("names", 0), 0, 0, 0, in("pcs", pcfile), in("pcs", pcline), 3, 0)
-	if magic == goMagic120 {
+	if magic == gotable.Go120 {
 		out = u32(out, 10)
 	}
 	out = append(out, 0, 0, 0, 4)                           // nfuncdata
 	out = u32(out, 0, 0, inline)                            // pcdata
 	out = u32(out, 0xffffffff, 0xffffffff, 0xffffffff, 4*4) // funcdata: the tree lies 16 bytes from gofunc
 	put("tree", make([]byte, 16))
-	if magic == goMagic120 {
+	if magic == gotable.Go120 {
 		out = u32(out, 0, 11, 12, 20) // id, name, call, start line
 	} else {
 		out = u32(out, 0, 0, 0, 11, 12) // parent and id, file, line, name, call
 	}
 
 	switch {
-	case magic == goMagic12:
+	case magic == gotable.Go12:
 		le.PutUint64(out[ftab:], goTableText)
 		le.PutUint64(out[ftab+8:], uint64(fn))
 		le.PutUint64(out[ftab+16:], goTableText+16)
 		put("filetab", u32(nil, offset["files"]+1))
 		le.PutUint32(out[ftab+24:], offset["filetab"])
-	case magic == goMagic116:
+	case magic == gotable.Go116:
 		le.PutUint64(out[ftab:], goTableText)
 		le.PutUint64(out[ftab+8:], uint64(fn-base))
 		le.PutUint64(out[ftab+16:], goTableText+16)
@@ -112,9 +115,9 @@ func goTableBytes(magic uint32) (table []byte, tree uint64) {
 		le.PutUint32(out[ftab+4:], uint32(fn-base))
 		le.PutUint32(out[ftab+8:], 16)
 	}
-	if magic != goMagic12 {
+	if magic != gotable.Go12 {
 		words := []uint64{1, 1, goTableText, uint64(offset["names"]), uint64(offset["units"]), uint64(offset["files"]), uint64(offset["pcs"]), uint64(base)}
-		if magic == goMagic116 {
+		if magic == gotable.Go116 {
 			words = slices.Delete(words, 2, 3)
 		}
 		for i, w := range words {
@@ -125,17 +128,18 @@ func goTableBytes(magic uint32) (table []byte, tree uint64) {
 }
 
 // goTableOf parses data as the table of a file that holds nothing else.
-func goTableOf(data []byte) (*goTable, error) {
-	t := &goTable{image: &image{
-		r: bytes.NewReader(data), size: int64(len(data)), order: binary.LittleEndian, is64: true,
-		segments: []segment{{typ: elf.PT_LOAD, flags: elf.PF_R, filesz: uint64(len(data)), memsz: uint64(len(data))}},
-	}}
-	return t, t.parse(data)
+func goTableOf(data []byte) (*goLines, error) {
+	image := &elfimage.Image{
+		Reader: bytes.NewReader(data), Size: int64(len(data)), Order: binary.LittleEndian, Is64: true,
+		Segments: []elf.ProgHeader{{Type: elf.PT_LOAD, Flags: elf.PF_R, Filesz: uint64(len(data)), Memsz: uint64(len(data))}},
+	}
+	table, err := gotable.New(image, 0, data)
+	return &goLines{table, image.Order}, err
 }
 
 func TestGoTablesOfEveryVersion(t *testing.T) {
-	for name, magic := range map[string]uint32{
-		"Go 1.2": goMagic12, "Go 1.16": goMagic116, "Go 1.18": goMagic118, "Go 1.20": goMagic120,
+	for name, magic := range map[string]gotable.Version{
+		"Go 1.2": gotable.Go12, "Go 1.16": gotable.Go116, "Go 1.18": gotable.Go118, "Go 1.20": gotable.Go120,
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, tree := goTableBytes(magic)
@@ -143,9 +147,9 @@ func TestGoTablesOfEveryVersion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			table.gofunc = tree
+			table.GoFunc = tree
 			b := &builder{code: []codeRange{{goTableText, goTableText + 32}}}
-			if err := b.addGoTable(table); err != nil {
+			if err := b.addGoTable(table.Table); err != nil {
 				t.Fatal(err)
 			}
 			symbols := b.finish()
@@ -157,7 +161,7 @@ func TestGoTablesOfEveryVersion(t *testing.T) {
 			}
 
 			start := 0
-			if magic == goMagic120 {
+			if magic == gotable.Go120 {
 				start = 10
 			}
 			outer := func(line int) []Line {
@@ -166,7 +170,7 @@ func TestGoTablesOfEveryVersion(t *testing.T) {
 			want := map[uint64][]Line{0: outer(11), 8: outer(11), 15: outer(13)}
 			if start != 0 {
 				want[5] = append([]Line{{Function: "main.inner", File: "/src/a.go", Line: 21, StartLine: 20}}, outer(13)...)
-			} else if magic == goMagic118 {
+			} else if magic == gotable.Go118 {
 				want[5] = append([]Line{{Function: "main.inner", File: "/src/a.go", Line: 21}}, outer(13)...)
 			} else {
 				want[5] = outer(21) // inline trees of that time are not read

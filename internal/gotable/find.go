@@ -1,0 +1,123 @@
+package gotable
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+)
+
+// Bounds on the work that a crafted file can ask for.
+const (
+	maxTable      = 512 << 20 // bytes of a table, or of the data it is looked for in
+	maxCandidates = 4         // places that look like a table
+)
+
+// ErrNone is returned by Open for a file without anything like a table.
+var ErrNone = errors.New("no Go function table")
+
+// Open finds the table of a file, and the start of the code that it describes.
+// The bytes of the table are read to memory; m is asked again for Data only.
+//
+// The table lies, in this order: in a section of its own; after external linking
+// of a position-independent program somewhere in .data.rel.ro; in a file without
+// sections anywhere in its segments.
+func Open(m *elfimage.Image) (*Table, error) {
+	var found *Table
+	failed := ErrNone
+	candidates := 0
+	for _, p := range places(m) {
+		err := scan(m, p, 8, func(off uint64, b []byte) bool {
+			if !isHeader(b, m.Order) {
+				return false
+			}
+			var err error
+			if found, err = open(m, p, off); err != nil {
+				failed = err
+			}
+			candidates++
+			return err == nil || candidates == maxCandidates
+		})
+		if found != nil {
+			return found, nil
+		}
+		if err != nil {
+			failed = fmt.Errorf("look for the Go function table: %w", err)
+		}
+		if candidates == maxCandidates {
+			break
+		}
+	}
+	return nil, failed
+}
+
+// open reads the table at an offset in p.
+func open(m *elfimage.Image, p place, off uint64) (*Table, error) {
+	addr := p.vaddr + (off - p.offset)
+	data, err := m.Read(off, p.size-(off-p.offset), maxTable)
+	var t *Table
+	if err == nil {
+		t, err = New(m, addr, data)
+	}
+	if err == nil && t.relative() {
+		err = t.locate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("function table of Go at %#x: %w", addr, err)
+	}
+	return t, nil
+}
+
+// place is a part of the file and its address in memory.
+type place struct{ offset, size, vaddr uint64 }
+
+// places returns where Open looks.
+func places(m *elfimage.Image) []place {
+	if len(m.Sections) == 0 {
+		return segments(m, func(f elf.ProgFlag) bool { return f&elf.PF_X == 0 || f&elf.PF_W == 0 })
+	}
+	if named := sections(m, ".gopclntab", ".data.rel.ro.gopclntab"); len(named) > 0 {
+		return named
+	}
+	if len(sections(m, ".go.buildinfo", ".note.go.buildid")) > 0 {
+		return sections(m, ".data.rel.ro", ".rodata")
+	}
+	return nil // nothing of the Go linker's
+}
+
+func sections(m *elfimage.Image, names ...string) (in []place) {
+	for _, name := range names {
+		if s, ok := m.Section(name); ok && s.Flags&elf.SHF_COMPRESSED == 0 {
+			in = append(in, place{s.Offset, min(s.Size, maxTable), s.Addr})
+		}
+	}
+	return in
+}
+
+func segments(m *elfimage.Image, want func(elf.ProgFlag) bool) (in []place) {
+	for i := range m.Segments {
+		if s := &m.Segments[i]; s.Type == elf.PT_LOAD && want(s.Flags) {
+			in = append(in, place{s.Off, min(s.Filesz, maxTable), s.Vaddr})
+		}
+	}
+	return in
+}
+
+// scan calls match with 16 bytes at every address in p that is a multiple of
+// step, and their offset in the file, until it returns true.
+func scan(m *elfimage.Image, p place, step uint64, match func(off uint64, b []byte) bool) error {
+	const chunk, look = 1 << 20, 16
+	for done := -p.vaddr % step; done+look <= p.size; done += chunk {
+		b, err := m.Read(p.offset+done, min(chunk+look, p.size-done), chunk+look)
+		if err != nil {
+			return err
+		}
+		for i := uint64(0); i < chunk && i+look <= uint64(len(b)); i += step {
+			if match(p.offset+done+i, b[i:i+look]) {
+				return nil
+			}
+		}
+	}
+	return nil
+}

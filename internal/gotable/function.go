@@ -1,0 +1,117 @@
+package gotable
+
+import "errors"
+
+var errNoData = errors.New("function has no such data")
+
+// Func is what the table says about one function: numbers and offsets, as they
+// are in the file. All are zero where it says nothing.
+type Func struct {
+	Entry, End uint64 // addresses; End is the next function's entry
+
+	t *Table
+	b []byte // the description, from behind its entry on
+}
+
+// Func returns function i. Its description is, behind the entry: name, args,
+// deferreturn, pcsp, pcfile, pcline, npcdata, unit, from Go 1.20 on the start
+// line, each of four bytes, then, from Go 1.18 on: funcID, flag, a zero,
+// nfuncdata, of one byte each, and the offsets of npcdata pc-value tables and of
+// nfuncdata data (runtime/runtime2.go, type _func).
+func (t *Table) Func(i uint64) Func {
+	f := Func{Entry: t.Entry(i), End: t.Entry(i + 1), t: t}
+	off := t.word(t.index, (i*2+1)*t.ptr)
+	if t.relative() {
+		off = uint64(t.u32(t.index, i*8+4))
+	}
+	if skip := off + t.field(); off <= skip && skip <= uint64(len(t.funcs)) {
+		f.b = t.funcs[skip:]
+	}
+	return f
+}
+
+func (f *Func) word(i uint64) uint32 { return f.t.u32(f.b, i*4) }
+
+// Name is an offset in Names.
+func (f *Func) Name() uint32 { return f.word(0) }
+
+// SP, File and Line are pc-value tables: of the bytes between the stack pointer
+// and its value at entry, of the file's number for Path, and of the line.
+func (f *Func) SP() uint32   { return f.word(3) }
+func (f *Func) File() uint32 { return f.word(4) }
+func (f *Func) Line() uint32 { return f.word(5) }
+
+// Path returns the bytes that begin with the NUL-terminated path of a file, by a
+// value of File; nil when there is none.
+func (f *Func) Path(file int32) []byte {
+	t := f.t
+	paths, off := t.files, uint32(0xffffffff)
+	switch {
+	case file < 0:
+	case t.Version == Go12:
+		paths, off = t.Names, t.u32(t.files, uint64(file)*4)
+	default:
+		off = t.u32(t.units, (uint64(f.word(7))+uint64(file))*4)
+	}
+	if uint64(off) >= uint64(len(paths)) {
+		return nil
+	}
+	return paths[off:]
+}
+
+// StartLine is the line of the func keyword, known from Go 1.20 on.
+func (f *Func) StartLine() int {
+	if f.t.Version != Go120 {
+		return 0
+	}
+	return int(int32(f.word(8)))
+}
+
+// Flags of a function (internal/abi.FuncFlag).
+const (
+	TopFrame = 1 << 0 // the outermost function of its stack
+	SPWrite  = 1 << 1 // moves to another stack: the table can't say where
+)
+
+// last returns where the four one-byte fields are, and whether they are known.
+func (f *Func) last() (uint64, bool) {
+	at := uint64(8 * 4)
+	if f.t.Version == Go120 {
+		at += 4
+	}
+	return at, f.t.relative() && at+4 <= uint64(len(f.b))
+}
+
+// Flags returns the flags; ok is false where they are not known: in tables
+// before Go 1.18 and in malformed ones.
+func (f *Func) Flags() (flags uint8, ok bool) {
+	at, ok := f.last()
+	if !ok {
+		return 0, false
+	}
+	return f.b[at+1], true
+}
+
+// PCData is the function's i'th pc-value table beside those above, 0 when it has
+// none or the table is older than Go 1.18.
+func (f *Func) PCData(i uint32) uint32 {
+	at, ok := f.last()
+	if !ok || i >= f.word(6) {
+		return 0
+	}
+	return f.t.u32(f.b, at+4+uint64(i)*4)
+}
+
+// Data reads n bytes from an offset on in the i'th data of the function
+// (FUNCDATA). It is an error when there is none, or when it is not known where.
+func (f *Func) Data(i uint32, offset, n uint64) ([]byte, error) {
+	at, ok := f.last()
+	if !ok || i >= uint32(f.b[at+3]) || f.t.GoFunc == 0 {
+		return nil, errNoData
+	}
+	data := f.t.u32(f.b, at+4+(uint64(f.word(6))+uint64(i))*4)
+	if data == 0 || data == 0xffffffff {
+		return nil, errNoData
+	}
+	return f.t.image.BytesAt(f.t.GoFunc+uint64(data)+offset, n)
+}

@@ -1,0 +1,149 @@
+package gotable
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+)
+
+// Version is the magic number of a table (internal/abi/symtab.go), named after
+// the first release that wrote it.
+type Version uint32
+
+const (
+	Go12  Version = 0xfffffffb
+	Go116 Version = 0xfffffffa
+	Go118 Version = 0xfffffff0
+	Go120 Version = 0xfffffff1
+)
+
+// maxFunctions is some times the number that the largest programs have.
+const maxFunctions = 4 << 20
+
+// Table is the function table of one file.
+type Table struct {
+	Version Version
+	Len     uint64 // functions
+	Text    uint64 // address that entries are relative to from Go 1.18 on
+	GoFunc  uint64 // address that Func.Data counts from, 0 when not known
+
+	Names []byte // NUL-terminated, part of one read of the file
+
+	image   *elfimage.Image
+	addr    uint64 // of the table in the image
+	order   binary.ByteOrder
+	ptr     uint64 // bytes of a pointer
+	quantum uint64 // bytes that a step of one in a pc-value table stands for
+	units   []byte // per compilation unit, uint32 offsets into files; none before Go 1.16
+	files   []byte // NUL-terminated; before Go 1.16 uint32 offsets into names
+	values  []byte // pc-value tables
+	index   []byte // sorted (entry, offset in funcs), and one entry as the end
+	funcs   []byte // descriptions of functions
+}
+
+// isHeader reports whether b begins with the header of a table: the magic
+// number, two zeros, the instruction quantum and the size of a pointer.
+func isHeader(b []byte, order binary.ByteOrder) bool {
+	if len(b) < 16 || b[4] != 0 || b[5] != 0 || b[7] != 4 && b[7] != 8 || b[6] != 1 && b[6] != 2 && b[6] != 4 {
+		return false
+	}
+	switch Version(order.Uint32(b)) {
+	case Go12, Go116, Go118, Go120:
+		return true
+	}
+	return false
+}
+
+// New divides b, the bytes at an address of the file m and all that may belong
+// to the table there, into the parts of a table. Text is what the header says;
+// the linker leaves it out where the loader would have to relocate it, and from
+// Go 1.26 on. Open finds it elsewhere.
+//
+// The header's words behind the first eight bytes are, from Go 1.18 on:
+// functions, files, start of text, and the offsets of names, units, files,
+// pc-value tables and functions. Go 1.16 has no start of text. Before there is
+// the number of functions only, and all in one.
+func New(m *elfimage.Image, addr uint64, b []byte) (*Table, error) {
+	if !isHeader(b, m.Order) {
+		return nil, errors.New("no header")
+	}
+	t := &Table{
+		Version: Version(m.Order.Uint32(b)), image: m, addr: addr, order: m.Order,
+		quantum: uint64(b[6]), ptr: uint64(b[7]),
+	}
+	word := func(i uint64) uint64 { return t.word(b, 8+i*t.ptr) }
+	part := func(i uint64) []byte { return b[min(word(i), uint64(len(b))):] }
+	t.Len = word(0)
+	switch t.Version {
+	case Go118, Go120:
+		t.Text = word(2)
+		t.Names, t.units, t.files, t.values, t.funcs = part(3), part(4), part(5), part(6), part(7)
+		t.index = t.funcs
+	case Go116:
+		t.Names, t.units, t.files, t.values, t.funcs = part(2), part(3), part(4), part(5), part(6)
+		t.index = t.funcs
+	default:
+		t.Names, t.values, t.funcs = b, b, b
+		t.index = b[min(8+t.ptr, uint64(len(b))):]
+	}
+	if t.Len > maxFunctions || (t.Len*2+1)*t.field() > uint64(len(t.index)) {
+		return nil, fmt.Errorf("%d functions in %d bytes", t.Len, len(t.index))
+	}
+	if t.Version == Go12 {
+		off := uint64(t.u32(t.index, (t.Len*2+1)*t.field()))
+		t.files = b[min(off, uint64(len(b))):]
+	}
+	t.index = t.index[:(t.Len*2+1)*t.field()]
+	return t, nil
+}
+
+// Entry returns the address of function i; that of function Len is the end.
+func (t *Table) Entry(i uint64) uint64 {
+	if t.relative() {
+		return t.Text + uint64(t.u32(t.index, i*8))
+	}
+	return t.word(t.index, i*2*t.ptr)
+}
+
+// Find returns the index of the function that holds an address.
+func (t *Table) Find(addr uint64) (uint64, bool) {
+	i := uint64(sort.Search(int(t.Len)+1, func(i int) bool { return t.Entry(uint64(i)) > addr }))
+	if i == 0 || i > t.Len {
+		return 0, false
+	}
+	return i - 1, true
+}
+
+// relative reports whether addresses are relative to the start of text, and the
+// index so made of four-byte fields.
+func (t *Table) relative() bool { return t.Version == Go118 || t.Version == Go120 }
+
+// field returns the size of a field of the index.
+func (t *Table) field() uint64 {
+	if t.relative() {
+		return 4
+	}
+	return t.ptr
+}
+
+// word reads a pointer-sized number, 0 outside of b.
+func (t *Table) word(b []byte, off uint64) uint64 {
+	if off > uint64(len(b)) || uint64(len(b))-off < t.ptr {
+		return 0
+	}
+	if t.ptr == 4 {
+		return uint64(t.order.Uint32(b[off:]))
+	}
+	return t.order.Uint64(b[off:])
+}
+
+// u32 reads a number, 0 outside of b.
+func (t *Table) u32(b []byte, off uint64) uint32 {
+	if off > uint64(len(b)) || uint64(len(b))-off < 4 {
+		return 0
+	}
+	return t.order.Uint32(b[off:])
+}

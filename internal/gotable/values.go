@@ -1,0 +1,65 @@
+package gotable
+
+// maxSteps is how many pairs of one pc-value table are read.
+const maxSteps = 1 << 18
+
+// Values walks a pc-value table (cmd/link/internal/ld/pcln.go and runtime.step):
+// pairs of varints, the difference of the value in zigzag form and that of the
+// address in quanta, ended by a zero. After a Next that was true Value holds from
+// Start to before End.
+type Values struct {
+	Start, End uint64
+	Value      int32
+	Malformed  bool // the table was not ended as it should be; set by Next
+
+	b       []byte
+	quantum uint64
+	steps   int
+}
+
+// Values begins to walk the pc-value table at an offset that a Func gave, of a
+// function that begins at start. Offset 0 means none, which is malformed.
+func (t *Table) Values(offset uint32, start uint64) Values {
+	v := Values{Start: start, End: start, Value: -1, quantum: t.quantum}
+	if offset != 0 && uint64(offset) < uint64(len(t.values)) {
+		v.b = t.values[offset:]
+	}
+	return v
+}
+
+// Next goes on to the next value; false at the end.
+func (v *Values) Next() bool {
+	change, ok := v.varint()
+	if ok && change == 0 && v.steps > 0 {
+		return false
+	}
+	length, more := v.varint()
+	if v.steps++; !ok || !more || v.steps > maxSteps {
+		v.Malformed = true
+		return false
+	}
+	v.Value += int32(change>>1) ^ -int32(change&1)
+	v.Start, v.End = v.End, v.End+uint64(length)*v.quantum
+	return true
+}
+
+func (v *Values) varint() (n uint32, ok bool) {
+	for i := 0; i < len(v.b) && i < 5; i++ {
+		n |= uint32(v.b[i]&0x7f) << (7 * i)
+		if v.b[i] < 0x80 {
+			v.b = v.b[i+1:]
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// Value looks an address up in a pc-value table; -1 when that does not say.
+func (t *Table) Value(offset uint32, start, addr uint64) int32 {
+	for v := t.Values(offset, start); v.Next(); {
+		if addr < v.End {
+			return v.Value
+		}
+	}
+	return -1
+}

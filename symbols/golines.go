@@ -1,0 +1,94 @@
+package symbols
+
+import (
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/internal/gotable"
+)
+
+// maxInlined is how deep inlined calls are followed.
+const maxInlined = 64
+
+// Indexes of what the runtime keeps for inlined calls (internal/abi/symtab.go).
+const (
+	pcdataInlTreeIndex = 2
+	funcdataInlTree    = 3
+)
+
+// goLines reads the source positions that a Go program carries.
+type goLines struct {
+	*gotable.Table
+	order binary.ByteOrder
+}
+
+// lines returns the source positions of addr, the innermost inlined function
+// first (runtime/symtabinl.go): the inline index at an address names an entry
+// of the tree, and that entry the address of the call that was inlined, where
+// the index is looked up again.
+func (t *goLines) lines(addr uint64) []Line {
+	i, ok := t.Find(addr)
+	if !ok {
+		return nil
+	}
+	f := t.Func(i)
+	if f.End <= addr {
+		return nil
+	}
+	var lines []Line
+	at := addr
+	for len(lines) < maxInlined {
+		l := t.position(&f, at)
+		call, ok := t.inlined(&f, at)
+		if !ok {
+			l.Function = cstring(t.Names, uint64(f.Name()), maxSymbolName)
+			l.StartLine = f.StartLine()
+			return append(lines, l)
+		}
+		l.Function = cstring(t.Names, uint64(call.name), maxSymbolName)
+		l.StartLine = call.startLine
+		lines = append(lines, l)
+		at = f.Entry + uint64(call.parent)
+	}
+	return lines
+}
+
+// goInlined is an entry of an inline tree.
+type goInlined struct {
+	name, parent uint32
+	startLine    int
+}
+
+// inlined returns the inlined call that addr in f belongs to. An entry is, from
+// Go 1.20 on: function id, name, address of the call, start line, four bytes
+// each. Before it was: parent and id, file, line, name, address of the call.
+func (t *goLines) inlined(f *gotable.Func, addr uint64) (goInlined, bool) {
+	index := t.Value(f.PCData(pcdataInlTreeIndex), f.Entry, addr)
+	if index < 0 {
+		return goInlined{}, false
+	}
+	size := uint64(16)
+	if t.Version == gotable.Go118 {
+		size = 20
+	}
+	b, err := f.Data(funcdataInlTree, uint64(index)*size, size)
+	if err != nil {
+		return goInlined{}, false
+	}
+	word := func(i int) uint32 { return t.order.Uint32(b[i*4:]) }
+	if t.Version == gotable.Go118 {
+		return goInlined{name: word(3), parent: word(4)}, true
+	}
+	return goInlined{name: word(1), parent: word(2), startLine: int(int32(word(3)))}, true
+}
+
+// position returns the file and line of addr.
+func (t *goLines) position(f *gotable.Func, addr uint64) Line {
+	var l Line
+	if line := t.Value(f.Line(), f.Entry, addr); line > 0 {
+		l.Line = int(line)
+	}
+	if file := t.Value(f.File(), f.Entry, addr); file >= 0 {
+		l.File = cstring(f.Path(file), 0, maxSymbolName)
+	}
+	return l
+}
