@@ -28,7 +28,7 @@ func runCollector(ctx context.Context, out *console, flags *collectorFlags, coll
 		return err
 	}
 	if command != nil {
-		defer command.Kill() // if the run never came to let it go
+		defer leave(command)
 	}
 	status := newStatus(out)
 	windows := 0
@@ -44,15 +44,16 @@ func runCollector(ctx context.Context, out *console, flags *collectorFlags, coll
 		Logger:    out.logger(flags.verbose),
 		Progress:  status.show,
 		Report: func(p *profile.Profile) error {
-			status.clear()
 			windows++
-			if err := report.WriteTables(out.stdout, p, tables); err != nil {
-				return err
-			}
-			return report.WriteSummary(out.stderr, p, tables)
+			return status.without(func() error {
+				if err := report.WriteTables(out.stdout, p, tables); err != nil {
+					return err
+				}
+				return report.WriteSummary(out.stderr, p, tables)
+			})
 		},
 	})
-	status.clear()
+	status.close()
 	if err != nil {
 		// What reads our tables has seen enough (head(1)): that is no failure.
 		if errors.Is(err, syscall.EPIPE) && len(flags.outputs) == 0 {
@@ -119,9 +120,18 @@ func (c *collectorFlags) write(out *console, p *profile.Profile) error {
 	return errors.Join(errs...)
 }
 
-// ended ends the command that was run, if there is one, and returns its status
-// as an error if it failed by itself. One that still runs, because the run was
-// shorter, is told to end.
+// leave sees to it that the command does not stay behind, whatever has failed:
+// neither held, if the run never came to let it go, nor running.
+func leave(command *perfevent.Command) {
+	command.Kill()
+	if command.Stop() {
+		_, _ = command.Wait() // there is another error to tell
+	}
+}
+
+// ended waits for the end of the command that was run, if there is one, and
+// returns a statusError if it failed by itself. One that still runs, because the
+// run was shorter, is told to end.
 func ended(command *perfevent.Command) error {
 	if command == nil {
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,10 @@ type collectorFlags struct {
 	verbose      bool
 }
 
+// maxMemory is the most MiB whose bytes an int counts.
+const maxMemory = math.MaxInt >> 20
+
+// add defines the flags, with their defaults.
 func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	c.interval = secondsFlag(5 * time.Second)
 	flags.IntVarP(&c.pid, "pid", "p", 0, "only this process: its threads and children, those born later too")
@@ -49,8 +54,11 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "say on standard error what is done and why")
 }
 
-// validate refuses what makes no sense before anything is opened. args are the
-// arguments after the flags; dash is their index behind "--", or -1.
+// minInterval is the shortest interval: a table takes some time to write.
+const minInterval = 10 * time.Millisecond
+
+// validate takes the command to run from the parsed flags, and refuses what
+// makes no sense before anything is opened. Its errors are usageErrors.
 func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	args := flags.Args()
 	if dash := flags.ArgsLenAtDash(); dash == 0 {
@@ -58,7 +66,10 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	} else if len(args) > 0 {
 		return usagef("unexpected argument %q (a command to run is given after --)", args[0])
 	}
-	if c.shell != "" {
+	if flags.Changed("command") {
+		if c.shell == "" {
+			return usagef("-c names no command")
+		}
 		if c.command != nil {
 			return usagef("-c and -- both name a command to run: give one")
 		}
@@ -84,10 +95,12 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("-t %d is not a thread id", c.tid)
 	case flags.Changed("cgroup") && c.cgroup == "":
 		return usagef("-g names no control group")
+	case time.Duration(c.interval) < minInterval:
+		return usagef("-i %s: at least %s seconds", &c.interval, formatSeconds(minInterval))
 	case c.top < 1:
 		return usagef("-o %d: at least one row", c.top)
-	case c.memory < 1:
-		return usagef("--memory %d: at least 1 MiB", c.memory)
+	case c.memory < 1 || c.memory > maxMemory:
+		return usagef("--memory %d: from 1 MiB to %d", c.memory, maxMemory)
 	case !slices.Contains(collect.Unwinds(), collect.Unwind(c.unwind)):
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"log/slog"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -30,4 +31,23 @@ func terminal(f *os.File) (columns int, ok bool) {
 		return 0, false
 	}
 	return int(size.Col), true
+}
+
+// logger writes what is done and why to standard error: with -v everything,
+// else only what a user must know.
+func (c *console) logger(verbose bool) *slog.Logger {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime}))
+}
+
+// withoutTime leaves the time out of log lines: a person reads them as they
+// come.
+func withoutTime(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey && len(groups) == 0 {
+		return slog.Attr{}
+	}
+	return a
 }

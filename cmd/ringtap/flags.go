@@ -46,7 +46,7 @@ func (s *secondsFlag) Set(text string) error {
 		if err != nil || math.IsNaN(seconds) {
 			return fmt.Errorf("%q is not a number of seconds", text)
 		}
-		if seconds > math.MaxInt64/float64(time.Second) {
+		if seconds >= math.MaxInt64/float64(time.Second) {
 			return fmt.Errorf("%q is too long", text)
 		}
 		d = time.Duration(seconds * float64(time.Second))
@@ -58,6 +58,7 @@ func (s *secondsFlag) Set(text string) error {
 	return nil
 }
 
+// formatSeconds writes d as secondsFlag reads it; nothing for no time at all.
 func formatSeconds(d time.Duration) string {
 	if d == 0 {
 		return ""

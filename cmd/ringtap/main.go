@@ -27,14 +27,26 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	// The first signal ends the run with a full report; a second one ends
 	// ringtap at once, as it would any other program.
 	context.AfterFunc(ctx, stop)
 	// A closed pipe is an error of the write, so that the run can still end
-	// in order (head(1) closes it).
-	signal.Ignore(syscall.SIGPIPE)
+	// in order (head(1) closes it). The signal is caught and not ignored,
+	// which a command that ringtap starts would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(ctx, os.Args, newConsole(os.Stdout, os.Stderr)))
+}
+
+// endSignals are the signals that end a run. Under nohup(1) the hangup of the
+// terminal is none. An ignored SIGINT is one all the same: shells ignore it for
+// what a script starts in the background, and scripts end a profiler by it.
+func endSignals() []os.Signal {
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // run runs the command that args name and returns the exit code. args[0] is

@@ -10,8 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// The scripts find ringtap under these names.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ringtap": main})
+	testscript.Main(m, map[string]func(){"ringtap": main, "on-cpu": main, "on_cpu": main, "check": main, "other": main})
 }
 
 // The scripts of testdata/usage need no privileges and open nothing.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestEditsIsTheLevenshteinDistance(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"on-cpu", "on-cpu", 0},
+		{"", "check", 5},
+		{"oncpu", "on-cpu", 1},
+		{"on_cpu", "on-cpu", 1},
+		{"chekc", "check", 2},
+		{"kitten", "sitting", 3},
+		{"saturday", "sunday", 3},
+	} {
+		if got := edits(test.a, test.b); got != test.want {
+			t.Errorf("edits(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
+		}
+		if got := edits(test.b, test.a); got != test.want {
+			t.Errorf("edits(%q, %q) = %d, want %d", test.b, test.a, got, test.want)
+		}
+	}
+}
+
+func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
+	candidates := []string{"on-cpu", "off-cpu", "check"}
+	for word, want := range map[string]string{
+		"oncpu": "on-cpu", "of-cpu": "on-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
+	} {
+		if got := nearest(word, candidates); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestRunReturnsTheExitCode(t *testing.T) {
+	for _, test := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // what they begin with; "" is nothing
+	}{
+		{"ringtap help", 0, "ringtap shows", ""},
+		{"ringtap --version", 0, "ringtap ", ""},
+		{"ringtap on_cpu --help", 0, "Usage: ringtap on-cpu", ""},
+		{"ringtap", 2, "", "ringtap: no command given"},
+		{"ringtap chekc", 2, "", `ringtap: no command "chekc": did you mean "check"?`},
+		{"ringtap on-cpu -f fast", 2, "", "ringtap on-cpu: invalid argument"},
+		{"ringtap on-cpu -g /no/such/group", 1, "", "ringtap on-cpu: "},
+		{"/usr/local/bin/on-cpu --help", 0, "Usage: ringtap on-cpu", ""},
+		{"/usr/local/bin/on_cpu --help", 0, "Usage: ringtap on-cpu", ""},
+		{"./check too much", 2, "", "ringtap check: check takes no arguments"},
+		{"./other check too much", 2, "", "ringtap check: check takes no arguments"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(context.Background(), strings.Fields(test.args), &console{stdout: &stdout, stderr: &stderr})
+		if code != test.code {
+			t.Errorf("%s: exit code %d, want %d", test.args, code, test.code)
+		}
+		for _, stream := range []struct{ name, got, want string }{{"stdout", stdout.String(), test.stdout}, {"stderr", stderr.String(), test.stderr}} {
+			if !strings.HasPrefix(stream.got, stream.want) || (stream.want == "") != (stream.got == "") {
+				t.Errorf("%s: %s is %q, want it to begin with %q", test.args, stream.name, stream.got, stream.want)
+			}
+		}
+	}
+}
+
+func TestEveryErrorHasItsExitCode(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, 0, ""},
+		{pflag.ErrHelp, 0, ""},
+		{statusError(3), 3, ""},
+		{fmt.Errorf("command: %w", statusError(137)), 137, ""},
+		{usagef("-x: %w", fs.ErrInvalid), 2, "ringtap x: -x: invalid argument\nTry 'ringtap x --help'.\n"},
+		{errors.New("broken"), 1, "ringtap x: broken\n"},
+	} {
+		var stderr bytes.Buffer
+		if code := exitCode(&stderr, "ringtap x", test.err); code != test.code || stderr.String() != test.text {
+			t.Errorf("%v: exit code %d and %q, want %d and %q", test.err, code, stderr.String(), test.code, test.text)
+		}
+	}
+}
+
+func TestOnlyVerboseSaysWhatIsDone(t *testing.T) {
+	for _, test := range []struct {
+		verbose bool
+		want    string
+	}{
+		{false, "level=WARN msg=odd\n"},
+		{true, "level=INFO msg=done\nlevel=WARN msg=odd\n"},
+	} {
+		var stderr bytes.Buffer
+		log := (&console{stderr: &stderr}).logger(test.verbose)
+		log.Info("done")
+		log.Warn("odd")
+		if got := stderr.String(); got != test.want {
+			t.Errorf("verbose %t: %q, want %q", test.verbose, got, test.want)
+		}
+	}
+}
