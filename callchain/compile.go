@@ -3,10 +3,15 @@ package callchain
 import (
 	"cmp"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // ErrNoTable says that a file holds no unwind information that ringtap reads:
@@ -41,17 +46,16 @@ type function struct {
 // not cover. Of what is malformed the readable part is used. The error wraps
 // ErrNoTable for a file that has nothing to read.
 //
-// The file is read as untrusted: memory and work are bounded by its size, and
-// sections above 128 MiB are refused.
+// The file is read as untrusted: memory and work are bounded by its size.
+// Sections of call frame information above 128 MiB are refused.
 func Compile(f io.ReaderAt) (*Table, error) {
-	file, err := elf.NewFile(f)
+	file, err := elfimage.New(f, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("compile unwind table: %w", err)
 	}
 	arch := archOf(file.Machine)
-	if arch == 0 || file.Class != elf.ELFCLASS64 || file.Data != elf.ELFDATA2LSB {
-		return nil, fmt.Errorf("compile unwind table: %v %v is not supported: %w",
-			file.Machine, file.Class, ErrNoTable)
+	if arch == 0 || !file.Is64 || file.Order != binary.LittleEndian {
+		return nil, fmt.Errorf("compile unwind table: %v is not supported: %w", file.Machine, ErrNoTable)
 	}
 	c := compiler{file: file, arch: arch, code: codeSegments(file)}
 	broken := c.collect()
@@ -63,11 +67,11 @@ func Compile(f io.ReaderAt) (*Table, error) {
 
 // compiler holds what is read from one file.
 type compiler struct {
-	file      *elf.File
+	file      *elfimage.Image
 	arch      Arch
-	code      []*elf.Prog // executable segments
+	code      []*elf.ProgHeader // executable segments
 	sections  [fromDebugFrame + 1]*frameSection
-	golang    *goTable
+	golang    *gotable.Table
 	functions []function
 	exprs     exprArena
 }
@@ -79,8 +83,8 @@ func (c *compiler) collect() error {
 		errEH = c.read(eh, fromEHFrame)
 	}
 	var errGo, errDebug error
-	if c.golang, errGo = findGoTable(c.file, c.arch); c.golang != nil {
-		c.golang.each(c.addGo)
+	if c.golang, errGo = findGoTable(c.file); c.golang != nil {
+		c.addGo()
 	} else {
 		// A Go binary's .debug_frame says less than its pclntab does: nothing
 		// about the frame pointer.
@@ -102,10 +106,6 @@ func (c *compiler) read(s *frameSection, from source) error {
 	return s.walk(&c.exprs, func(f fde) {
 		c.add(function{source: from, index: f.cie, program: f.program}, f.start, f.end)
 	})
-}
-
-func (c *compiler) addGo(index int, start, end uint64) {
-	c.add(function{source: fromGo, index: index}, start, end)
 }
 
 // maxFunctions is some times the number that the largest programs have.
@@ -151,7 +151,7 @@ func (c *compiler) compile() *Table {
 		case f.source == fromPLT:
 			b.plt(f)
 		case f.source == fromGo:
-			c.golang.compile(b, f)
+			b.golang(c.golang, f)
 			framed++
 		case c.sections[f.source].compile(b, f):
 			framed++

@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"os"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // checkTable reports what no table may be, whatever it was compiled from.
@@ -60,8 +63,8 @@ func unwindEverywhere(table *Table) {
 
 // fuzzFile is a file that consists of one executable segment.
 func fuzzFile(arch Arch) *compiler {
-	return &compiler{arch: arch, code: []*elf.Prog{{
-		ProgHeader: elf.ProgHeader{Type: elf.PT_LOAD, Flags: elf.PF_X, Filesz: 1 << 40, Memsz: 1 << 40}}}}
+	return &compiler{arch: arch, file: &elfimage.Image{Order: binary.LittleEndian, Is64: true},
+		code: []*elf.ProgHeader{{Type: elf.PT_LOAD, Flags: elf.PF_X, Filesz: 1 << 40, Memsz: 1 << 40}}}
 }
 
 // section reads a section of a recorded program.
@@ -120,13 +123,12 @@ func FuzzCompile(f *testing.F) {
 func FuzzGoTable(f *testing.F) {
 	f.Add(goTableBytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		table, err := parseGoTable(data, AMD64)
-		if err != nil {
+		c := fuzzFile(AMD64)
+		var err error
+		if c.golang, err = gotable.New(c.file, 0, data); err != nil {
 			return
 		}
-		c := fuzzFile(AMD64)
-		c.golang = table
-		if table.each(c.addGo); len(c.functions) > 0 {
+		if c.addGo(); len(c.functions) > 0 {
 			checkTable(t, c.compile())
 		}
 	})

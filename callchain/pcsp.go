@@ -1,45 +1,58 @@
 package callchain
 
-import "encoding/binary"
+import (
+	"errors"
 
-// compile decodes the function's pcsp table, which says how far the stack
-// pointer is below its value at entry (cmd/link/internal/ld/pcln.go and
-// runtime.step), and adds a row for each step.
-func (t *goTable) compile(b *builder, f *function) {
-	at := uint64(binary.LittleEndian.Uint32(t.funcs[f.index*8+4:]))
-	if at+funcSize > uint64(len(t.funcs)) {
-		b.add(f.start, 0)
-		return
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
+)
+
+// findGoTable finds the function table of a Go binary; nil for any other. Tables
+// before Go 1.18 are not used: they don't say which functions end a stack or
+// leave it.
+func findGoTable(m *elfimage.Image) (*gotable.Table, error) {
+	t, err := gotable.Open(m)
+	if err != nil && !errors.Is(err, gotable.ErrNone) {
+		return nil, err
 	}
-	record := t.funcs[at:]
-	switch flags := record[funcFlag]; {
-	case flags&goTopFrame != 0:
-		b.add(f.start, b.set(&row{regs: outermost(t.arch)}, describe(t.arch).ra, 0))
-		return
-	case flags&goSPWrite != 0:
-		b.add(f.start, 0)
-		return
+	if t == nil || t.Version != gotable.Go118 && t.Version != gotable.Go120 {
+		return nil, nil
 	}
-	pcsp := binary.LittleEndian.Uint32(record[funcPCSP:])
-	if pcsp == 0 || uint64(pcsp) >= uint64(len(t.pctab)) {
-		b.add(f.start, 0)
-		return
-	}
-	r := reader{data: t.pctab, off: int(pcsp)}
-	delta := int32(-1)
-	for pc := f.start; pc < f.end; {
-		change := uint32(r.uleb())
-		if change == 0 && pc != f.start {
-			break
+	return t, nil
+}
+
+// addGo adds the functions of Go's table.
+func (c *compiler) addGo() {
+	for i := range c.golang.Len {
+		// The entry after the last function is the end of the text.
+		if f := c.golang.Func(i); f.Entry < f.End {
+			c.add(function{source: fromGo, index: int(i)}, f.Entry, f.End)
 		}
-		delta += int32(change>>1) ^ -int32(change&1)
-		step := r.uleb() * t.quantum
-		if r.bad || delta < 0 || step == 0 || step > f.end-pc {
-			b.add(pc, 0)
+	}
+}
+
+// golang walks a function's pcsp table, which says how far the stack pointer is
+// below its value at entry, and adds a row for each step.
+func (b *builder) golang(t *gotable.Table, f *function) {
+	fn := t.Func(uint64(f.index))
+	switch flags, ok := fn.Flags(); {
+	case flags&gotable.TopFrame != 0:
+		b.add(f.start, b.set(&row{regs: outermost(b.table.arch)}, describe(b.table.arch).ra, 0))
+		return
+	case flags&gotable.SPWrite != 0 || !ok:
+		b.add(f.start, 0)
+		return
+	}
+	v := t.Values(fn.SP(), f.start)
+	for v.End < f.end && v.Next() {
+		if v.Value < 0 || v.End == v.Start || v.End > f.end {
+			b.add(v.Start, 0)
 			return
 		}
-		b.add(pc, b.goSet(t.arch, delta))
-		pc += step
+		b.add(v.Start, b.goSet(b.table.arch, v.Value))
+	}
+	if v.Malformed {
+		b.add(v.End, 0)
 	}
 }
 

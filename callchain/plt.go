@@ -6,14 +6,14 @@ import "debug/elf"
 // other objects go. GNU ld describes it in .eh_frame, other linkers do not.
 func (c *compiler) addPLT() {
 	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
-		s := c.file.Section(name)
-		if s == nil || s.Type != elf.SHT_PROGBITS {
+		s, ok := c.file.Section(name)
+		if !ok || s.Type != elf.SHT_PROGBITS {
 			continue
 		}
 		f := function{source: fromPLT, index: pltDirect}
 		if name == ".plt" {
 			f.index = pltLazy
-			if c.file.Section(".plt.sec") != nil {
+			if _, ok := c.file.Section(".plt.sec"); ok {
 				f.index = pltLazyMarked
 			}
 		}

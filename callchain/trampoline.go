@@ -1,9 +1,6 @@
 package callchain
 
-import (
-	"bytes"
-	"io"
-)
+import "bytes"
 
 // The code that a signal handler returns to makes the rt_sigreturn system
 // call. musl and the arm64 vdso give it no call frame information; unwinders
@@ -30,7 +27,7 @@ func (c *compiler) addTrampolines() {
 		if p.Filesz > maxScanned {
 			continue
 		}
-		data, err := io.ReadAll(io.NewSectionReader(p, 0, int64(p.Filesz)))
+		data, err := c.segmentData(p, p.Vaddr, p.Filesz)
 		if err != nil {
 			continue
 		}

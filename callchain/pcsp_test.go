@@ -3,6 +3,8 @@ package callchain
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // goTableBytes is a pclntab of Go 1.20's layout with two functions: one of 32
@@ -11,7 +13,7 @@ import (
 func goTableBytes() []byte {
 	le := binary.LittleEndian
 	var b []byte
-	b = le.AppendUint32(b, magicGo120)
+	b = le.AppendUint32(b, uint32(gotable.Go120))
 	b = append(b, 0, 0, 1, 8) // padding, bytes of the smallest instruction, of a pointer
 	for _, v := range []uint64{2, 0, 0x401000, 0, 0, 0, 72, 84} {
 		b = le.AppendUint64(b, v) // functions, files, text, names, units, files, pctab, functab
@@ -27,24 +29,23 @@ func goTableBytes() []byte {
 	for _, v := range []uint32{0, 20, 32, 64, 48} {
 		b = le.AppendUint32(b, v)
 	}
-	for i, flag := range []byte{0, goTopFrame} {
-		record := make([]byte, funcSize)
+	for i, flag := range []byte{0, gotable.TopFrame} {
+		record := make([]byte, 44)
 		le.PutUint32(record, uint32(i)*32)
-		le.PutUint32(record[funcPCSP:], 1)
-		record[funcFlag] = flag
+		le.PutUint32(record[16:], 1)
+		record[41] = flag
 		b = append(b, record...)
 	}
 	return b
 }
 
 func TestGoTableGivesARowForEachStackDepth(t *testing.T) {
-	table, err := parseGoTable(goTableBytes(), AMD64)
-	if err != nil {
+	c := fuzzFile(AMD64)
+	var err error
+	if c.golang, err = gotable.New(c.file, 0, goTableBytes()); err != nil {
 		t.Fatal(err)
 	}
-	c := fuzzFile(AMD64)
-	c.golang = table
-	table.each(c.addGo)
+	c.addGo()
 	compiled := c.compile()
 	if !compiled.FramePointers() {
 		t.Error("Go code keeps frame pointers")
