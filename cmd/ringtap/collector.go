@@ -45,28 +45,30 @@ func runCollector(ctx context.Context, out *console, flags *collectorFlags, coll
 		Progress:  status.show,
 		Report: func(p *profile.Profile) error {
 			windows++
-			return status.without(func() error {
+			err := status.without(func() error {
 				if err := report.WriteTables(out.stdout, p, tables); err != nil {
 					return err
 				}
 				return report.WriteSummary(out.stderr, p, tables)
 			})
+			if errors.Is(err, syscall.EPIPE) && len(flags.outputs) > 0 {
+				return nil // the files are still to come
+			}
+			return err
 		},
 	})
 	status.close()
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // what reads our tables has seen enough (head(1)): that is no failure
+	}
 	if err != nil {
-		// What reads our tables has seen enough (head(1)): that is no failure.
-		if errors.Is(err, syscall.EPIPE) && len(flags.outputs) == 0 {
-			err = nil
-		}
 		return err
 	}
+	errs := []error{flags.write(out, result.Whole)}
 	if a := &result.Account; windows > 1 || a.Lost+a.Throttled > 0 {
-		if err := report.WriteAccount(out.stderr, a); err != nil {
-			return err
-		}
+		errs = append(errs, report.WriteAccount(out.stderr, a))
 	}
-	if err := flags.write(out, result.Whole); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return ended(command)
