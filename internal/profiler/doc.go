@@ -6,5 +6,11 @@
 //	reporting goroutine: windows → symbolize.Symbolizer → Options.Report
 //
 // The two meet in a channel of finished windows alone, so that reading the
-// rings never waits for a symbol table or a terminal.
+// rings never waits for a symbol table or a terminal: while the channel is full
+// the window under way goes on (collect.Options.Ready). The reading goroutine is
+// the caller's; the other ends before Run returns.
+//
+// Whatever ends a run (its duration, its context, its target's end) ends the
+// reading first; what was read is then reported to the end. An error of
+// Options.Report ends the reading too, and what was read after it is dropped.
 package profiler
