@@ -37,19 +37,6 @@ type Options struct {
 	Ready func() bool
 }
 
-// What a row takes in a table (its key, its index and a value, with the map's
-// free places), and what the description of a process takes, its strings
-// included.
-const (
-	rowBytes     = 64
-	processBytes = 256
-)
-
-// rest is the row of all samples that there was no memory for.
-var rest = key{process: noProcess, user: NoStack, kernel: NoStack}
-
-const noProcess = -1
-
 // Recorder turns the records of a run into windows. It belongs to one
 // goroutine.
 type Recorder struct {
@@ -72,27 +59,6 @@ type Recorder struct {
 type whole struct {
 	table     *table
 	processes map[int]profile.Process // as they were when their last window ended
-}
-
-// Counts is the bookkeeping of a window or a run. Samples + LeftOut is what the
-// session has handed on.
-type Counts struct {
-	Samples   uint64 // that were added up
-	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
-	Truncated uint64 // samples whose user stack was cut short
-	Broken    uint64 // samples whose user stack ends before its outermost function
-	Unkept    uint64 // samples counted on one row, for want of memory
-	Lost      uint64 // records that did not fit in a ring, where the kernel said so
-}
-
-// Add adds the counts of another window.
-func (c *Counts) Add(other Counts) {
-	c.Samples += other.Samples
-	c.LeftOut += other.LeftOut
-	c.Truncated += other.Truncated
-	c.Broken += other.Broken
-	c.Unkept += other.Unkept
-	c.Lost += other.Lost
 }
 
 // NewRecorder makes a Recorder whose first window begins at now.
@@ -232,38 +198,6 @@ func (r *Recorder) count(frames []callchain.Frame, end callchain.End) {
 	case end == callchain.Lost && len(frames) > 0:
 		r.counts.Broken++
 	}
-}
-
-// intern returns the id of a chain; false if it is new and there is no memory
-// for it.
-func (r *Recorder) intern(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
-	if id, ok := r.interner.Find(frames, truncated); ok {
-		return id, true
-	}
-	if r.full() {
-		return NoStack, false
-	}
-	return r.interner.Intern(frames, truncated), true
-}
-
-// known says that a row is there, or was in an earlier window of a run that is
-// kept whole: memory that is used up is no reason to forget it.
-func (r *Recorder) known(k key) bool {
-	_, ok := r.table.rows[k]
-	if !ok && r.whole != nil {
-		_, ok = r.whole.table.rows[k]
-	}
-	return ok
-}
-
-// full says that distinct stacks and rows take the memory that they may.
-func (r *Recorder) full() bool {
-	rows, processes := len(r.table.rows), len(r.live)
-	if r.whole != nil {
-		rows += len(r.whole.table.rows)
-		processes += len(r.whole.processes)
-	}
-	return r.interner.Bytes()+rowBytes*rows+processBytes*processes > r.opts.Memory
 }
 
 // describe is what a report says of a process.
