@@ -12,7 +12,8 @@ import (
 // Samples become a window of rows for each second. In a run they come from
 // perfevent.Session.Read, whose handler Recorder.Handle is.
 func Example() {
-	processes := process.NewTable(process.Options{ProcRoot: "testdata/proc"})
+	// An empty tree in the place of /proc: nothing is known of any process.
+	processes := process.NewTable(process.Options{ProcRoot: "testdata/none"})
 	defer processes.Close()
 	recorder := collect.NewRecorder(&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100}, processes, 0, collect.Options{
 		Stacks:   collect.Stacks{Kernel: true},
