@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 )
 
@@ -104,13 +105,15 @@ func TestDecodeReadsEveryTypeOfRecord(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := testDecoder(0).decode(trailed(tt.kind, tt.misc, 99, tt.body))
+			raw := trailed(tt.kind, tt.misc, 99, tt.body)
+			got, err := testDecoder(0).decode(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("decoded record (-want +got):\n%s", diff)
 			}
+			checkKept(t, tt.want, got, raw)
 		})
 	}
 }
@@ -151,13 +154,15 @@ func TestDecodeReadsEveryFieldOfASample(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := testDecoder(tt.sampleType).decode(record(unix.PERF_RECORD_SAMPLE, 0, tt.fields))
+			raw := record(unix.PERF_RECORD_SAMPLE, 0, tt.fields)
+			got, err := testDecoder(tt.sampleType).decode(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(Record(&tt.want), got); diff != "" {
 				t.Errorf("decoded sample (-want +got):\n%s", diff)
 			}
+			checkKept(t, &tt.want, got, raw)
 		})
 	}
 }
@@ -258,5 +263,23 @@ func TestEventTableFindsIDsFarApart(t *testing.T) {
 	empty := newEventTable(nil, nil)
 	if got := empty.find(0); got != nil {
 		t.Errorf("an empty table has %v", got)
+	}
+}
+
+// checkKept checks that a copy of a record in a batch is its own: neither the
+// ring's next records nor the batch's change it.
+func checkKept(t *testing.T, want, got Record, raw []byte) {
+	t.Helper()
+	var b batch
+	for range 100 {
+		b.add(got)
+	}
+	for i := range raw {
+		raw[i] = 0xee
+	}
+	for _, kept := range b.records {
+		if diff := cmp.Diff(want, kept, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("record kept in a batch (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -24,6 +24,12 @@ type Options struct {
 	// close an interval of time in which nothing happened.
 	Round func(before uint64)
 
+	// Spool bounds the bytes of records that wait in memory while handle is
+	// held up; Read then reads the rings on a goroutine of its own and copies
+	// the records. 0 hands them on in place: a handler that takes longer than
+	// the rings last loses records.
+	Spool int
+
 	// Logger gets warnings about what was left out; nil discards them.
 	Logger *slog.Logger
 }

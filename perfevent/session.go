@@ -146,6 +146,18 @@ func (s *Session) control(request uint) error {
 // A record is valid until handle returns. An error of handle ends Read at once
 // and is returned; otherwise the error says that polling or disabling failed.
 func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
+	if s.opts.Spool > 0 {
+		return s.readSpooled(ctx, handle)
+	}
+	round := s.opts.Round
+	if round == nil {
+		round = func(uint64) {}
+	}
+	return s.read(ctx, handle, round)
+}
+
+// read reads the rings until the end. It calls round after each look at them.
+func (s *Session) read(ctx context.Context, handle func(Record) error, round func(before uint64)) error {
 	stop := context.AfterFunc(ctx, s.poll.wake)
 	defer stop()
 	receive := func(r *ring, b []byte) error { return s.receive(b, handle) }
@@ -153,9 +165,7 @@ func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
 		if err := s.merge.round(false, receive); err != nil {
 			return err
 		}
-		if s.opts.Round != nil {
-			s.opts.Round(s.merge.bound)
-		}
+		round(s.merge.bound)
 		if err := s.poll.wait(); err != nil {
 			return fmt.Errorf("wait for records: %w", err)
 		}

@@ -69,13 +69,17 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	}
 	r := &run{opts: opts}
 	var err error
-	r.session, r.notes, err = open(opts.Target, opts.Collector, perfevent.Options{Logger: opts.Logger, Round: r.round})
+	r.session, r.notes, err = open(opts.Target, opts.Collector, perfevent.Options{Logger: opts.Logger, Round: r.round, Spool: spoolBytes})
 	if err != nil {
 		return nil, err
 	}
 	defer r.session.Close()
 	return r.run(ctx)
 }
+
+// spoolBytes is how much may wait while an unwind table is compiled or a file
+// comes from a slow disk: some seconds at a thousand samples a second.
+const spoolBytes = 64 << 20
 
 // maxWaiting is how many finished windows may wait for the reporting goroutine.
 const maxWaiting = 4

@@ -1,0 +1,99 @@
+package perfevent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// The handler sleeps for two seconds, the rings last for half of one.
+func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
+	needRoot(t)
+	for _, test := range []struct {
+		name  string
+		spool int
+		loses bool
+	}{
+		{"in place", 0, true},
+		{"spooled", 64 << 20, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			defer cancel()
+			go spin(ctx)
+			s := open(t, Process(os.Getpid()), []Sampling{{Event: CPUClock(), Frequency: 1000, UserRegs: ipRegister, UserStack: 8192}},
+				Options{RingBytes: 4 << 20, Spool: test.spool})
+			enable(t, s)
+			var samples, last uint64
+			err := s.Read(ctx, func(rec Record) error {
+				if at := rec.Common().Time; at < last {
+					t.Errorf("a record is %d ns earlier than the one before", last-at)
+				} else {
+					last = at
+				}
+				if _, ok := rec.(*Sample); ok {
+					if samples++; samples == 1 {
+						time.Sleep(2 * time.Second)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			accounts, err := s.Accounts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := accounts[0]; a.Lost > 0 != test.loses || samples != a.Received {
+				t.Errorf("%d samples lost, %d handled of %d received", a.Lost, samples, a.Received)
+			}
+		})
+	}
+}
+
+func TestLiveAnErrorOfTheHandlerEndsASpooledRead(t *testing.T) {
+	needRoot(t)
+	s := open(t, System(), []Sampling{{Event: CPUClock(), Frequency: 2000}}, Options{Spool: 1})
+	enable(t, s)
+	enough := errors.New("enough")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := s.Read(ctx, func(Record) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("Read returned %v, want the handler's error", err)
+	}
+	if ctx.Err() != nil {
+		t.Error("Read went on until its time was over")
+	}
+}
+
+func TestAFullSpoolWaitsAndAnEmptyOneIsUsedAgain(t *testing.T) {
+	p := newSpool(2 * batchBytes)
+	first, second := p.get(), p.get()
+	p.put(first)
+	p.put(second)
+	got := make(chan *batch)
+	go func() { got <- p.get() }()
+	select {
+	case <-got:
+		t.Fatal("a third batch was made")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if b := p.take(); b != first {
+		t.Error("the batches come in another order than they were put")
+	}
+	p.recycle(first)
+	if b := <-got; b != first {
+		t.Error("the free batch was not used again")
+	}
+	p.end()
+	if p.take() != second || p.take() != nil {
+		t.Error("the last batch is not followed by the end")
+	}
+	p.stop()
+	if p.get() != nil {
+		t.Error("a batch was handed out after the handler had stopped")
+	}
+}
