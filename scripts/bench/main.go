@@ -30,7 +30,6 @@ var measurements = []struct {
 }{
 	{"fp", (*bench).framePointers},
 	{"dwarf", (*bench).dwarf},
-	{"debug", (*bench).debugInformation},
 	{"start", (*bench).start},
 	{"inner", (*bench).inner},
 	{"memory", (*bench).memory},
@@ -42,7 +41,7 @@ func main() {
 		return
 	}
 	b := bench{flameGraph: os.Getenv("FLAMEGRAPH_DIR")}
-	only := pflag.StringSlice("only", nil, "measurements to run: fp, dwarf, debug, start, inner, memory")
+	only := pflag.StringSlice("only", nil, "measurements to run: fp, dwarf, start, inner, memory")
 	pflag.StringVar(&b.ringtap, "ringtap", "./ringtap", "the binary to measure")
 	pflag.IntVar(&b.runs, "runs", 5, "times that each tool runs")
 	pflag.IntVar(&b.seconds, "seconds", 10, "length of each recording")

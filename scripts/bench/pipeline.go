@@ -33,15 +33,6 @@ func (b *bench) dwarf(ctx context.Context) ([]row, error) {
 	})
 }
 
-// debugInformation is dwarf where the programs have debug information, which
-// perf script searches for inlined functions.
-func (b *bench) debugInformation(ctx context.Context) ([]row, error) {
-	return b.pipeline(ctx, pipeline{
-		name: ".eh_frame, with debug information", unwind: "dwarf", callGraph: []string{"--call-graph", "dwarf"},
-		programs: []string{"c-O2-nofp", "cxx-O2-nofp"}, most: 1. / 10, mostAlone: -1,
-	})
-}
-
 // cost is the CPU seconds of one run and how many samples it saw.
 type cost struct {
 	whole, recording float64
