@@ -92,7 +92,7 @@ func (s *Session) open() error {
 		ids[i], infos[i] = e.id, e.eventInfo
 	}
 	s.dec.events = newEventTable(ids, infos)
-	s.merge.clock = monotonic
+	s.merge.clock = Now
 	for i := range s.rings {
 		if s.rings[i].mem == nil {
 			continue // the CPU went offline
@@ -252,13 +252,4 @@ func (s *Session) free() error {
 		errs = append(errs, w.close())
 	}
 	return errors.Join(errs...)
-}
-
-// monotonic reads the clock that records carry.
-func monotonic() uint64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		return 0 // cannot happen: the clock always exists
-	}
-	return uint64(t.Nano())
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 func needRoot(t *testing.T) {
@@ -296,7 +298,7 @@ func TestLiveAProgramOnOverlayfsIsOneObject(t *testing.T) {
 	var st unix.Stat_t
 	must(t, unix.Stat(lower, &st))
 	m, _ := p.Find(pc)
-	record := mmapAt(monotonic(), p.PID, m.Start, m.End-m.Start, st.Ino, filepath.Join(merged, "prog"))
+	record := mmapAt(perfevent.Now(), p.PID, m.Start, m.End-m.Start, st.Ino, filepath.Join(merged, "prog"))
 	record.Pgoff = m.Offset
 	record.Major, record.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
 	table.Handle(record)

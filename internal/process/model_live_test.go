@@ -174,7 +174,7 @@ func TestLiveABuildIDFindsTheSameObjectAsTheInode(t *testing.T) {
 	want := objectAt(t, table, p.PID, pc)
 
 	record := func(id []byte) *perfevent.Mmap {
-		r := mmapAt(monotonic(), p.PID, 0x10000, 0x1000, 0, program)
+		r := mmapAt(perfevent.Now(), p.PID, 0x10000, 0x1000, 0, program)
 		r.Major, r.Minor, r.BuildID = 0, 0, id
 		return r
 	}

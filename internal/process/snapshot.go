@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Snapshot reads the processes with the given pids, or all if there are none,
@@ -36,7 +38,7 @@ func (t *Table) Snapshot(pids ...int) error {
 // left out, but for its status, without which it does not exist. If pid is that
 // of a thread, the result is its process.
 func (t *Table) readProcess(pid int) (*Process, error) {
-	since := monotonic()
+	since := perfevent.Now()
 	st, err := t.status(pid)
 	if err != nil {
 		return nil, err

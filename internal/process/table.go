@@ -167,12 +167,3 @@ func (t *Table) newProcess(pid int, comm string, since uint64) *Process {
 	p.changed()
 	return p
 }
-
-// monotonic is the time that the records are stamped with.
-func monotonic() uint64 {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0
-	}
-	return uint64(now.Nano())
-}

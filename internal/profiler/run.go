@@ -100,10 +100,7 @@ type clocks struct {
 }
 
 func now() clocks {
-	var ts unix.Timespec
-	// The only error is a clock that does not exist.
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return clocks{monotonic: uint64(ts.Nano()), wall: time.Now()}
+	return clocks{monotonic: perfevent.Now(), wall: time.Now()}
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
