@@ -62,7 +62,7 @@ func accountLine(a *profile.Account) string {
 		line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
 	}
 	if a.LeftOut > 0 {
-		line += fmt.Sprintf(", %d of them left out (ringtap's own, the idle task's)", a.LeftOut)
+		line += fmt.Sprintf(", %d of them not shown (ringtap's own, idle, or past the end)", a.LeftOut)
 	}
 	if a.Exact && a.Counted != a.Received+a.Lost {
 		line += fmt.Sprintf(", the kernel counted %d", a.Counted)
