@@ -18,7 +18,10 @@
 // (merge.go, with the invariant that makes the order right). Each is decoded
 // where it lies in the ring (decode.go); only one that wraps around the ring's
 // end is copied. The kernel gets the room back after the caller's function has
-// returned, so a record is valid exactly until then and nothing is allocated.
+// returned, so a record is valid exactly until then and nothing is allocated. With
+// Options.Spool the rings are read on a goroutine of their own and the records
+// copied (spool.go, batch.go), so that a caller that is held up for a while loses
+// none.
 //
 // # What holds
 //
