@@ -32,32 +32,29 @@ func (s *Session) readSpooled(ctx context.Context, handle func(Record) error) er
 	return readErr
 }
 
-// fillSpool copies all records into batches.
+// fillSpool copies all records into batches. There is no batch to copy into once
+// the handler has stopped.
 func (s *Session) fillSpool(ctx context.Context, spool *spool) error {
 	current := spool.get()
-	pass := func(before uint64) bool {
+	pass := func(before uint64) {
 		current.before = before
 		spool.put(current)
 		current = spool.get()
-		return current != nil
 	}
-	stopped := false
 	err := s.read(ctx, func(record Record) error {
-		if stopped {
+		if current == nil {
 			return errHandlerStopped
 		}
-		current.add(record)
-		if current.full() && !pass(0) {
-			stopped = true
-			return errHandlerStopped
+		if current.add(record); current.full() {
+			pass(0)
 		}
 		return nil
 	}, func(before uint64) {
-		if !stopped && (s.opts.Round != nil || len(current.records) > 0) {
-			stopped = !pass(before)
+		if current != nil && (s.opts.Round != nil || len(current.records) > 0) {
+			pass(before)
 		}
 	})
-	if !stopped {
+	if current != nil {
 		spool.put(current)
 	}
 	return err

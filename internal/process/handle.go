@@ -6,9 +6,6 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// maxCgroups bounds the cgroup ids that are remembered.
-const maxCgroups = 1 << 16
-
 // Handle takes a record that may change the model; all others, samples among
 // them, are ignored. Records are to come in the order of their time. Nothing
 // of the record is kept.
@@ -24,20 +21,9 @@ func (t *Table) Handle(record perfevent.Record) {
 		t.end(r)
 	case *perfevent.Namespaces:
 		t.namespaces(r)
-	case *perfevent.Cgroup:
-		if len(t.cgroups) < maxCgroups {
-			t.cgroups[r.CgroupID] = string(r.Path)
-		}
 	case *perfevent.Lost:
 		t.losses++
 	}
-}
-
-// CgroupPath returns the path of a cgroup that was made while the session
-// recorded, by the id that samples carry.
-func (t *Table) CgroupPath(id uint64) (string, bool) {
-	path, ok := t.cgroups[id]
-	return path, ok
 }
 
 // about returns the process that a record is about, nil if there is none or

@@ -95,8 +95,8 @@ func TestAThreadIsNoProcess(t *testing.T) {
 	comm := execAt(p.since+3, 1, "worker")
 	comm.Exec, comm.TID = false, 9
 	table.Handle(comm)
-	if table.Processes() != before || p.Exited() || p.Comm != "systemd" {
-		t.Errorf("%d processes, not %d; exited %t; comm %q", table.Processes(), before, p.Exited(), p.Comm)
+	if table.Processes() != before || p.exited || p.Comm != "systemd" {
+		t.Errorf("%d processes, not %d; exited %t; comm %q", table.Processes(), before, p.exited, p.Comm)
 	}
 	comm.TID = 1
 	table.Handle(comm)
@@ -167,12 +167,12 @@ func TestAPidThatIsUsedAgainIsANewProcess(t *testing.T) {
 	table := newTestTable(t, "testdata/proc")
 	old := table.Process(500)
 	table.Handle(exitAt(old.since+1, 500))
-	if table.Process(500) != old || !old.Exited() {
+	if table.Process(500) != old || !old.exited {
 		t.Error("an exited process is not kept for late samples")
 	}
 	table.Handle(forkAt(old.since+2, 1, 500))
-	if next := table.Process(500); next == old || next.Exited() || next.Comm != "systemd" {
-		t.Errorf("the next process with that pid is %q, exited %t", next.Comm, next.Exited())
+	if next := table.Process(500); next == old || next.exited || next.Comm != "systemd" {
+		t.Errorf("the next process with that pid is %q, exited %t", next.Comm, next.exited)
 	}
 	if old.Comm != "server" {
 		t.Errorf("the old one became %q", old.Comm)
@@ -208,19 +208,6 @@ func TestAGenerationTellsFilesWithTheSameInodeNumber(t *testing.T) {
 	}
 	if got := len(table.Objects()); got != 3 {
 		t.Errorf("%d objects; want the kernel and two files", got)
-	}
-}
-
-func TestCgroupPathKnowsNewCgroups(t *testing.T) {
-	table := newTestTable(t, "")
-	path := []byte("/new")
-	table.Handle(&perfevent.Cgroup{CgroupID: 1234, Path: path})
-	path[1] = 'X'
-	if got, ok := table.CgroupPath(1234); !ok || got != "/new" {
-		t.Errorf("cgroup 1234 = %q, %t", got, ok)
-	}
-	if _, ok := table.CgroupPath(1); ok {
-		t.Error("a cgroup nobody spoke of is known")
 	}
 }
 

@@ -342,8 +342,8 @@ int main(void) { printf("%#lx\n", getauxval(AT_SYSINFO_EHDR)); fflush(stdout); r
 		t.Errorf("soname %q, %v", names, err)
 	}
 	m, _ := table.Process(c.Process.Pid).Find(base)
-	if m.Offset != 0 || m.Table == nil || o.UnwindError() != nil {
-		t.Errorf("offset %#x, table %t, %v", m.Offset, m.Table != nil, o.UnwindError())
+	if m.Offset != 0 || m.Table == nil || o.unwindErr != nil {
+		t.Errorf("offset %#x, table %t, %v", m.Offset, m.Table != nil, o.unwindErr)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestLiveAProgramGetsItsUnwindTable(t *testing.T) {
 		if !ok || (m.Table != nil) != unwind {
 			t.Errorf("Unwind %t: found %t, table %t", unwind, ok, m.Table != nil)
 		}
-		if err := table.Objects()[m.Object].UnwindError(); err != nil {
+		if err := table.Objects()[m.Object].unwindErr; err != nil {
 			t.Errorf("Unwind %t: %v", unwind, err)
 		}
 	}

@@ -131,7 +131,7 @@ func TestProcessesWhoseExitWasLostAreForgotten(t *testing.T) {
 	if got := table.Processes(); got > 4*keepExited {
 		t.Errorf("%d processes are remembered", got)
 	}
-	if table.Process(1) != init || init.Exited() {
+	if table.Process(1) != init || init.exited {
 		t.Error("a living process was forgotten")
 	}
 }

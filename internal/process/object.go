@@ -86,11 +86,6 @@ func (o *Object) Open() (r io.ReaderAt, size int64, err error) {
 	return nil, 0, fmt.Errorf("open %s: %w", o.Path, ErrNoImage)
 }
 
-// UnwindError returns why the object has no unwind table although it was asked
-// for: its samples are unwound by frame pointer. It is nil if there is a table,
-// or if no sample was in the object yet.
-func (o *Object) UnwindError() error { return o.unwindErr }
-
 // compile makes the unwind table, once, when the first sample meets the object.
 func (o *Object) compile() {
 	if o.Kind != File && o.Kind != VDSO {

@@ -202,6 +202,8 @@ func (t *Table) name(p *Process, m *mapping) {
 	o.ID = callchain.ObjectID(len(t.objects))
 	t.objects = append(t.objects, o)
 	if t.options.Unwind {
-		o.compile()
+		if o.compile(); o.unwindErr != nil {
+			t.log.Info("no unwind table, frame pointers instead", "object", o.Path, "error", o.unwindErr)
+		}
 	}
 }

@@ -66,9 +66,6 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 // mappings, and no other process of the table has or had it.
 func (p *Process) Version() uint64 { return p.version }
 
-// Exited tells whether the process's main thread has exited.
-func (p *Process) Exited() bool { return p.exited }
-
 // findAgain reads the mappings again for an address that is in none of the
 // known ones. Records may have been lost, and some things have none: mremap(2),
 // and what threads do that are not of the session's target. But most such

@@ -98,7 +98,7 @@ func TestSnapshotNeedsProc(t *testing.T) {
 func TestAProcessWhoseMainThreadHasExitedMayBeForgotten(t *testing.T) {
 	table := newTestTable(t, "testdata/proc")
 	must(t, table.Snapshot())
-	if !table.Process(500).Exited() || table.Process(4242).Exited() {
+	if !table.Process(500).exited || table.Process(4242).exited {
 		t.Error("only process 500 is a zombie")
 	}
 }

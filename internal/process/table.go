@@ -55,8 +55,6 @@ type Table struct {
 	vdso     *Object
 	overflow *Object
 	bytes    int // estimate of what byKey's objects take
-
-	cgroups map[uint64]string
 }
 
 // NewTable returns a table that knows pid 0 and nothing else.
@@ -80,7 +78,6 @@ func NewTable(options Options) *Table {
 		sweepAt: 2 * keepExited,
 		byKey:   make(map[key]*Object),
 		made:    time.Now(),
-		cgroups: make(map[uint64]string),
 	}
 	t.mntNS = t.fs.inode("self", "ns/mnt")
 	t.pidNS = t.fs.inode("self", "ns/pid")
