@@ -1,0 +1,2 @@
+// Package library finds the file that the target of a user probe means.
+package library
