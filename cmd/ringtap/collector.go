@@ -19,8 +19,8 @@ import (
 
 // runCollector runs a collector with the flags that all of them share: tables
 // for each interval, files for the whole run, the status of a started command.
-func runCollector(ctx context.Context, out *console, flags *collectorFlags, collector *collect.OnCPU) error {
-	if err := report.CheckMetric(flags.metric, collector.Metrics()); err != nil {
+func runCollector(ctx context.Context, out *console, flags *collectorFlags, collector collect.Collector) error {
+	if err := report.CheckMetric(flags.metric, collector.Plan().Metrics); err != nil {
 		return usagef("--metric: %w", err)
 	}
 	target, command, err := flags.target()

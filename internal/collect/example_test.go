@@ -15,9 +15,8 @@ func Example() {
 	// An empty tree in the place of /proc: nothing is known of any process.
 	processes := process.NewTable(process.Options{ProcRoot: "testdata/none"})
 	defer processes.Close()
-	recorder := collect.NewRecorder(&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100}, processes, 0, collect.Options{
-		Stacks:   collect.Stacks{Kernel: true},
-		MaxStack: 127,
+	collector := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100, Stacks: collect.Stacks{Kernel: true}}
+	recorder := collect.NewRecorder(collector, processes, 0, collect.Options{
 		Interval: 1e9,
 		Memory:   1 << 20,
 		Emit: func(w *collect.Window) {

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
@@ -19,11 +20,8 @@ type OnCPU struct {
 	UserOnly bool
 }
 
-// Name is the command's name.
-func (c *OnCPU) Name() string { return "on-cpu" }
-
-// Samplings is what the collector opens.
-func (c *OnCPU) Samplings() []perfevent.Sampling {
+// Plan is one sampling, whose samples stand for a time, to the nanosecond below.
+func (c *OnCPU) Plan() Plan {
 	s := perfevent.Sampling{
 		Event:         c.Event,
 		Frequency:     c.Frequency,
@@ -32,16 +30,37 @@ func (c *OnCPU) Samplings() []perfevent.Sampling {
 		// can be asked to leave the idle task out.
 		ExcludeIdle: !c.Idle && c.Event == perfevent.CPUClock(),
 	}
-	c.Stacks.ask(&s)
-	return []perfevent.Sampling{s}
+	c.Stacks.Ask(&s)
+	period := time.Second / time.Duration(c.Frequency)
+	return Plan{
+		Name: "on-cpu", Event: c.Event.String(), Period: period,
+		Samplings: []perfevent.Sampling{s},
+		Stacks:    c.Stacks,
+		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: uint64(period)}},
+	}
 }
 
-// Period is the time that one sample stands for, to the nanosecond below.
-func (c *OnCPU) Period() time.Duration { return time.Second / time.Duration(c.Frequency) }
+// Retreat falls back to the clock where the machine shows no hardware counters,
+// and to user mode where the caller may not look into the kernel.
+func (c *OnCPU) Retreat(err error) (note string, ok bool) {
+	switch {
+	case errors.Is(err, perfevent.ErrNoEvent) && c.Event != perfevent.CPUClock():
+		c.Event = perfevent.CPUClock()
+		return "", true // which of the two it is stands in every report
+	case errors.Is(err, perfevent.ErrKernelExcluded) && !c.UserOnly:
+		c.UserOnly = true
+		return "the kernel's part is missing: " + hint(err), true
+	}
+	return "", false
+}
 
-// Metrics are the collector's columns.
-func (c *OnCPU) Metrics() []profile.Metric {
-	return []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: uint64(c.Period())}}
+// hint is what an error of opening says about its cure.
+func hint(err error) string {
+	var open *perfevent.OpenError
+	if errors.As(err, &open) && open.Hint != "" {
+		return open.Hint
+	}
+	return err.Error()
 }
 
 // Skip leaves the idle task out where the kernel was not asked to.

@@ -9,21 +9,8 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Collector is one question asked of the host. Its methods are called on the
-// goroutine of the Recorder, and keep nothing of a sample.
-type Collector interface {
-	// Metrics are the columns of a row.
-	Metrics() []profile.Metric
-	// Skip says that a sample is none of the collector's.
-	Skip(*perfevent.Sample) bool
-	// Fold adds a sample to the row of its process and stacks.
-	Fold(row []uint64, sample *perfevent.Sample)
-}
-
 // Options says how a Recorder works. Times are nanoseconds of CLOCK_MONOTONIC.
 type Options struct {
-	Stacks   Stacks
-	MaxStack int    // kernel.perf_event_max_stack: entries of a callchain
 	End      uint64 // when the run ends, 0 if that is not known; samples after it do not count
 	Interval uint64 // length of a window; 0: one window for the whole run
 	Whole    bool   // make the window of the whole run too: see Finish
@@ -43,7 +30,7 @@ type Recorder struct {
 	collector Collector
 	opts      Options
 	processes *process.Table
-	stacker   *stacker
+	stacker   *Stacker
 	interner  *callchain.Interner
 
 	begin, start uint64 // of the run, of the window under way
@@ -63,10 +50,11 @@ type whole struct {
 
 // NewRecorder makes a Recorder whose first window begins at now.
 func NewRecorder(collector Collector, processes *process.Table, now uint64, opts Options) *Recorder {
-	columns := len(collector.Metrics())
+	plan := collector.Plan()
+	columns := len(plan.Metrics)
 	r := &Recorder{
 		collector: collector, opts: opts, processes: processes,
-		stacker:  newStacker(opts.Stacks, opts.MaxStack),
+		stacker:  NewStacker(plan.Stacks),
 		interner: callchain.NewInterner(),
 		begin:    now, start: now, due: now + opts.Interval,
 		table: newTable(columns),
@@ -170,13 +158,13 @@ func (r *Recorder) key(sample *perfevent.Sample) key {
 	p := r.processes.Process(int(int32(sample.PID)))
 	k := key{process: p.Index, user: NoStack, kernel: NoStack}
 	kept := true
-	if r.opts.Stacks.Kernel {
-		if frames := r.stacker.kernel(sample); len(frames) > 0 {
+	if r.stacker.Stacks.Kernel {
+		if frames := r.stacker.Kernel(sample); len(frames) > 0 {
 			k.kernel, kept = r.intern(frames, false)
 		}
 	}
-	if r.opts.Stacks.User {
-		frames, end := r.stacker.user(p, sample)
+	if r.stacker.Stacks.User {
+		frames, end := r.stacker.User(p, sample)
 		r.count(frames, end)
 		if len(frames) > 0 && kept {
 			k.user, kept = r.intern(frames, end == callchain.Cut)

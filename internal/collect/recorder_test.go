@@ -43,11 +43,10 @@ func recorder(t *testing.T, opts Options) *Recorder {
 	t.Helper()
 	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
 	t.Cleanup(processes.Close)
-	opts.Stacks.Kernel, opts.MaxStack = true, 127
 	if opts.Memory == 0 {
 		opts.Memory = 1 << 20
 	}
-	return NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 1}, processes, 0, opts)
+	return NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: Stacks{Kernel: true}}, processes, 0, opts)
 }
 
 func handle(t *testing.T, r *Recorder, record perfevent.Record) {

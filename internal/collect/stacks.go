@@ -2,7 +2,6 @@ package collect
 
 import (
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -36,18 +35,21 @@ const (
 	// leafCopy is enough to find the return address of a function that has
 	// not set up its frame, or has none.
 	leafCopy = 256
-	// abi64 is PERF_SAMPLE_REGS_ABI_64: registers of a 64-bit program.
-	abi64 = 2
 )
 
 // Stacks says which stacks a sample has and how they are found.
 type Stacks struct {
 	User, Kernel bool
 	Unwind       Unwind
+	// Copy is the number of bytes of the user stack that a sample carries where
+	// it is unwound; 0 chooses by the sampling's frequency.
+	Copy uint32
+	// Entry says that every sample is taken at a function's first instruction.
+	Entry bool
 }
 
-// ask adds to a sampling what the stacks need of each sample.
-func (s Stacks) ask(sampling *perfevent.Sampling) {
+// Ask adds to a sampling what the stacks need of each sample.
+func (s Stacks) Ask(sampling *perfevent.Sampling) {
 	sampling.Callchain.Kernel = s.Kernel && !sampling.ExcludeKernel
 	if !s.User {
 		return
@@ -56,54 +58,12 @@ func (s Stacks) ask(sampling *perfevent.Sampling) {
 	switch {
 	case s.Unwind == FP:
 		sampling.UserStack = leafCopy
+	case s.Copy > 0:
+		sampling.UserStack = s.Copy
 	case sampling.Frequency > fastFrequency:
 		sampling.UserStack = fastCopy
 	default:
 		sampling.UserStack = deepCopy
 	}
 	sampling.Callchain.User = s.Unwind != DWARF
-}
-
-// stacker makes frames of samples. It belongs to one goroutine.
-type stacker struct {
-	Stacks
-	unwinder *callchain.Unwinder
-	maxStack int // entries after which the kernel stops a callchain
-	capture  callchain.Capture
-	frames   []callchain.Frame // of the stack made last
-}
-
-func newStacker(stacks Stacks, maxStack int) *stacker {
-	return &stacker{Stacks: stacks, unwinder: callchain.New(callchain.Host()), maxStack: maxStack}
-}
-
-// kernel returns the kernel frames of a sample, leaf first, valid until the
-// next call of kernel or user.
-func (s *stacker) kernel(sample *perfevent.Sample) []callchain.Frame {
-	addrs, _ := callchain.Split(sample.Callchain)
-	s.frames = callchain.AppendKernel(s.frames[:0], addrs)
-	return s.frames
-}
-
-// user returns the user frames of a sample, leaf first, valid until the next
-// call of kernel or user, and how the chain ended.
-func (s *stacker) user(space *process.Process, sample *perfevent.Sample) ([]callchain.Frame, callchain.End) {
-	kernel, user := callchain.Split(sample.Callchain)
-	c := &s.capture
-	c.Chain, c.Stack, c.MaxStack = user, sample.Stack, s.maxStack-len(kernel)
-	c.Regs = callchain.Regs{}
-	if sample.Regs.ABI == abi64 {
-		// Without pc and sp the registers stay unknown, and the chain is Lost.
-		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
-	}
-	var end callchain.End
-	switch {
-	case s.Unwind == FP || sample.Regs.ABI != abi64:
-		s.frames, end = s.unwinder.FromCallchain(s.frames[:0], space, c)
-	case s.Unwind == DWARF:
-		s.frames, end = s.unwinder.Unwind(s.frames[:0], space, c)
-	default:
-		s.frames, end = s.unwinder.Auto(s.frames[:0], space, c)
-	}
-	return s.frames, end
 }

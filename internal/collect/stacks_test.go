@@ -44,7 +44,7 @@ func TestASamplingAsksForWhatItsStacksNeed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := OnCPU{Event: perfevent.CPUClock(), Frequency: max(test.frequency, 1), Stacks: test.stacks, UserOnly: test.userOnly}
-			s := c.Samplings()[0]
+			s := c.Plan().Samplings[0]
 			got := asked{Kernel: s.Callchain.Kernel, User: s.Callchain.User, Regs: s.UserRegs == callchain.Host().UserRegsMask(), Copy: s.UserStack}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -58,9 +58,9 @@ func TestASamplingAsksForWhatItsStacksNeed(t *testing.T) {
 
 func TestOneSampleStandsForOnePeriod(t *testing.T) {
 	c := OnCPU{Event: perfevent.CPUClock(), Frequency: 49}
-	m := c.Metrics()[0]
-	if m.Scale != 20408163 || uint64(c.Period()) != m.Scale {
-		t.Errorf("a sample at 49 Hz stands for %v, a count for %d ns; want 20408163 of both", c.Period(), m.Scale)
+	plan := c.Plan()
+	if scale := plan.Metrics[0].Scale; scale != 20408163 || uint64(plan.Period) != scale {
+		t.Errorf("a sample at 49 Hz stands for %v, a count for %d ns; want 20408163 of both", plan.Period, scale)
 	}
 	row := []uint64{0}
 	c.Fold(row, hit(1, 0))

@@ -71,12 +71,12 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts Co
 		}
 		w.Rows = append(w.Rows, profile.Row{Process: p, User: stack(k.user), Kernel: stack(k.kernel), Values: t.row(k)})
 	}
-	w.Images = images(w.Stacks, r.processes.Objects())
+	w.Images = Images(w.Stacks, r.processes.Objects())
 	return w
 }
 
-// images notes how the objects of the stacks can be read.
-func images(stacks []Stack, objects []*process.Object) []*Image {
+// Images notes how the objects of the stacks can be read: a Window's Images.
+func Images(stacks []Stack, objects []*process.Object) []*Image {
 	images := make([]*Image, len(objects))
 	for _, s := range stacks {
 		for _, f := range s.Frames {

@@ -18,7 +18,7 @@ func TestLiveTheClockStandsInForMissingHardwareCycles(t *testing.T) {
 	needRoot(t)
 	cycles := &collect.OnCPU{Event: perfevent.CPUCycles(), Frequency: 49}
 	want := perfevent.CPUCycles()
-	session, err := perfevent.Open(perfevent.Process(os.Getpid()), cycles.Samplings(), perfevent.Options{})
+	session, err := perfevent.Open(perfevent.Process(os.Getpid()), cycles.Plan().Samplings, perfevent.Options{})
 	switch {
 	case err == nil:
 		closed(t, session)

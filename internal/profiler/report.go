@@ -51,14 +51,14 @@ func (r *reporter) report(windows <-chan *collect.Window, cancel func()) error {
 
 // profile finishes a window.
 func (r *reporter) profile(w *collect.Window) *profile.Profile {
-	c := r.run.opts.Collector
+	plan := &r.run.plan
 	p := r.symbolizer.Profile(w, func(named, frames int) {
 		r.run.opts.Progress(Progress{Named: named, Frames: frames})
 	})
-	p.Collector = c.Name()
-	p.Event = c.Event.String()
-	p.Period = c.Period()
-	p.Metrics = c.Metrics()
+	p.Collector = plan.Name
+	p.Event = plan.Event
+	p.Period = plan.Period
+	p.Metrics = plan.Metrics
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
 	p.Notes = append(p.Notes, r.run.notes...)
 	p.Accounts = []profile.Account{account(p, w.Counts)}

@@ -19,9 +19,9 @@ import (
 // Options is what a run does.
 type Options struct {
 	Target perfevent.Target
-	// Collector says what is sampled. Run changes it to what the machine and
-	// the caller's privileges allow: see collect.OnCPU's Event and UserOnly.
-	Collector *collect.OnCPU
+	// Collector says what is sampled. Run has it retreat to what the machine
+	// and the caller's privileges allow.
+	Collector collect.Collector
 	Interval  time.Duration // between two calls of Report; 0: one call, at the end
 	Duration  time.Duration // 0: until the context is done or the target has ended
 	Whole     bool          // also make the profile of the whole run
@@ -86,6 +86,7 @@ const maxWaiting = 4
 
 type run struct {
 	opts      Options
+	plan      collect.Plan
 	session   *perfevent.Session
 	notes     []string // of open
 	processes *process.Table
@@ -104,7 +105,8 @@ func now() clocks {
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
-	r.processes = process.NewTable(process.Options{Unwind: r.opts.Collector.Stacks.User, Logger: r.opts.Logger})
+	r.plan = r.opts.Collector.Plan()
+	r.processes = process.NewTable(process.Options{Unwind: r.plan.Stacks.User, Logger: r.opts.Logger})
 	defer r.processes.Close()
 	// The side-band has been recording since Open, so that nothing is missed
 	// between the snapshot and the first record.
@@ -114,7 +116,6 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	windows := make(chan *collect.Window, maxWaiting)
 	r.begin = now()
 	r.recorder = collect.NewRecorder(r.opts.Collector, r.processes, r.begin.monotonic, collect.Options{
-		Stacks: r.opts.Collector.Stacks, MaxStack: maxStack(),
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()),
 		Emit: func(w *collect.Window) { windows <- w },
@@ -166,7 +167,7 @@ func (r *run) account(unknown uint64) (profile.Account, error) {
 	}
 	a, c := accounts[0], r.recorder.Counts()
 	return profile.Account{
-		Event:    r.opts.Collector.Event.String(),
+		Event:    r.plan.Event,
 		Received: a.Received, Lost: a.Lost, Throttled: a.Throttled, Counted: a.Counted, Exact: a.Exact,
 		LeftOut: c.LeftOut, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown,
 	}, nil
@@ -208,19 +209,4 @@ func (r *run) end() uint64 {
 		return 0
 	}
 	return r.begin.monotonic + uint64(r.opts.Duration)
-}
-
-// maxStack is the number of entries after which the kernel ends a callchain
-// (kernel.perf_event_max_stack, since Linux 4.8).
-func maxStack() int {
-	const byDefault = 127 // PERF_MAX_STACK_DEPTH
-	var n int
-	text, err := os.ReadFile("/proc/sys/kernel/perf_event_max_stack")
-	if err != nil {
-		return byDefault
-	}
-	if _, err := fmt.Sscan(string(text), &n); err != nil {
-		return byDefault
-	}
-	return n
 }

@@ -28,7 +28,7 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 	defer storm.Process.Kill()
 
 	opts := options(perfevent.System(), collect.Auto)
-	opts.Collector.Frequency = 999
+	opts.Collector.(*collect.OnCPU).Frequency = 999
 	opts.Duration = 4 * time.Second
 	result, err := profiler.Run(context.Background(), opts)
 	if err != nil {
