@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/openfile"
 )
 
 // fileSet is the budget of open files. Files that a process has mapped are
@@ -179,7 +181,7 @@ func (f *file) opened() (*os.File, error) {
 func (f *file) reopen() (int, error) {
 	last := os.ErrNotExist
 	for _, root := range f.roots {
-		fd, st, err := openBeneath(root, f.name)
+		fd, st, err := openfile.Beneath(root, f.name, openfile.NoLink)
 		if err != nil {
 			last = err
 			continue

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/openfile"
 )
 
 // holdFile enters a file of a directory into a set.
 func holdFile(t *testing.T, set *fileSet, dir, name string) (*file, error) {
 	t.Helper()
-	fd, st, err := openBeneath(dir, name)
+	fd, st, err := openfile.Beneath(dir, name, openfile.NoLink)
 	must(t, err)
 	return set.add(fd, &st, &file{name: name, roots: []string{dir}})
 }

@@ -72,3 +72,10 @@ func pathAt(t *testing.T, table *Table, p *Process, pc uint64) string {
 	}
 	return table.Objects()[m.Object].Path
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// errReplaced says that a name leads to another file than it did.
+var errReplaced = errors.New("another file has this name now")
+
 // errNoIdentity says that nothing but a name is known of a mapped file, which
 // is not enough to tell it from another.
 var errNoIdentity = errors.New("its inode is not known")

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/openfile"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -285,7 +286,7 @@ func TestLiveAProgramOnOverlayfsIsOneObject(t *testing.T) {
 		t.Error("another content")
 	}
 
-	merging, other, err := openBeneath(merged, "prog")
+	merging, other, err := openfile.Beneath(merged, "prog", openfile.NoLink)
 	must(t, err)
 	defer unix.Close(merging)
 	wrong := idOf(&other)

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"iter"
 	"os"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/openfile"
 )
 
 // maxPeers bounds the processes through which a file is looked for when the
@@ -82,7 +84,7 @@ func (t *Table) openMapped(p *Process, s *seenMapping) (*file, error) {
 		first = err
 	}
 	for root := range t.roots(p) {
-		fd, st, err := openBeneath(root, name)
+		fd, st, err := openfile.Beneath(root, name, openfile.NoLink)
 		if err == nil {
 			if err = s.check(fd, &st); err == nil {
 				return t.files.add(fd, &st, s.file(root))
@@ -120,7 +122,7 @@ func (s *seenMapping) file(root string) *file {
 // shows another number for a file that was changed after it was opened.
 func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error) {
 	path := t.fs.path(p.PID, link)
-	fd, st, err := openRegular(path)
+	fd, st, err := openfile.Regular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -206,4 +208,9 @@ func (t *Table) name(p *Process, m *mapping) {
 			t.log.Info("no unwind table, frame pointers instead", "object", o.Path, "error", o.unwindErr)
 		}
 	}
+}
+
+// notFound tells whether an error only says that a file or process is gone.
+func notFound(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

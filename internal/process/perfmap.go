@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/openfile"
 )
 
 // errForeign says that a perf map belongs to someone else than its process.
@@ -52,7 +54,7 @@ func (o *Object) openPerfMap() error {
 	name := "/tmp/perf-" + strconv.Itoa(p.NSPID) + ".map"
 	var last error = os.ErrNotExist
 	for root := range p.table.roots(p) {
-		fd, st, err := openBeneath(root, name)
+		fd, st, err := openfile.Beneath(root, name, openfile.NoLink)
 		if err != nil {
 			last = err
 			continue

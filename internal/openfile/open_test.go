@@ -1,4 +1,4 @@
-package process
+package openfile
 
 import (
 	"errors"
@@ -25,6 +25,8 @@ func hostileRoot(t *testing.T) (root string) {
 		"lib/host":     host,
 		"lib/itself":   "itself",
 		"lib/last":     "real/libc.so",
+		"lib/around":   "/lib/absolute/libc.so",
+		"lib/outside":  host + "/secret",
 		"lib/magic":    "/proc/self/root",
 	} {
 		must(t, os.Symlink(target, filepath.Join(root, link)))
@@ -43,38 +45,43 @@ func must(t testing.TB, err error) {
 func TestNoNameLeadsOutOfAContainersRoot(t *testing.T) {
 	root := hostileRoot(t)
 	tests := []struct {
-		name            string
-		opens, walkOpen bool // with openat2(2), and without
+		name                        string
+		opens, followed, walkedOpen bool // NoLink and Follow with openat2(2), and without
 	}{
-		{"/lib/real/libc.so", true, true},
-		{"lib/real/libc.so", true, true},
-		{"/lib/absolute/libc.so", true, false},
-		{"/../lib/real/libc.so", true, false},
-		{"/lib/up/secret", false, false},
-		{"/lib/host/secret", false, false},
-		{"/../secret", false, false},
-		{"/lib/real/../../../secret", false, false},
-		{"/lib/itself", false, false},
-		{"/lib/last", false, false},
-		{"/lib/fifo", false, false},
-		{"/lib/real", false, false},
-		{"/lib/none", false, false},
-		{"/lib/real/libc.so/x", false, false},
-		{"/", false, false},
-		{"", false, false},
+		{"/lib/real/libc.so", true, true, true},
+		{"lib/real/libc.so", true, true, true},
+		{"/lib/absolute/libc.so", true, true, false},
+		{"/../lib/real/libc.so", true, true, false},
+		{"/lib/last", false, true, false},
+		{"/lib/around", false, true, false},
+		{"/lib/outside", false, false, false},
+		{"/lib/up/secret", false, false, false},
+		{"/lib/host/secret", false, false, false},
+		{"/../secret", false, false, false},
+		{"/lib/real/../../../secret", false, false, false},
+		{"/lib/magic/etc/passwd", false, false, false},
+		{"/lib/itself", false, false, false},
+		{"/lib/fifo", false, false, false},
+		{"/lib/real", false, false, false},
+		{"/lib/none", false, false, false},
+		{"/lib/real/libc.so/x", false, false, false},
+		{"/", false, false, false},
+		{"", false, false, false},
 	}
 	for _, test := range tests {
-		fd, _, err := openBeneath(root, test.name)
-		checkOpen(t, "openBeneath", test.name, fd, err, test.opens)
+		fd, _, err := Beneath(root, test.name, NoLink)
+		checkOpen(t, "Beneath", test.name, fd, err, test.opens)
+		fd, _, err = Beneath(root, test.name, Follow)
+		checkOpen(t, "Beneath following", test.name, fd, err, test.followed)
 
 		dir, err := open(unix.AT_FDCWD, root, unix.O_PATH|unix.O_DIRECTORY)
 		must(t, err)
-		handle, err := walkBeneath(dir, test.name)
+		handle, err := walk(dir, test.name)
 		fd = -1
 		if err == nil {
 			fd, _, err = openHandle(handle)
 		}
-		checkOpen(t, "walkBeneath", test.name, fd, err, test.walkOpen)
+		checkOpen(t, "walk", test.name, fd, err, test.walkedOpen)
 		unix.Close(dir)
 	}
 }
@@ -95,33 +102,18 @@ func checkOpen(t *testing.T, how, name string, fd int, err error, opens bool) {
 }
 
 func TestADeviceIsNotOpened(t *testing.T) {
-	if _, _, err := openBeneath("/dev", "/null"); !errors.Is(err, errNotRegular) {
-		t.Errorf("openBeneath /dev/null = %v; want not regular", err)
+	if _, _, err := Beneath("/dev", "/null", NoLink); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("Beneath /dev/null = %v; want not regular", err)
 	}
-	if _, _, err := openRegular("/dev/null"); !errors.Is(err, errNotRegular) {
-		t.Errorf("openRegular /dev/null = %v; want not regular", err)
+	if _, _, err := Regular("/dev/null"); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("Regular /dev/null = %v; want not regular", err)
 	}
 }
 
-func TestIdentityIsInodeAndDevice(t *testing.T) {
-	fd, st, err := openRegular("open_test.go")
-	must(t, err)
-	defer unix.Close(fd)
-	id := idOf(&st)
-	if err := checkIdentity(fd, &st, id); err != nil {
-		t.Errorf("the file itself: %v", err)
-	}
-	other := id
-	other.inode++
-	if err := checkIdentity(fd, &st, other); !errors.Is(err, errReplaced) {
-		t.Errorf("another inode: %v; want replaced", err)
-	}
-	other = id
-	other.minor++
-	if ownNumbers(fd) {
-		t.Skip("a file system with one device: the source lies on btrfs or overlayfs")
-	}
-	if err := checkIdentity(fd, &st, other); !errors.Is(err, errReplaced) {
-		t.Errorf("another device: %v; want replaced", err)
+func TestAMagicLinkOfAMountedProcIsNotFollowed(t *testing.T) {
+	for _, name := range []string{"/proc/self/exe", "/proc/self/root/etc/passwd"} {
+		if fd, _, err := Beneath("/", name, Follow); !errors.Is(err, unix.ELOOP) {
+			t.Errorf("Beneath / %s = %d, %v; want ELOOP", name, fd, err)
+		}
 	}
 }
