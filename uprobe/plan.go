@@ -1,0 +1,37 @@
+package uprobe
+
+import "github.com/ringtap/ringtap/ftrace"
+
+// Plan is a definition that has been resolved: the instructions that will be
+// probed. It holds the target's file open.
+type Plan struct {
+	Definition *Definition
+	Path       string // of the target, for people
+	Sites      []Site // at least one
+	// Notes tell the user what was understood differently from what the
+	// definition may have meant, each a sentence.
+	Notes []string
+}
+
+// Site is one instruction that is probed.
+type Site struct {
+	KernelPath string // leads the kernel to the file; good until the Plan is closed
+	Offset     uint64 // of the instruction in the file
+	RefCtr     uint64 // file offset of a USDT probe's semaphore, 0 if it has none
+	Return     bool   // a kernel return probe; those of Go functions are not
+	Symbol     string // raw name of the function, "" if not known
+	Event      string // name of the event, unique in the plan
+	Args       []ftrace.FetchArg
+	Moved      uint64 // bytes from the function's first instruction to Offset, if placement moved it
+	Why        string // why it was moved, for people
+	// Entry says that at this instruction the function's frame is not set up
+	// yet: the return address is on top of the stack, or in the link register.
+	Entry bool
+}
+
+// String is the definition as perf-tools shows it, with the file and the offset
+// that were found: "p:readline /bin/bash:0x8db60".
+func (p *Plan) String() string { return "" }
+
+// Close closes the target's file. Attachments must be closed before.
+func (p *Plan) Close() error { return nil }
