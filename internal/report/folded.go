@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // FoldedLine is one line of folded stacks.
@@ -93,4 +94,11 @@ func writeFolded(w io.Writer, lines []FoldedLine) error {
 		return fmt.Errorf("write folded stacks: %w", err)
 	}
 	return nil
+}
+
+// escapeFrame is visible.Text for a name that stands in a list joined by
+// semicolons. Rust's array types hold "; ": the semicolon becomes a colon, as
+// every folded file of a Rust program has it.
+func escapeFrame(s string) string {
+	return strings.ReplaceAll(visible.Text(s), ";", ":")
 }

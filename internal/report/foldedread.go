@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 const (
@@ -57,7 +59,7 @@ func parseFolded(text string) (FoldedLine, error) {
 	}
 	frames := strings.Split(text[:i], ";")
 	for n := range frames {
-		frames[n] = escape(frames[n])
+		frames[n] = visible.Text(frames[n])
 	}
 	return FoldedLine{frames, value}, nil
 }

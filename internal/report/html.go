@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 //go:embed page
@@ -83,7 +84,7 @@ func htmlHeading(p *profile.Profile) (*htmlPage, error) {
 	}
 	h := &htmlPage{
 		Title:     title(p),
-		Collector: escape(p.Collector),
+		Collector: visible.Text(p.Collector),
 		Facts:     facts(p),
 		Accounts:  accountLines(p),
 		Style:     template.CSS(style),
@@ -95,29 +96,29 @@ func htmlHeading(p *profile.Profile) (*htmlPage, error) {
 		h.Lost = h.Lost || p.Accounts[i].Lost > 0
 	}
 	for _, note := range p.Notes {
-		h.Notes = append(h.Notes, escape(note))
+		h.Notes = append(h.Notes, visible.Text(note))
 	}
 	for i := range p.Metrics {
-		h.Metrics = append(h.Metrics, escape(p.Metrics[i].Name))
+		h.Metrics = append(h.Metrics, visible.Text(p.Metrics[i].Name))
 	}
 	return h, nil
 }
 
 func title(p *profile.Profile) string {
-	title := escape(p.Collector)
+	title := visible.Text(p.Collector)
 	if p.Host != "" {
-		title += " on " + escape(p.Host)
+		title += " on " + visible.Text(p.Host)
 	}
 	return title + ", " + p.Start.Format("2006-01-02 15:04:05")
 }
 
 func facts(p *profile.Profile) []fact {
 	all := []fact{
-		{"Host", escape(p.Host)},
+		{"Host", visible.Text(p.Host)},
 		{"Begin", p.Start.Format("2006-01-02 15:04:05 -07:00")},
 		{"Duration", short(p.Duration)},
-		{"Event", escape(p.Event)},
-		{"Command", escape(p.Command)},
+		{"Event", visible.Text(p.Event)},
+		{"Command", visible.Text(p.Command)},
 	}
 	var known []fact
 	for _, f := range all {

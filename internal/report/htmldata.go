@@ -1,6 +1,9 @@
 package report
 
-import "github.com/ringtap/ringtap/internal/profile"
+import (
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
+)
 
 // pageData is the tree as model.js reads it: columns of numbers, because a
 // hundred thousand objects would cost ten times the bytes and the time.
@@ -25,7 +28,7 @@ func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
 	d := &pageData{
 		Metric:  metric,
 		Metrics: toJSON(&profile.Profile{Metrics: p.Metrics}).Metrics,
-		Objects: each(p.Objects, func(o profile.Object) string { return escape(o.Path) }),
+		Objects: each(p.Objects, func(o profile.Object) string { return visible.Text(o.Path) }),
 		Levels:  make([][4]any, len(t.levels)),
 		Level:   make([]int32, len(t.nodes)),
 		Up:      make([]int32, len(t.nodes)),

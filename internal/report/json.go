@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // Schema and SchemaVersion are the first two fields of the JSON form. The
@@ -129,31 +130,31 @@ func toJSON(p *profile.Profile) *jsonProfile {
 	return &jsonProfile{
 		Schema:    Schema,
 		Version:   SchemaVersion,
-		Collector: escape(p.Collector),
-		Event:     escape(p.Event),
-		Command:   escape(p.Command),
-		Host:      escape(p.Host),
+		Collector: visible.Text(p.Collector),
+		Event:     visible.Text(p.Event),
+		Command:   visible.Text(p.Command),
+		Host:      visible.Text(p.Host),
 		Start:     p.Start,
 		Duration:  int64(p.Duration),
 		Period:    int64(p.Period),
 		Metrics: each(p.Metrics, func(m profile.Metric) jsonMetric {
-			return jsonMetric{escape(m.Name), escape(m.Type), escape(m.Unit), max(m.Scale, 1)}
+			return jsonMetric{visible.Text(m.Name), visible.Text(m.Type), visible.Text(m.Unit), max(m.Scale, 1)}
 		}),
 		Objects: each(p.Objects, func(o profile.Object) jsonObject {
-			return jsonObject{escape(o.Path), escape(o.BuildID), o.Kernel}
+			return jsonObject{visible.Text(o.Path), visible.Text(o.BuildID), o.Kernel}
 		}),
 		Frames: each(p.Frames, jsonFrameOf),
 		Stacks: each(p.Stacks, func(s profile.Stack) jsonStack {
 			return jsonStack{append([]int{}, s.Frames...), s.Truncated}
 		}),
 		Processes: each(p.Processes, func(q profile.Process) jsonProcess {
-			return jsonProcess{q.PID, q.NSPID, q.TGID, escape(q.Comm), escape(q.Cgroup)}
+			return jsonProcess{q.PID, q.NSPID, q.TGID, visible.Text(q.Comm), visible.Text(q.Cgroup)}
 		}),
 		Rows: each(p.Rows, func(r profile.Row) jsonRow {
 			return jsonRow(r)
 		}),
 		Accounts: each(p.Accounts, jsonAccountOf),
-		Notes:    each(p.Notes, escape),
+		Notes:    each(p.Notes, visible.Text),
 	}
 }
 
@@ -161,21 +162,21 @@ func jsonFrameOf(f profile.Frame) jsonFrame {
 	out := jsonFrame{
 		Object:  f.Object,
 		Address: "0x" + strconv.FormatUint(f.Address, 16),
-		Name:    escape(f.Name),
+		Name:    visible.Text(f.Name),
 		Offset:  f.Offset,
 		Lines: each(f.Lines, func(l profile.Line) jsonLine {
-			return jsonLine{escape(l.Function), escape(l.File), l.Line, l.Start}
+			return jsonLine{visible.Text(l.Function), visible.Text(l.File), l.Line, l.Start}
 		}),
 	}
 	if f.RawName != f.Name {
-		out.RawName = escape(f.RawName)
+		out.RawName = visible.Text(f.RawName)
 	}
 	return out
 }
 
 func jsonAccountOf(a profile.Account) jsonAccount {
 	out := jsonAccount{
-		Event:     escape(a.Event),
+		Event:     visible.Text(a.Event),
 		Received:  a.Received,
 		Lost:      a.Lost,
 		Throttled: a.Throttled,

@@ -3,6 +3,8 @@ package report
 import (
 	"io"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // WriteTable writes rows of text under a heading, drawn or as lines of fields
@@ -13,7 +15,7 @@ func WriteTable(w io.Writer, heading []string, rows [][]string, opts TableOption
 	for _, row := range rows {
 		escaped := make([]string, len(row))
 		for i, cell := range row {
-			escaped[i] = escape(cell)
+			escaped[i] = visible.Text(cell)
 		}
 		t.rows = append(t.rows, escaped)
 	}

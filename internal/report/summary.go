@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // WriteSummary writes what a reader of the three tables must know beside them:
@@ -21,7 +22,7 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	s := choose(p, opts)
 	m := &p.Metrics[0]
 	fmt.Fprintf(&b, "%d of %s, %s of %s %s\n", len(s.rows), plural(uint64(s.all), "stack"),
-		percent(s.shown, s.total), quantity(s.total, m), escape(m.Name))
+		percent(s.shown, s.total), quantity(s.total, m), visible.Text(m.Name))
 	if line := hottestLine(p, s.total, opts.Inlines); line != "" {
 		fmt.Fprintln(&b, line)
 	}
@@ -29,7 +30,7 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 		fmt.Fprintln(&b, line)
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(&b, "note: %s\n", escape(note))
+		fmt.Fprintf(&b, "note: %s\n", visible.Text(note))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
@@ -57,7 +58,7 @@ func accountLines(p *profile.Profile) []string {
 // accountLine is the bookkeeping of one event: what was received, and whatever
 // else is not zero.
 func accountLine(a *profile.Account) string {
-	line := fmt.Sprintf("%s: %s received", escape(a.Event), plural(a.Received, "sample"))
+	line := fmt.Sprintf("%s: %s received", visible.Text(a.Event), plural(a.Received, "sample"))
 	if a.Lost > 0 {
 		line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // TableOptions says how the three tables look.
@@ -87,7 +88,7 @@ func counts(p *profile.Profile, s *selection) table {
 // metricHeading is the name of a metric and what one count of it stands for:
 // "OnCPUTime/20408163nanoseconds".
 func metricHeading(m *profile.Metric) string {
-	return escape(m.Name) + "/" + strconv.FormatUint(max(m.Scale, 1), 10) + escape(m.Unit)
+	return visible.Text(m.Name) + "/" + strconv.FormatUint(max(m.Scale, 1), 10) + visible.Text(m.Unit)
 }
 
 func traces(p *profile.Profile, s *selection, opts TableOptions) table {
@@ -122,7 +123,7 @@ func info(p *profile.Profile, s *selection) table {
 	for _, i := range s.processes {
 		q := &p.Processes[i]
 		t.rows = append(t.rows, []string{strconv.Itoa(q.PID), strconv.Itoa(q.NSPID),
-			escape(q.Comm), strconv.Itoa(q.TGID), escape(q.Cgroup)})
+			visible.Text(q.Comm), strconv.Itoa(q.TGID), visible.Text(q.Cgroup)})
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // tree is the rows of a profile merged by equal beginnings: what a flame graph
@@ -109,7 +110,7 @@ func (t *tree) findFiles(p *profile.Profile, inlines bool) {
 		lines := p.Frames[i].Lines
 		for n, level := range l.frame(i) {
 			if line := len(lines) - 1 - n; line >= 0 && files[level] == "" {
-				files[level] = escape(lines[line].File)
+				files[level] = visible.Text(lines[line].File)
 			}
 		}
 	}

@@ -1,4 +1,7 @@
-package report
+// Package visible makes text of targets (names of processes, functions and files,
+// strings that they hold) fit to be shown: what a program calls itself must not
+// move a cursor, end a line or reorder one.
+package visible
 
 import (
 	"fmt"
@@ -7,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// escape returns s with everything that is not a visible character or a plain
+// Text returns s with everything that is not a visible character or a plain
 // space written out: control characters and line breaks as \n, \t or \x1b,
 // bytes that are not UTF-8 as \xff, format characters (bidirectional
 // overrides, zero-width characters, line separators) as \u202e. What is left
 // can't move a cursor, reorder a line or end one.
 //
-// Backslashes stay as they are, so escape(escape(s)) == escape(s) and names
+// Backslashes stay as they are, so Text(Text(s)) == Text(s) and names
 // that hold one read as they do elsewhere. The result is for showing, not for
 // getting the bytes back.
-func escape(s string) string {
-	if visible(s) {
+func Text(s string) string {
+	if isVisible(s) {
 		return s
 	}
 	var b strings.Builder
@@ -46,18 +49,18 @@ func escape(s string) string {
 	return b.String()
 }
 
-// visible reports whether escape has nothing to do. Nearly every name is
+// isVisible reports whether Text has nothing to do. Nearly every name is
 // ASCII, so that is tested first.
-func visible(s string) bool {
+func isVisible(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c > '~' {
-			return visibleUTF8(s[i:])
+			return isVisibleUTF8(s[i:])
 		}
 	}
 	return true
 }
 
-func visibleUTF8(s string) bool {
+func isVisibleUTF8(s string) bool {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
 		if r == utf8.RuneError && n == 1 || !strconv.IsPrint(r) {
@@ -66,11 +69,4 @@ func visibleUTF8(s string) bool {
 		s = s[n:]
 	}
 	return true
-}
-
-// escapeFrame is escape for a name that stands in a list joined by
-// semicolons. Rust's array types hold "; ": the semicolon becomes a colon, as
-// every folded file of a Rust program has it.
-func escapeFrame(s string) string {
-	return strings.ReplaceAll(escape(s), ";", ":")
 }

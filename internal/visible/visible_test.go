@@ -1,13 +1,12 @@
-package report
+package visible
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-func TestEscapeWritesOutWhatCanNotBeSeen(t *testing.T) {
+func TestTextWritesOutWhatCanNotBeSeen(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"plain text stays", "std::map<int, char>::find", "std::map<int, char>::find"},
 		{"letters of any script stay", "größe 函数 λ", "größe 函数 λ"},
@@ -25,27 +24,27 @@ func TestEscapeWritesOutWhatCanNotBeSeen(t *testing.T) {
 		{"empty", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := escape(tt.in); got != tt.want {
-				t.Errorf("escape(%q) = %q, want %q", tt.in, got, tt.want)
+			if got := Text(tt.in); got != tt.want {
+				t.Errorf("Text(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})
 	}
 }
 
-func FuzzEscape(f *testing.F) {
-	f.Add(evil)
+func FuzzText(f *testing.F) {
+	f.Add("\x1b]0;title\a\u202e\xff")
 	f.Add("plain")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := escapeFrame(s)
-		if strings.ContainsRune(got, ';') || !utf8.ValidString(got) {
-			t.Fatalf("escapeFrame(%q) = %q", s, got)
+		got := Text(s)
+		if !utf8.ValidString(got) {
+			t.Fatalf("Text(%q) = %q", s, got)
 		}
 		for _, r := range got {
 			if !strconv.IsPrint(r) {
-				t.Fatalf("escapeFrame(%q) = %q keeps %U", s, got, r)
+				t.Fatalf("Text(%q) = %q keeps %U", s, got, r)
 			}
 		}
-		if again := escapeFrame(got); again != got {
+		if again := Text(got); again != got {
 			t.Fatalf("escaped twice %q is %q", got, again)
 		}
 	})
