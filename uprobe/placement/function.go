@@ -2,46 +2,67 @@ package placement
 
 import (
 	"debug/elf"
-	"errors"
+	"encoding/binary"
 	"fmt"
 )
 
-// Function is the machine code of one function as it stands in its file.
+// Function is the machine code of one function as it stands in its file. It is
+// a plain value, and its methods only read it.
 type Function struct {
 	// Machine is the ELF machine: EM_X86_64 or EM_AARCH64.
 	Machine elf.Machine
 	// Code holds the whole function from its first instruction on, and nothing
-	// behind its last. It is only read.
+	// behind its last.
 	Code []byte
-	// Addr is the virtual address of Code[0].
+	// Addr is the virtual address of Code[0]. It only shows in texts.
 	Addr uint64
 }
 
-// NotBoundaryError says that a place lies inside an instruction.
-type NotBoundaryError struct {
-	// Offset is the place asked for, in bytes from the function's start.
-	Offset int
-	// Start is where the instruction around it begins, and Length its size in bytes.
-	Start, Length int
-	// Instruction is its text in the GNU assembler's form.
-	Instruction string
+// at reads the instruction at an offset inside the code.
+func (f *Function) at(offset int) (instruction, bool) {
+	switch f.Machine {
+	case elf.EM_X86_64:
+		return f.x86(offset)
+	case elf.EM_AARCH64:
+		return f.aarch64(offset)
+	}
+	return instruction{}, false
 }
 
-func (e *NotBoundaryError) Error() string {
-	return fmt.Sprintf("+%#x is in the middle of %q, which starts at +%#x and takes %d bytes", e.Offset, e.Instruction, e.Start, e.Length)
+// quiet says whether the instruction at offset leaves everything as it is that
+// a probe could read.
+func (f *Function) quiet(offset int) bool {
+	if f.Machine == elf.EM_AARCH64 {
+		return aarch64Quiet(binary.LittleEndian.Uint32(f.Code[offset:]))
+	}
+	return x86Quiet(f.Code[offset:])
 }
 
-// Entry is the number of bytes that an entry probe moves forward.
-func (f *Function) Entry() (skip int, why string) { return 0, "" }
+// text is the instruction at offset, of the given length, as objdump prints it,
+// or its bytes where the disassembler doesn't know it.
+func (f *Function) text(offset, length int) string {
+	code := f.Code[offset : offset+length]
+	text := ""
+	if f.Machine == elf.EM_AARCH64 {
+		text = aarch64Text(code)
+	} else {
+		text = x86Text(code, f.Addr+uint64(offset))
+	}
+	if text == "" {
+		return fmt.Sprintf("% x", code)
+	}
+	return text
+}
 
-// Boundary is nil if an instruction starts at offset.
-func (f *Function) Boundary(offset int) error { return nil }
-
-// Returns are the offsets of all returns.
-func (f *Function) Returns() ([]int, error) { return nil, errors.New("unfinished") }
-
-// Stepped says whether the kernel would single-step the instruction at offset.
-func (f *Function) Stepped(offset int) bool { return true }
-
-// Probeable is nil if the kernel takes a probe at offset.
-func (f *Function) Probeable(offset int) error { return nil }
+// Stepped says whether the kernel would single-step the instruction at offset
+// when a probe there is hit; else it carries the instruction out on its own,
+// which costs a fraction. Where kernels differ it answers for the one that
+// steps: the package's documentation has a table. Bytes that are no instruction
+// count as stepped.
+func (f *Function) Stepped(offset int) bool {
+	if offset < 0 || offset >= len(f.Code) {
+		return true
+	}
+	in, ok := f.at(offset)
+	return !ok || in.stepped
+}

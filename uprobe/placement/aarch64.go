@@ -1,0 +1,123 @@
+package placement
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/arch/arm64/arm64asm"
+)
+
+// aarch64 reads the instruction at offset of an arm64 function (Arm ARM, C4.1;
+// the kernel's own masks are in arch/arm64/include/asm/insn.h).
+func (f *Function) aarch64(offset int) (instruction, bool) {
+	if offset+4 > len(f.Code) {
+		return instruction{}, false
+	}
+	w := binary.LittleEndian.Uint32(f.Code[offset:])
+	if w>>16 == 0 { // UDF: what data and padding look like
+		return instruction{}, false
+	}
+	out := instruction{length: 4, stepped: true, refused: aarch64Refused(w)}
+	relative := func(bits, shift uint) {
+		out.direct = true
+		out.target = offset + int(int32(w<<(32-bits-shift))>>(32-bits))*4
+		out.stepped = false
+	}
+	switch {
+	case w&0xfc000000 == 0x14000000: // B
+		out.flow = flowJump
+		relative(26, 0)
+	case w&0xfc000000 == 0x94000000: // BL
+		relative(26, 0)
+	case w&0xff000010 == 0x54000000, w&0x7e000000 == 0x34000000: // B.cond, CBZ, CBNZ
+		out.flow = flowBranch
+		relative(19, 5)
+	case w&0xff000010 == 0x54000010: // BC.cond
+		out.flow = flowBranch
+		relative(19, 5)
+		out.stepped = true
+	case w&0x7e000000 == 0x36000000: // TBZ, TBNZ
+		out.flow = flowBranch
+		relative(14, 5)
+	case w&0x1f000000 == 0x10000000: // ADR, ADRP
+		out.stepped = false
+	case w&0xfffffc1f == 0xd65f0000: // RET
+		out.flow, out.stepped = flowReturn, false
+	case w&0xfffffbff == 0xd65f0bff, w&0xffdffbff == 0xd69f03e0, // RETAA, RETAB; ERET, ERETAA, ERETAB
+		w&0xffc0001f == 0x5500001f, w&0xfffffbe0 == 0xd65f0be0: // RETAASPPC and its register form
+		out.flow = flowReturn
+	case w&0xfffffc1f == 0xd61f0000: // BR
+		out.flow, out.stepped = flowIndirect, false
+	case w&0xfefff800 == 0xd61f0800: // BRAA and its like
+		out.flow = flowIndirect
+	case w&0xfffffc1f == 0xd63f0000: // BLR
+		out.stepped = false
+	}
+	return out, true
+}
+
+// aarch64Refused says why the kernel takes no probe on the instruction
+// (arch/arm64/kernel/probes/decode-insn.c), or would execute it wrongly.
+func aarch64Refused(w uint32) string {
+	switch {
+	case w&0xff000000 == 0xd4000000:
+		return "it raises an exception"
+	case w&0xfff00000 == 0xd5100000, w&0xfff8f01f == 0xd500401f:
+		return "it writes a system register"
+	case w&0xfff00000 == 0xd5300000:
+		return "it reads a system register"
+	case w&0xfffff01f == 0xd503201f && !aarch64SteppableHint(w):
+		return "the kernel can't execute this hint out of line"
+	case w&0xfefff800 == 0xd61f0800, w&0xfefff800 == 0xd63f0800, w&0xfffffbff == 0xd65f0bff,
+		w&0xffdffbff == 0xd69f03e0, w&0xffc0001f == 0x5500001f, w&0xfffffbe0 == 0xd65f0be0:
+		return "it is a branch with an authenticated address"
+	case w&0xff000010 == 0x54000010:
+		return "the kernel doesn't know this branch"
+	case w&0x3b000000 == 0x18000000:
+		return "it loads relative to itself"
+	case w&0x3f000000 == 0x08000000 && w&0x00800000 == 0:
+		return "it is an exclusive access"
+	}
+	return ""
+}
+
+// aarch64SteppableHint says whether a hint may run out of line
+// (aarch64_insn_is_steppable_hint; those that check an address left the list in
+// 5.10).
+func aarch64SteppableHint(w uint32) bool {
+	switch w >> 5 & 0x7f {
+	case 0x00, // NOP
+		0x07, 0x08, 0x0a, // XPACLRI, PACIA1716, PACIB1716
+		0x18, 0x19, 0x1a, 0x1b, // PACIAZ, PACIASP, PACIBZ, PACIBSP
+		0x20, 0x22, 0x24, 0x26: // BTI
+		return true
+	}
+	return false
+}
+
+// aarch64Quiet is x86Quiet for arm64.
+func aarch64Quiet(w uint32) bool {
+	switch {
+	case w == 0xd503201f, w&0xffffff3f == 0xd503241f: // NOP, BTI
+		return true
+	case w&0x1f == 0x1f && w&0x7f800000 == 0x71000000, // CMP with an immediate
+		w&0x1f == 0x1f && w&0x7f800000 == 0x31000000, // CMN
+		w&0x1f == 0x1f && w&0x7f800000 == 0x72000000: // TST
+		return true
+	case w&0x1f == 0x1f && (w&0x7f200000 == 0x6b000000 || w&0x7f200000 == 0x2b000000), // CMP, CMN with a shifted register
+		w&0x1f == 0x1f && (w&0x7fe00000 == 0x6b200000 || w&0x7fe00000 == 0x2b200000), // with an extended one
+		w&0x1f == 0x1f && w&0x7f200000 == 0x6a000000:                                 // TST
+		return true
+	case w&0x3fe00010 == 0x3a400000: // CCMP, CCMN
+		return true
+	}
+	return false
+}
+
+// aarch64Text is the instruction at the start of code as objdump prints it.
+func aarch64Text(code []byte) string {
+	inst, err := arm64asm.Decode(code)
+	if err != nil {
+		return ""
+	}
+	return arm64asm.GNUSyntax(inst)
+}

@@ -1,0 +1,83 @@
+package placement
+
+import (
+	"debug/elf"
+	"fmt"
+)
+
+// How far Entry looks. No prologue that it can pass is longer.
+const (
+	maxSkip         = 32
+	maxInstructions = 6
+)
+
+// Entry returns how many bytes a probe on the function's entry moves forward so
+// that the kernel need not single-step the instruction under it, and why, in a
+// few words for people. 0 means that the probe stays, and why says what stopped
+// it, or is empty where the first instruction is a cheap one anyway.
+//
+// Every call of the function passes the new place exactly once, and everything
+// that a probe may read there is as it was at the first instruction: the
+// package's documentation argues this.
+func (f *Function) Entry() (skip int, why string) {
+	if len(f.Code) == 0 {
+		return 0, "the function's size is not known"
+	}
+	if check := f.goStackCheck(); check > 0 {
+		if why := f.entered(check, true); why != "" {
+			return 0, why
+		}
+		return check, fmt.Sprintf("%#x bytes past Go's check of the stack, which a call may run through several times", check)
+	}
+	first, ok := f.at(0)
+	if !ok {
+		return 0, (&NotCodeError{0}).Error()
+	}
+	if !first.stepped {
+		return 0, ""
+	}
+	in := first
+	for n := 0; in.stepped; n++ {
+		if n == maxInstructions || skip >= maxSkip {
+			return 0, "no instruction that the kernel emulates is near the function's start"
+		}
+		if !f.quiet(skip) {
+			return 0, fmt.Sprintf("%q changes what a probe may read", f.text(skip, in.length))
+		}
+		skip += in.length
+		if skip >= len(f.Code) {
+			return 0, "the function ends before an instruction that the kernel emulates"
+		}
+		if in, ok = f.at(skip); !ok {
+			return 0, (&NotCodeError{skip}).Error()
+		}
+	}
+	if why := f.entered(skip, false); why != "" {
+		return 0, why
+	}
+	return skip, fmt.Sprintf("%#x bytes past %q, which the kernel would single-step, to %q", skip, f.text(0, first.length), f.text(skip, in.length))
+}
+
+// entered says how control may come to an instruction behind the first one, up
+// to limit, other than by running from the first one, or is "". A Go prologue
+// is generated apart from the function's body, so that no jump table can lead
+// into it.
+func (f *Function) entered(limit int, goPrologue bool) (why string) {
+	err := f.each(func(offset int, in instruction) bool {
+		switch {
+		case in.direct && in.target > 0 && in.target <= limit:
+			why = fmt.Sprintf("the jump at +%#x leads to +%#x", offset, in.target)
+		case in.flow == flowIndirect && !goPrologue && f.Machine != 0:
+			why = fmt.Sprintf("nobody can tell where the jump at +%#x leads", offset)
+		}
+		return why == ""
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return why
+}
+
+var _ = elf.EM_X86_64
+
+func (f *Function) goStackCheck() int { return 0 }

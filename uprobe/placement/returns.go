@@ -1,0 +1,46 @@
+package placement
+
+import "fmt"
+
+// NoReturnError says that a function has no return instruction.
+type NoReturnError struct {
+	// Jumps are the offsets of the jumps that leave the function instead, in
+	// bytes from its start; without any the function never ends.
+	Jumps []int
+}
+
+func (e *NoReturnError) Error() string {
+	if len(e.Jumps) == 0 {
+		return "the function never returns"
+	}
+	return fmt.Sprintf("the function has no return: it ends in a jump at +%#x to another function, which returns in its place", e.Jumps[0])
+}
+
+// Returns are the offsets of all return instructions, ascending, in bytes from
+// the function's start: on amd64 ret with and without a number, near and far,
+// with any prefix (rep ret, bnd ret); on arm64 ret, retaa and retab.
+//
+// A function may also end in a jump to another one, which then returns to the
+// caller in its place (a tail call). Those ends are not among them. The Go
+// compiler ends no function so but the wrappers of promoted methods; assembly
+// may. A function that has no return at all gives a *NoReturnError, and one that
+// can't be read to its end a *NotCodeError: an incomplete list would lose calls.
+func (f *Function) Returns() ([]int, error) {
+	var returns, jumps []int
+	err := f.each(func(offset int, in instruction) bool {
+		switch {
+		case in.flow == flowReturn:
+			returns = append(returns, offset)
+		case in.flow == flowIndirect, in.flow == flowJump && (in.target < 0 || in.target >= len(f.Code)):
+			jumps = append(jumps, offset)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	if returns == nil {
+		return nil, &NoReturnError{jumps}
+	}
+	return returns, nil
+}

@@ -1,0 +1,159 @@
+package placement
+
+import "golang.org/x/arch/x86/x86asm"
+
+// x86 reads the instruction at offset of a 64-bit x86 function.
+func (f *Function) x86(offset int) (instruction, bool) {
+	in, ok := decodeX86(f.Code[offset:])
+	if !ok {
+		return instruction{}, false
+	}
+	out := instruction{length: in.length, stepped: !in.emulated(), refused: in.refused()}
+	if in.vector {
+		return out, true
+	}
+	relative := false
+	switch in.opMap {
+	case 0:
+		switch op := in.opcode; {
+		case op >= 0x70 && op <= 0x7f, op >= 0xe0 && op <= 0xe3: // Jcc, LOOP, JRCXZ
+			out.flow, relative = flowBranch, true
+		case op == 0xc7 && in.modrm == 0xf8: // XBEGIN, where a transaction ends that failed
+			out.flow, relative = flowBranch, true
+		case op == 0xe8:
+			relative = true
+		case op == 0xe9, op == 0xeb:
+			out.flow, relative = flowJump, true
+		case op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb, op == 0xcf:
+			out.flow = flowReturn
+		case op == 0xff && (in.modrm>>3&7 == 4 || in.modrm>>3&7 == 5):
+			out.flow = flowIndirect
+		}
+	case 1:
+		if in.opcode >= 0x80 && in.opcode <= 0x8f { // Jcc
+			out.flow, relative = flowBranch, true
+		}
+	}
+	if relative {
+		out.direct, out.target = true, offset+in.length+int(in.imm)
+	}
+	return out, true
+}
+
+// emulated says whether the kernel carries the instruction out on its own
+// (branch_setup_xol_ops and push_setup_xol_ops of arch/x86/kernel/uprobes.c).
+// Where kernels differ it answers for those that don't; the package's
+// documentation has the table.
+func (in *x86Inst) emulated() bool {
+	if in.vector || in.size16 {
+		return false
+	}
+	switch in.opMap {
+	case 0:
+		switch op := in.opcode; {
+		case op == 0x90: // not PAUSE, not XCHG R8, RAX
+			return !in.rep && in.rex&1 == 0
+		case op >= 0x70 && op <= 0x7f, op == 0xe8, op == 0xe9, op == 0xeb:
+			return true
+		case op >= 0x50 && op <= 0x57:
+			return in.length == 1 || in.length == 2 && in.rex == 0x41
+		}
+	case 1:
+		return in.opcode >= 0x80 && in.opcode <= 0x8f
+	}
+	return false
+}
+
+// refused says why the kernel takes no probe on the instruction
+// (uprobe_init_insn and branch_setup_xol_ops of arch/x86/kernel/uprobes.c, and
+// prepare_uprobe of kernel/events/uprobes.c), or is "".
+func (in *x86Inst) refused() string {
+	switch {
+	case in.lock:
+		return "it has a lock prefix"
+	case in.segment:
+		return "it has a segment prefix"
+	case in.opMap == 0 && in.opcode == 0x8e && in.modrm>>3&7 == 2:
+		return "it holds back exceptions"
+	}
+	// A vector instruction's only opcode byte is looked up in the table of
+	// one-byte opcodes, whatever its map.
+	if in.opMap == 0 || in.vector {
+		switch op := in.opcode; {
+		case op >= 0x50 && op <= 0x5f, op >= 0x70 && op <= 0x81, op >= 0x83 && op <= 0x99:
+		case op == 0xcc || op == 0xf1:
+			return "it is a breakpoint"
+		case op == 0xcd:
+			return "it is an interrupt"
+		case op == 0x06, op == 0x07, op == 0x0e, op == 0x16, op == 0x17, op == 0x1e, op == 0x1f,
+			op == 0x27, op == 0x2f, op == 0x37, op == 0x3f, op >= 0x60 && op <= 0x62, op >= 0x6c && op <= 0x6f,
+			op == 0x82, op == 0x9a, op >= 0xcc && op <= 0xcf, op >= 0xd4 && op <= 0xd6,
+			op >= 0xe4 && op <= 0xe7, op == 0xea, op >= 0xec && op <= 0xef,
+			op == 0xf4, op == 0xfa, op == 0xfb:
+			return "the kernel can't execute it out of line"
+		}
+	} else if in.opMap == 1 {
+		switch in.opcode {
+		case 0x05, 0x34:
+			return "it is a system call"
+		case 0x00, 0x01, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0c, 0x30, 0x35, 0x37, 0x78, 0x79, 0xae:
+			return "the kernel can't execute it out of line"
+		}
+	}
+	isBranch := in.opMap == 0 && (in.opcode == 0xe8 || in.opcode == 0xe9 || in.opcode == 0xeb || in.opcode >= 0x70 && in.opcode <= 0x7f) ||
+		in.opMap == 1 && in.opcode >= 0x80 && in.opcode <= 0x8f
+	switch {
+	case isBranch && in.size16 && !in.vector:
+		return "it is a branch with an operand size prefix"
+	case !in.vector && in.opMap == 0 && in.opcode == 0x90 && in.rex&1 != 0:
+		return "kernels before 6.19 take it for a nop"
+	}
+	return ""
+}
+
+// x86Quiet says whether an instruction leaves everything as it is that a probe
+// could read: it writes no register but the flags and no memory, goes on to the
+// next instruction, and can't fail for what the caller handed over.
+func x86Quiet(code []byte) bool {
+	in, ok := decodeX86(code)
+	if !ok || in.lock || in.vector || in.segment {
+		return false
+	}
+	if in.opMap == 1 && (in.opcode == 0x1e && in.rep && in.modrm == 0xfa || in.opcode == 0x1f && in.modrm>>3&7 == 0) {
+		return true // ENDBR64, NOP with operands
+	}
+	inst, err := x86asm.Decode(code, 64)
+	if err != nil || inst.Len != in.length {
+		return false
+	}
+	switch inst.Op {
+	case x86asm.CMP, x86asm.TEST, x86asm.BT:
+	case x86asm.NOP:
+		return true
+	default:
+		return false
+	}
+	for _, arg := range inst.Args {
+		switch arg := arg.(type) {
+		case nil, x86asm.Reg, x86asm.Imm:
+		case x86asm.Mem:
+			// A variable of the object itself: the address is fixed, so that
+			// no caller can make it fail.
+			if arg.Base != x86asm.RIP || arg.Index != 0 || arg.Segment != 0 || inst.Op == x86asm.BT {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// x86Text is the instruction at the start of code as objdump prints it.
+func x86Text(code []byte, addr uint64) string {
+	inst, err := x86asm.Decode(code, 64)
+	if err != nil {
+		return ""
+	}
+	return x86asm.GNUSyntax(inst, addr, nil)
+}
