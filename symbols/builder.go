@@ -27,6 +27,7 @@ type candidate struct {
 	length uint16
 	source uint8
 	rank   uint8
+	kind   FunctionKind
 }
 
 // builder collects symbols from several tables of one file.
@@ -36,6 +37,9 @@ type builder struct {
 	candidates []candidate
 	names      int // bytes of all names
 	allowed    int // how many there may be
+
+	imports  bool        // whether functions of other files are collected too
+	imported []candidate // those, without addresses
 }
 
 // sharing is how often each byte of a string table may be used for names.
@@ -54,7 +58,7 @@ func (b *builder) source(strings []byte) (int, error) {
 }
 
 // add takes one symbol. What does not lie in code, or has no name, is left out.
-func (b *builder) add(source int, name uint32, length int, addr, size uint64, rank uint8) error {
+func (b *builder) add(source int, name uint32, length int, addr, size uint64, rank uint8, kind FunctionKind) error {
 	if length == 0 {
 		return nil
 	}
@@ -62,14 +66,27 @@ func (b *builder) add(source int, name uint32, length int, addr, size uint64, ra
 	if !ok {
 		return nil
 	}
-	if len(b.candidates) >= maxSymbols || b.names+length > b.allowed {
+	c := candidate{
+		addr: addr, size: uint32(min(size, end-addr, math.MaxUint32)),
+		name: name, length: uint16(length), source: uint8(source), rank: rank, kind: kind,
+	}
+	return b.put(&b.candidates, c)
+}
+
+// addImport takes a function of another file.
+func (b *builder) addImport(source int, name uint32, length int) error {
+	if length == 0 || !b.imports {
+		return nil
+	}
+	return b.put(&b.imported, candidate{name: name, length: uint16(length), source: uint8(source), kind: Imported})
+}
+
+func (b *builder) put(to *[]candidate, c candidate) error {
+	if len(b.candidates)+len(b.imported) >= maxSymbols || b.names+int(c.length) > b.allowed {
 		return errTooMany
 	}
-	b.names += length
-	b.candidates = append(b.candidates, candidate{
-		addr: addr, size: uint32(min(size, end-addr, math.MaxUint32)),
-		name: name, length: uint16(length), source: uint8(source), rank: rank,
-	})
+	b.names += int(c.length)
+	*to = append(*to, c)
 	return nil
 }
 

@@ -30,7 +30,13 @@ type File struct {
 	debug     *separate
 	debugErr  error
 
+	goOnce sync.Once
+	goTab  *gotable.Table
+	goErr  error
+
 	lines lineSources
+
+	functions functionList
 }
 
 // Open reads the headers of an ELF file of the given size in bytes: an

@@ -109,7 +109,7 @@ func TestNamesMayNotBeSharedWithoutBound(t *testing.T) {
 	}
 	n := 0
 	for addr := uint64(0); addr < 1<<20; addr += 16 {
-		if err = b.add(source, 0, 500, addr, 16, rankFunction); err != nil {
+		if err = b.add(source, 0, 500, addr, 16, rankFunction, Defined); err != nil {
 			break
 		}
 		n++

@@ -1,18 +1,125 @@
 package symbols
 
-import "errors"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
-var errNotYet = errors.New("not written yet")
+// Find returns the functions called name, one for each place, sorted by offset:
+//
+//   - those whose raw name it is, as the linker has it: _ZN2ns1fEi, main.(*T).m;
+//   - else those whose source name it is: ns::T::f for every overload, template
+//     instance and optimized copy (.isra.0, .constprop.1; but not .cold or
+//     .part.0, which are pieces) of the C++ or Rust function, ns::T::f(int) for
+//     one overload, main.F for every instance of a generic Go function.
+//
+// Imported functions are returned only when there are no others. No such
+// function is nil. The error is that of Functions.
+func (f *File) Find(name string) ([]Function, error) {
+	all, err := f.Functions()
+	var found []Function
+	for i := range all {
+		if all[i].Name == name {
+			found = append(found, all[i])
+		}
+	}
+	if len(found) == 0 && name != "" {
+		q := newQuery(name, f.IsGo())
+		for i := range all {
+			if q.matches(all[i].Name) {
+				found = append(found, all[i])
+			}
+		}
+	}
+	return onePerPlace(found), err
+}
 
-// Find returns the functions called name: those whose raw name it is or, when
-// there is none, those whose source name it is, with or without parameters.
-// No such function is nil, without an error.
-func (f *File) Find(name string) ([]Function, error) { return nil, errNotYet }
+// onePerPlace keeps one function for each offset, one that is defined before
+// another, and the Imported ones only when there is nothing else. Functions are
+// sorted by offset.
+func onePerPlace(functions []Function) []Function {
+	here := slices.IndexFunc(functions, func(f Function) bool { return f.Kind != Imported })
+	if here < 0 {
+		return functions
+	}
+	functions = functions[here:]
+	slices.SortStableFunc(functions, func(x, y Function) int {
+		if c := cmp.Compare(x.Offset, y.Offset); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.Kind, y.Kind)
+	})
+	return slices.CompactFunc(functions, func(x, y Function) bool { return x.Offset == y.Offset })
+}
 
-// Match returns the functions of which a name matches pattern (* ? [a-z]), raw
-// or demangled, one for each place, the Defined ones only.
-func (f *File) Match(pattern string) ([]Function, error) { return nil, errNotYet }
+// query is a source name that functions are looked for by.
+type query struct {
+	name   string   // without spaces that mean nothing
+	words  []string // that a mangled name of such a function holds
+	params bool     // whether name has a list of parameters
+	args   bool     // whether name has template arguments
+	inGo   bool     // whether functions may be Go's
+}
 
-// Nearest returns at most n names of functions that resemble name, the most
-// similar first.
-func (f *File) Nearest(name string, n int) []string { return nil }
+func newQuery(name string, inGo bool) *query {
+	q := &query{name: squeeze(name), inGo: inGo}
+	q.params = hasParams(q.name)
+	path := q.name
+	if q.params {
+		path = path[:strings.LastIndexByte(path, '(')]
+	}
+	q.args = strings.ContainsRune(path, '<')
+	q.words = mangledWords(path, "")
+	return q
+}
+
+// matches reports whether raw is the linker's name of a function that the query
+// means. Demangling takes microseconds, so it looks for the words first.
+func (q *query) matches(raw string) bool {
+	if q.inGo && q.matchesGo(raw) {
+		return true
+	}
+	base, piece := cutClone(raw)
+	if piece {
+		return false
+	}
+	if !isMangled(base) {
+		return base == q.name
+	}
+	for _, w := range q.words {
+		if !strings.Contains(base, w) {
+			return false
+		}
+	}
+	name := squeeze(Demangle(base))
+	if !q.params {
+		return name == q.name || !q.args && withoutArgs(name) == q.name
+	}
+	return withParams(base, name) == q.name
+}
+
+// matchesGo compares with a name of Go: without the mark of the calling
+// convention of assembly, and without the types of a generic function, which Go
+// calls f[go.shape.int] in symbol tables and f[...] in its own.
+func (q *query) matchesGo(name string) bool {
+	name = strings.TrimSuffix(name, ".abi0")
+	open, end := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
+	if open < 0 || end < open {
+		return name == q.name
+	}
+	return name[:open]+name[end+1:] == q.name || name[:open]+"[...]"+name[end+1:] == q.name
+}
+
+// withParams returns the source name with the types of the parameters, without
+// the type of the result, which mangled names of template functions have.
+func withParams(raw, name string) string {
+	full := squeeze(DemangleParams(raw))
+	if i := strings.Index(full, name+"("); i >= 0 {
+		full = full[i:]
+	}
+	return strings.Replace(full, "(void)", "()", 1)
+}
+
+// isMangled reports whether a name is one that Demangle knows.
+func isMangled(raw string) bool { return strings.HasPrefix(raw, "_Z") || strings.HasPrefix(raw, "_R") }

@@ -15,7 +15,7 @@ func (b *builder) addGoTable(t *gotable.Table) error {
 		}
 		name := cbytes(t.Names, uint64(f.Name()), maxSymbolName)
 		const rank = rankFunction | rankCurrent | rankExported | rankStrong
-		if err := b.add(source, f.Name(), len(name), f.Entry, f.End-f.Entry, rank); err != nil {
+		if err := b.add(source, f.Name(), len(name), f.Entry, f.End-f.Entry, rank, Defined); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // Line is one level of source positions at an address. Its Function is the raw
@@ -60,9 +59,9 @@ func (f *File) Lines(fileOffset uint64) ([]Line, error) {
 
 func (s *lineSources) open(f *File) {
 	var err error
-	if table, err := gotable.Open(f.image); err == nil {
+	if table, err := f.goTable(); table != nil {
 		s.goTab = &goLines{table, f.image.Order}
-	} else if !errors.Is(err, gotable.ErrNone) {
+	} else {
 		s.err = err
 	}
 	image := f.image

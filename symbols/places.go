@@ -1,6 +1,11 @@
 package symbols
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+var errNotYet = errors.New("not written yet")
 
 // Place is an instruction that a line of source code begins with.
 type Place struct {

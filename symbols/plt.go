@@ -90,7 +90,7 @@ func (b *builder) addStubs(stubs []stub, nameOf func(slot uint64) []byte) error 
 	at := 0
 	for i, stub := range stubs {
 		const rank = rankFunction | rankCurrent | rankExported | rankStrong
-		if err := b.add(source, uint32(at), ends[i]-at, stub.addr, stub.size, rank); err != nil {
+		if err := b.add(source, uint32(at), ends[i]-at, stub.addr, stub.size, rank, PLT); err != nil {
 			return err
 		}
 		at = ends[i]

@@ -85,12 +85,15 @@ func decodeSymbol(m *elfimage.Image, b []byte) symbol {
 
 // addSymbol keeps s if it names code.
 func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
-	if elf.SectionIndex(s.index) == elf.SHN_UNDEF || elf.SectionIndex(s.index) == elf.SHN_ABS {
+	if elf.SectionIndex(s.index) == elf.SHN_ABS {
 		return nil
 	}
 	var rank uint8
+	kind := Defined
 	switch elf.ST_TYPE(s.info) {
-	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
+	case elf.STT_GNU_IFUNC:
+		rank, kind = rankFunction, Indirect
+	case elf.STT_FUNC:
 		rank = rankFunction
 	case elf.STT_NOTYPE:
 	default:
@@ -106,6 +109,12 @@ func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
 		old = at+1 < len(name) && name[at+1] != '@'
 		name = name[:at]
 	}
+	if elf.SectionIndex(s.index) == elf.SHN_UNDEF {
+		if rank == 0 {
+			return nil
+		}
+		return b.addImport(source, s.name, len(name))
+	}
 	if !old {
 		rank |= rankCurrent
 	}
@@ -120,7 +129,7 @@ func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
 	if m.Machine == elf.EM_ARM {
 		addr &^= 1 // the Thumb bit
 	}
-	return b.add(source, s.name, len(name), addr, s.size, rank)
+	return b.add(source, s.name, len(name), addr, s.size, rank, kind)
 }
 
 // isMark reports whether a label is for tools and not a name: the mapping

@@ -1,0 +1,165 @@
+package symbols
+
+import (
+	"slices"
+	"strings"
+)
+
+// cutClone returns a raw name without what optimizers append for a copy that
+// stands for the function, and whether it is a piece that does not.
+func cutClone(raw string) (base string, piece bool) {
+	dot := strings.IndexByte(raw, '.')
+	if dot <= 0 {
+		return raw, false
+	}
+	suffix := raw[dot:]
+	if strings.HasSuffix(suffix, ".cold") || strings.Contains(suffix, ".cold.") || strings.Contains(suffix, ".part.") {
+		return raw, true
+	}
+	for _, clone := range []string{".isra.", ".constprop.", ".lto_priv.", ".llvm.", ".localalias", ".clone."} {
+		if strings.HasPrefix(suffix, clone) {
+			return raw[:dot], false
+		}
+	}
+	return raw, false
+}
+
+// squeeze removes the spaces of a C++ or Rust name that do not divide words:
+// f(char const *, int) is f(char const*,int).
+func squeeze(name string) string {
+	if !strings.Contains(name, " ") {
+		return name
+	}
+	b := make([]byte, 0, len(name))
+	for i := range len(name) {
+		if name[i] == ' ' && (len(b) == 0 || i+1 == len(name) || !isWordByte(b[len(b)-1]) || !isWordByte(name[i+1])) {
+			continue
+		}
+		b = append(b, name[i])
+	}
+	return string(b)
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// hasParams reports whether a source name ends with a list of parameters, which
+// that of operator() and (anonymous namespace) are not.
+func hasParams(name string) bool {
+	open := strings.IndexByte(name, '(')
+	for open >= 0 {
+		rest := name[open:]
+		switch {
+		case strings.HasPrefix(rest, "(anonymous"), strings.HasSuffix(name[:open], "operator") && strings.HasPrefix(rest, "()"):
+			next := strings.IndexByte(rest[1:], '(')
+			if next < 0 {
+				return false
+			}
+			open += 1 + next
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// withoutArgs removes template arguments and ABI tags from a demangled name
+// without parameters: std::vector<int>::at is std::vector::at. The < of an
+// operator and of a Rust path that begins with a type stay.
+func withoutArgs(name string) string {
+	if !strings.ContainsAny(name, "<[") {
+		return name
+	}
+	b := make([]byte, 0, len(name))
+	depth := 0
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case depth == 0 && (c == '<' || c == '>' || c == '-') && strings.HasSuffix(string(b), "operator"):
+			for i < len(name) && strings.IndexByte("<>=-", name[i]) >= 0 {
+				b = append(b, name[i])
+				i++
+			}
+			i--
+		case c == '<' && (depth > 0 || len(b) > 0), c == '[' && (depth > 0 || strings.HasPrefix(name[i:], "[abi:")):
+			if depth == 0 {
+				b = trimPath(b)
+			}
+			depth++
+		case (c == '>' || c == ']') && depth > 0:
+			if c == ']' || i == 0 || name[i-1] != '-' {
+				depth--
+			}
+		case depth == 0:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// trimPath removes the :: that Rust has before arguments.
+func trimPath(b []byte) []byte {
+	if n := len(b); n >= 2 && b[n-1] == ':' && b[n-2] == ':' {
+		return b[:n-2]
+	}
+	return b
+}
+
+// unspelled are the words of source names that mangled ones have a code for.
+var unspelled = []string{
+	"std", "allocator", "basic_string", "string", "basic_istream", "istream", "basic_ostream", "ostream",
+	"basic_iostream", "iostream", "char_traits", "operator", "new", "delete", "co_await", "anonymous", "namespace",
+	"void", "bool", "char", "wchar_t", "char8_t", "char16_t", "char32_t", "signed", "unsigned", "short", "int", "long", "__int128",
+	"float", "double", "__float128", "half", "auto", "decltype", "nullptr_t", "const", "volatile", "restrict", "noexcept",
+	"lambda", "unnamed", "type", "default", "arg", "vtable", "VTT", "typeinfo", "name", "for", "guard", "variable", "thunk", "to",
+	"virtual", "non", "covariant", "return", "construction", "in", "TLS", "init", "wrapper", "function", "reference", "temporary",
+	"transaction", "clone", "enable_if", "requires", "sizeof", "alignof", "this", "true", "false", "typeid", "abi",
+	"closure", "shim", "as", "dyn", "mut", "str", "impl", "fn", "extern", "unsafe", "u8", "u16", "u32", "u64", "u128", "usize",
+	"i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
+}
+
+// mangledWords returns the words of a source name, or of a pattern with these
+// wildcards, that must be in the mangled name of a function that it means:
+// mangling keeps identifiers as they are. The longest comes first.
+func mangledWords(name, wildcards string) []string {
+	var words []string
+	depth := 0 // of template arguments, whose words may be a code
+	for i := 0; i < len(name); {
+		if c := name[i]; !isWordByte(c) {
+			if c == '<' {
+				depth++
+			}
+			i++
+			continue
+		}
+		start := i
+		for i < len(name) && isWordByte(name[i]) {
+			i++
+		}
+		word := name[start:i]
+		whole := (start == 0 || !strings.ContainsRune(wildcards, rune(name[start-1]))) &&
+			(i == len(name) || !strings.ContainsRune(wildcards, rune(name[i])))
+		if depth == 0 && isSpelled(word, whole) {
+			words = append(words, word)
+		}
+	}
+	slices.SortStableFunc(words, func(x, y string) int { return len(y) - len(x) })
+	return words
+}
+
+// isSpelled reports whether a word, or any that has it as a part, is in mangled
+// names as it is.
+func isSpelled(word string, whole bool) bool {
+	if strings.Trim(word, "0123456789") == "" {
+		return false
+	}
+	for i := range len(word) {
+		if word[i] >= 0x80 {
+			return false // Rust encodes what is not ASCII
+		}
+	}
+	return !slices.ContainsFunc(unspelled, func(w string) bool {
+		return w == word || !whole && strings.Contains(w, word)
+	})
+}

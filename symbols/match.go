@@ -1,0 +1,87 @@
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// ErrPattern is wrapped by the error of Match for a pattern that is malformed.
+var ErrPattern = errors.New("malformed pattern")
+
+// Match returns the functions of which a name matches the whole pattern, one for
+// each place, sorted by offset: * stands for any text, ? for one character, [a-z]
+// and [^a-z] for one of a set, and \ takes the meaning of what follows. Raw and
+// source names are looked at (without parameters, unless the pattern has a
+// parenthesis). Only Defined functions are returned, and no
+// pieces (.cold, .part.0), except from Go programs, whose own names look the same.
+func (f *File) Match(pattern string) ([]Function, error) {
+	g, err := newGlob(pattern, f.IsGo())
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.Functions()
+	var found []Function
+	for i := range all {
+		if all[i].Kind == Defined && g.matches(all[i].Name) {
+			found = append(found, all[i])
+		}
+	}
+	return onePerPlace(found), err
+}
+
+// glob is a pattern of function names.
+type glob struct {
+	pattern string
+	words   []string // that the mangled name of a match holds
+	params  bool
+	inGo    bool // whether functions may be Go's
+}
+
+const wildcards = `*?[]\`
+
+// newGlob takes the pattern apart. path.Match is a matcher with the wanted
+// syntax whose wildcards stop at slashes, which names of Go have: they are
+// replaced, here and in names.
+func newGlob(pattern string, inGo bool) (*glob, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%w: %q", ErrPattern, pattern)
+	}
+	g := &glob{pattern: withoutSlashes(pattern), inGo: inGo}
+	if !strings.Contains(pattern, "[") {
+		before, _, params := strings.Cut(pattern, "(")
+		g.params = params
+		g.words = mangledWords(before, wildcards)
+	}
+	return g, nil
+}
+
+func withoutSlashes(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
+
+func (g *glob) matches(raw string) bool {
+	base, piece := cutClone(raw)
+	if piece && !g.inGo {
+		return false
+	}
+	if g.match(raw) {
+		return true
+	}
+	if !isMangled(base) {
+		return false
+	}
+	for _, w := range g.words {
+		if !strings.Contains(base, w) {
+			return false
+		}
+	}
+	if g.params {
+		return g.match(DemangleParams(base))
+	}
+	return g.match(Demangle(base))
+}
+
+func (g *glob) match(name string) bool {
+	ok, _ := path.Match(g.pattern, withoutSlashes(name))
+	return ok
+}

@@ -1,0 +1,114 @@
+package symbols
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Bounds of Nearest, which is asked only after something was not found.
+const (
+	maxNearestName  = 256      // bytes; longer names resemble nothing
+	maxNearestNames = 300_000  // names that are looked at
+	maxNearestCells = 50 << 20 // of all tables of edit distances
+)
+
+// Nearest returns at most n source names of functions with code in this file
+// that resemble name, the most similar first: names that differ in case only or
+// in the path before them, then names with few letters changed, then names that
+// hold this one. It does not look at more than some 100,000 names.
+func (f *File) Nearest(name string, n int) []string {
+	all, _ := f.Functions()
+	want := strings.ToLower(squeeze(name))
+	if i := strings.IndexByte(want, '('); i > 0 {
+		want = want[:i]
+	}
+	if want == "" || len(want) > maxNearestName {
+		return nil
+	}
+	type similar struct {
+		name string
+		cost int
+	}
+	var found []similar
+	d := distance{left: maxNearestCells}
+	for i := range all[:min(len(all), maxNearestNames)] {
+		if all[i].Kind == Imported || all[i].Kind == PLT {
+			continue
+		}
+		source := Demangle(all[i].Name)
+		if cost, ok := d.cost(want, strings.ToLower(source)); ok {
+			found = append(found, similar{source, cost})
+		}
+	}
+	slices.SortFunc(found, func(x, y similar) int {
+		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(len(x.name), len(y.name)), strings.Compare(x.name, y.name))
+	})
+	var names []string
+	for _, s := range slices.Compact(found) {
+		if len(names) < n {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// distance compares names, as long as it has work left.
+type distance struct {
+	left int // cells
+	row  [maxNearestName + 1]int
+}
+
+// cost is how far a name is from the one that is wanted, and whether it
+// resembles it at all.
+func (d *distance) cost(want, name string) (int, bool) {
+	plain := withoutArgs(name)
+	last := plain
+	if i := strings.LastIndexAny(plain, ":."); i >= 0 && i+1 < len(plain) {
+		last = plain[i+1:]
+	}
+	switch {
+	case plain == want:
+		return 0, true
+	case last == want:
+		return 1, true
+	}
+	most := 1 + len(want)/4
+	best := most + 1
+	for _, text := range []string{plain, last} {
+		if difference := len(text) - len(want); max(difference, -difference) <= most {
+			best = min(best, 1+d.edits(want, text))
+		}
+	}
+	if best <= most {
+		return best, true
+	}
+	if len(want) >= 3 && strings.Contains(plain, want) {
+		return most + 1 + len(plain) - len(want), true
+	}
+	return 0, false
+}
+
+// edits is the number of letters to change, insert or delete (Levenshtein).
+func (d *distance) edits(x, y string) int {
+	if d.left -= len(x) * len(y); d.left < 0 || len(y) > maxNearestName {
+		return maxNearestName
+	}
+	row := d.row[:len(y)+1]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(x) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(y) {
+			change := diagonal
+			if x[i] != y[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(y)]
+}
