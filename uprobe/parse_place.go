@@ -1,0 +1,193 @@
+package uprobe
+
+import "strings"
+
+// place reads what follows TARGET: of an entry or return probe, a function, a
+// file offset or a source line.
+func (p *parser) place(d *Definition) error {
+	start := p.pos
+	if p.at('"') {
+		return p.quotedPlace(d)
+	}
+	if err := p.symbolEnd(); err != nil {
+		return err
+	}
+	word := p.text[start:p.pos]
+	if word == "" {
+		return p.fail(start, "invalid probe: the symbol is empty")
+	}
+	if err := p.checkName(word, start, "symbol"); err != nil {
+		return err
+	}
+	if _, hex := cutHex(word); hex {
+		addr, err := number(word)
+		if err != nil {
+			return p.fail(start, "invalid probe: %s is no file offset: 0x and up to 16 hexadecimal digits", word)
+		}
+		d.Place, d.Address = PlaceOffset, addr
+		return nil
+	}
+	if file, digits, ok := cutLine(word); ok {
+		d.File = file
+		return p.line(d, digits, start+len(file)+1)
+	}
+	d.Symbol = word
+	if i := offsetStart(word); i >= 0 {
+		d.Symbol = word[:i]
+		if err := p.offset(d, word[i+1:], start+i); err != nil {
+			return err
+		}
+	}
+	d.Pattern = strings.ContainsAny(d.Symbol, "*?[")
+	if d.Pattern && d.Offset > 0 {
+		return p.fail(start+len(d.Symbol), "invalid probe: an offset from functions that a pattern stands for")
+	}
+	return nil
+}
+
+// quotedPlace reads "SYMBOL", "SYMBOL"+OFF or "FILE":LINE.
+func (p *parser) quotedPlace(d *Definition) error {
+	start := p.pos
+	name, err := p.quoted()
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		return p.fail(start, "invalid probe: the symbol is empty")
+	}
+	if err := p.checkName(name, start, "symbol"); err != nil {
+		return err
+	}
+	end := p.pos
+	for !p.done() {
+		p.pos++
+	}
+	switch rest := p.text[end:p.pos]; {
+	case rest == "":
+		d.Symbol = name
+	case rest[0] == '+':
+		d.Symbol = name
+		return p.offset(d, rest[1:], end)
+	case rest[0] == ':':
+		d.File = name
+		return p.line(d, rest[1:], end+1)
+	default:
+		return p.fail(end, "invalid probe: after the quoted symbol comes +OFFSET, :LINE or a blank")
+	}
+	return nil
+}
+
+func (p *parser) line(d *Definition, digits string, pos int) error {
+	n, err := number(digits)
+	if err != nil || n == 0 || n > 1<<31-1 {
+		return p.fail(pos, "invalid probe: %q is no line number", digits)
+	}
+	if d.Kind == Return {
+		return p.fail(pos, "invalid probe: a line does not return; r: takes a function")
+	}
+	d.Place, d.Line = PlaceLine, int(n)
+	return nil
+}
+
+// offset reads the text behind the plus sign at pos.
+func (p *parser) offset(d *Definition, text string, pos int) error {
+	n, err := number(text)
+	if err != nil {
+		return p.fail(pos+1, "invalid probe: %q is no offset in bytes: decimal or 0x…", text)
+	}
+	if d.Kind == Return && n > 0 {
+		return p.fail(pos, "invalid probe: a return probe is on a whole function, without an offset")
+	}
+	d.Offset = n
+	return nil
+}
+
+// cutLine splits "file.c:42". The parts of a C++ name are separated by two
+// colons, and none of them begins with a digit.
+func cutLine(word string) (file, digits string, ok bool) {
+	i := strings.LastIndexByte(word, ':')
+	if i <= 0 || i == len(word)-1 || word[i-1] == ':' || !isDigit(word[i+1]) {
+		return "", "", false
+	}
+	return word[:i], word[i+1:], true
+}
+
+// offsetStart is where the plus sign of SYMBOL+OFF is, or -1. One that is part
+// of a C++ operator is none.
+func offsetStart(word string) int {
+	i := strings.LastIndexByte(word, '+')
+	if i <= 0 || strings.HasSuffix(word[:i], "operator") || strings.HasSuffix(word, "operator++") {
+		return -1
+	}
+	if strings.ContainsAny(word[i:], ")>") {
+		return -1 // within parameters or template arguments
+	}
+	return i
+}
+
+// symbolEnd moves to the end of an unquoted symbol: the first blank that is not
+// within the parentheses or angle brackets of a C++ or Rust name.
+func (p *parser) symbolEnd() error {
+	var open []int // where each bracket that is not closed yet is
+	start := p.pos
+	for p.pos < len(p.text) && (len(open) > 0 || !isBlank(p.text[p.pos])) {
+		top := byte(0)
+		if len(open) > 0 {
+			top = p.text[open[len(open)-1]]
+		}
+		switch c := p.text[p.pos]; c {
+		case '"':
+			return p.fail(p.pos, "invalid probe: a quote within the symbol; quote all of it")
+		case '(', '<':
+			open = append(open, p.pos)
+		case ')':
+			if top != '(' {
+				return p.fail(p.pos, "invalid probe: this ) closes nothing; quote a name that is to be taken as it is")
+			}
+			open = open[:len(open)-1]
+		case '>':
+			arrow := p.text[p.pos-1] == '-' // fn() -> T
+			if top == '<' && !arrow {
+				open = open[:len(open)-1]
+			} else if top == 0 && !arrow {
+				return p.fail(p.pos, "invalid probe: this > closes nothing; quote a name that is to be taken as it is")
+			}
+		case 'r':
+			// "operator" has its signs directly behind it: <, >>, ->, ().
+			if word := p.text[start : p.pos+1]; isOperator(word) {
+				p.operatorSigns()
+			}
+		}
+		p.pos++
+	}
+	if len(open) > 0 {
+		at := open[len(open)-1]
+		return p.fail(at, "invalid probe: this %c is never closed; quote a name that is to be taken as it is", p.text[at])
+	}
+	return nil
+}
+
+// isOperator tells whether a name ends with the C++ keyword operator.
+func isOperator(name string) bool {
+	before, ok := strings.CutSuffix(name, "operator")
+	if !ok || before == "" {
+		return ok
+	}
+	c := before[len(before)-1]
+	return c != '_' && !isLetter(c) && !isDigit(c)
+}
+
+// operatorSigns moves to the last sign of an operator's name.
+func (p *parser) operatorSigns() {
+	rest := p.text[p.pos+1:]
+	if strings.HasPrefix(rest, "()") {
+		p.pos += 2
+		return
+	}
+	for _, signs := range []string{"->*", "<=>", "<<=", ">>=", "->", "<<", ">>", "<=", ">=", "<", ">"} {
+		if strings.HasPrefix(rest, signs) {
+			p.pos += len(signs)
+			return
+		}
+	}
+}
