@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"debug/elf"
 	"encoding/binary"
 
 	"golang.org/x/arch/arm64/arm64asm"
@@ -109,6 +110,31 @@ func aarch64Quiet(w uint32) bool {
 		return true
 	case w&0x3fe00010 == 0x3a400000: // CCMP, CCMN
 		return true
+	}
+	return false
+}
+
+// isConstant says whether an instruction of the function loads the word at
+// offset as a constant: arm64 compilers, Go's among them, put constants behind a
+// function's code, and one may look like an instruction.
+func (f *Function) isConstant(offset int) bool {
+	if f.Machine != elf.EM_AARCH64 {
+		return false
+	}
+	const reach = 1 << 20
+	for i := max(0, offset-reach) &^ 3; i+4 <= len(f.Code) && i <= offset+reach; i += 4 {
+		w := binary.LittleEndian.Uint32(f.Code[i:])
+		if w&0x3b000000 != 0x18000000 || w>>30 == 3 && w>>26&1 == 0 { // LDR (literal), not PRFM
+			continue
+		}
+		size := 4 << (w >> 30)
+		if w>>30 == 2 && w>>26&1 == 0 { // LDRSW
+			size = 4
+		}
+		start := i + int(int32(w<<8)>>13)*4
+		if start <= offset && offset < start+size {
+			return true
+		}
 	}
 	return false
 }

@@ -56,11 +56,17 @@ func (e *RefusedError) Error() string {
 }
 
 // each calls visit with every instruction in the order of their addresses until
-// it says false. It returns a *NotCodeError where reading had to end.
+// it says false. It returns a *NotCodeError where reading had to end. On arm64
+// it passes over words that are no instruction: padding and constants, behind
+// which the next word is as good as before.
 func (f *Function) each(visit func(offset int, in instruction) bool) error {
 	for offset := 0; offset < len(f.Code); {
 		in, ok := f.at(offset)
 		if !ok {
+			if f.Machine == elf.EM_AARCH64 && offset+4 <= len(f.Code) {
+				offset += 4
+				continue
+			}
 			return &NotCodeError{offset}
 		}
 		if !visit(offset, in) {
@@ -82,7 +88,7 @@ func (f *Function) Boundary(offset int) error {
 		return &OutsideError{offset, len(f.Code)}
 	}
 	if f.Machine == elf.EM_AARCH64 && offset%4 == 0 {
-		if _, ok := f.at(offset); !ok {
+		if _, ok := f.at(offset); !ok || f.isConstant(offset) {
 			return &NotCodeError{offset}
 		}
 		return nil

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"debug/elf"
 	"fmt"
 )
 
@@ -67,7 +66,7 @@ func (f *Function) entered(limit int, goPrologue bool) (why string) {
 		switch {
 		case in.direct && in.target > 0 && in.target <= limit:
 			why = fmt.Sprintf("the jump at +%#x leads to +%#x", offset, in.target)
-		case in.flow == flowIndirect && !goPrologue && f.Machine != 0:
+		case in.flow == flowIndirect && !goPrologue:
 			why = fmt.Sprintf("nobody can tell where the jump at +%#x leads", offset)
 		}
 		return why == ""
@@ -77,7 +76,3 @@ func (f *Function) entered(limit int, goPrologue bool) (why string) {
 	}
 	return why
 }
-
-var _ = elf.EM_X86_64
-
-func (f *Function) goStackCheck() int { return 0 }

@@ -30,7 +30,9 @@ func (f *Function) Returns() ([]int, error) {
 	err := f.each(func(offset int, in instruction) bool {
 		switch {
 		case in.flow == flowReturn:
-			returns = append(returns, offset)
+			if !f.isConstant(offset) {
+				returns = append(returns, offset)
+			}
 		case in.flow == flowIndirect, in.flow == flowJump && (in.target < 0 || in.target >= len(f.Code)):
 			jumps = append(jumps, offset)
 		}
