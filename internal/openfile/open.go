@@ -54,6 +54,22 @@ func Beneath(root, name string, last Links) (fd int, st unix.Stat_t, err error) 
 	return openHandle(handle)
 }
 
+// Directory opens a directory for reading the way a process with that root
+// directory sees it, as Beneath does for files. The caller closes fd.
+func Directory(root, name string) (fd int, err error) {
+	dir, err := open(unix.AT_FDCWD, root, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir)
+	handle, err := lookup(dir, name, Follow)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(handle)
+	return open(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(handle), unix.O_RDONLY|unix.O_DIRECTORY)
+}
+
 // openHandle opens what an O_PATH descriptor stands for, if it is a regular
 // file, and closes the descriptor.
 func openHandle(handle int) (fd int, st unix.Stat_t, err error) {

@@ -1,0 +1,139 @@
+package library
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// deletedMark is what the kernel appends to the path of a file that has no name
+// any more (d_path in fs/d_path.c).
+const deletedMark = " (deleted)"
+
+// mappedFile is a file that the process has mapped.
+type mappedFile struct {
+	link    string // /proc/PID/map_files/…: leads to the inode whatever became of its name
+	path    string // in the process's mount namespace, without the mark
+	deleted bool
+}
+
+// findMapped returns the file of that name that the process has mapped, its
+// program among them, nil if it has none.
+func (v *view) findMapped(name string) (*found, error) {
+	mapped, err := v.mapped()
+	if err != nil {
+		return nil, err
+	}
+	for _, like := range likenesses {
+		var files []named
+		for _, m := range mapped {
+			if base := filepath.Base(m.path); compare(base, name) == like {
+				files = v.addMapped(files, m, base)
+			}
+		}
+		if f, err := choose(name, files); f != nil || err != nil {
+			return f, err
+		}
+	}
+	return v.findSoname(name, mapped)
+}
+
+// findSoname looks for a mapped file by what it calls itself: libc-2.31.so is
+// libc.so.6.
+func (v *view) findSoname(name string, mapped []mappedFile) (*found, error) {
+	var files []named
+	for _, m := range mapped {
+		f := v.openMapped(m)
+		if f == nil {
+			continue
+		}
+		soname := f.soname()
+		if compare(soname, name) == unlike {
+			f.close()
+			continue
+		}
+		files = append(files, named{f, soname})
+	}
+	return choose(name, files)
+}
+
+// addMapped adds a mapped file if it is ELF.
+func (v *view) addMapped(files []named, m mappedFile, name string) []named {
+	f := v.openMapped(m)
+	if f == nil {
+		return files
+	}
+	if _, err := f.image(); err != nil {
+		f.close()
+		return files
+	}
+	return append(files, named{f, name})
+}
+
+// mapped lists the files that the process has mapped, and its program, each once.
+func (v *view) mapped() ([]mappedFile, error) {
+	dir := v.proc("map_files")
+	ranges, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, &ProcessError{PID: v.pid, Err: err}
+	}
+	links := []string{v.proc("exe")}
+	for _, r := range ranges {
+		links = append(links, dir+"/"+r.Name())
+	}
+	var list []mappedFile
+	seen := map[string]bool{}
+	for _, link := range links {
+		path, err := os.Readlink(link)
+		if err != nil || seen[path] {
+			continue // unmapped since, or a range of the same file
+		}
+		seen[path] = true
+		path, deleted := strings.CutSuffix(path, deletedMark)
+		list = append(list, mappedFile{link, path, deleted})
+	}
+	return list, nil
+}
+
+// openMapped opens a mapped file by the kernel's link to it, which takes
+// privileges, else by its name; nil if neither is possible.
+func (v *view) openMapped(m mappedFile) *found {
+	byName := v.openNamed(m)
+	f, err := openLink(m.link)
+	if err != nil {
+		return byName
+	}
+	if byName == nil {
+		f.path = m.path
+		return f
+	}
+	if !sameFile(&f.st, &byName.st) { // replaced since
+		byName.close()
+		f.path = m.path
+		return f
+	}
+	f.close()
+	return byName
+}
+
+// openNamed opens what has the name of a mapped file now, nil if nothing has.
+// The name is relative to the root of the mount namespace: in a chroot(2), that
+// of the process's root comes first.
+func (v *view) openNamed(m mappedFile) *found {
+	if m.deleted || !filepath.IsAbs(m.path) {
+		return nil
+	}
+	name := m.path
+	if v.root != "" {
+		if root, err := os.Readlink(v.root); err == nil && root != "/" {
+			if inside, ok := strings.CutPrefix(name, root+"/"); ok {
+				name = "/" + inside
+			}
+		}
+	}
+	f, err := v.open(name)
+	if err != nil {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,76 @@
+package library
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	maxNear     = 3
+	maxNearName = 64 // bytes; longer names are not compared
+)
+
+// near returns the names of commands and libraries that a name may have been
+// meant to be, nearest first.
+func (v *view) near(name string) []string {
+	if len(name) > maxNearName {
+		return nil
+	}
+	limit := min(2, len(name)/3) // edits; a short name is near to everything
+	distances := map[string]int{}
+	consider := func(other string) {
+		if _, known := distances[other]; known || len(other) > maxNearName {
+			return
+		}
+		if d := distance(name, other, limit); d <= limit {
+			distances[other] = d
+		}
+	}
+	for _, dir := range v.commandDirs() {
+		for _, command := range v.names(dir, maxDirNames) {
+			consider(command)
+		}
+	}
+	for _, e := range v.cache() {
+		consider(e.Soname)
+		if stem, ok := cutEnding(e.Soname); ok {
+			consider(stem)
+		}
+	}
+	names := make([]string, 0, len(distances))
+	for other := range distances {
+		names = append(names, other)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
+	})
+	names = names[:min(len(names), maxNear)]
+	for i, other := range names {
+		names[i] = shown(other)
+	}
+	return names
+}
+
+// distance is the number of bytes to insert, remove or replace to make b of a,
+// or any number above limit if it is above.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
