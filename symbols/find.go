@@ -64,7 +64,9 @@ type query struct {
 
 func newQuery(name string, inGo bool) *query {
 	q := &query{name: squeeze(name), inGo: inGo}
-	q.params = hasParams(q.name)
+	if q.params = hasParams(q.name); q.params {
+		q.name = strings.Replace(constBehind(q.name), "(void)", "()", 1)
+	}
 	path := q.name
 	if q.params {
 		path = path[:strings.LastIndexByte(path, '(')]
@@ -96,7 +98,15 @@ func (q *query) matches(raw string) bool {
 	if !q.params {
 		return name == q.name || !q.args && withoutArgs(name) == q.name
 	}
-	return withParams(base, name) == q.name
+	full := constBehind(squeeze(DemangleParams(base)))
+	if full == q.name {
+		return true
+	}
+	// Mangled names of template functions have the type of the result.
+	if i := strings.Index(full, constBehind(name)+"("); i >= 0 {
+		full = full[i:]
+	}
+	return full == q.name || strings.TrimSuffix(full, "const") == q.name
 }
 
 // matchesGo compares with a name of Go: without the mark of the calling
@@ -109,16 +119,6 @@ func (q *query) matchesGo(name string) bool {
 		return name == q.name
 	}
 	return name[:open]+name[end+1:] == q.name || name[:open]+"[...]"+name[end+1:] == q.name
-}
-
-// withParams returns the source name with the types of the parameters, without
-// the type of the result, which mangled names of template functions have.
-func withParams(raw, name string) string {
-	full := squeeze(DemangleParams(raw))
-	if i := strings.Index(full, name+"("); i >= 0 {
-		full = full[i:]
-	}
-	return strings.Replace(full, "(void)", "()", 1)
 }
 
 // isMangled reports whether a name is one that Demangle knows.

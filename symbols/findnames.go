@@ -40,6 +40,35 @@ func squeeze(name string) string {
 	return string(b)
 }
 
+// constBehind writes the types of a squeezed name as demanglers do, which put
+// const behind what it is about: f(const T&) is f(T const&).
+func constBehind(name string) string {
+	const word = "const "
+	for from := 0; ; {
+		i := strings.Index(name[from:], word)
+		if i < 0 {
+			return name
+		}
+		i += from
+		from = i + len(word)
+		if i > 0 && strings.IndexByte("(,<", name[i-1]) < 0 {
+			continue
+		}
+		end, depth := from, 0
+		for ; end < len(name) && (depth > 0 || strings.IndexByte("*&,)>", name[end]) < 0); end++ {
+			switch name[end] {
+			case '<', '(':
+				depth++
+			case '>', ')':
+				depth--
+			}
+		}
+		moved := name[from:end] + " const"
+		name = name[:i] + squeeze(moved) + name[end:]
+		from = i + 1
+	}
+}
+
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }

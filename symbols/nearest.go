@@ -53,6 +53,9 @@ func (f *File) Nearest(name string, n int) []string {
 	return names
 }
 
+// receivers turns the name of a method of Go into what people type.
+var receivers = strings.NewReplacer("(*", "", ")", "")
+
 // distance compares names, as long as it has work left.
 type distance struct {
 	left int // cells
@@ -63,6 +66,10 @@ type distance struct {
 // resembles it at all.
 func (d *distance) cost(want, name string) (int, bool) {
 	plain := withoutArgs(name)
+	if i := strings.IndexByte(plain, '['); i > 0 {
+		plain = plain[:i] // types of a generic function of Go
+	}
+	plain = receivers.Replace(plain)
 	last := plain
 	if i := strings.LastIndexAny(plain, ":."); i >= 0 && i+1 < len(plain) {
 		last = plain[i+1:]
