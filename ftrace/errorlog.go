@@ -1,5 +1,15 @@
 package ftrace
 
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
 // DefinitionError says why the kernel refused the definition of an event.
 type DefinitionError struct {
 	Command string // the line that was written
@@ -8,7 +18,86 @@ type DefinitionError struct {
 	Err     error  // the errno of the write
 }
 
+// Error is the message, and below it the command with a caret under the byte at
+// Pos.
 func (e *DefinitionError) Error() string { return e.Message + point(e.Command, e.Pos) }
 
 // Unwrap returns the errno of the write.
 func (e *DefinitionError) Unwrap() error { return e.Err }
+
+// define gives the kernel a definition, and finds out what it does not like
+// about it. The log of its errors holds the last eight of all programs: where
+// other's have pushed ours out, the same is tried again.
+func (t *FS) define(file, line string) error {
+	const tries = 4
+	for try := 1; ; try++ {
+		err := t.appendLine(file, line)
+		if err == nil {
+			return nil
+		}
+		var errno unix.Errno
+		if !errors.As(err, &errno) {
+			return fmt.Errorf("define event %q: %w", line, err)
+		}
+		text, logErr := os.ReadFile(filepath.Join(t.dir, "error_log"))
+		if entry, ok := findError(string(text), line); ok {
+			return &DefinitionError{Command: line, Pos: entry.pos, Message: entry.message, Err: errno}
+		}
+		if logErr != nil || try == tries {
+			return &DefinitionError{Command: line, Pos: -1, Message: refusal(errno), Err: errno}
+		}
+	}
+}
+
+// refusal is what the errno of a refused definition means where the kernel
+// does not say more, which it does since Linux 5.2.
+func refusal(errno unix.Errno) string {
+	meaning := map[unix.Errno]string{
+		unix.EINVAL: "there is a mistake in it, or this kernel lacks something it needs",
+		unix.ENOENT: "there is no such file",
+		unix.EEXIST: "there is another event of that name",
+		unix.EPERM:  "not allowed; is the kernel locked down (lockdown=confidentiality)?",
+		unix.EACCES: "not allowed: it takes root",
+		unix.ENODEV: "there are no numbers left for more events",
+		unix.ENOSPC: "there is no room for more arguments",
+		unix.E2BIG:  "it is too long",
+		unix.ENOMEM: "there is no memory left",
+	}[errno]
+	if meaning == "" {
+		return fmt.Sprintf("The kernel refuses the definition: %v", errno)
+	}
+	return fmt.Sprintf("The kernel refuses the definition: %s (%v)", meaning, errno)
+}
+
+// loggedError is an entry of the file error_log
+// (Documentation/trace/ftrace.rst).
+type loggedError struct {
+	message string
+	pos     int // byte in the command
+}
+
+// findError finds the latest entry about the command in the text of error_log.
+// An entry is
+//
+//	[   73.7] trace_uprobe: error: Invalid register name
+//	  Command: p:g/e /bin/true:0x10 %dix
+//	                                ^
+func findError(log, command string) (loggedError, bool) {
+	const prefix = "  Command: "
+	entry := "\n" + prefix + command + "\n"
+	for end := len(log); ; {
+		at := strings.LastIndex(log[:end], entry)
+		if at < 0 {
+			return loggedError{}, false
+		}
+		end = at
+		head := log[strings.LastIndexByte(log[:at], '\n')+1 : at]
+		_, message, ok := strings.Cut(head, ": error: ")
+		caret, _, _ := strings.Cut(log[at+len(entry):], "\n")
+		pad, isCaret := strings.CutSuffix(caret, "^")
+		if !ok || !isCaret || strings.Trim(pad, " ") != "" || len(pad) < len(prefix) {
+			continue
+		}
+		return loggedError{message: message, pos: min(len(pad)-len(prefix), len(command))}, true
+	}
+}

@@ -1,6 +1,13 @@
 package ftrace
 
-import "errors"
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // EventName names a tracepoint.
 type EventName struct{ System, Name string }
@@ -8,8 +15,26 @@ type EventName struct{ System, Name string }
 // String is the name as perf(1) writes it: system:name.
 func (e EventName) String() string { return e.System + ":" + e.Name }
 
-// Events lists the tracepoints of the running kernel, sorted.
-func (t *FS) Events() ([]EventName, error) { return nil, errors.ErrUnsupported }
+// Events lists the tracepoints of the running kernel, dynamic ones included,
+// sorted by system and name. Those that ringtaps have defined for themselves
+// are left out. The error wraps fs.ErrPermission if the caller may not know.
+func (t *FS) Events() ([]EventName, error) {
+	text, err := os.ReadFile(filepath.Join(t.dir, "available_events"))
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	var events []EventName
+	for line := range strings.Lines(string(text)) {
+		system, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		if _, _, own := parseOwner(system); ok && !own {
+			events = append(events, EventName{system, name})
+		}
+	}
+	slices.SortFunc(events, func(a, b EventName) int {
+		return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Name, b.Name))
+	})
+	return events, nil
+}
 
 // EventIdentifier makes a name that the kernel takes for an event out of any
 // symbol.

@@ -1,25 +1,104 @@
 package ftrace
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
 
-// Group is the dynamic events that belong to this process.
-type Group struct{ name string }
+// closePatience is how long Close waits for the kernel to let go of events
+// whose perf events are closed.
+const closePatience = time.Second
+
+// Group is the dynamic events that belong to this process. Its methods may be
+// called by several goroutines.
+//
+// A group's name says who owns it: ringtap_PID_STARTTIME, the process and when
+// it started (field 22 of proc_pid_stat(5)); a second group of the same process
+// has _2 behind it. If the process dies without closing the group, the next
+// NewGroup or RemoveStale of any process removes its events.
+type Group struct {
+	fs    *FS
+	file  string
+	owner *owner
+
+	mu     sync.Mutex
+	events []string // defined and not yet removed
+	closed bool
+}
 
 // NewGroup makes an empty group of dynamic events in file, which is
-// "uprobe_events" or "kprobe_events", after it has removed those of dead owners.
-func (t *FS) NewGroup(file string) (*Group, error) { return nil, errors.ErrUnsupported }
+// "uprobe_events" or "kprobe_events". It first removes what RemoveStale
+// removes; stale events that can't be removed do not stop it. The caller must
+// close the group. The error wraps fs.ErrNotExist if the kernel has no such
+// file, and fs.ErrPermission if the caller may not write it.
+func (t *FS) NewGroup(file string) (*Group, error) {
+	if file != "uprobe_events" && file != "kprobe_events" {
+		return nil, fmt.Errorf("dynamic events in %q: %w", file, fs.ErrInvalid)
+	}
+	f, err := os.OpenFile(filepath.Join(t.dir, file), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, fmt.Errorf("define events: %w", err)
+	}
+	f.Close()
+	t.RemoveStale() // what it can't remove is no hindrance
+	owner, err := t.own()
+	if err != nil {
+		return nil, fmt.Errorf("make a group of events: %w", err)
+	}
+	return &Group{fs: t, file: file, owner: owner}, nil
+}
 
 // Name is the group's name, the system of its events.
-func (g *Group) Name() string { return g.name }
+func (g *Group) Name() string { return g.owner.name }
 
 // Define adds an event and returns the number by which perf_event_open(2)
-// knows it. If the kernel refuses the definition, the error is a
-// *DefinitionError.
-func (g *Group) Define(d Dynamic) (id uint64, err error) { return 0, errors.ErrUnsupported }
+// knows it. The error is a *DefinitionError if the kernel refuses the
+// definition; it wraps fs.ErrExist if there is an event of that name in the
+// group already, and fs.ErrClosed after Close.
+func (g *Group) Define(d Dynamic) (id uint64, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return 0, fmt.Errorf("define event %s/%s: %w", g.Name(), d.Event, fs.ErrClosed)
+	}
+	if err := d.check(g.Name()); err != nil {
+		return 0, err
+	}
+	// The kernel would add a second probe to the event, or before Linux 5.4
+	// put it in the place of the first.
+	if _, err := os.Stat(filepath.Join(g.fs.dir, "events", g.Name(), d.Event)); err == nil {
+		return 0, fmt.Errorf("define event %s/%s: %w", g.Name(), d.Event, fs.ErrExist)
+	}
+	if err := g.fs.define(g.file, d.line(g.Name())); err != nil {
+		return 0, err
+	}
+	g.events = append(g.events, d.Event)
+	return g.fs.EventID(g.Name(), d.Event)
+}
 
-// Close removes all events of the group. The perf events opened on them must be
-// closed before.
-func (g *Group) Close() error { return nil }
-
-// RemoveStale removes the events of groups whose owner is gone.
-func (t *FS) RemoveStale() (removed []string, err error) { return nil, errors.ErrUnsupported }
+// Close removes all events of the group, and no other group's. The perf events
+// opened on them must be closed before: as long as one is open, Close fails and
+// can be called again. A closed group stays closed.
+func (g *Group) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	var left []string
+	var errs []error
+	for _, event := range g.events {
+		if err := g.fs.removeEvent(g.file, g.Name(), event, closePatience); err != nil {
+			left = append(left, event)
+			errs = append(errs, err)
+		}
+	}
+	g.events = left
+	if len(left) == 0 {
+		g.owner.release()
+	}
+	return errors.Join(errs...)
+}
