@@ -1,40 +1,183 @@
 package ftrace
 
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+)
+
 // Location says where the bytes of a field are.
 type Location uint8
 
 const (
 	Inline  Location = iota // at the field's offset
-	DataLoc                 // __data_loc: offset and length in the record are in the field
-	RelLoc                  // __rel_loc: the same, with the offset counted from the field's end
+	DataLoc                 // __data_loc: the field holds an offset in the record and a length
+	RelLoc                  // __rel_loc: the same, the offset counted from the field's end
 )
 
-// Field is one field of an event's records.
+// Field is one field of an event's records. Bit fields of user and kernel
+// probes need no mention: the kernel stores them as whole integers.
 type Field struct {
 	Name     string
-	Type     string // as in C, without the array's length: "char", "__data_loc char[]"
+	Type     string // as in C, without an array's brackets and without __data_loc: "char", "const char *"
 	Offset   int    // in the record, bytes
-	Size     int    // bytes at Offset; 4 for __data_loc and __rel_loc
-	Signed   bool   // integers, or the elements of an array
+	Size     int    // bytes at Offset; 4 for DataLoc and RelLoc
+	Signed   bool   // the integer, or the elements of the array
 	Common   bool   // common_type and its like, which every event has
 	Location Location
-	Array    bool
-	Length   int  // elements of an array that has a fixed number of them
-	ElemSize int  // bytes of one element of an array; Size where there is none
-	String   bool // text that ends with a zero byte or the field's end
+	Array    bool // false for the masks that are DataLoc without brackets, such as cpumask_t
+	Length   int  // elements of an array of fixed length, else 0
+	ElemSize int  // bytes of an element of an array; Size where there is none
+	String   bool // text, which ends at the first zero byte or at the field's end
 }
 
-// Uint returns the integer or pointer in the field, or the first element of an
-// array; false if the record is too short or the field holds no integer.
-func (f *Field) Uint(raw []byte) (uint64, bool) { return 0, false }
+// Uint returns the integer or pointer in the field, as many bits as it has;
+// false if the field holds something else or the record is too short.
+func (f *Field) Uint(raw []byte) (uint64, bool) {
+	if f.Array || f.Location != Inline {
+		return 0, false
+	}
+	b, ok := f.inline(raw)
+	if !ok {
+		return 0, false
+	}
+	return uintOf(b, f.Size)
+}
 
-// Int is Uint for signed fields: the value is extended by its sign if the
-// field's type is signed.
-func (f *Field) Int(raw []byte) (int64, bool) { return 0, false }
+// Int is Uint with the sign of the field's type.
+func (f *Field) Int(raw []byte) (int64, bool) {
+	v, ok := f.Uint(raw)
+	if f.Signed {
+		v = signExtend(v, f.Size)
+	}
+	return int64(v), ok
+}
 
-// Bytes returns the field's bytes as they lie in raw, of a string those before
-// the first zero; false if the record is too short. They belong to raw.
-func (f *Field) Bytes(raw []byte) ([]byte, bool) { return nil, false }
+// Bytes returns the bytes of the field, of a string those before the first
+// zero; false if the record is too short. They belong to raw.
+func (f *Field) Bytes(raw []byte) ([]byte, bool) {
+	b, ok := f.data(raw)
+	if ok && f.String {
+		b = untilZero(b)
+	}
+	return b, ok
+}
 
-// Text returns the field's value for people; "" if the record is too short.
-func (f *Field) Text(raw []byte) string { return "" }
+// Text returns the field's value for people: a string escaped, integers in
+// decimal, pointers in hexadecimal, arrays as {1,2,3}, anything else as bytes
+// in hexadecimal; "" if the record is too short.
+func (f *Field) Text(raw []byte) string { return string(f.AppendText(nil, raw)) }
+
+// AppendText appends what Text returns to dst.
+func (f *Field) AppendText(dst, raw []byte) []byte {
+	b, ok := f.Bytes(raw)
+	switch {
+	case !ok:
+		return dst
+	case f.String:
+		return appendEscaped(dst, b)
+	case !f.Array && f.Location == Inline:
+		if v, ok := uintOf(b, f.Size); ok {
+			return f.appendNumber(dst, v)
+		}
+	case f.Array && f.ElemSize > 0:
+		if _, ok := uintOf(make([]byte, 8), f.ElemSize); ok {
+			return f.appendArray(dst, b)
+		}
+	}
+	return appendHex(dst, b, 0)
+}
+
+func (f *Field) appendNumber(dst []byte, v uint64) []byte {
+	switch {
+	case isPointer(f.Type):
+		return strconv.AppendUint(append(dst, "0x"...), v, 16)
+	case f.Signed:
+		return strconv.AppendInt(dst, int64(signExtend(v, f.ElemSize)), 10)
+	}
+	return strconv.AppendUint(dst, v, 10)
+}
+
+func (f *Field) appendArray(dst, b []byte) []byte {
+	dst = append(dst, '{')
+	for i := 0; i+f.ElemSize <= len(b); i += f.ElemSize {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		v, _ := uintOf(b[i:], f.ElemSize)
+		dst = f.appendNumber(dst, v)
+	}
+	return append(dst, '}')
+}
+
+// inline returns the bytes at the field's place; of an array without a length,
+// which ends the record, all that follow.
+func (f *Field) inline(raw []byte) ([]byte, bool) {
+	if f.Offset < 0 || f.Size < 0 || f.Offset > len(raw) || f.Size > len(raw)-f.Offset {
+		return nil, false
+	}
+	if f.Array && f.Size == 0 {
+		return raw[f.Offset:], true
+	}
+	return raw[f.Offset : f.Offset+f.Size], true
+}
+
+// data returns the bytes that the field means, wherever they are.
+func (f *Field) data(raw []byte) ([]byte, bool) {
+	b, ok := f.inline(raw)
+	if !ok || f.Location == Inline {
+		return b, ok
+	}
+	offset, length, ok := f.locate(b)
+	if !ok || offset > len(raw) || length > len(raw)-offset {
+		return nil, false
+	}
+	return raw[offset : offset+length], true
+}
+
+// locate reads a __data_loc or __rel_loc word: the length is in the upper, the
+// offset in the lower half (include/trace/stages/stage2_data_offsets.h).
+func (f *Field) locate(b []byte) (offset, length int, ok bool) {
+	if len(b) != 4 {
+		return 0, 0, false
+	}
+	word := binary.LittleEndian.Uint32(b)
+	offset, length = int(word&0xffff), int(word>>16)
+	if f.Location == RelLoc {
+		offset += f.Offset + 4
+	}
+	return offset, length, true
+}
+
+// uintOf reads an integer of that many bytes, 1, 2, 4 or 8, from b's start.
+// Records are read on the machine that wrote them or on one like it: both
+// architectures that are supported are little-endian.
+func uintOf(b []byte, size int) (uint64, bool) {
+	if size > len(b) {
+		return 0, false
+	}
+	switch size {
+	case 1:
+		return uint64(b[0]), true
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b)), true
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b)), true
+	case 8:
+		return binary.LittleEndian.Uint64(b), true
+	}
+	return 0, false
+}
+
+// signExtend gives the low size bytes of v the sign of their highest bit.
+func signExtend(v uint64, size int) uint64 {
+	shift := 64 - 8*uint(size)
+	return uint64(int64(v<<shift) >> shift)
+}
+
+func untilZero(b []byte) []byte {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return b[:i]
+	}
+	return b
+}

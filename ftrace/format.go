@@ -1,6 +1,13 @@
 package ftrace
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
 
 // Format says how the records of one event are laid out and how the kernel
 // prints them: the event's file "format" in tracefs
@@ -12,13 +19,17 @@ type Format struct {
 	Fields []Field // the common ones first, as the kernel lists them
 
 	// PrintFmt is what follows "print fmt: ": a C string and the arguments of
-	// printf, written over REC, the record.
+	// printf, written over REC, the record. It may span lines.
 	PrintFmt string
 }
 
+// maxRecord bounds the offsets of fields: the ring buffers of both perf and
+// ftrace hold no record of 64 KiB.
+const maxRecord = 1 << 16
+
 // FormatError says which line of a format file makes no sense.
 type FormatError struct {
-	Line   int    // counted from 1; 0 if something is missing from the whole
+	Line   int    // counted from 1; 0 if it is no line that is wrong
 	Text   string // the line
 	Reason string
 }
@@ -30,25 +41,79 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("event format, line %d %q: %s", e.Line, e.Text, e.Reason)
 }
 
-// ParseFormat reads the text of an event's file "format". The error is a
+// ParseFormat reads the text of an event's file "format". Lines that it doesn't
+// know are passed over, as they are in the kernel's promise. The error is a
 // *FormatError.
 func ParseFormat(text []byte) (*Format, error) {
-	return nil, &FormatError{Reason: "no fields"}
+	f := &Format{}
+	number := 0
+	for len(text) > 0 {
+		if rest, ok := bytes.CutPrefix(text, []byte("print fmt: ")); ok {
+			f.PrintFmt = strings.TrimRight(string(rest), "\n")
+			break
+		}
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text, number = rest, number+1
+		if reason := f.parseLine(string(bytes.TrimSpace(line))); reason != "" {
+			return nil, &FormatError{Line: number, Text: string(line), Reason: reason}
+		}
+	}
+	if f.Name == "" {
+		return nil, &FormatError{Reason: "no line names the event"}
+	}
+	if len(f.Fields) == 0 {
+		return nil, &FormatError{Reason: "no fields"}
+	}
+	return f, nil
+}
+
+// parseLine takes one line before the print format and says what is wrong with
+// it, if anything is.
+func (f *Format) parseLine(line string) (reason string) {
+	if name, ok := strings.CutPrefix(line, "name: "); ok {
+		f.Name = name
+	} else if id, ok := strings.CutPrefix(line, "ID: "); ok {
+		n, err := strconv.ParseUint(id, 10, 31)
+		if err != nil {
+			return "the ID is no number"
+		}
+		f.ID = int(n)
+	} else if strings.HasPrefix(line, "field:") {
+		field, reason := parseField(line)
+		if reason != "" {
+			return reason
+		}
+		f.Fields = append(f.Fields, field)
+	}
+	return ""
 }
 
 // Format reads the format of the event system:event. The error wraps
-// fs.ErrNotExist if the kernel has no such event.
+// fs.ErrNotExist if the kernel has no such event, and fs.ErrPermission if the
+// caller may not know; a text that makes no sense is a *FormatError.
 func (t *FS) Format(system, event string) (*Format, error) {
-	return nil, &FormatError{Reason: "no fields"}
+	if !isName(system) || !isName(event) {
+		return nil, fmt.Errorf("event %q:%q: %w", system, event, os.ErrNotExist)
+	}
+	text, err := os.ReadFile(filepath.Join(t.dir, "events", system, event, "format"))
+	if err != nil {
+		return nil, fmt.Errorf("event %s:%s: %w", system, event, err)
+	}
+	f, err := ParseFormat(text)
+	if err != nil {
+		return nil, fmt.Errorf("event %s:%s: %w", system, event, err)
+	}
+	f.System = system
+	return f, nil
 }
 
 // Field returns the field of that name, common fields included, or nil if there
 // is none.
-func (f *Format) Field(name string) *Field { return nil }
-
-// UprobeFormat is the format of a user probe without arguments, which the
-// records of perf's own uprobe events have; they have no file in tracefs. A
-// return probe's records hold the function as well as the place it returns to.
-func UprobeFormat(system, name string, ret bool) *Format {
-	return &Format{System: system, Name: name}
+func (f *Format) Field(name string) *Field {
+	for i := range f.Fields {
+		if f.Fields[i].Name == name {
+			return &f.Fields[i]
+		}
+	}
+	return nil
 }

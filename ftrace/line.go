@@ -1,11 +1,153 @@
 package ftrace
 
+import "strconv"
+
 // AppendLine appends one line of the kernel's trace, without the newline, for a
-// record of format f that p prints.
+// record of format f that p prints: the task, the CPU, its state, the time since
+// boot in seconds, the event and what it says
+// (kernel/trace/trace_output.c, trace_print_context).
+//
+// The thread is named by the record itself where tid is not positive, as it is
+// for perf's samples of a thread that is about to end. comm may be empty if
+// nobody knows the name.
 func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte, f *Format, p *Printer) []byte {
+	if tid <= 0 {
+		tid = recordPID(raw)
+	}
+	dst = appendTask(dst, comm, tid)
+	dst = append(dst, " ["...)
+	dst = appendDecimal(dst, uint64(max(cpu, 0)), 3, '0')
+	dst = append(dst, "] "...)
+	dst = appendState(dst, raw)
+	dst = append(dst, ' ')
+	dst = appendTime(dst, nanoseconds)
+	dst = append(dst, ": "...)
+	if p.kind != printSyscall {
+		dst = append(append(dst, f.Name...), ": "...)
+	}
 	return p.Append(dst, raw)
 }
 
-// TraceHeader returns the lines that start with '#' in the trace file, which
-// name the columns.
-func (t *FS) TraceHeader() (string, error) { return "", nil }
+// appendTask prints "%16s-%-7d", with the kernel's names for the idle task and
+// for tasks it knows no name of.
+func appendTask(dst, comm []byte, tid int) []byte {
+	switch {
+	case tid == 0:
+		comm = []byte("<idle>")
+	case len(comm) == 0:
+		comm = []byte("<...>")
+	}
+	dst = appendRepeated(dst, ' ', 16-len(comm))
+	dst = appendEscaped(dst, comm)
+	dst = append(dst, '-')
+	start := len(dst)
+	dst = strconv.AppendInt(dst, int64(tid), 10)
+	return appendRepeated(dst, ' ', 7-(len(dst)-start))
+}
+
+// recordPID is the record's common_pid, whose place never changed.
+func recordPID(raw []byte) int {
+	if len(raw) < 8 {
+		return 0
+	}
+	v, _ := uintOf(raw[4:], 4)
+	return int(int32(v))
+}
+
+// appendTime prints seconds and microseconds, rounded.
+func appendTime(dst []byte, nanoseconds uint64) []byte {
+	usecs := (nanoseconds + 500) / 1000
+	dst = appendDecimal(dst, usecs/1e6, 5, ' ')
+	dst = append(dst, '.')
+	return appendDecimal(dst, usecs%1e6, 6, '0')
+}
+
+func appendDecimal(dst []byte, v uint64, width int, padding byte) []byte {
+	digits := 1
+	for n := v; n >= 10; n /= 10 {
+		digits++
+	}
+	dst = appendRepeated(dst, padding, width-digits)
+	return strconv.AppendUint(dst, v, 10)
+}
+
+// Bits of common_flags (include/linux/trace_events.h, enum trace_flag_type).
+const (
+	flagIRQsOff          = 0x01
+	flagNeedReschedLazy  = 0x02
+	flagNeedResched      = 0x04
+	flagHardIRQ          = 0x08
+	flagSoftIRQ          = 0x10
+	flagPreemptResched   = 0x20
+	flagNMI              = 0x40
+	flagBHOff            = 0x80
+	preemptDepth         = 0x0f // of common_preempt_count
+	migrateDisabledShift = 4
+)
+
+// appendState prints the five characters of irqs off, resched wanted, interrupt
+// context, preemption depth, migration disabled (trace_print_lat_fmt).
+func appendState(dst, raw []byte) []byte {
+	var flags, count byte
+	if len(raw) >= 4 {
+		flags, count = raw[2], raw[3]
+	}
+	return append(dst, irqState(flags), reschedState(flags), contextState(flags),
+		digitOrDot(count&preemptDepth), digitOrDot(count>>migrateDisabledShift))
+}
+
+func irqState(flags byte) byte {
+	switch flags & (flagIRQsOff | flagBHOff) {
+	case flagIRQsOff | flagBHOff:
+		return 'D'
+	case flagIRQsOff:
+		return 'd'
+	case flagBHOff:
+		return 'b'
+	}
+	return '.'
+}
+
+func reschedState(flags byte) byte {
+	switch flags & (flagNeedResched | flagPreemptResched | flagNeedReschedLazy) {
+	case flagNeedResched | flagPreemptResched | flagNeedReschedLazy:
+		return 'B'
+	case flagNeedResched | flagPreemptResched:
+		return 'N'
+	case flagNeedReschedLazy | flagPreemptResched:
+		return 'L'
+	case flagNeedReschedLazy | flagNeedResched:
+		return 'b'
+	case flagNeedResched:
+		return 'n'
+	case flagNeedReschedLazy:
+		return 'l'
+	case flagPreemptResched:
+		return 'p'
+	}
+	return '.'
+}
+
+func contextState(flags byte) byte {
+	nmi, hard, soft := flags&flagNMI != 0, flags&flagHardIRQ != 0, flags&flagSoftIRQ != 0
+	switch {
+	case nmi && hard:
+		return 'Z'
+	case nmi:
+		return 'z'
+	case hard && soft:
+		return 'H'
+	case hard:
+		return 'h'
+	case soft:
+		return 's'
+	}
+	return '.'
+}
+
+func digitOrDot(n byte) byte {
+	if n == 0 {
+		return '.'
+	}
+	return hexDigits[n&15]
+}

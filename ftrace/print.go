@@ -1,5 +1,10 @@
 package ftrace
 
+import (
+	"fmt"
+	"strings"
+)
+
 // PrintOptions is what a Printer may ask beyond the record.
 type PrintOptions struct {
 	// KernelSymbol names the kernel function that holds addr, for %pS and its
@@ -8,22 +13,172 @@ type PrintOptions struct {
 	// kernel does with those it has no name for.
 	KernelSymbol func(addr uint64) (name string, offset, size uint64, module string, ok bool)
 	// KernelString is the text at an address in the kernel's memory, for the
-	// few events that record no more than its address: FS.KernelStrings.
-	KernelString func(addr uint64) (string, bool)
+	// few events that record no more than its address. FS.KernelStrings knows
+	// some. Without it the address is printed.
+	KernelString func(addr uint64) (text string, ok bool)
+	// Constant is the value of an enumerator of the kernel's source, which some
+	// print formats name. ReadConstants gives those of the running kernel.
+	// Without it what they stand for is printed as a number.
+	Constant func(name string) (value int64, ok bool)
 }
 
-// Printer prints the records of one event as the kernel does. It may be used by
-// one goroutine at a time.
+// unknownText stands for what the kernel calculates from its own variables,
+// which are in no record.
+const unknownText = "?"
+
+// Printer prints the records of one event as the kernel does. Several
+// goroutines may use it if they may use the functions in its options.
 type Printer struct {
-	format *Format
+	format   *Format
+	opts     PrintOptions
+	kind     printKind
+	pieces   []piece
+	ret      bool // a probe on a return
+	fallback error
 }
 
-// Printer compiles the event's print format.
-func (f *Format) Printer(opts PrintOptions) (*Printer, error) { return &Printer{format: f}, nil }
+// printKind tells which of the kernel's printers an event has.
+type printKind uint8
 
-// Append appends what follows "name: " in the kernel's trace for the record.
-func (p *Printer) Append(dst, raw []byte) []byte { return dst }
+const (
+	printFormat printKind = iota // the print format
+	printProbe                   // user and kernel probes
+	printSyscall
+	printList // name=value, of ours, where the print format can't be followed
+)
 
-// KernelStrings reads the texts whose addresses events may hold in place of the
-// text itself: the file printk_formats.
-func (t *FS) KernelStrings() (map[uint64]string, error) { return nil, nil }
+// Printer compiles the event's print format. What is not understood of it does
+// not fail: the printer then lists the fields, and Fallback says why. The error
+// is a *FormatError if a field lies outside of any record.
+func (f *Format) Printer(opts PrintOptions) (*Printer, error) {
+	for _, field := range f.Fields {
+		if field.Offset < 0 || field.Size < 0 || field.Offset > maxRecord || field.Size > maxRecord {
+			return nil, &FormatError{Text: field.Name, Reason: "the field " + field.Name + " lies outside of any record"}
+		}
+	}
+	p := &Printer{format: f, opts: opts}
+	if p.syscall() {
+		return p, nil
+	}
+	if p.fallback = p.compile(); p.fallback != nil {
+		p.kind, p.pieces = printList, nil
+		return p, nil
+	}
+	p.probe()
+	return p, nil
+}
+
+// Fallback says why the printer lists fields instead of following the event's
+// print format; nil if it doesn't.
+func (p *Printer) Fallback() error {
+	if p.fallback == nil {
+		return nil
+	}
+	return fmt.Errorf("print format of %s:%s: %w", p.format.System, p.format.Name, p.fallback)
+}
+
+// compile turns the print format in pieces.
+func (p *Printer) compile() error {
+	format, rest, ok := cutFormatString(p.format.PrintFmt)
+	if !ok {
+		return fmt.Errorf("it does not start with a string")
+	}
+	pieces, err := splitFormat(format)
+	if err != nil {
+		return err
+	}
+	tokens, err := lex(rest)
+	if err != nil {
+		return err
+	}
+	c := &compiler{format: p.format, opts: p.opts, tokens: tokens}
+	for i := range pieces {
+		if pieces[i].verb == 0 {
+			continue
+		}
+		for _, arg := range [...]*node{&pieces[i].widthArg, &pieces[i].precisionArg, &pieces[i].arg} {
+			if arg != &pieces[i].arg && *arg == nil {
+				continue
+			}
+			if err := c.expect(","); err != nil {
+				return fmt.Errorf("argument %d: %w", i+1, err)
+			}
+			if *arg, err = c.expression(); err != nil {
+				return fmt.Errorf("argument %d: %w", i+1, err)
+			}
+		}
+	}
+	if t := c.peek(); t.kind != tokenEnd {
+		return fmt.Errorf("%q after the last argument", t.text)
+	}
+	p.pieces = pieces
+	return nil
+}
+
+// cutFormatString splits a print format after its string constants, and undoes
+// their escapes. The format string of most events is put in quotes as it is, so
+// that a quote may stand in it unescaped: it ends the string only before
+// another string, a comma, or nothing.
+func cutFormatString(text string) (format, rest string, ok bool) {
+	rest = strings.TrimSpace(text)
+	var b strings.Builder
+	for strings.HasPrefix(rest, `"`) {
+		end := 1
+		for ; ; end++ {
+			if end >= len(rest) {
+				return "", "", false
+			}
+			if rest[end] == '\\' {
+				end++
+			} else if rest[end] == '"' {
+				after := strings.TrimLeft(rest[end+1:], " \t\n")
+				if after == "" || after[0] == ',' || after[0] == '"' {
+					break
+				}
+			}
+		}
+		b.WriteString(unescape(rest[1:end]))
+		rest = strings.TrimLeft(rest[end+1:], " \t\n")
+		ok = true
+	}
+	return b.String(), rest, ok
+}
+
+// Append appends what follows "name: " in the kernel's trace for the record, of
+// a system call all that follows the time. Text of targets in it is escaped:
+// control characters and bytes that are no UTF-8 become \n, \t, \r or \xNN. What
+// the record does not tell is a question mark.
+func (p *Printer) Append(dst, raw []byte) []byte {
+	switch p.kind {
+	case printList:
+		return p.appendList(dst, raw)
+	case printProbe:
+		dst = p.appendProbe(dst, raw)
+	}
+	for i := range p.pieces {
+		piece := &p.pieces[i]
+		dst = append(dst, piece.literal...)
+		if piece.verb != 0 {
+			dst = p.appendConversion(dst, raw, piece)
+		}
+	}
+	return dst
+}
+
+// appendList prints name=value for each field.
+func (p *Printer) appendList(dst, raw []byte) []byte {
+	first := true
+	for i := range p.format.Fields {
+		f := &p.format.Fields[i]
+		if f.Common {
+			continue
+		}
+		if !first {
+			dst = append(dst, ' ')
+		}
+		first = false
+		dst = append(append(dst, f.Name...), '=')
+		dst = f.AppendText(dst, raw)
+	}
+	return dst
+}

@@ -1,0 +1,88 @@
+package ftrace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func liveTracefs(t testing.TB) *FS {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracefs is readable by root only")
+	}
+	tracefs, _, err := Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tracefs
+}
+
+// listed are the events of known kernels whose print formats can't be followed,
+// and why.
+var listed = map[string]string{
+	"kvmmmu:kvm_mmu_get_page":         "reads bit fields of a union that only the kernel's headers know",
+	"kvmmmu:kvm_mmu_sync_page":        "the same",
+	"kvmmmu:kvm_mmu_unsync_page":      "the same",
+	"kvmmmu:kvm_mmu_prepare_zap_page": "the same",
+}
+
+func TestLiveEveryEventsFormatIsUnderstood(t *testing.T) {
+	tracefs := liveTracefs(t)
+	paths, err := filepath.Glob(tracefs.Dir() + "/events/*/*/format")
+	if err != nil || len(paths) < 100 {
+		t.Fatalf("%d formats, %v; a kernel with tracing has hundreds", len(paths), err)
+	}
+	understood := 0
+	for _, path := range paths {
+		event, system := filepath.Base(filepath.Dir(path)), filepath.Base(filepath.Dir(filepath.Dir(path)))
+		f, err := tracefs.Format(system, event)
+		if err != nil {
+			if _, gone := os.Stat(path); gone != nil {
+				continue // another's probe
+			}
+			t.Error(err)
+			continue
+		}
+		if f.Name != event {
+			t.Errorf("%s:%s calls itself %s", system, event, f.Name)
+		}
+		id, err := tracefs.EventID(system, event)
+		if err == nil && int(id) != f.ID && system != "ftrace" {
+			t.Errorf("%s:%s has the number %d in its format, %d in its id", system, event, f.ID, id)
+		}
+		checkFields(t, f)
+		p, err := f.Printer(PrintOptions{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := p.Fallback(); err != nil && listed[system+":"+event] == "" {
+			t.Error(err)
+			continue
+		}
+		understood++
+	}
+	t.Logf("%d of %d formats", understood, len(paths))
+}
+
+// checkFields checks what holds for the fields of any event: they follow each
+// other without overlapping, and the common ones are where they always are.
+func checkFields(t *testing.T, f *Format) {
+	t.Helper()
+	end := 0
+	for _, field := range f.Fields {
+		if field.Offset < end {
+			t.Errorf("%s:%s: field %s at %d begins before the one before it ends, at %d", f.System, f.Name, field.Name, field.Offset, end)
+		}
+		end = field.Offset + field.Size
+		if field.Type == "" || field.ElemSize <= 0 && field.Size > 0 {
+			t.Errorf("%s:%s: field %+v", f.System, f.Name, field)
+		}
+	}
+	for _, want := range commonFields() {
+		if got := f.Field(want.Name); got == nil || *got != want {
+			t.Errorf("%s:%s: %s is %+v, in every kernel so far %+v", f.System, f.Name, want.Name, got, want)
+		}
+	}
+}

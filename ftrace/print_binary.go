@@ -1,0 +1,159 @@
+package ftrace
+
+// binaryNode is a op b; what op is, its token says.
+type binaryNode struct {
+	op   string
+	a, b node
+}
+
+func (n *binaryNode) eval(raw []byte) value {
+	a := n.a.eval(raw)
+	switch n.op {
+	case "&&", "||":
+		return n.logic(a, raw)
+	}
+	b := n.b.eval(raw)
+	if a.kind == unknown || b.kind == unknown {
+		return value{}
+	}
+	if a.kind == memory || b.kind == memory {
+		return n.address(a, b)
+	}
+	return n.arithmetic(a, b)
+}
+
+// logic looks at the second operand only if the first does not decide.
+func (n *binaryNode) logic(a value, raw []byte) value {
+	yes, ok := a.truth()
+	if ok && yes == (n.op == "||") {
+		return boolean(yes, true)
+	}
+	other, otherOK := n.b.eval(raw).truth()
+	if otherOK && other == (n.op == "||") {
+		return boolean(other, true)
+	}
+	return boolean(other, ok && otherOK)
+}
+
+// address calculates where one operand is an address in the record: the
+// distance to an element, and the comparison with NULL.
+func (n *binaryNode) address(a, b value) value {
+	if n.op == "+" && a.kind == number {
+		a, b = b, a
+	}
+	if a.kind != memory || b.kind != number {
+		return value{}
+	}
+	switch n.op {
+	case "+":
+		size := uint64(a.typ.size)
+		if size == 0 || b.number > uint64(len(a.memory))/size {
+			return value{}
+		}
+		a.memory = a.memory[b.number*size:]
+		return a
+	case "==":
+		return boolean(false, b.number == 0)
+	case "!=":
+		return boolean(true, b.number == 0)
+	}
+	return value{}
+}
+
+func (n *binaryNode) arithmetic(a, b value) value {
+	if a.typ.pointer || b.typ.pointer {
+		return n.pointer(a, b)
+	}
+	t := common(a.typ, b.typ)
+	switch n.op {
+	case "<<":
+		t = a.typ.promote()
+		return numberOf(a.number<<(b.number&uint64(8*t.size-1)), t)
+	case ">>":
+		t = a.typ.promote()
+		count := b.number & uint64(8*t.size-1)
+		if t.signed {
+			return numberOf(uint64(int64(a.number)>>count), t)
+		}
+		return numberOf(a.number>>count, t)
+	}
+	return calculate(n.op, t.convert(a.number), t.convert(b.number), t)
+}
+
+// pointer calculates with addresses that are mere numbers to us. Distances
+// count in elements; where their size isn't known, neither is the result.
+func (n *binaryNode) pointer(a, b value) value {
+	t := typeULong
+	if n.op == "+" || n.op == "-" {
+		size := func(v value) uint64 {
+			if v.typ.pointer && v.typ.element != nil {
+				return uint64(v.typ.element.size)
+			}
+			return 0
+		}
+		switch {
+		case a.typ.pointer && !b.typ.pointer && size(a) > 0:
+			b.number *= size(a)
+			t = a.typ
+		case b.typ.pointer && !a.typ.pointer && size(b) > 0 && n.op == "+":
+			a.number *= size(b)
+			t = b.typ
+		default:
+			return value{}
+		}
+	}
+	return calculate(n.op, a.number, b.number, t)
+}
+
+// calculate does what op says to two numbers of type t.
+func calculate(op string, x, y uint64, t ctype) value {
+	switch op {
+	case "+":
+		return numberOf(x+y, t)
+	case "-":
+		return numberOf(x-y, t)
+	case "*":
+		return numberOf(x*y, t)
+	case "&":
+		return numberOf(x&y, t)
+	case "|":
+		return numberOf(x|y, t)
+	case "^":
+		return numberOf(x^y, t)
+	case "==":
+		return boolean(x == y, true)
+	case "!=":
+		return boolean(x != y, true)
+	case "/", "%":
+		return divide(op, x, y, t)
+	}
+	less := x < y
+	if t.signed {
+		less = int64(x) < int64(y)
+	}
+	switch op {
+	case "<":
+		return boolean(less, true)
+	case ">=":
+		return boolean(!less, true)
+	case ">":
+		return boolean(!less && x != y, true)
+	case "<=":
+		return boolean(less || x == y, true)
+	}
+	return value{}
+}
+
+func divide(op string, x, y uint64, t ctype) value {
+	switch {
+	case y == 0:
+		return value{}
+	case op == "/" && t.signed:
+		return numberOf(uint64(int64(x)/int64(y)), t)
+	case op == "/":
+		return numberOf(x/y, t)
+	case t.signed:
+		return numberOf(uint64(int64(x)%int64(y)), t)
+	}
+	return numberOf(x%y, t)
+}

@@ -1,0 +1,187 @@
+package ftrace
+
+// value is what an expression of a print format gives for one record: a number
+// in its type, already extended to 64 bits; or the bytes at an address that
+// lies in the record or in a constant string; or nothing, where the record does
+// not tell.
+type value struct {
+	kind   valueKind
+	number uint64
+	typ    ctype  // of the number, or of the elements in memory
+	memory []byte // from the address to the end of what may be read
+}
+
+type valueKind uint8
+
+const (
+	unknown valueKind = iota
+	number
+	memory
+)
+
+func numberOf(v uint64, t ctype) value { return value{kind: number, number: t.convert(v), typ: t} }
+
+// truth is the value as a condition; ok is false if it is unknown.
+func (v value) truth() (yes, ok bool) {
+	return v.kind == memory || v.number != 0, v.kind != unknown
+}
+
+// node is a compiled expression.
+type node interface {
+	eval(raw []byte) value
+}
+
+// texter is a node that makes a string of its own, as the kernel's __print_…
+// helpers do. Its eval gives unknown.
+type texter interface {
+	node
+	appendText(dst, raw []byte) []byte
+}
+
+type constant struct{ v value }
+
+func (n *constant) eval([]byte) value { return n.v }
+
+// fieldNode is REC->name, or with data set __get_dynamic_array(name).
+type fieldNode struct {
+	field *Field
+	typ   ctype // of the integer or the elements
+	data  bool
+}
+
+func (n *fieldNode) eval(raw []byte) value {
+	f := n.field
+	if n.data {
+		if b, ok := f.data(raw); ok {
+			return value{kind: memory, memory: b, typ: n.typ}
+		}
+		return value{}
+	}
+	b, ok := f.inline(raw)
+	if !ok {
+		return value{}
+	}
+	if !f.Array {
+		if v, ok := uintOf(b, f.Size); ok {
+			return numberOf(v, n.typ)
+		}
+	}
+	return value{kind: memory, memory: b, typ: n.typ}
+}
+
+// addressNode is &REC->name.
+type addressNode struct{ field *Field }
+
+func (n *addressNode) eval(raw []byte) value {
+	b, ok := n.field.inline(raw)
+	if !ok {
+		return value{}
+	}
+	return value{kind: memory, memory: b, typ: typeByte}
+}
+
+// lengthNode is __get_dynamic_array_len(name).
+type lengthNode struct{ field *Field }
+
+func (n *lengthNode) eval(raw []byte) value {
+	b, ok := n.field.inline(raw)
+	if !ok {
+		return value{}
+	}
+	_, length, ok := n.field.locate(b)
+	if !ok {
+		return value{}
+	}
+	return numberOf(uint64(length), ctype{size: 4})
+}
+
+type castNode struct {
+	typ ctype
+	arg node
+}
+
+func (n *castNode) eval(raw []byte) value {
+	v := n.arg.eval(raw)
+	switch v.kind {
+	case number:
+		return numberOf(v.number, n.typ)
+	case memory:
+		if !n.typ.pointer || n.typ.element == nil {
+			return value{} // an address in the ring buffer, which nobody else knows
+		}
+		v.typ = *n.typ.element
+	}
+	return v
+}
+
+// indexNode is array[index] or, with index nil, *array.
+type indexNode struct{ array, index node }
+
+func (n *indexNode) eval(raw []byte) value {
+	array, at := n.array.eval(raw), uint64(0)
+	if n.index != nil {
+		v := n.index.eval(raw)
+		if v.kind != number {
+			return value{}
+		}
+		at = v.number
+	}
+	size := array.typ.size
+	if array.kind != memory || size <= 0 || at >= uint64(len(array.memory)/size) {
+		return value{}
+	}
+	v, ok := uintOf(array.memory[int(at)*size:], size)
+	if !ok {
+		return value{}
+	}
+	return numberOf(v, array.typ)
+}
+
+type unaryNode struct {
+	op  byte // - ~ !
+	arg node
+}
+
+func (n *unaryNode) eval(raw []byte) value {
+	v := n.arg.eval(raw)
+	if n.op == '!' {
+		yes, ok := v.truth()
+		return boolean(!yes, ok)
+	}
+	if v.kind != number {
+		return value{}
+	}
+	if n.op == '-' {
+		return numberOf(-v.number, v.typ.promote())
+	}
+	return numberOf(^v.number, v.typ.promote())
+}
+
+func boolean(yes, ok bool) value {
+	switch {
+	case !ok:
+		return value{}
+	case yes:
+		return numberOf(1, typeInt)
+	}
+	return numberOf(0, typeInt)
+}
+
+// conditionNode is condition ? yes : no. It is a texter, since either branch
+// may be one.
+type conditionNode struct{ condition, yes, no node }
+
+func (n *conditionNode) choose(raw []byte) node {
+	yes, ok := n.condition.eval(raw).truth()
+	switch {
+	case !ok:
+		return &unknownNode
+	case yes:
+		return n.yes
+	}
+	return n.no
+}
+
+func (n *conditionNode) eval(raw []byte) value { return n.choose(raw).eval(raw) }
+
+var unknownNode constant

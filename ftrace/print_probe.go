@@ -1,0 +1,77 @@
+package ftrace
+
+import (
+	"strconv"
+	"strings"
+)
+
+// probe takes the printer of a probe's event for what it is. The kernel does not
+// follow the print formats of probes, which it makes for others: it prints the
+// place as 0xADDRESS or as a symbol, and (fault) for a string that it could not
+// read (kernel/trace/trace_uprobe.c, print_uprobe_event; trace_kprobe.c;
+// trace_probe.c).
+func (p *Printer) probe() {
+	places := 1
+	switch {
+	case p.format.Field(fieldProbeIP) != nil:
+	case p.format.Field(fieldProbeFunc) != nil && p.format.Field(fieldProbeRetIP) != nil:
+		places, p.ret = 2, true
+	default:
+		return
+	}
+	if len(p.pieces) < places || p.pieces[0].literal != "(" {
+		return
+	}
+	p.kind = printProbe
+	p.pieces = p.pieces[places:]
+	for i := range p.pieces {
+		if i == len(p.pieces)-1 {
+			break
+		}
+		next := &p.pieces[i+1]
+		before, quoted := strings.CutSuffix(p.pieces[i].literal, `"`)
+		after, closed := strings.CutPrefix(next.literal, `"`)
+		if p.pieces[i].verb == 's' && quoted && closed {
+			p.pieces[i].literal, next.literal, p.pieces[i].probeString = before, after, true
+		}
+	}
+}
+
+// appendProbe prints the place of a probe up to the closing parenthesis, which
+// the first piece starts with.
+func (p *Printer) appendProbe(dst, raw []byte) []byte {
+	dst = append(dst, '(')
+	if !p.ret {
+		return p.appendPlace(dst, raw, fieldProbeIP, true)
+	}
+	dst = p.appendPlace(dst, raw, fieldProbeRetIP, true)
+	dst = append(dst, " <- "...)
+	return p.appendPlace(dst, raw, fieldProbeFunc, false)
+}
+
+// appendPlace prints an address: of the kernel's half of the address space,
+// which kernel probes have, by its symbol.
+func (p *Printer) appendPlace(dst, raw []byte, field string, offset bool) []byte {
+	addr, ok := p.format.Field(field).Uint(raw)
+	switch {
+	case !ok:
+		return append(dst, unknownText...)
+	case int64(addr) < 0:
+		return p.appendSymbol(dst, addr, offset)
+	}
+	return strconv.AppendUint(append(dst, "0x"...), addr, 16)
+}
+
+// appendProbeString prints a string that a probe fetched.
+func (p *Printer) appendProbeString(dst, raw []byte, arg node) []byte {
+	v := arg.eval(raw)
+	switch {
+	case v.kind != memory:
+		return append(dst, unknownText...)
+	case len(v.memory) == 0:
+		return append(dst, "(fault)"...)
+	}
+	dst = append(dst, '"')
+	dst = appendEscaped(dst, untilZero(v.memory))
+	return append(dst, '"')
+}

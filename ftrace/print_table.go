@@ -1,0 +1,145 @@
+package ftrace
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// tableEntry is one { mask, "name" } of __print_flags or __print_symbolic.
+type tableEntry struct {
+	mask uint64
+	name string
+}
+
+// entries reads {mask, "name"}, … up to the closing parenthesis. An entry whose
+// mask nobody can tell is left out, so that its bits are printed as a number.
+func (c *compiler) entries() (table []tableEntry, err error) {
+	c.table = true
+	defer func() { c.table = false }()
+	for !c.accept(")") {
+		if err := c.expect(","); err != nil {
+			return nil, err
+		}
+		if c.accept(")") {
+			return table, nil // a comma behind the last entry
+		}
+		if err := c.expect("{"); err != nil {
+			return nil, err
+		}
+		if c.accept("}") {
+			continue // an empty entry, which the kernel's tables end with
+		}
+		mask, err := c.expression()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.expect(","); err != nil {
+			return nil, err
+		}
+		name, err := c.expression()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.expect("}"); err != nil {
+			return nil, err
+		}
+		m, s := mask.eval(nil), name.eval(nil)
+		if m.kind == number && s.kind == memory {
+			table = append(table, tableEntry{m.number, string(untilZero(s.memory))})
+		}
+	}
+	return table, nil
+}
+
+func (c *compiler) flags() (node, error) {
+	arg, err := c.expression()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.expect(","); err != nil {
+		return nil, err
+	}
+	delimiter, err := c.expression()
+	if err != nil {
+		return nil, err
+	}
+	d := delimiter.eval(nil)
+	if d.kind == unknown {
+		return nil, fmt.Errorf("__print_flags with a delimiter that is no constant")
+	}
+	table, err := c.entries()
+	return &flagsNode{arg: arg, delimiter: string(untilZero(d.memory)), table: table}, err
+}
+
+func (c *compiler) symbolic() (node, error) {
+	arg, err := c.expression()
+	if err != nil {
+		return nil, err
+	}
+	table, err := c.entries()
+	return &symbolicNode{arg: arg, table: table}, err
+}
+
+// flagsNode names the bits of a number, and what remains in hexadecimal
+// (trace_print_flags_seq). A mask of several bits counts if all are set.
+type flagsNode struct {
+	arg       node
+	delimiter string
+	table     []tableEntry
+}
+
+func (*flagsNode) eval([]byte) value { return value{} }
+
+func (n *flagsNode) appendText(dst, raw []byte) []byte {
+	v := n.arg.eval(raw)
+	if v.kind != number {
+		return append(dst, unknownText...)
+	}
+	bits, first := v.number, true
+	for _, e := range n.table {
+		if bits == 0 {
+			break
+		}
+		if bits&e.mask != e.mask {
+			continue
+		}
+		bits &^= e.mask
+		if !first {
+			dst = append(dst, n.delimiter...)
+		}
+		first = false
+		dst = append(dst, e.name...)
+	}
+	if bits != 0 {
+		if !first {
+			dst = append(dst, n.delimiter...)
+		}
+		dst = strconv.AppendUint(append(dst, "0x"...), bits, 16)
+	}
+	return dst
+}
+
+// symbolicNode names a number (trace_print_symbols_seq).
+type symbolicNode struct {
+	arg   node
+	table []tableEntry
+	other string // for numbers without a name; "" prints them
+}
+
+func (*symbolicNode) eval([]byte) value { return value{} }
+
+func (n *symbolicNode) appendText(dst, raw []byte) []byte {
+	v := n.arg.eval(raw)
+	if v.kind != number {
+		return append(dst, unknownText...)
+	}
+	for _, e := range n.table {
+		if e.mask == v.number && e.name != "" {
+			return append(dst, e.name...)
+		}
+	}
+	if n.other != "" {
+		return append(dst, n.other...)
+	}
+	return strconv.AppendUint(append(dst, "0x"...), v.number, 16)
+}
