@@ -2,21 +2,30 @@ package uprobe
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
+// fewEvents is how many of perf's own uprobe events may serve one probe. Each is
+// a consumer of its own that the kernel calls at every hit, some 130 ns, whether
+// or not it watches the thread that hit; any number of perf events of one
+// tracefs event cost nothing more.
+const fewEvents = 4
+
 // AttachOptions say what the events of a plan are for.
 type AttachOptions struct {
 	Target  perfevent.Target // what the perf session will watch
-	Tracefs *ftrace.FS       // nil: the mounted one, or it is mounted
+	Tracefs *ftrace.FS       // nil: the mounted one; if there is none it is mounted, and stays
 	Filter  string           // over the events' fields, for the kernel; "" for none
 	// Few is the number of perf events that the session opens for one probe on
-	// Target, 0 if that is not known.
+	// Target: CPUs of a system-wide session, 1 for a thread. 0 is unknown, or
+	// a number that grows, as with a process that may start threads.
 	Few    int
-	Logger *slog.Logger
+	Logger *slog.Logger // may be nil
 }
 
 // Attachment is a plan that the kernel knows. Nothing is traced until a perf
@@ -25,11 +34,77 @@ type Attachment struct {
 	Events  []perfevent.Event // one for each of the plan's sites, in their order
 	Formats []*ftrace.Format  // of the events' records
 	Filter  string            // to be set on each of the events
+
+	group *ftrace.Group // nil with perf's own uprobe events
 }
 
-// Attach makes events of a plan's sites.
-func Attach(p *Plan, o AttachOptions) (*Attachment, error) { return nil, errors.ErrUnsupported }
+// Attach makes events of a plan's sites: perf's own uprobe events, which vanish
+// with their file descriptors, where no argument is fetched, no filter looks at
+// fields and few of them serve; else events of tracefs, in a group of this
+// process. Who may not use tracefs gets perf's own events as well, if those can
+// do it. After an error nothing stays defined.
+//
+// The error is a *ftrace.FilterError if the filter is wrong, or a
+// *ftrace.DefinitionError if the kernel does not take a site.
+func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if !p.fetches() && o.Filter == "" && o.Few > 0 && o.Few <= fewEvents {
+		a, err := attachPMU(p, o)
+		if !errors.Is(err, perfevent.ErrNoEvent) {
+			return a, err
+		}
+		o.Logger.Debug("this kernel has no uprobe events of perf's own", "error", err)
+	}
+	a, err := attachTracefs(p, o)
+	if err == nil || p.fetches() || !noTracefs(err) {
+		return a, err
+	}
+	o.Logger.Debug("tracefs can't be used", "error", err)
+	a, pmuErr := attachPMU(p, o)
+	if pmuErr != nil {
+		return nil, fmt.Errorf("%w; and without tracefs: %w", err, pmuErr)
+	}
+	return a, nil
+}
 
-// Close removes the events. The perf session that has them open must be closed
-// before.
-func (a *Attachment) Close() error { return nil }
+// fetches tells whether any site has arguments.
+func (p *Plan) fetches() bool {
+	for i := range p.Sites {
+		if len(p.Sites[i].Args) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// noTracefs tells whether an error says that tracefs, or its uprobe_events,
+// can't be had, and not that the kernel dislikes what was written to it.
+func noTracefs(err error) bool {
+	if refused := (*ftrace.DefinitionError)(nil); errors.As(err, &refused) {
+		return errors.Is(err, fs.ErrPermission) // lockdown
+	}
+	if wrong := (*ftrace.FilterError)(nil); errors.As(err, &wrong) {
+		return false
+	}
+	return errors.Is(err, ftrace.ErrNotMounted) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)
+}
+
+func attachPMU(p *Plan, o AttachOptions) (*Attachment, error) {
+	a := &Attachment{Filter: o.Filter}
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		event, err := pmuEvent(s.KernelPath, s.Offset, s.RefCtr, s.Return)
+		if err != nil {
+			return nil, fmt.Errorf("probe %s: %w", s.Event, err)
+		}
+		a.Events = append(a.Events, event)
+		a.Formats = append(a.Formats, ftrace.UprobeFormat("uprobes", s.Event, s.Return))
+	}
+	return a, nil
+}
+
+func pmuEvent(path string, offset, refCtr uint64, isReturn bool) (perfevent.Event, error) {
+	return perfevent.Event{}, perfevent.ErrNoEvent
+}

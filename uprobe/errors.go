@@ -1,13 +1,38 @@
 package uprobe
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// What may be wrong with the file that a TargetError is about.
+var (
+	ErrNotELF    = symbols.ErrNotELF
+	ErrTruncated = errors.New("the file is cut short")
+	ErrMachine   = errors.New("code for another machine")
+	ErrNoCode    = errors.New("there is no code in it that could run: an object file, or debug information only")
+)
+
+// TargetError says why a file that was found can't be probed.
+type TargetError struct {
+	Path string
+	Err  error
+}
+
+func (e *TargetError) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *TargetError) Unwrap() error { return e.Err }
 
 // SymbolError says that a target has no function of a name that can be probed.
 type SymbolError struct {
 	Name string
 	Path string
-	// Imported says that Path only calls the function; Library is the one that
-	// has it, "" if none was found.
+	// Imported says that Path only calls the function; Library is the path of
+	// the one that has it, "" if none was found.
 	Imported bool
 	Library  string
 	Stripped bool     // Path has no symbol table, only what the dynamic linker needs
@@ -15,5 +40,69 @@ type SymbolError struct {
 }
 
 func (e *SymbolError) Error() string {
-	return e.Path + " has no function " + e.Name + "; near it: " + strings.Join(e.Near, ", ")
+	var out strings.Builder
+	switch {
+	case e.Imported && e.Library != "":
+		fmt.Fprintf(&out, "%s calls %s but does not have it: probe %s", e.Path, e.Name, e.Library)
+	case e.Imported:
+		fmt.Fprintf(&out, "%s calls %s but does not have it: it is in a library that is loaded with it", e.Path, e.Name)
+	default:
+		fmt.Fprintf(&out, "%s has no function %s", e.Path, e.Name)
+	}
+	if e.Stripped && !e.Imported {
+		out.WriteString("; its symbol table was stripped, and no debug file was found: only exported functions have names")
+	}
+	if len(e.Near) > 0 {
+		out.WriteString("; near it: " + strings.Join(e.Near, ", "))
+	}
+	return out.String()
+}
+
+// TooManyError says that a definition stands for more sites than are allowed.
+type TooManyError struct {
+	Definition string
+	Count, Max int
+}
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("%s stands for %d places, more than the %d that are allowed", e.Definition, e.Count, e.Max)
+}
+
+// PlaceError says that an offset is no place for a probe. Err is one of package
+// placement's errors where an instruction is the reason.
+type PlaceError struct {
+	Path   string
+	Offset uint64 // in the file
+	Err    error
+}
+
+func (e *PlaceError) Error() string {
+	return fmt.Sprintf("%s, file offset %#x: %v", e.Path, e.Offset, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *PlaceError) Unwrap() error { return e.Err }
+
+// ArgError says why an argument can't be fetched.
+type ArgError struct {
+	Definition string
+	Pos        int // of the argument in Definition
+	Reason     string
+}
+
+func (e *ArgError) Error() string {
+	return (&parser{text: e.Definition}).fail(e.Pos, "%s", e.Reason).Error()
+}
+
+// MarkError says that a target has no USDT probe of a name.
+type MarkError struct {
+	Path, Provider, Name string
+	Known                []string // all that it has, as provider:name, sorted
+}
+
+func (e *MarkError) Error() string {
+	if len(e.Known) == 0 {
+		return e.Path + " has no USDT probes"
+	}
+	return fmt.Sprintf("%s has no USDT probe %s:%s; it has %s", e.Path, e.Provider, e.Name, several(e.Known))
 }

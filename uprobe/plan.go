@@ -1,6 +1,11 @@
 package uprobe
 
-import "github.com/ringtap/ringtap/ftrace"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
 
 // Plan is a definition that has been resolved: the instructions that will be
 // probed. It holds the target's file open.
@@ -11,6 +16,8 @@ type Plan struct {
 	// Notes tell the user what was understood differently from what the
 	// definition may have meant, each a sentence.
 	Notes []string
+
+	target *target
 }
 
 // Site is one instruction that is probed.
@@ -23,15 +30,30 @@ type Site struct {
 	Event      string // name of the event, unique in the plan
 	Args       []ftrace.FetchArg
 	Moved      uint64 // bytes from the function's first instruction to Offset, if placement moved it
-	Why        string // why it was moved, for people
+	Why        string // why it was moved, or was not, for people
 	// Entry says that at this instruction the function's frame is not set up
 	// yet: the return address is on top of the stack, or in the link register.
 	Entry bool
 }
 
+// Name is the name of the plan's event, of the first where there are several.
+func (p *Plan) Name() string { return p.Sites[0].Event }
+
 // String is the definition as perf-tools shows it, with the file and the offset
-// that were found: "p:readline /bin/bash:0x8db60".
-func (p *Plan) String() string { return "" }
+// that were found: "p:readline /bin/bash:0x8db60". Of several sites it shows the
+// first and says how many more there are.
+func (p *Plan) String() string {
+	site := &p.Sites[0]
+	var out strings.Builder
+	fmt.Fprintf(&out, "%c:%s %s:%#x", p.Definition.Kind, site.Event, p.Path, site.Offset)
+	if p.Definition.Fetch != "" {
+		out.WriteString(" " + p.Definition.Fetch)
+	}
+	if n := len(p.Sites) - 1; n > 0 {
+		fmt.Fprintf(&out, " and %d more", n)
+	}
+	return out.String()
+}
 
 // Close closes the target's file. Attachments must be closed before.
-func (p *Plan) Close() error { return nil }
+func (p *Plan) Close() error { return p.target.close() }

@@ -1,25 +1,110 @@
 package uprobe
 
 import (
-	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/ringtap/ringtap/symbols"
 )
 
+// defaultSites is how many sites a definition may stand for when Options do not
+// say.
+const defaultSites = 1000
+
 // Options say from where a target is seen and how sites are chosen.
 type Options struct {
-	PID      int  // see the target as this process does: its root, its mapped libraries; 0: as we do
-	Exact    bool // probe the very instruction that was named
-	MaxSites int  // that a definition may stand for; 0 is 1000
-	Logger   *slog.Logger
+	PID int // see the target as this process does: its root, its mapped libraries; 0: as we do
+	// Exact leaves entry probes on the function's first instruction, and takes
+	// an offset of which it is not known whether an instruction begins there.
+	Exact    bool
+	MaxSites int          // that a definition may stand for; 0 is 1000
+	Logger   *slog.Logger // may be nil
 }
 
 // Resolve finds the instructions that a definition means. It only reads files
 // and needs no privileges beyond reading those. The caller closes the plan.
-func Resolve(d *Definition, o Options) (*Plan, error) { return nil, errors.ErrUnsupported }
+//
+// The error is one of package library's if the target is not found, or a
+// *TargetError, *SymbolError, *PlaceError, *ArgError, *TooManyError,
+// *symbols.NoCodeError.
+func Resolve(d *Definition, o Options) (*Plan, error) {
+	t, err := openTarget(d.Target, o.PID)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxSites == 0 {
+		o.MaxSites = defaultSites
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &resolver{target: t, definition: d, options: o}
+	r.plan = &Plan{Definition: d, Path: t.Path, target: t}
+	if err := r.resolve(); err != nil {
+		t.close()
+		return nil, err
+	}
+	return r.plan, nil
+}
 
-// Functions lists the functions of a target, and the path at which it was found.
+// resolver fills in one plan.
+type resolver struct {
+	*target
+	definition *Definition
+	options    Options
+	plan       *Plan
+}
+
+func (r *resolver) resolve() error {
+	var err error
+	switch r.definition.Place {
+	case PlaceFunction:
+		err = r.functions()
+	case PlaceOffset:
+		err = r.offset()
+	case PlaceLine:
+		err = r.lines()
+	case PlaceMark:
+		err = r.marks()
+	}
+	if err == nil {
+		err = r.limit(len(r.plan.Sites))
+	}
+	if err != nil {
+		return err
+	}
+	uniqueNames(r.plan.Sites)
+	return nil
+}
+
+// limit refuses more sites than are allowed.
+func (r *resolver) limit(n int) error {
+	if n > r.options.MaxSites {
+		return &TooManyError{Definition: r.definition.Text, Count: n, Max: r.options.MaxSites}
+	}
+	return nil
+}
+
+// note adds a note, once.
+func (r *resolver) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.plan.Notes, text) {
+		r.plan.Notes = append(r.plan.Notes, text)
+	}
+}
+
+// Functions lists the functions of a target that can be probed or explained, in
+// the order and with the names that symbols.File.Functions has, and the path at
+// which the target was found. Errors are as for Resolve.
 func Functions(target string, o Options) (functions []symbols.Function, path string, err error) {
-	return nil, "", errors.ErrUnsupported
+	t, err := openTarget(target, o.PID)
+	if err != nil {
+		return nil, "", err
+	}
+	defer t.close()
+	functions, err = t.symbols.Functions()
+	if err != nil && len(functions) == 0 {
+		return nil, t.Path, &TargetError{Path: t.Path, Err: err}
+	}
+	return functions, t.Path, nil
 }

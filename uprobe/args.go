@@ -1,0 +1,116 @@
+package uprobe
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// argNumber finds the arguments of the calling convention in a fetch argument.
+var argNumber = regexp.MustCompile(`\$arg[0-9]+`)
+
+// args translates the definition's arguments for a function that begins at a
+// file offset. Entry says whether its arguments are still where the caller put
+// them.
+func (r *resolver) args(function uint64, entry bool) ([]ftrace.FetchArg, error) {
+	var out []ftrace.FetchArg
+	for _, arg := range r.definition.Args {
+		fetched := []ftrace.FetchArg{arg.Fetch}
+		if arg.Param != "" {
+			var err error
+			if fetched, err = r.params(arg, function); err != nil {
+				return nil, err
+			}
+		}
+		for _, a := range fetched {
+			if a.Name == "" {
+				a.Name = "arg" + strconv.Itoa(len(out)+1)
+			}
+			a, err := r.userArg(a, arg.Pos, function, entry)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, a)
+		}
+	}
+	return out, r.checkNames(out)
+}
+
+// userArg puts registers in the place of what the kernel does not understand.
+func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bool) (ftrace.FetchArg, error) {
+	isReturn := r.definition.Kind == Return
+	numbered := argNumber.MatchString(a.Fetch)
+	if numbered && !entry {
+		return a, r.argError(pos, "the arguments are where the caller put them at a function's first instruction only; name a register instead")
+	}
+	goCode := r.isGo(function)
+	if goCode && numbered && !isReturn {
+		var err error
+		if a.Fetch, err = goArgs(a.Fetch); err != nil {
+			return a, r.argError(pos, "%v", err)
+		}
+		r.note("Go passes arguments in registers of its own, word by word: a string is two of $arg1, $arg2 …, a slice three")
+	}
+	out, notes, err := ftrace.UserArgs([]ftrace.FetchArg{a}, runtime.GOARCH, isReturn)
+	if err != nil || len(out) != 1 {
+		var syntax *ftrace.SyntaxError
+		if errors.As(err, &syntax) {
+			return a, r.argError(pos, "%s", syntax.Message)
+		}
+		return a, r.argError(pos, "%v", err)
+	}
+	for _, n := range notes {
+		r.note("%s", n)
+	}
+	a = out[0]
+	if goCode && isReturn && strings.Contains(a.Fetch, "$retval") {
+		a.Fetch = strings.ReplaceAll(a.Fetch, "$retval", goRegisters()[0])
+		r.note("Go returns in several registers: $retval is the first word of the first result")
+	}
+	return a, nil
+}
+
+// argError points at an argument of the definition.
+func (r *resolver) argError(pos int, format string, args ...any) error {
+	return &ArgError{Definition: r.definition.Text, Pos: pos, Reason: fmt.Sprintf(format, args...)}
+}
+
+// checkNames refuses two arguments of one name, as the kernel does.
+func (r *resolver) checkNames(args []ftrace.FetchArg) error {
+	seen := make(map[string]bool, len(args))
+	for _, a := range args {
+		if seen[a.Name] {
+			return r.argError(r.definition.Args[0].Pos, "two arguments are called %s; give one another name with NAME=", a.Name)
+		}
+		seen[a.Name] = true
+	}
+	return nil
+}
+
+// goArgs puts Go's registers for integers and pointers in the place of $argN
+// (Go's ABI, src/cmd/compile/abi-internal.md). Results come in the same ones.
+func goArgs(fetch string) (string, error) {
+	registers := goRegisters()
+	var err error
+	out := argNumber.ReplaceAllStringFunc(fetch, func(arg string) string {
+		n, _ := strconv.Atoi(arg[len("$arg"):])
+		if n < 1 || n > len(registers) {
+			err = fmt.Errorf("%s: Go passes $arg1 to $arg%d in registers, and the others where only it knows", arg, len(registers))
+			return arg
+		}
+		return registers[n-1]
+	})
+	return out, err
+}
+
+func goRegisters() []string {
+	if runtime.GOARCH == "arm64" {
+		return []string{"%x0", "%x1", "%x2", "%x3", "%x4", "%x5", "%x6", "%x7", "%x8", "%x9", "%x10", "%x11", "%x12", "%x13", "%x14", "%x15"}
+	}
+	return []string{"%ax", "%bx", "%cx", "%di", "%si", "%r8", "%r9", "%r10", "%r11"}
+}

@@ -1,0 +1,93 @@
+package uprobe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+func attachTracefs(p *Plan, o AttachOptions) (*Attachment, error) {
+	tracefs := o.Tracefs
+	if tracefs == nil {
+		var mounted bool
+		var err error
+		if tracefs, mounted, err = ftrace.Mount(); err != nil {
+			return nil, err
+		}
+		if mounted {
+			// It stays: another tracer may use it by the time this one ends.
+			o.Logger.Info("tracefs was not mounted and now is", "at", tracefs.Dir())
+		}
+	}
+	group, err := tracefs.NewGroup("uprobe_events")
+	if err != nil {
+		return nil, err
+	}
+	a := &Attachment{Filter: o.Filter, group: group}
+	if err := a.define(tracefs, p); err != nil {
+		if closeErr := group.Close(); closeErr != nil {
+			o.Logger.Warn("events stay defined", "group", group.Name(), "error", closeErr)
+		}
+		return nil, err
+	}
+	return a, nil
+}
+
+// define defines an event for each site. Of those that have the same fields the
+// first tries the filter.
+func (a *Attachment) define(tracefs *ftrace.FS, p *Plan) error {
+	tried := make(map[string]bool)
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		args := s.argText()
+		kind := byte('p')
+		if s.Return {
+			kind = 'r'
+		}
+		id, err := a.group.Define(ftrace.Dynamic{Type: kind, Event: s.Event, Place: s.place(), Args: args})
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", s.Event, err)
+		}
+		if a.Filter != "" && !tried[args] {
+			if err := tracefs.ExplainFilter(a.group.Name(), s.Event, a.Filter); err != nil {
+				return fmt.Errorf("filter of %s: %w", s.Event, err)
+			}
+			tried[args] = true
+		}
+		format, err := tracefs.Format(a.group.Name(), s.Event)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", s.Event, err)
+		}
+		a.Events = append(a.Events, perfevent.Tracepoint(id, a.group.Name()+":"+s.Event))
+		a.Formats = append(a.Formats, format)
+	}
+	return nil
+}
+
+// place is where the site is, in the kernel's grammar.
+func (s *Site) place() string {
+	if s.RefCtr != 0 {
+		return fmt.Sprintf("%s:%#x(%#x)", s.KernelPath, s.Offset, s.RefCtr)
+	}
+	return fmt.Sprintf("%s:%#x", s.KernelPath, s.Offset)
+}
+
+// argText is the site's arguments in the kernel's grammar.
+func (s *Site) argText() string {
+	words := make([]string, len(s.Args))
+	for i, a := range s.Args {
+		words[i] = a.String()
+	}
+	return strings.Join(words, " ")
+}
+
+// Close removes the events. The perf session that has them open must be closed
+// before.
+func (a *Attachment) Close() error {
+	if a.group == nil {
+		return nil
+	}
+	return a.group.Close()
+}

@@ -1,0 +1,221 @@
+package uprobe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/symbols"
+	"github.com/ringtap/ringtap/uprobe/placement"
+)
+
+// functions resolves SYMBOL, SYMBOL+OFF and patterns.
+func (r *resolver) functions() error {
+	d := r.definition
+	found, err := r.find()
+	if err != nil {
+		return err
+	}
+	if err := r.limit(len(found)); err != nil {
+		return err
+	}
+	r.explain(found)
+	var refused []string
+	for i := range found {
+		fn := &found[i]
+		if err := r.function(fn); err != nil {
+			var placed *PlaceError
+			if len(found) == 1 || !errors.As(err, &placed) {
+				return err
+			}
+			refused = append(refused, fmt.Sprintf("%s (%v)", symbols.Demangle(fn.Name), placed.Err))
+		}
+	}
+	if len(refused) > 0 {
+		if len(r.plan.Sites) == 0 {
+			return &TargetError{Path: r.Path, Err: fmt.Errorf("none of the functions called %s can be probed: %s", d.Symbol, several(refused))}
+		}
+		r.note("%d functions can't be probed: %s", len(refused), several(refused))
+	}
+	return nil
+}
+
+// find returns the functions that a definition names, one for each place.
+func (r *resolver) find() ([]symbols.Function, error) {
+	d := r.definition
+	found, err := r.symbols.Find(d.Symbol)
+	imported := len(found) > 0 && found[0].Kind == symbols.Imported
+	if d.Pattern && (len(found) == 0 || imported) {
+		found, err = r.symbols.Match(d.Symbol)
+		imported = false
+	}
+	if len(found) > 0 && !imported {
+		return found, nil // tables that could not be read do not matter
+	}
+	if err != nil {
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("read its symbols: %w", err)}
+	}
+	failed := &SymbolError{
+		Name:     d.Symbol,
+		Path:     r.Path,
+		Imported: imported,
+		Stripped: r.stripped(),
+		Near:     r.symbols.Nearest(d.Symbol, 5),
+	}
+	if imported {
+		failed.Library = r.exporter(d.Symbol)
+	}
+	return nil, failed
+}
+
+// exporter is the path of the library, of those that the target is linked with,
+// that has a function; "" if none has.
+func (r *resolver) exporter(name string) string {
+	for _, soname := range r.needed() {
+		found, err := library.Find(soname, library.Options{PID: r.options.PID, Machine: machine()})
+		if err != nil {
+			continue
+		}
+		if exports(found, name) {
+			return found.Path
+		}
+	}
+	return ""
+}
+
+// exports tells whether a library has a function, and closes it.
+func exports(t *library.Target, name string) bool {
+	defer t.File.Close()
+	info, err := t.File.Stat()
+	if err != nil {
+		return false
+	}
+	f, err := symbols.Open(t.File, info.Size(), symbols.Options{})
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	found, _ := f.Find(name)
+	return len(found) > 0 && found[0].Kind != symbols.Imported
+}
+
+// explain notes what probing these functions means, where it may surprise.
+func (r *resolver) explain(found []symbols.Function) {
+	var names []string
+	for _, fn := range found {
+		names = append(names, symbols.DemangleParams(fn.Name))
+		switch fn.Kind {
+		case symbols.Indirect:
+			r.note("%s is an indirect function (IFUNC): this probe is on its resolver, which runs once when a program is linked to it and not at each call", fn.Name)
+		case symbols.PLT:
+			r.note("%s is the stub through which %s calls the function of another library: calls from elsewhere do not pass it", fn.Name, r.Path)
+		}
+	}
+	if len(found) > 1 && !r.definition.Pattern {
+		slices.Sort(names)
+		r.note("%s has %d functions called %s; all are probed: %s", r.Path, len(found), r.definition.Symbol, several(slices.Compact(names)))
+	}
+}
+
+// several joins the first few of a list.
+func several(names []string) string {
+	const few = 5
+	if len(names) > few {
+		return strings.Join(names[:few], ", ") + fmt.Sprintf(" and %d more", len(names)-few)
+	}
+	return strings.Join(names, ", ")
+}
+
+// function adds the sites of one function.
+func (r *resolver) function(fn *symbols.Function) error {
+	d := r.definition
+	event := d.Symbol
+	if d.Pattern {
+		event = symbols.Demangle(fn.Name)
+	}
+	if d.Offset > 0 {
+		event += fmt.Sprintf("_%#x", d.Offset)
+	}
+	event = ftrace.EventIdentifier(event)
+	if d.Kind == Return {
+		return r.returns(fn, event)
+	}
+	code, err := r.code(fn.Offset, fn.Size)
+	if err != nil {
+		return err
+	}
+	site := Site{Offset: fn.Offset + d.Offset, Symbol: fn.Name, Event: event}
+	if err := probeable(code, d.Offset); err != nil {
+		return &PlaceError{Path: r.Path, Offset: site.Offset, Err: err}
+	}
+	skip, why := code.Entry()
+	site.Entry = d.Offset <= uint64(skip)
+	if site.Args, err = r.args(fn.Offset, site.Entry); err != nil {
+		return err
+	}
+	if d.Offset == 0 && !r.options.Exact {
+		site.Offset += uint64(skip)
+		site.Moved, site.Why = uint64(skip), why
+	}
+	r.add(site)
+	return nil
+}
+
+// returns adds the sites where a function returns. The kernel's return probes
+// replace the return address, which Go's runtime does not survive when it
+// copies a stack or walks it: there each return instruction is probed.
+func (r *resolver) returns(fn *symbols.Function, event string) error {
+	args, err := r.args(fn.Offset, true)
+	if err != nil {
+		return err
+	}
+	code, err := r.code(fn.Offset, fn.Size)
+	if err != nil {
+		return err
+	}
+	if !r.isGo(fn.Offset) {
+		if err := probeable(code, 0); err != nil {
+			return &PlaceError{Path: r.Path, Offset: fn.Offset, Err: err}
+		}
+		r.add(Site{Offset: fn.Offset, Return: true, Symbol: fn.Name, Event: event, Args: args})
+		return nil
+	}
+	ends, err := code.Returns()
+	if err != nil {
+		return &PlaceError{Path: r.Path, Offset: fn.Offset, Err: err}
+	}
+	for _, end := range ends {
+		r.add(Site{Offset: fn.Offset + uint64(end), Symbol: fn.Name, Event: event, Args: args})
+	}
+	return nil
+}
+
+// add adds a site to the plan.
+func (r *resolver) add(s Site) {
+	s.KernelPath = r.KernelPath
+	if r.definition.Alias != "" {
+		s.Event = r.definition.Alias
+	}
+	r.plan.Sites = append(r.plan.Sites, s)
+}
+
+// code reads the instructions of a function.
+func (r *resolver) code(offset, size uint64) (*placement.Function, error) {
+	vaddr, _ := r.image.Vaddr(offset)
+	text, err := r.symbols.Code(offset, size)
+	if err != nil {
+		return nil, &PlaceError{Path: r.Path, Offset: offset, Err: fmt.Errorf("read the function: %w", err)}
+	}
+	return &placement.Function{Machine: r.image.Machine, Code: text, Addr: vaddr}, nil
+}
+
+// probeable is nil if a probe can be placed that many bytes into a function.
+func probeable(f *placement.Function, offset uint64) error {
+	if offset >= uint64(len(f.Code)) {
+		return &placement.OutsideError{Offset: int(min(offset, 1<<31-1)), Size: len(f.Code)}
+	}
+	return f.Probeable(int(offset))
+}

@@ -1,0 +1,44 @@
+package uprobe
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// lines resolves file.c:42.
+func (r *resolver) lines() error {
+	d := r.definition
+	places, err := r.symbols.Places(d.File, d.Line)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Path, err)
+	}
+	if err := r.limit(len(places)); err != nil {
+		return err
+	}
+	for _, place := range places {
+		site := Site{Offset: place.Offset, Symbol: place.Function}
+		site.Event = ftrace.EventIdentifier(fmt.Sprintf("%s_L%d", symbols.Demangle(place.Function), place.Line))
+		if fn, ok := r.holding(place.Offset); ok {
+			code, err := r.code(fn.Offset, fn.Size)
+			if err != nil {
+				return err
+			}
+			if err := probeable(code, place.Offset-fn.Offset); err != nil {
+				return &PlaceError{Path: r.Path, Offset: place.Offset, Err: err}
+			}
+			skip, _ := code.Entry()
+			site.Entry = place.Offset-fn.Offset <= uint64(skip)
+		}
+		if site.Args, err = r.args(place.Offset, site.Entry); err != nil {
+			return err
+		}
+		r.add(site)
+	}
+	if len(places) > 1 {
+		r.note("%s:%d is code at %d places, all of which are probed", filepath.Base(d.File), d.Line, len(places))
+	}
+	return nil
+}

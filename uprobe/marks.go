@@ -1,0 +1,122 @@
+package uprobe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/usdt"
+)
+
+// marks resolves provider:name to all the places where that USDT probe is.
+func (r *resolver) marks() error {
+	d := r.definition
+	known, err := usdt.Read(r.image)
+	if err != nil {
+		return &TargetError{Path: r.Path, Err: fmt.Errorf("read its USDT probes: %w", err)}
+	}
+	for _, mark := range known {
+		if !matches(d.Provider, mark.Provider) || !matches(d.Mark, mark.Name) {
+			continue
+		}
+		site := Site{
+			Offset: mark.Location,
+			Event:  ftrace.EventIdentifier(mark.Provider + "_" + mark.Name),
+		}
+		if mark.Sem {
+			site.RefCtr = mark.Semaphore
+		}
+		if fn, ok := r.holding(mark.Location); ok {
+			site.Symbol = fn.Name
+		}
+		if site.Args, err = r.markArgs(mark); err != nil {
+			return err
+		}
+		r.add(site)
+	}
+	if len(r.plan.Sites) > 0 {
+		return nil
+	}
+	failed := &MarkError{Path: r.Path, Provider: d.Provider, Name: d.Mark}
+	for _, mark := range known {
+		failed.Known = append(failed.Known, mark.Provider+":"+mark.Name)
+	}
+	slices.Sort(failed.Known)
+	failed.Known = slices.Compact(failed.Known)
+	return failed
+}
+
+// matches tells whether a name is the pattern or is matched by it.
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return pattern == name || ok && err == nil
+}
+
+// markArgs translates the definition's arguments for one USDT probe. Its own
+// arguments are $args, and one by one arg1 or $arg1; the kernel's grammar
+// works as for any instruction.
+func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
+	var out []ftrace.FetchArg
+	for _, arg := range r.definition.Args {
+		number := markNumber(arg)
+		if arg.Param != "$args" && number == 0 {
+			if arg.Param != "" {
+				return nil, r.argError(arg.Pos, "%s: the arguments of a USDT probe have no names; they are arg1, arg2 …, or $args", arg.Param)
+			}
+			a := arg.Fetch
+			a.Name = cmp.Or(a.Name, "arg"+strconv.Itoa(len(out)+1))
+			a, err := r.userArg(a, arg.Pos, mark.Location, false)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, a)
+			continue
+		}
+		all, err := fetchArgs(mark)
+		if err != nil {
+			return nil, r.argError(arg.Pos, "%s:%s: %v", mark.Provider, mark.Name, err)
+		}
+		if arg.Param == "$args" {
+			out = append(out, all...)
+			continue
+		}
+		if number > len(all) {
+			return nil, r.argError(arg.Pos, "%s:%s has %d arguments", mark.Provider, mark.Name, len(all))
+		}
+		a := all[number-1]
+		a.Name = cmp.Or(arg.Fetch.Name, a.Name)
+		a = retyped(a, arg.Fetch.Type)
+		out = append(out, a)
+	}
+	return out, r.checkNames(out)
+}
+
+// markNumber is N of arg1, $arg1 and so on, or 0.
+func markNumber(arg Arg) int {
+	text, ok := strings.CutPrefix(cmp.Or(arg.Param, strings.TrimPrefix(arg.Fetch.Fetch, "$")), "arg")
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
+// retyped gives an argument the type that the definition asks for. Text is at
+// the address that the argument is.
+func retyped(a ftrace.FetchArg, want string) ftrace.FetchArg {
+	switch {
+	case want == "":
+	case strings.HasPrefix(strings.TrimPrefix(want, "u"), "string"):
+		a.Fetch, a.Type = "+0("+a.Fetch+")", want
+	default:
+		a.Type = want
+	}
+	return a
+}
+
+func fetchArgs(usdt.Probe) ([]ftrace.FetchArg, error) { return nil, errors.ErrUnsupported }

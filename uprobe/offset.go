@@ -1,0 +1,134 @@
+package uprobe
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/symbols"
+	"github.com/ringtap/ringtap/uprobe/placement"
+)
+
+// maxDecode is how far from a known start of code an offset may be for its
+// instruction to be found by reading all those before it.
+const maxDecode = 1 << 20
+
+var (
+	errNotExecuted = errors.New("no code is there")
+	errNoStart     = errors.New("no function is known before it from which to tell whether an instruction begins there: take one from a disassembler and say that it is exact")
+	errNotStart    = errors.New("a return probe is on a function's first instruction, and no function begins here")
+)
+
+// offset resolves 0xADDR: a file offset, which is probed as it is.
+func (r *resolver) offset() error {
+	d := r.definition
+	if err := r.executable(d.Address); err != nil {
+		return &PlaceError{Path: r.Path, Offset: d.Address, Err: err}
+	}
+	segment, _, _ := strings.Cut(filepath.Base(r.Path), ".")
+	event := ftrace.EventIdentifier(fmt.Sprintf("%s_%#x", segment, d.Address))
+	fn, known := r.holding(d.Address)
+	if d.Kind == Return {
+		if known && fn.Offset == d.Address {
+			return r.returns(&fn, event)
+		}
+		if known || !r.options.Exact {
+			return &PlaceError{Path: r.Path, Offset: d.Address, Err: errNotStart}
+		}
+	}
+	site := Site{Offset: d.Address, Return: d.Kind == Return, Symbol: fn.Name, Event: event}
+	if known {
+		code, err := r.code(fn.Offset, fn.Size)
+		if err != nil {
+			return err
+		}
+		into := d.Address - fn.Offset
+		if err := probeable(code, into); err != nil {
+			return &PlaceError{Path: r.Path, Offset: d.Address, Err: fmt.Errorf("in %s: %w", symbols.Demangle(fn.Name), err)}
+		}
+		skip, _ := code.Entry()
+		site.Entry = into <= uint64(skip)
+	} else if err := r.boundary(d.Address); err != nil && !r.options.Exact {
+		return &PlaceError{Path: r.Path, Offset: d.Address, Err: err}
+	}
+	var err error
+	if site.Args, err = r.args(d.Address, site.Entry); err != nil {
+		return err
+	}
+	r.add(site)
+	return nil
+}
+
+// executable is nil if the byte at a file offset is code, and else tells what
+// may have been meant.
+func (r *resolver) executable(offset uint64) error {
+	if vaddr, ok := r.image.Vaddr(offset); ok && r.image.Executable(vaddr) {
+		return nil
+	}
+	if real, ok := r.image.Offset(offset); ok && r.image.Executable(offset) {
+		return fmt.Errorf("%w, but at this address of the program there is, which is file offset %#x", errNotExecuted, real)
+	}
+	var ranges []string
+	for _, s := range r.image.Segments {
+		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 {
+			ranges = append(ranges, fmt.Sprintf("%#x to %#x", s.Off, s.Off+s.Filesz))
+		}
+	}
+	return fmt.Errorf("%w; the file's code is at offsets %s", errNotExecuted, several(ranges))
+}
+
+// holding returns the function that a file offset is in.
+func (r *resolver) holding(offset uint64) (symbols.Function, bool) {
+	s, ok := r.symbols.Lookup(offset)
+	if !ok || s.Size == 0 {
+		return symbols.Function{}, false
+	}
+	return symbols.Function{Name: s.Name, Offset: s.Start, Size: s.Size}, true
+}
+
+// boundary looks whether an instruction begins at a file offset that no
+// function is known to hold, by reading the code from the nearest place before
+// it where one is known to begin: a function or a section.
+func (r *resolver) boundary(offset uint64) error {
+	start, ok := r.startBefore(offset)
+	if !ok || offset-start > maxDecode {
+		return errNoStart
+	}
+	code, err := r.code(start, r.upTo(offset+16)-start)
+	if err != nil {
+		return err
+	}
+	if err := probeable(code, offset-start); err != nil {
+		if notCode := (*placement.NotCodeError)(nil); errors.As(err, &notCode) {
+			return errNoStart
+		}
+		return fmt.Errorf("counted from %#x, %w", start, err)
+	}
+	return nil
+}
+
+// upTo is end, or the end of the file if that comes first.
+func (r *resolver) upTo(end uint64) uint64 { return min(end, uint64(r.image.Size)) }
+
+// startBefore is the last place at or before a file offset at which code is
+// known to begin, in the same section.
+func (r *resolver) startBefore(offset uint64) (start uint64, ok bool) {
+	for _, s := range r.image.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS && s.Offset <= offset && offset-s.Offset < s.Size {
+			start, ok = s.Offset, true
+		}
+	}
+	if !ok {
+		return 0, false // without sections there may be data between the code
+	}
+	functions, _ := r.symbols.Functions()
+	i := sort.Search(len(functions), func(i int) bool { return functions[i].Offset > offset })
+	if i > 0 && functions[i-1].Kind != symbols.Imported {
+		start = max(start, functions[i-1].Offset)
+	}
+	return start, true
+}

@@ -1,0 +1,207 @@
+package uprobe
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/symbols"
+	"github.com/ringtap/ringtap/symbols/dwarfparam"
+)
+
+// params turns an argument that names a parameter, or all of them, into what the
+// kernel fetches at the function's first instruction.
+func (r *resolver) params(arg Arg, function uint64) ([]ftrace.FetchArg, error) {
+	if r.definition.Kind == Mark {
+		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", arg.Param)
+	}
+	name := r.nameOf(function)
+	known, err := r.symbols.Params(function)
+	if err != nil {
+		return nil, r.argError(arg.Pos, "%s: the parameters of %s are not known: %v; $arg1, $arg2 … are the arguments in their order", arg.Param, name, err)
+	}
+	if arg.Param == "$args" {
+		return r.allParams(name, known), nil
+	}
+	var names []string
+	for _, p := range known {
+		if p.Name != arg.Param {
+			names = append(names, p.Name)
+			continue
+		}
+		fetched, err := fetchParam(p, arg.Fetch)
+		if err != nil {
+			return nil, r.argError(arg.Pos, "%s of %s can't be fetched: %v", arg.Param, name, err)
+		}
+		r.explainParts(p, fetched)
+		return fetched, nil
+	}
+	if len(names) == 0 {
+		return nil, r.argError(arg.Pos, "%s: %s has no parameters", arg.Param, name)
+	}
+	return nil, r.argError(arg.Pos, "%s has no parameter %s; it has %s", name, arg.Param, strings.Join(names, ", "))
+}
+
+// allParams is $args: what can't be fetched is noted and left out.
+func (r *resolver) allParams(name string, known []symbols.Param) []ftrace.FetchArg {
+	var out []ftrace.FetchArg
+	for _, p := range known {
+		fetched, err := fetchParam(p, ftrace.FetchArg{})
+		if err != nil {
+			r.note("%s of %s is left out: %v", p.Name, name, err)
+			continue
+		}
+		r.explainParts(p, fetched)
+		out = append(out, fetched...)
+	}
+	return out
+}
+
+func (r *resolver) nameOf(function uint64) string {
+	if fn, ok := r.holding(function); ok {
+		return symbols.Demangle(fn.Name)
+	}
+	return fmt.Sprintf("the function at %#x", function)
+}
+
+func (r *resolver) explainParts(p symbols.Param, fetched []ftrace.FetchArg) {
+	if isText(p) && len(fetched) == 2 && fetched[0].Type == "string" {
+		r.note("%s has no zero byte at its end: only its first %s bytes belong to it", fetched[0].Name, fetched[1].Name)
+	}
+}
+
+// isText tells whether a parameter is a pointer to text and its length, as Go's
+// string and Rust's &str are.
+func isText(p symbols.Param) bool {
+	return len(p.Parts) == 2 && (p.Type == "string" || strings.HasSuffix(p.Type, "str"))
+}
+
+// fetchParam is one parameter as the kernel fetches it. Want has the name and
+// the type that the definition asks for, if it does.
+func fetchParam(p symbols.Param, want ftrace.FetchArg) ([]ftrace.FetchArg, error) {
+	name := want.Name
+	if name == "" && p.Name != "" {
+		name = ftrace.EventIdentifier(p.Name)
+	}
+	if p.Location.Where == dwarfparam.Nowhere && len(p.Parts) > 0 {
+		return fetchParts(p, name, want.Type)
+	}
+	value, err := fetchLocation(p.Location)
+	if err != nil {
+		return nil, err
+	}
+	a := ftrace.FetchArg{Name: name, Fetch: value, Type: want.Type}
+	isString := strings.HasPrefix(strings.TrimPrefix(want.Type, "u"), "string")
+	switch {
+	case isString && p.Kind == dwarfparam.Struct && p.Location.Where != dwarfparam.Register:
+		// an array of characters: the text lies where the value is
+	case isString || want.Type == "" && p.Kind == dwarfparam.CString:
+		a.Fetch = "+0(" + value + ")"
+		a.Type = cmp.Or(want.Type, "string")
+	case want.Type == "":
+		a.Type, err = paramType(p)
+	}
+	return []ftrace.FetchArg{a}, err
+}
+
+// fetchParts fetches the words that a value is made of: name_ptr, name_len. The
+// pointer of text is fetched as text, under the parameter's own name.
+func fetchParts(p symbols.Param, name, wantType string) ([]ftrace.FetchArg, error) {
+	var out []ftrace.FetchArg
+	for i, part := range p.Parts {
+		want := ftrace.FetchArg{Name: name + "_" + ftrace.EventIdentifier(part.Name)}
+		if part.Name == "" {
+			want.Name = name + "_" + strconv.Itoa(i)
+		}
+		if i == 0 && isText(p) {
+			want.Name, want.Type = name, "string"
+		}
+		if i == 0 && wantType != "" {
+			want.Name, want.Type = name, wantType
+		}
+		fetched, err := fetchParam(part, want)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fetched...)
+	}
+	return out, nil
+}
+
+// fetchLocation is the kernel's expression for the value at a location, at a
+// function's first instruction.
+func fetchLocation(l dwarfparam.Location) (string, error) {
+	if l.Where == dwarfparam.Nowhere {
+		return "", fmt.Errorf("%s", cmp.Or(l.Why, "where it is is not known"))
+	}
+	if l.Where == dwarfparam.Stack {
+		return fmt.Sprintf("%+d(%%sp)", l.Offset+cfaOffset()), nil
+	}
+	register := registerName(l.Register)
+	if register == "" {
+		return "", fmt.Errorf("it is in register %d of DWARF's numbering, which the kernel does not fetch", l.Register)
+	}
+	if l.Where == dwarfparam.Register {
+		return register, nil
+	}
+	return fmt.Sprintf("%+d(%s)", l.Offset, register), nil
+}
+
+// paramType is the kernel's type for a value.
+func paramType(p symbols.Param) (string, error) {
+	size := p.Size
+	switch p.Kind {
+	case dwarfparam.Float:
+		return "", fmt.Errorf("it is a floating-point number (%s)", p.Type)
+	case dwarfparam.Bool, dwarfparam.Char:
+		return "u8", nil
+	case dwarfparam.Struct:
+		if size > 8 || p.Location.Where != dwarfparam.Register {
+			return "", fmt.Errorf("it is %s, of %d bytes; fetch words of it by address", p.Type, size)
+		}
+		return "x64", nil
+	case dwarfparam.Signed, dwarfparam.Enum:
+		if size == 1 || size == 2 || size == 4 || size == 8 {
+			return "s" + strconv.Itoa(8*size), nil
+		}
+	case dwarfparam.Unsigned:
+		if size == 1 || size == 2 || size == 4 || size == 8 {
+			return "u" + strconv.Itoa(8*size), nil
+		}
+	case dwarfparam.Pointer, dwarfparam.CString, dwarfparam.Unknown:
+		return "x64", nil
+	}
+	return "", fmt.Errorf("it is %s, of %d bytes", p.Type, size)
+}
+
+// cfaOffset is how far above the stack pointer the CFA is at a function's first
+// instruction: the return address that a call pushes on amd64.
+func cfaOffset() int64 {
+	if runtime.GOARCH == "arm64" {
+		return 0
+	}
+	return 8
+}
+
+// registerName is the kernel's name for an integer register by the psABI's
+// number: arch/x86/kernel/ptrace.c and arch/arm64/kernel/ptrace.c,
+// regoffset_table.
+func registerName(dwarf int) string {
+	if runtime.GOARCH == "arm64" {
+		if dwarf == 31 {
+			return "%sp"
+		}
+		if dwarf >= 0 && dwarf < 31 {
+			return "%x" + strconv.Itoa(dwarf)
+		}
+		return ""
+	}
+	names := [...]string{"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
+	if dwarf < 0 || dwarf >= len(names) {
+		return ""
+	}
+	return "%" + names[dwarf]
+}

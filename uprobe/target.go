@@ -1,0 +1,151 @@
+package uprobe
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// target is the file that is probed.
+type target struct {
+	*library.Target
+	image   *elfimage.Image
+	symbols *symbols.File
+	goTable *gotable.Table // nil if it is no Go program
+}
+
+// machine is what this program's kernel runs.
+func machine() elf.Machine {
+	if runtime.GOARCH == "arm64" {
+		return elf.EM_AARCH64
+	}
+	return elf.EM_X86_64
+}
+
+// openTarget finds a target and looks whether there is code in it to probe.
+func openTarget(name string, pid int) (*target, error) {
+	found, err := library.Find(name, library.Options{PID: pid, Machine: machine()})
+	if err != nil {
+		return nil, err
+	}
+	t := &target{Target: found}
+	if err := t.open(pid); err != nil {
+		found.File.Close()
+		return nil, &TargetError{Path: found.Path, Err: err}
+	}
+	return t, nil
+}
+
+func (t *target) open(pid int) error {
+	info, err := t.File.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return openfile.ErrNotRegular
+	}
+	size := info.Size()
+	if t.image, err = elfimage.New(t.File, size); err != nil {
+		return t.notELF(err)
+	}
+	if err := checkCode(t.image); err != nil {
+		return err
+	}
+	t.symbols, err = symbols.Open(t.File, size, symbols.Options{Path: t.Path, Open: debugFiles(pid)})
+	if err != nil {
+		return err
+	}
+	t.goTable, err = gotable.Open(t.image)
+	if err != nil {
+		t.goTable = nil // not Go, or a table that tells nothing
+	}
+	return nil
+}
+
+// notELF says more about a file that is no ELF file, or not a whole one.
+func (t *target) notELF(err error) error {
+	head := make([]byte, 128)
+	n, _ := t.File.ReadAt(head, 0)
+	head = head[:n]
+	switch {
+	case bytes.HasPrefix(head, []byte("#!")):
+		line, _, _ := strings.Cut(string(head[2:]), "\n")
+		return fmt.Errorf("%w but a script: probe what runs it, %s", ErrNotELF, strings.TrimSpace(line))
+	case bytes.HasPrefix(head, []byte(elf.ELFMAG)) && !errors.Is(err, ErrNotELF):
+		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
+	return err
+}
+
+// checkCode refuses an ELF file that nothing runs from here.
+func checkCode(m *elfimage.Image) error {
+	if m.Machine != machine() {
+		return fmt.Errorf("%w: it is for %v, this machine runs %v", ErrMachine, m.Machine, machine())
+	}
+	code := false
+	for _, s := range m.Segments {
+		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 || s.Filesz == 0 {
+			continue
+		}
+		if s.Off+s.Filesz > uint64(m.Size) {
+			return fmt.Errorf("%w: its code ends at byte %d, the file at %d", ErrTruncated, s.Off+s.Filesz, m.Size)
+		}
+		code = true
+	}
+	if !code {
+		return ErrNoCode
+	}
+	return nil
+}
+
+// debugFiles opens separate debug files as a process sees them, or as we do.
+func debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, int64, error) {
+	return func(path string) (symbols.ReaderAtCloser, int64, error) {
+		open := openfile.Regular
+		if pid != 0 {
+			open = func(name string) (fd int, st unix.Stat_t, err error) {
+				return openfile.Beneath(fmt.Sprintf("/proc/%d/root", pid), name, openfile.Follow)
+			}
+		}
+		fd, st, err := open(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		return os.NewFile(uintptr(fd), path), st.Size, nil
+	}
+}
+
+// isGo tells whether the function at a file offset is Go's own code.
+func (t *target) isGo(offset uint64) bool {
+	if t.goTable == nil {
+		return false
+	}
+	vaddr, ok := t.image.Vaddr(offset)
+	if !ok {
+		return false
+	}
+	_, ok = t.goTable.Find(vaddr)
+	return ok
+}
+
+// stripped tells whether the file has lost the table of its own functions.
+func (t *target) stripped() bool {
+	_, ok := t.image.SectionOf(elf.SHT_SYMTAB)
+	return !ok
+}
+
+func (t *target) close() error {
+	return errors.Join(t.symbols.Close(), t.File.Close())
+}
