@@ -49,12 +49,15 @@ func Spellable(s string) bool { return s != "" && unspellable(s) < 0 }
 // definition, or -1.
 func unspellable(s string) int {
 	for i := range len(s) {
-		if c := s[i]; c == 0 || c == '#' || c == 0xa0 || isSeparator(rune(c)) {
+		if isForbidden(s[i]) || isSeparator(rune(s[i])) {
 			return i
 		}
 	}
 	return -1
 }
+
+// isForbidden tells whether c can't be in a definition at all.
+func isForbidden(c byte) bool { return c == 0 || c == '#' || c == 0xa0 }
 
 // check finds what would make another command of the line than is meant.
 func (d Dynamic) check(group string) error {
@@ -76,7 +79,7 @@ func (d Dynamic) check(group string) error {
 		return fail(maxLine, fmt.Sprintf("The definition has %d characters, the kernel reads %d", len(line), maxLine))
 	}
 	for i := range len(d.Args) {
-		if c := d.Args[i]; !isSeparator(rune(c)) && unspellable(d.Args[i:i+1]) == 0 {
+		if c := d.Args[i]; isForbidden(c) {
 			at := strings.IndexByte(line[place+len(d.Place):], c)
 			return fail(place+len(d.Place)+at, "The kernel can't read an argument with this character")
 		}

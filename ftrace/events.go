@@ -35,7 +35,3 @@ func (t *FS) Events() ([]EventName, error) {
 	})
 	return events, nil
 }
-
-// EventIdentifier makes a name that the kernel takes for an event out of any
-// symbol.
-func EventIdentifier(symbol string) string { return symbol }

@@ -1,18 +1,138 @@
 package ftrace
 
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
 // FilterError says what the kernel does not like about an event's filter.
 type FilterError struct {
 	Filter  string
 	Pos     int    // the byte in Filter that the kernel complains about; -1 if unknown
-	Message string // the kernel's words, or what the errno means
-	Err     error  // the errno of the write
+	Message string // the kernel's words
+	Err     error  // the errno of the write; the kernel's choice of it means little
 }
 
+// Error is the message, and below it the filter with a caret under the byte at
+// Pos.
 func (e *FilterError) Error() string { return e.Message + point(e.Filter, e.Pos) }
 
 // Unwrap returns the errno of the write.
 func (e *FilterError) Unwrap() error { return e.Err }
 
-// ExplainFilter returns nil if the kernel takes the filter for the event
-// system:event, else a *FilterError that points at what it does not take.
-func (t *FS) ExplainFilter(system, event, filter string) error { return nil }
+// ExplainFilter returns nil if the kernel takes the filter
+// (Documentation/trace/events.rst, section 5) for the event system:event, else a
+// *FilterError that points at what it does not take. perf_event_open(2) says no
+// more than EINVAL.
+//
+// The kernel is asked in a trace instance of our own, which is removed again, so
+// that nobody's filter changes. An instance costs the kernel some milliseconds
+// and a ring buffer for each CPU: ask when a filter was refused. Any other error
+// says that the kernel could not be asked; it wraps fs.ErrNotExist if there is no
+// such event.
+func (t *FS) ExplainFilter(system, event, filter string) (err error) {
+	if strings.TrimSpace(filter) == "" {
+		return &FilterError{Filter: filter, Message: "The filter is empty", Err: unix.EINVAL}
+	}
+	if len(filter) >= os.Getpagesize() {
+		return &FilterError{Filter: filter, Pos: os.Getpagesize() - 1, Message: "The filter is longer than a page, which is all the kernel reads", Err: unix.EINVAL}
+	}
+	if at := strings.IndexByte(filter, 0); at >= 0 {
+		return &FilterError{Filter: filter, Pos: at, Message: "The kernel can't read this character", Err: unix.EINVAL}
+	}
+	if _, err := t.EventID(system, event); err != nil {
+		return fmt.Errorf("check a filter: %w", err)
+	}
+	owner, err := t.own()
+	if err != nil {
+		return fmt.Errorf("check a filter: %w", err)
+	}
+	defer owner.release()
+	instance := filepath.Join(t.dir, "instances", owner.name)
+	if err := unix.Mkdir(instance, 0o700); err != nil {
+		return fmt.Errorf("check a filter in a trace instance: %w", &os.PathError{Op: "mkdir", Path: instance, Err: err})
+	}
+	defer func() {
+		if rmErr := unix.Rmdir(instance); rmErr != nil {
+			err = errors.Join(err, &os.PathError{Op: "rmdir", Path: instance, Err: rmErr})
+		}
+	}()
+	file := filepath.Join(instance, "events", system, event, "filter")
+	refused := os.WriteFile(file, []byte(filter), 0)
+	var errno unix.Errno
+	switch {
+	case refused == nil:
+		return nil
+	case errors.Is(refused, os.ErrNotExist) && !t.Has(filepath.Join("instances", owner.name, "events", system, event, "filter")):
+		return fmt.Errorf("check a filter: %w", refused)
+	case !errors.As(refused, &errno):
+		return fmt.Errorf("check a filter: %w", refused)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("check a filter: %w", err)
+	}
+	return explainFilter(filter, string(text), errno)
+}
+
+// explainFilter reads the explanation that the kernel leaves in the file filter:
+//
+//	prev_pid == "abc"
+//	             ^
+//	parse_error: Expecting numeric field
+func explainFilter(filter, text string, errno unix.Errno) *FilterError {
+	e := &FilterError{Filter: filter, Pos: -1, Message: fmt.Sprintf("The kernel refuses the filter: %v", errno), Err: errno}
+	rest, ok := strings.CutPrefix(text, strings.TrimRight(filter, " \t\n\v\f\r")+"\n")
+	if !ok {
+		return e
+	}
+	pad, rest, ok := strings.Cut(rest, "^\n")
+	message, isMessage := strings.CutPrefix(rest, "parse_error: ")
+	if !ok || !isMessage || strings.Trim(pad, " ") != "" {
+		return e
+	}
+	e.Message, _, _ = strings.Cut(message, "\n")
+	e.Pos = filterCulprit(filter, e.Message, min(len(pad), len(filter)))
+	return e
+}
+
+// filterCulprit finds the start of what the kernel complains about. It reports
+// mistakes in the structure where they are, mistakes in a comparison one byte
+// behind the start of the value, or behind the end of the field's name
+// (kernel/trace/trace_events_filter.c, predicate_parse and parse_pred).
+func filterCulprit(filter, message string, pos int) int {
+	switch message {
+	case "Field not found":
+		return wordBefore(filter, pos)
+	case "Invalid operator", "Expecting string field", "Expecting numeric field",
+		"Illegal integer value", "Invalid value (did you forget quotes)?", "Function not found":
+		if pos == len(filter) && message == "Invalid operator" {
+			return pos // there is none
+		}
+		return max(pos-1, 0)
+	case "Illegal operation for field type":
+		value := max(pos-1, 0)
+		before := strings.TrimRight(filter[:value], " \t")
+		return len(strings.TrimRight(before, "=!<>~&"))
+	}
+	return pos
+}
+
+// wordBefore is the start of the last name that starts before pos.
+func wordBefore(text string, pos int) int {
+	isWord := func(c byte) bool { return isIdentifier(string(c)) || isDigit(c) }
+	end := pos
+	for end > 0 && !isWord(text[end-1]) {
+		end--
+	}
+	start := end
+	for start > 0 && isWord(text[start-1]) {
+		start--
+	}
+	return start
+}

@@ -1,11 +1,118 @@
 package ftrace
 
-import "errors"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
-// UserArgs puts registers of the architecture (as runtime.GOARCH names it) in
-// the place of what only ringtap knows: $arg1 and so on, and the names of another
-// architecture's argument registers. Notes say what was understood differently
-// from what it says.
+// UserArgs puts what the kernel knows in the place of what only ringtap knows:
+//
+//   - $argN becomes the register or the stack word that holds the Nth integer or
+//     pointer argument at the entry of a C function (System V psABI for amd64;
+//     AAPCS64 for arm64). Floating point arguments are not counted.
+//   - The assembler's names of registers (%rdi, %edi, %dil; %w0) become the
+//     kernel's. Of a part of a register that part is printed, unless the argument
+//     has a type.
+//   - amd64's argument registers on arm64 become those of the same arguments.
+//
+// Arch is a name as of runtime.GOARCH, amd64 or arm64. Notes say, for people,
+// what was understood differently from what it says. The error says why an
+// argument can't be had: *RegisterError for a register that isn't there.
 func UserArgs(args []FetchArg, arch string, isReturn bool) (out []FetchArg, notes []string, err error) {
-	return nil, nil, errors.ErrUnsupported
+	regs := registers(arch)
+	if regs == nil {
+		return nil, nil, fmt.Errorf("the registers of %s are not known", arch)
+	}
+	foreign := map[string]string{}
+	for _, arg := range args {
+		start, end := operand(arg.Fetch)
+		source := arg.Fetch[start:end]
+		translated := source
+		switch {
+		case source == "$retval" && !isReturn:
+			return nil, nil, fmt.Errorf("argument %s: $retval is known when the function returns: use a return probe (r:)", arg)
+		case strings.HasPrefix(source, "$arg"):
+			if isReturn {
+				return nil, nil, fmt.Errorf("argument %s: when the function returns, its arguments are gone: fetch %s with an entry probe (p:)", arg, source)
+			}
+			translated, err = regs.argument(source[len("$arg"):])
+			if err != nil {
+				return nil, nil, fmt.Errorf("argument %s: %w", arg, err)
+			}
+		case strings.HasPrefix(source, "%"):
+			r, err := regs.find(source[1:], isReturn)
+			if err != nil {
+				return nil, nil, fmt.Errorf("argument %s: %w", arg, err)
+			}
+			translated = "%" + r.name
+			if r.foreign {
+				foreign[source] = translated
+			}
+			if note := r.part(&arg, source, start > 0); note != "" {
+				notes = append(notes, note)
+			}
+		}
+		arg.Fetch = arg.Fetch[:start] + translated + arg.Fetch[end:]
+		out = append(out, arg)
+	}
+	if len(foreign) > 0 {
+		notes = append(notes, foreignNote(foreign, arch))
+	}
+	return out, notes, nil
+}
+
+// operand finds the innermost value of a fetch, the one that offsets count from.
+func operand(fetch string) (start, end int) {
+	start, end = 0, len(fetch)
+	for start < end && (fetch[start] == '+' || fetch[start] == '-') {
+		open := strings.IndexByte(fetch[start:end], '(')
+		shut := strings.LastIndexByte(fetch[start:end], ')')
+		if open < 0 || shut < open {
+			break
+		}
+		start, end = start+open+1, start+shut
+	}
+	return start, end
+}
+
+// foreignNote says once for all arguments how names were understood.
+func foreignNote(foreign map[string]string, arch string) string {
+	var names []string
+	for from := range foreign {
+		names = append(names, from)
+	}
+	slices.Sort(names)
+	for i, from := range names {
+		names[i] = from + " is " + foreign[from]
+	}
+	return fmt.Sprintf("these are registers of amd64; on %s what they stand for was taken: %s", arch, strings.Join(names, ", "))
+}
+
+// RegisterError says that an architecture has no register of that name.
+type RegisterError struct {
+	Name, Arch string
+	Near       []string // names that look like it, best first
+	All        []string // all names, as the kernel writes them
+}
+
+func (e *RegisterError) Error() string {
+	text := fmt.Sprintf("%s has no register %%%s", e.Arch, e.Name)
+	if len(e.Near) > 0 {
+		text += "; did you mean %" + strings.Join(e.Near, ", %") + "?"
+	}
+	return text + " There are %" + strings.Join(e.All, " %")
+}
+
+// argument is where argument n is at a function's entry.
+func (s *registerSet) argument(n string) (string, error) {
+	number, err := strconv.ParseUint(n, 10, 32)
+	if err != nil || number == 0 {
+		return "", fmt.Errorf("there is no $arg%s", n)
+	}
+	if number <= uint64(len(s.arguments)) {
+		return "%" + s.arguments[number-1], nil
+	}
+	return fmt.Sprintf("$stack%d", number-uint64(len(s.arguments))-1+s.stackArguments), nil
 }

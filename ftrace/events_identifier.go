@@ -1,0 +1,77 @@
+package ftrace
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// maxEventName is how many characters a name of an event or a group may have
+// (kernel/trace/trace_probe.h, MAX_EVENT_NAME_LEN).
+const maxEventName = 63
+
+// EventIdentifier makes a name that the kernel takes for an event out of any
+// symbol, one that people recognise: ns::T::f(int) gives ns_T_f_int,
+// github.com/x/y.(*T).m gives y_T_m, memcpy@@GLIBC_2.14 gives memcpy. A legal
+// name stays as it is. The same symbol gives the same name always, but two
+// symbols may give one name, for instance two operators of a class. A name that
+// would be too long ends with a hash of the symbol.
+func EventIdentifier(symbol string) string {
+	name := symbol
+	if at := strings.IndexByte(name, '@'); at > 0 {
+		name = name[:at] // the version
+	}
+	name = dropImportPath(name)
+	name = dropRustHash(name)
+	var b strings.Builder
+	for _, r := range name {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			b.WriteRune(r)
+		} else if s := b.String(); s != "" && !strings.HasSuffix(s, "_") {
+			b.WriteByte('_')
+		}
+	}
+	name = b.String()
+	if !isIdentifier(symbol) {
+		name = strings.TrimRight(name, "_")
+	}
+	switch {
+	case name == "":
+		return "event"
+	case name[0] >= '0' && name[0] <= '9':
+		name = "_" + name
+	case name == "enable", name == "filter":
+		name += "_" // files beside the directories of a group's events
+	}
+	if len(name) > maxEventName {
+		hash := fnv.New32a()
+		hash.Write([]byte(symbol))
+		name = fmt.Sprintf("%s_%08x", name[:maxEventName-9], hash.Sum32())
+	}
+	return name
+}
+
+// dropImportPath drops what stands before a Go package's own name in
+// github.com/x/y.(*T).m. A C++ operator/ has no name behind the slash.
+func dropImportPath(name string) string {
+	head := name
+	if end := strings.IndexAny(name, "([<* "); end >= 0 {
+		head = name[:end]
+	}
+	slash := strings.LastIndexByte(head, '/')
+	if slash < 0 || slash+1 == len(head) || !isIdentifier(head[slash+1:slash+2]) || !strings.Contains(head[slash:], ".") {
+		return name
+	}
+	// In the last element of a path the linker writes a dot as %2e.
+	return strings.ReplaceAll(name[slash+1:], "%2e", ".")
+}
+
+// dropRustHash drops the ::h0123456789abcdef that Rust's older names end with.
+func dropRustHash(name string) string {
+	const length = len("::h0123456789abcdef")
+	cut := len(name) - length
+	if cut <= 0 || !strings.HasPrefix(name[cut:], "::h") || strings.Trim(name[cut+3:], "0123456789abcdef") != "" {
+		return name
+	}
+	return name[:cut]
+}
