@@ -24,6 +24,7 @@ type target struct {
 	image   *elfimage.Image
 	symbols *symbols.File
 	goTable *gotable.Table // nil if it is no Go program
+	debug   bool           // a separate debug file was opened
 }
 
 // machine is what this program's kernel runs.
@@ -63,7 +64,7 @@ func (t *target) open(pid int) error {
 	if err := checkCode(t.image); err != nil {
 		return err
 	}
-	t.symbols, err = symbols.Open(t.File, size, symbols.Options{Path: t.Path, Open: debugFiles(pid)})
+	t.symbols, err = symbols.Open(t.File, size, symbols.Options{Path: t.Path, Open: t.debugFiles(pid)})
 	if err != nil {
 		return err
 	}
@@ -111,18 +112,18 @@ func checkCode(m *elfimage.Image) error {
 }
 
 // debugFiles opens separate debug files as a process sees them, or as we do.
-func debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, int64, error) {
+func (t *target) debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, int64, error) {
+	open := openfile.Regular
+	if pid != 0 {
+		root := fmt.Sprintf("/proc/%d/root", pid)
+		open = func(name string) (int, unix.Stat_t, error) { return openfile.Beneath(root, name, openfile.Follow) }
+	}
 	return func(path string) (symbols.ReaderAtCloser, int64, error) {
-		open := openfile.Regular
-		if pid != 0 {
-			open = func(name string) (fd int, st unix.Stat_t, err error) {
-				return openfile.Beneath(fmt.Sprintf("/proc/%d/root", pid), name, openfile.Follow)
-			}
-		}
 		fd, st, err := open(path)
 		if err != nil {
 			return nil, 0, err
 		}
+		t.debug = true
 		return os.NewFile(uintptr(fd), path), st.Size, nil
 	}
 }
@@ -140,10 +141,12 @@ func (t *target) isGo(offset uint64) bool {
 	return ok
 }
 
-// stripped tells whether the file has lost the table of its own functions.
+// stripped tells whether nothing has the names of the file's own functions,
+// only of those that it exports.
 func (t *target) stripped() bool {
-	_, ok := t.image.SectionOf(elf.SHT_SYMTAB)
-	return !ok
+	_, symtab := t.image.SectionOf(elf.SHT_SYMTAB)
+	_, mini := t.image.Section(".gnu_debugdata")
+	return !symtab && !mini && !t.debug && t.goTable == nil
 }
 
 func (t *target) close() error {
