@@ -209,20 +209,9 @@ func (p *parser) mark(d *Definition) error {
 	return nil
 }
 
-// shown is how much of a definition an error shows on either side.
-const shown = 60
-
 // fail makes the error that points at pos.
 func (p *parser) fail(pos int, format string, args ...any) error {
-	text, from := p.text, 0
-	if pos > shown+3 {
-		from = pos - shown
-		text, pos = "..."+text[from:], shown+3
-	}
-	if len(text) > pos+shown+3 {
-		text = text[:pos+shown] + "..."
-	}
-	return &ftrace.SyntaxError{Text: text, Pos: pos, Message: fmt.Sprintf(format, args...)}
+	return &ftrace.SyntaxError{Text: p.text, Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
 
 // number reads a decimal or 0x… number that is the whole text.

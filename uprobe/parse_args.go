@@ -49,7 +49,7 @@ func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 		return arg, p.fail(pos+len(word), "a type follows the colon: u8 … u64, s8 … s64, x8 … x64, string")
 	}
 	if arg.Fetch.Type != "" {
-		const valid = "a=$stack0:"
+		const valid = "a=+0($stack0):"
 		if _, err := p.fetch(valid+arg.Fetch.Type, pos+len(word)-len(arg.Fetch.Type), len(valid)); err != nil {
 			return arg, err
 		}
