@@ -64,12 +64,11 @@ type query struct {
 
 func newQuery(name string, inGo bool) *query {
 	q := &query{name: squeeze(name), inGo: inGo}
-	if q.params = hasParams(q.name); q.params {
-		q.name = strings.Replace(constBehind(q.name), "(void)", "()", 1)
-	}
 	path := q.name
-	if q.params {
-		path = path[:strings.LastIndexByte(path, '(')]
+	if i := paramsAt(q.name); i >= 0 {
+		q.params = true
+		q.name = strings.Replace(constBehind(q.name), "(void)", "()", 1)
+		path = path[:i]
 	}
 	q.args = strings.ContainsRune(path, '<')
 	q.words = mangledWords(path, "")

@@ -73,24 +73,28 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// hasParams reports whether a source name ends with a list of parameters, which
-// that of operator() and (anonymous namespace) are not.
-func hasParams(name string) bool {
-	open := strings.IndexByte(name, '(')
-	for open >= 0 {
-		rest := name[open:]
-		switch {
-		case strings.HasPrefix(rest, "(anonymous"), strings.HasSuffix(name[:open], "operator") && strings.HasPrefix(rest, "()"):
-			next := strings.IndexByte(rest[1:], '(')
-			if next < 0 {
-				return false
+// paramsAt returns where the list of parameters at the end of a source name
+// begins, -1 when it has none: operator() and (anonymous namespace) are names.
+func paramsAt(name string) int {
+	end := strings.LastIndexByte(name, ')')
+	if end < 0 || strings.Trim(name[end+1:], " &constvlaie") != "" {
+		return -1
+	}
+	for depth, i := 0, end; i >= 0; i-- {
+		switch name[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth > 0 {
+				continue
 			}
-			open += 1 + next
-		default:
-			return true
+			if i == 0 || strings.HasSuffix(name[:i], "operator") || strings.HasPrefix(name[i:], "(anonymous") {
+				return -1
+			}
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // withoutArgs removes template arguments and ABI tags from a demangled name

@@ -12,6 +12,7 @@ const noFile = 1<<31 - 1
 // DW_TAG_inlined_subroutine, unresolved. A value's form is 0 when absent.
 type entry struct {
 	low, high, ranges  value
+	entry              value // DW_AT_entry_pc
 	name, linkage      value
 	origin             value // DW_AT_abstract_origin, else DW_AT_specification
 	declLine           uint64
@@ -30,6 +31,8 @@ func (u *unit) readEntry(c *cursor, a *abbrev) entry {
 			e.high = v
 		case dwarf.AttrRanges:
 			e.ranges = v
+		case dwarf.AttrEntrypc:
+			e.entry = v
 		case dwarf.AttrName:
 			e.name = v
 		case dwarf.AttrLinkageName, attrMIPSLinkageName:

@@ -117,15 +117,21 @@ func (x *Index) lines(d *unitData, vaddr uint64) []Line {
 	}
 	out := make([]Line, 0, d.tree.functions[fn].depth+1)
 	for fn >= 0 {
-		f := &d.tree.functions[fn]
-		if !f.known {
-			f.name, f.line = x.describe(f.entry)
-			f.known = true
-		}
+		f := x.function(d, fn)
 		out = append(out, Line{Function: f.name, File: x.path(d, file), Line: int(line), StartLine: f.line})
 		file, line, fn = f.callFile, f.callLine, f.parent
 	}
 	return out
+}
+
+// function returns a function of a unit with its name looked up.
+func (x *Index) function(d *unitData, fn int32) *function {
+	f := &d.tree.functions[fn]
+	if !f.known {
+		f.name, f.line = x.describe(f.entry)
+		f.known = true
+	}
+	return f
 }
 
 // unitAt returns the data of the unit whose entries are around off.

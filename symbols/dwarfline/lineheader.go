@@ -25,6 +25,7 @@ type lineTable struct {
 	paths     map[uint32]string // of files asked for
 	rows      []row
 	sequences []sequence
+	wanted    *wantedLine // told of each row when somebody looks for a line
 }
 
 // lineProgram is the part of the header that the program needs.
@@ -34,6 +35,7 @@ type lineProgram struct {
 	lineRange  uint8
 	opcodeBase uint8
 	lengths    []byte // of the standard opcodes, from opcode 1 on
+	statement  bool   // whether rows begin as statements
 }
 
 // readLines reads the header of the unit's line table and runs its program. It
@@ -43,6 +45,20 @@ func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 	if !r.hasLine {
 		return t, nil
 	}
+	c, p, err := x.readLineHeader(t, r)
+	if err != nil {
+		return t, err
+	}
+	t.run(&c, &p)
+	if c.err != nil {
+		return t, fmt.Errorf("run line table at %#x: %w", r.line, c.err)
+	}
+	return t, nil
+}
+
+// readLineHeader reads the header of the unit's line table to t, and returns
+// its program.
+func (x *Index) readLineHeader(t *lineTable, r *root) (cursor, lineProgram, error) {
 	c := at(x.s.line, r.line, x.s.order)
 	length, size := c.unitLength()
 	if c.err == nil && length > c.left() {
@@ -53,7 +69,7 @@ func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 	}
 	t.offsetSize = uint8(size)
 	if t.version = c.u16(); c.err == nil && (t.version < 2 || t.version > 5) {
-		return t, fmt.Errorf("line table at %#x: unknown version %d", r.line, t.version)
+		return c, lineProgram{}, fmt.Errorf("line table at %#x: unknown version %d", r.line, t.version)
 	}
 	if t.version == 5 {
 		t.addrSize = c.u8()
@@ -68,7 +84,7 @@ func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 	if t.version >= 4 {
 		c.u8() // operations per instruction: 1 but on VLIW machines
 	}
-	c.u8() // default of is_stmt
+	p.statement = c.u8() != 0
 	p.lineBase = int64(int8(c.u8()))
 	p.lineRange = c.u8()
 	p.opcodeBase = c.u8()
@@ -83,14 +99,10 @@ func (x *Index) readLines(u *unit, r *root) (*lineTable, error) {
 		t.readNames(&c)
 	}
 	if c.err != nil {
-		return t, fmt.Errorf("read header of line table at %#x: %w", r.line, c.err)
+		return c, p, fmt.Errorf("read header of line table at %#x: %w", r.line, c.err)
 	}
 	c.off = begin
-	t.run(&c, &p)
-	if c.err != nil {
-		return t, fmt.Errorf("run line table at %#x: %w", r.line, c.err)
-	}
-	return t, nil
+	return c, p, nil
 }
 
 // readNames reads the directories and files of DWARF 2 to 4. Their numbers

@@ -30,6 +30,7 @@ const (
 	opAdvancePC    = 2
 	opAdvanceLine  = 3
 	opSetFile      = 4
+	opNegateStmt   = 6
 	opConstAddPC   = 8
 	opFixedAdvance = 9
 
@@ -43,24 +44,27 @@ func (t *lineTable) run(c *cursor, p *lineProgram) {
 	initial := row{file: 1, line: 1}
 	now := initial
 	first := 0 // row of the sequence
+	statement := p.statement
 	for c.left() > 0 && c.err == nil {
 		op := c.u8()
 		if op >= p.opcodeBase {
 			op -= p.opcodeBase
 			now.addr += uint64(op/p.lineRange) * p.minLength
 			now.line += uint32(p.lineBase + int64(op%p.lineRange))
-			t.emit(first, now)
+			t.emit(first, now, statement)
 			continue
 		}
 		switch op {
 		case opCopy:
-			t.emit(first, now)
+			t.emit(first, now, statement)
 		case opAdvancePC:
 			now.addr += c.uleb() * p.minLength
 		case opAdvanceLine:
 			now.line += uint32(c.sleb())
 		case opSetFile:
 			now.file = clip(c.uleb())
+		case opNegateStmt:
+			statement = !statement
 		case opConstAddPC:
 			now.addr += uint64((255-p.opcodeBase)/p.lineRange) * p.minLength
 		case opFixedAdvance:
@@ -71,7 +75,7 @@ func (t *lineTable) run(c *cursor, p *lineProgram) {
 			}
 			t.endSequence(first, now.addr)
 			first = len(t.rows)
-			now = initial
+			now, statement = initial, p.statement
 		default:
 			for n := p.lengths[op-1]; n > 0; n-- {
 				c.uleb()
@@ -108,7 +112,10 @@ func (t *lineTable) extended(c *cursor, now *row) bool {
 
 // emit adds a row to the sequence that begins at row first. Only what find can
 // tell apart is kept: the last row of an address, the first of equal lines.
-func (t *lineTable) emit(first int, r row) {
+func (t *lineTable) emit(first int, r row, statement bool) {
+	if t.wanted != nil && statement {
+		t.wanted.row(r)
+	}
 	n := len(t.rows)
 	switch {
 	case n > first && t.rows[n-1].addr == r.addr:
@@ -131,6 +138,9 @@ func (t *lineTable) endSequence(first int, end uint64) {
 		slices.SortStableFunc(rows, byAddr)
 	}
 	s := span{rows[0].addr, end}
+	if t.wanted != nil {
+		t.wanted.endSequence(s.real())
+	}
 	if !s.real() {
 		t.rows = t.rows[:first]
 		return

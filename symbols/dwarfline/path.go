@@ -21,17 +21,22 @@ func (x *Index) path(d *unitData, file uint32) string {
 	return p
 }
 
-func (x *Index) fileName(d *unitData, f *fileEntry) string {
+// fileNameBytes returns the name of a file as the table has it, in place.
+func (x *Index) fileNameBytes(d *unitData, f *fileEntry) []byte {
 	// The table may have another size of offsets than its unit.
 	u := *d.unit
 	u.offsetSize = d.table.offsetSize
-	name := x.text(&u, &d.root, f.name)
+	return x.textBytes(&u, &d.root, f.name)
+}
+
+func (x *Index) fileName(d *unitData, f *fileEntry) string {
+	name := string(x.fileNameBytes(d, f))
 	if name == "" || strings.HasPrefix(name, "/") {
 		return name
 	}
 	var dir string
 	if uint64(f.dir) < uint64(len(d.table.dirs)) {
-		dir = x.text(&u, &d.root, d.table.dirs[f.dir].name)
+		dir = string(x.fileNameBytes(d, &d.table.dirs[f.dir]))
 	}
 	return join(d.root.dir, join(dir, name))
 }

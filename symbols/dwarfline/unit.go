@@ -146,6 +146,11 @@ func (u *unit) attr(c *cursor, s *attrSpec) value {
 // text returns the string that v stands for, cut to maxName bytes; "" when it
 // is in another file or out of bounds.
 func (x *Index) text(u *unit, r *root, v value) string {
+	return string(x.textBytes(u, r, v))
+}
+
+// textBytes is text in place.
+func (x *Index) textBytes(u *unit, r *root, v value) []byte {
 	b := v.str
 	switch v.form {
 	case formString:
@@ -159,14 +164,14 @@ func (x *Index) text(u *unit, r *root, v value) string {
 		c := at(x.s.strOffsets, tableOffset(r.strBase, v.num, u.offsetSize), x.s.order)
 		off := c.uint(int(u.offsetSize))
 		if c.err != nil {
-			return ""
+			return nil
 		}
 		c = at(x.s.str, off, x.s.order)
 		b = c.cstring()
 	default:
-		return ""
+		return nil
 	}
-	return string(b[:min(len(b), maxName)])
+	return b[:min(len(b), maxName)]
 }
 
 // tableOffset is base + index*size, or an offset beyond any section when that
