@@ -7,9 +7,11 @@ import "strconv"
 // boot in seconds, the event and what it says
 // (kernel/trace/trace_output.c, trace_print_context).
 //
-// The thread is named by the record itself where tid is not positive, as it is
-// for perf's samples of a thread that is about to end. comm may be empty if
-// nobody knows the name.
+// raw is a record as perf delivers it: perf disables preemption once more than
+// the kernel's own tracers do when it writes one, which is taken off. The thread
+// is named by the record itself where tid is not positive, as it is for perf's
+// samples of a thread that is about to end. comm may be empty if nobody knows
+// the name.
 func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte, f *Format, p *Printer) []byte {
 	if tid <= 0 {
 		tid = recordPID(raw)
@@ -92,8 +94,9 @@ func appendState(dst, raw []byte) []byte {
 	if len(raw) >= 4 {
 		flags, count = raw[2], raw[3]
 	}
+	depth := max(count&preemptDepth, 1) - 1
 	return append(dst, irqState(flags), reschedState(flags), contextState(flags),
-		digitOrDot(count&preemptDepth), digitOrDot(count>>migrateDisabledShift))
+		digitOrDot(depth), digitOrDot(count>>migrateDisabledShift))
 }
 
 func irqState(flags byte) byte {
