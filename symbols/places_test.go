@@ -71,14 +71,14 @@ func chain(t testing.TB, f *File, offset uint64, line int) string {
 		t.Fatal(err)
 	}
 	var names []string
-	for i, l := range lines {
+	for _, l := range lines {
 		if l.Line == line {
 			names = nil
 		}
-		names = append(names, l.Function)
-		if i > 0 { // where the copy was inlined
+		if len(names) > 0 { // where the copy was inlined
 			names = append(names, fmt.Sprint(l.Line))
 		}
+		names = append(names, l.Function)
 	}
 	return strings.Join(names, " ")
 }
@@ -128,7 +128,7 @@ func TestPeerPlacesOfALineAreWhereGdbStops(t *testing.T) {
 					copies[chain(t, f, p.Offset, line)] = true
 				}
 				if len(copies) != len(places) {
-					t.Errorf("line %d: %d places in %d functions and copies", line, len(places), len(copies))
+					t.Errorf("line %d: %d places in %d functions and copies: %#x", line, len(places), len(copies), places)
 				}
 				for _, addr := range rows[line] {
 					offset, _ := f.Offset(addr)

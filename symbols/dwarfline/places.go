@@ -178,14 +178,12 @@ func (x *Index) firsts(found []statement) []Place {
 				return false
 			}
 			f := x.function(d, fn)
-			entry := x.entryOf(d, f)
-			for f.parent >= 0 && f.callLine == s.line && entry == s.addr {
+			for f.parent >= 0 && f.callLine == s.line {
 				// It is the call that is meant, not what was inlined for it.
 				fn = f.parent
 				f = x.function(d, fn)
-				entry = x.entryOf(d, f)
 			}
-			key, p.Function, into = copyOf{i, fn, 0}, f.name, s.addr-entry
+			key, p.Function, into = copyOf{i, fn, 0}, f.name, s.addr-x.entryOf(d, f)
 			return true
 		})
 		if old, ok := best[key]; !ok || into < old.into {
