@@ -82,9 +82,8 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 // the kernel out loses nothing and spares a user the need for privileges.
 func sideBandAttr(opts *Options, inherit bool, watermark uint32, format uint64) unix.PerfEventAttr {
 	attr := sysAttr(event(perf.Dummy, "").attr, watermark, format)
-	attr.Bits |= unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec |
-		unix.PerfBitTask | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv |
-		bitNamespaces | bitCgroup
+	attr.Bits |= unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
+	setBit(&attr.Bits, unix.PerfBitMmap|unix.PerfBitMmap2|bitNamespaces|bitCgroup, opts.SideBand == SideBandAll)
 	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
 	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.ContextSwitch)
 	setBit(&attr.Bits, bitKsymbol, opts.Ksymbol)

@@ -24,6 +24,12 @@ var (
 	ErrTooManyFiles = errors.New("too many file descriptors")
 	// ErrRingMemory: the kernel does not lock enough memory for the rings.
 	ErrRingMemory = errors.New("no memory for the ring")
+	// ErrFilter: the kernel does not take a sampling's filter. Which part of it
+	// is wrong tells package ftrace's ExplainFilter.
+	ErrFilter = errors.New("filter refused")
+	// ErrNotProbeable: there is no place for a Uprobe: no such file, no such
+	// offset in it, or an instruction there that cannot be replaced.
+	ErrNotProbeable = errors.New("cannot be probed")
 	// ErrInvalid: the kernel refuses the event's configuration.
 	ErrInvalid = errors.New("configuration refused")
 )
@@ -58,6 +64,9 @@ func (e *OpenError) Unwrap() []error { return []error{e.Kind, e.Err} }
 // openError explains an error of perf_event_open(2).
 func (s *Session) openError(name string, sampling *Sampling, err error) *OpenError {
 	e := &OpenError{Event: name, Target: s.target.String(), Kind: ErrInvalid, Err: err}
+	if sampling != nil && sampling.Event.path != "" && e.explainUprobe(sampling.Event) {
+		return e
+	}
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		e.Kind = ErrPermission

@@ -11,6 +11,7 @@ import (
 // Event is the hardware event "cycles" without a name; use the constructors.
 type Event struct {
 	attr perf.Attr
+	path string // of a Uprobe
 }
 
 // String returns perf(1)'s own name of the event, as perf list prints it:

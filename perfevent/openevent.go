@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +38,16 @@ func readCount(fd int, format uint64) (count, error) {
 		id: le.Uint64(b[24:]), lost: le.Uint64(b[32:])}, nil
 }
 
-// perfEventOpen is the one place that opens an event.
-func perfEventOpen(attr *unix.PerfEventAttr, on subject, cpu int) (int, error) {
+// perfEventOpen is the one place that opens an event. The path is that of a
+// Uprobe, else "".
+func perfEventOpen(attr *unix.PerfEventAttr, path string, on subject, cpu int) (int, error) {
+	if path != "" {
+		text := append([]byte(path), 0)
+		var pin runtime.Pinner // the kernel reads the text through an integer
+		pin.Pin(&text[0])
+		defer pin.Unpin()
+		attr.Ext1 = addressOf(text)
+	}
 	for {
 		fd, err := unix.PerfEventOpen(attr, on.pid, cpu, -1, on.flags|unix.PERF_FLAG_FD_CLOEXEC)
 		if err != unix.EINTR {
@@ -53,7 +62,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 	for {
 		attr := sideBandAttr(&s.opts, on.inherit, s.watermark(), s.format)
 		attr.Bits &^= s.dropped
-		fd, err := perfEventOpen(&attr, on, s.cpus[cpu])
+		fd, err := perfEventOpen(&attr, "", on, s.cpus[cpu])
 		if err != nil {
 			if s.dropFeature(err) {
 				continue
@@ -111,8 +120,11 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 	sampling := &s.samplings[index]
 	inherit := on.inherit && s.target.kind == processTarget
 	attr := sampleAttr(sampling, inherit, s.watermark(), s.format)
-	fd, err := perfEventOpen(&attr, on, s.cpus[cpu])
+	fd, err := perfEventOpen(&attr, sampling.Event.path, on, s.cpus[cpu])
 	if err == nil {
+		if err := s.setFilter(fd, sampling); err != nil {
+			return errors.Join(err, unix.Close(fd))
+		}
 		return s.join(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin})
 	}
 	failure := s.openError(sampling.Event.String(), sampling, err)
@@ -120,7 +132,7 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 		// Would it be allowed without the kernel, and is there such an event
 		// at all? Only trying tells.
 		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
-		fd, err := perfEventOpen(&attr, on, s.cpus[cpu])
+		fd, err := perfEventOpen(&attr, sampling.Event.path, on, s.cpus[cpu])
 		if err != nil {
 			return s.openError(sampling.Event.String(), sampling, err)
 		}

@@ -2,6 +2,21 @@ package perfevent
 
 import "log/slog"
 
+// SideBand says which records about processes a session carries beside its
+// samples.
+type SideBand uint8
+
+// The choices of records about processes.
+const (
+	// SideBandAll is names, births, ends, mappings, namespaces and control
+	// groups: what a stack needs to be named.
+	SideBandAll SideBand = iota
+	// SideBandNames is names, births and ends of threads only. It spares a
+	// tracer that shows no stacks the records of every library that any
+	// program maps.
+	SideBandNames
+)
+
 // Options are the choices of a session that are not per event. The zero value
 // is right for most.
 type Options struct {
@@ -14,6 +29,7 @@ type Options struct {
 	// 256 MiB.
 	MaxRingBytes int
 
+	SideBand      SideBand
 	ContextSwitch bool // record every context switch of the target: *Switch
 	Ksymbol       bool // record kernel code that comes and goes: *Ksymbol; whole system only
 	TextPoke      bool // record changes of kernel code: *TextPoke; whole system only

@@ -46,6 +46,11 @@ type Sampling struct {
 	Raw    bool // a tracepoint's fields, as its tracefs format file describes them
 	Cgroup bool // the id of the cgroup (v2) that was running; needs Linux 5.7
 
+	// Filter is a condition on a tracepoint's fields that the kernel checks
+	// before it makes a sample (Documentation/trace/events.rst, section
+	// "Event filtering"); "" lets all through. A Uprobe has no fields to ask.
+	Filter string
+
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
 	// 3 (exactly there), for hardware that can.
 	PreciseIP uint8

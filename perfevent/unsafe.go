@@ -40,3 +40,9 @@ func namespacesOf(w []uint64) []Namespace {
 func mmapPage(mem []byte) *unix.PerfEventMmapPage {
 	return (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(mem)))
 }
+
+// addressOf returns where b begins, for an argument of the kernel that is an
+// integer. The caller pins b.
+func addressOf(b []byte) uint64 {
+	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+}
