@@ -1,0 +1,142 @@
+package usdt
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// ArgError says why the kernel can't fetch one argument of a probe.
+type ArgError struct {
+	Probe  string // provider:name
+	Number int    // from 1
+	Text   string // of the argument
+	Reason string
+}
+
+func (e *ArgError) Error() string {
+	return fmt.Sprintf("argument %d of %s, %.80q: %s", e.Number, e.Probe, e.Text, e.Reason)
+}
+
+// maxArgs is MAX_TRACE_ARGS of kernel/trace/trace_probe.h. sdt.h has up to 12.
+const maxArgs = 128
+
+// FetchArgs returns what the kernel has to fetch for the probe's arguments, with
+// their sizes and signs: arg1 for the first. Those that can't be fetched are left
+// out, the others keep their numbers, and the error joins an *ArgError for each.
+func (p *Probe) FetchArgs(machine elf.Machine) ([]ftrace.FetchArg, error) {
+	texts := split(p.Args)
+	if len(texts) > maxArgs {
+		return nil, fmt.Errorf("%w: %s has %d arguments", ErrMalformed, p, len(texts))
+	}
+	var args []ftrace.FetchArg
+	var errs []error
+	for i, text := range texts {
+		fetch, typ, reason := p.fetch(text, machine)
+		if reason != "" {
+			errs = append(errs, &ArgError{Probe: p.String(), Number: i + 1, Text: text, Reason: reason})
+			continue
+		}
+		args = append(args, ftrace.FetchArg{Name: "arg" + strconv.Itoa(i+1), Fetch: fetch, Type: typ})
+	}
+	return args, errors.Join(errs...)
+}
+
+// fetch translates one argument.
+func (p *Probe) fetch(text string, machine elf.Machine) (fetch, typ, reason string) {
+	size, text, err := cutSize(text, machine)
+	if err != nil {
+		return "", "", err.Error()
+	}
+	o, reason := parseOperand(text, machine)
+	if reason != "" {
+		return "", "", reason
+	}
+	typ = size.typ()
+	switch o.kind {
+	case immediate:
+		return `\` + strconv.FormatInt(o.value, 10), typ, ""
+	case register:
+		return "%" + o.register, typ, ""
+	case highByte:
+		if size != 1 {
+			return "", "", "the second byte of a register is fetched without a sign only"
+		}
+		return "%" + o.register, "b8@8/16", ""
+	case memory:
+		return fmt.Sprintf("%+d(%%%s)", o.value, o.register), typ, ""
+	}
+	addr := p.globals[o.symbol]
+	if addr == ambiguous {
+		return "", "", fmt.Sprintf("the file's symbol tables have no variable %s, or several", o.symbol)
+	}
+	// The kernel counts from where the file's first byte would be if all of the
+	// file were mapped as the probe's segment is (translate_user_vaddr in
+	// kernel/trace/trace_uprobe.c), whatever segment the variable is in.
+	return "@+" + strconv.FormatInt(int64(addr+uint64(o.value)-(p.vaddr-p.Location)), 10), typ, ""
+}
+
+// byteSize is the size of an argument in bytes, below zero if it has a sign.
+type byteSize int
+
+// typ is the kernel's name of an integer of that size.
+func (s byteSize) typ() string {
+	if s < 0 {
+		return "s" + strconv.Itoa(int(-s)*8)
+	}
+	return "u" + strconv.Itoa(int(s)*8)
+}
+
+// cutSize splits "-4@%edi" at the @. An argument without a size has that of a
+// register.
+func cutSize(arg string, machine elf.Machine) (size byteSize, operand string, err error) {
+	before, operand, ok := strings.Cut(arg, "@")
+	if !ok {
+		if machine == elf.EM_386 {
+			return 4, arg, nil
+		}
+		return 8, arg, nil
+	}
+	switch before {
+	case "1", "2", "4", "8", "-1", "-2", "-4", "-8":
+		n, err := strconv.Atoi(before)
+		return byteSize(n), operand, err
+	case "4f", "8f", "-4f", "-8f":
+		return 0, "", errors.New("the kernel does not fetch floating-point numbers")
+	}
+	return 0, "", fmt.Errorf("no integer has the size %.40q", before)
+}
+
+// split splits arguments at the blanks that are not in brackets.
+func split(args string) []string {
+	var list []string
+	depth := 0
+	begin := -1
+	for i := range len(args) {
+		switch args[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case ' ':
+			if depth <= 0 {
+				if begin >= 0 {
+					list = append(list, args[begin:i])
+				}
+				begin, depth = -1, 0
+				continue
+			}
+		}
+		if begin < 0 {
+			begin = i
+		}
+	}
+	if begin >= 0 {
+		list = append(list, args[begin:])
+	}
+	return list
+}
