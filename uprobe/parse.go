@@ -17,8 +17,7 @@ const (
 )
 
 // Parse reads a definition in the grammar that the package's doc describes. The
-// error is a *ftrace.SyntaxError. What it points at is the definition itself, or
-// where that is very long the part around the mistake.
+// error is a *ftrace.SyntaxError that points at the mistake.
 func Parse(text string) (*Definition, error) {
 	p := &parser{text: text}
 	d := &Definition{Text: text}

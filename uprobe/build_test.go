@@ -1,0 +1,83 @@
+package uprobe
+
+import (
+	"embed"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/hits.*
+var sources embed.FS
+
+// builds are programs that call functions of testdata as often as their first
+// argument says. {} is the source's path without its ending.
+var builds = map[string]string{
+	"pie":         "gcc -g -O2 -fPIE -pie -o pie {}.c -pthread",
+	"nopie":       "gcc -O2 -fno-pie -no-pie -o nopie {}.c -pthread",
+	"static":      "gcc -O2 -static -o static {}.c -pthread",
+	"static-pie":  "gcc -O2 -static-pie -fPIE -o static-pie {}.c -pthread",
+	"one-segment": "gcc -O2 -fPIE -pie -Wl,-z,noseparate-code -o one-segment {}.c -pthread",
+	"stripped":    "gcc -O2 -s -o stripped {}.c -pthread",
+	"debugdata": "gcc -O2 -o debugdata {}.c -pthread\nobjcopy --only-keep-debug debugdata mini\nobjcopy --strip-debug mini\n" +
+		"xz mini\nstrip debugdata\nobjcopy --add-section .gnu_debugdata=mini.xz debugdata",
+	"debuglink": "gcc -g -O2 -o debuglink {}.c -pthread\nobjcopy --only-keep-debug debuglink debuglink.debug\n" +
+		"strip debuglink\nobjcopy --add-gnu-debuglink=debuglink.debug debuglink",
+	"shared": "gcc -g -O2 -DLIBRARY -fPIC -shared -o libhits.so {}.c\n" +
+		"gcc -O2 -DMAIN_ONLY -Wl,-rpath,$ORIGIN -o shared {}.c libhits.so -pthread",
+	"object":      "gcc -O2 -c -o object {}.c",
+	"cxx":         "g++ -g -O2 -o cxx {}.cc",
+	"rust":        "rustc -g -C opt-level=2 -o rust {}.rs",
+	"go":          "go build -o go {}.go",
+	"go-stripped": "go build -ldflags=-s -o go-stripped {}.go",
+}
+
+// build makes one of the builds and returns its path. It skips the test where a
+// compiler is missing.
+func build(t testing.TB, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, ending := range []string{".c", ".cc", ".rs", ".go"} {
+		text, err := sources.ReadFile("testdata/hits" + ending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "hits"+ending), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.Lines(strings.ReplaceAll(builds[name], "{}", "hits")) {
+		args := strings.Fields(line)
+		if _, err := exec.LookPath(args[0]); err != nil {
+			t.Skipf("%s is not installed", args[0])
+		}
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(cmd.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	return filepath.Join(dir, name)
+}
+
+// resolve parses and resolves a definition. The plan lives as long as the test.
+func resolve(t testing.TB, text string, o Options) *Plan {
+	t.Helper()
+	p, err := tryResolve(text, o)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func tryResolve(text string, o Options) (*Plan, error) {
+	d, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return Resolve(d, o)
+}

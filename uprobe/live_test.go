@@ -1,0 +1,177 @@
+package uprobe
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// hit is one sample of an event.
+type hit struct {
+	site int
+	text string // what the trace line has behind the event's name
+}
+
+// trace attaches a plan to a command, runs it to its end and returns its hits.
+// At the end nothing of the attachment may be left.
+func trace(t *testing.T, p *Plan, o AttachOptions, command string, args ...string) []hit {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	c, err := perfevent.StartCommand(exec.Command(command, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Kill()
+	o.Target = perfevent.Started(c)
+	a, err := Attach(p, o)
+	if err != nil {
+		t.Fatalf("attach %s: %v", p, err)
+	}
+	defer leavesNothing(t, a)
+	samplings := make([]perfevent.Sampling, len(a.Events))
+	printers := make([]*ftrace.Printer, len(a.Events))
+	for i := range a.Events {
+		samplings[i] = perfevent.Sampling{Event: a.Events[i], Period: 1, Raw: true}
+		if printers[i], err = a.Formats[i].Printer(ftrace.PrintOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := perfevent.Open(o.Target, samplings, perfevent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	var hits []hit
+	err = s.Read(context.Background(), func(r perfevent.Record) error {
+		if sample, ok := r.(*perfevent.Sample); ok {
+			hits = append(hits, hit{sample.Sampling, string(printers[sample.Sampling].Append(nil, sample.Raw))})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := c.Wait()
+	if err != nil || !state.Success() {
+		t.Errorf("%s: %v, %v", command, state, err)
+	}
+	accounts, err := s.Accounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := uint64(0)
+	for _, account := range accounts {
+		counted += account.Counted
+	}
+	if counted != uint64(len(hits)) {
+		t.Errorf("the kernel counted %d hits, %d came", counted, len(hits))
+	}
+	return hits
+}
+
+// leavesNothing closes an attachment and looks for what it leaves behind.
+func leavesNothing(t *testing.T, a *Attachment) {
+	t.Helper()
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if a.group != nil {
+		noEventsOf(t, a.group.Name())
+	}
+}
+
+func noEventsOf(t *testing.T, group string) {
+	t.Helper()
+	tracefs, err := ftrace.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(tracefs.Dir() + "/uprobe_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, ":"+group+"/") {
+			t.Errorf("left behind: %s", line)
+		}
+	}
+}
+
+// texts are the distinct texts of hits behind their addresses, sorted.
+func texts(hits []hit) []string {
+	var out []string
+	for _, h := range hits {
+		_, args, _ := strings.Cut(h.text, ") ")
+		out = append(out, args)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func TestLiveEveryCallIsAHit(t *testing.T) {
+	const calls = 1000
+	tests := []struct {
+		build, target, place string
+		hits                 int
+	}{
+		{"pie", "", "target", calls},
+		{"nopie", "", "target", calls},
+		{"static", "", "target", calls},
+		{"static-pie", "", "target", calls},
+		{"one-segment", "", "target", calls},
+		{"debugdata", "", "target", calls},
+		{"debuglink", "", "target", calls},
+		{"shared", "libhits.so", "target", calls},
+		{"cxx", "", "ns::T::f(int)", calls},
+		{"cxx", "", "ns::T::f(long)", 2 * calls},
+		{"cxx", "", "ns::T::f", 3 * calls},
+		{"cxx", "", "_ZN2ns1T1fEi", calls},
+		{"cxx", "", "ns::T::operator<", calls},
+		{"cxx", "", "ns::twice<int>", calls},
+		{"cxx", "", "ns::twice*", 2 * calls},
+		{"rust", "", "hits::greet", calls},
+		{"rust", "", "<hits::Counter as hits::Step>::step", calls},
+		{"go", "", `"main.(*counter).add"`, 4 * calls},
+		{"go", "", "main.greet", 4 * calls},
+		{"go-stripped", "", `"main.(*counter).add"`, 4 * calls},
+		{"go-stripped", "", "main.greet", 4 * calls},
+	}
+	built := map[string]string{}
+	for _, test := range tests {
+		program := built[test.build]
+		if program == "" {
+			program = build(t, test.build)
+			built[test.build] = program
+		}
+		for _, kind := range []string{"p", "r"} {
+			for _, exact := range []bool{false, true} {
+				text := kind + ":" + program + ":" + test.place
+				if test.target != "" {
+					text = kind + ":" + filepath.Join(filepath.Dir(program), test.target) + ":" + test.place
+				}
+				name := fmt.Sprintf("%s %s:%s exact %t", test.build, kind, test.place, exact)
+				t.Run(name, func(t *testing.T) {
+					p := resolve(t, text, Options{Exact: exact})
+					hits := trace(t, p, AttachOptions{}, program, strconv.Itoa(calls))
+					if len(hits) != test.hits {
+						t.Errorf("%s: %d hits, want %d", p, len(hits), test.hits)
+					}
+				})
+			}
+		}
+	}
+}
