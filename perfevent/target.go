@@ -63,3 +63,17 @@ func (t Target) String() string {
 func joinInts(numbers []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ",")
 }
+
+// PerSampling returns how many events a session opens for each sampling of the
+// target, or 0 if that is not known or grows: a process's events are inherited
+// by each thread that it starts.
+func (t Target) PerSampling() int {
+	if t.kind == processTarget {
+		return 0
+	}
+	cpus, err := onlineCPUs()
+	if err != nil {
+		return 0
+	}
+	return len(cpus) * max(len(t.pids), 1)
+}

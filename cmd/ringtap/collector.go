@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -17,18 +16,12 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// runCollector runs a collector with the flags that all of them share: tables
-// for each interval, files for the whole run, the status of a started command.
-func runCollector(ctx context.Context, out *console, flags *collectorFlags, collector collect.Collector) error {
+// runCollector runs a collector on what collectorFlags.target has returned, with
+// the flags that all collectors share: tables for each interval, files for the
+// whole run, the status of a started command.
+func runCollector(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collector collect.Collector) error {
 	if err := report.CheckMetric(flags.metric, collector.Plan().Metrics); err != nil {
 		return usagef("--metric: %w", err)
-	}
-	target, command, err := flags.target()
-	if err != nil {
-		return err
-	}
-	if command != nil {
-		defer leave(command)
 	}
 	status := newStatus(out)
 	windows := 0
@@ -75,15 +68,14 @@ func runCollector(ctx context.Context, out *console, flags *collectorFlags, coll
 }
 
 // target turns the flags into what is watched, and starts the command that is
-// to be run; it is held until the events are armed.
+// to be run, if there is one; it is held until the events are armed. The caller
+// sees to its end by leave.
 func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) {
 	switch {
 	case c.command != nil:
-		cmd := exec.Command(c.command[0], c.command[1:]...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		command, err := perfevent.StartCommand(cmd)
+		command, err := start(c.command)
 		if err != nil {
-			return perfevent.Target{}, nil, fmt.Errorf("run %s: %w", c.command[0], err)
+			return perfevent.Target{}, nil, err
 		}
 		return perfevent.Started(command), command, nil
 	case c.pid != 0:
@@ -120,37 +112,4 @@ func (c *collectorFlags) write(out *console, p *profile.Profile) error {
 		fmt.Fprintf(out.stderr, "wrote %s\n", path)
 	}
 	return errors.Join(errs...)
-}
-
-// leave sees to it that the command does not stay behind, whatever has failed:
-// neither held, if the run never came to let it go, nor running.
-func leave(command *perfevent.Command) {
-	command.Kill()
-	if command.Stop() {
-		_, _ = command.Wait() // there is another error to tell
-	}
-}
-
-// ended waits for the end of the command that was run, if there is one, and
-// returns a statusError if it failed by itself. One that still runs, because the
-// run was shorter, is told to end.
-func ended(command *perfevent.Command) error {
-	if command == nil {
-		return nil
-	}
-	stopped := command.Stop()
-	state, err := command.Wait()
-	if err != nil {
-		return err
-	}
-	status := state.Sys().(syscall.WaitStatus)
-	switch {
-	case stopped:
-		return nil
-	case status.Signaled():
-		return statusError(128 + int(status.Signal()))
-	case status.ExitStatus() != 0:
-		return statusError(status.ExitStatus())
-	}
-	return nil
 }

@@ -57,11 +57,11 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 // minInterval is the shortest interval: a table takes some time to write.
 const minInterval = 10 * time.Millisecond
 
-// validate takes the command to run from the parsed flags, and refuses what
-// makes no sense before anything is opened. Its errors are usageErrors.
-func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
-	args := flags.Args()
-	if dash := flags.ArgsLenAtDash(); dash == 0 {
+// validate takes the command to run from the arguments, those that follow the
+// collector's own, and refuses what makes no sense before anything is opened. Its
+// errors are usageErrors.
+func (c *collectorFlags) validate(flags *pflag.FlagSet, args []string) error {
+	if dash := flags.ArgsLenAtDash(); dash == flags.NArg()-len(args) {
 		c.command = args
 	} else if len(args) > 0 {
 		return usagef("unexpected argument %q (a command to run is given after --)", args[0])

@@ -20,6 +20,11 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"on-cpu", []string{"on_cpu"}, "where the CPU time goes, per call stack", onCPU},
+		{"probe", nil, "how often a function is called, per call stack", probe},
+		{"uprobe", nil, "trace a place in user code, a line for each hit", traceUprobe},
+		{"tpoint", nil, "trace a tracepoint of the kernel, a line for each hit", traceTracepoint},
+		{"funccount", nil, "how often functions are called", countFunctions},
+		{"list", nil, "the events that can be traced, counted and sampled", listEvents},
 		{"check", nil, "what this kernel offers, and what ringtap uses instead where it does not", check},
 		{"version", nil, "the version of this binary", version},
 	}

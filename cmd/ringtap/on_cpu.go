@@ -31,13 +31,18 @@ func onCPU(ctx context.Context, out *console, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if err := common.validate(flags); err != nil {
+	if err := common.validate(flags, flags.Args()); err != nil {
 		return err
 	}
 	if *frequency < 1 || *frequency > maxFrequency {
 		return usagef("-f %d: from 1 to kernel.perf_event_max_sample_rate", *frequency)
 	}
-	return runCollector(ctx, out, &common, &collect.OnCPU{
+	target, command, err := common.target()
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	return runCollector(ctx, out, &common, target, command, &collect.OnCPU{
 		Event:     perfevent.CPUCycles(),
 		Frequency: *frequency,
 		Idle:      *idle,

@@ -65,5 +65,7 @@ func (s Stacks) Ask(sampling *perfevent.Sampling) {
 	default:
 		sampling.UserStack = deepCopy
 	}
-	sampling.Callchain.User = s.Unwind != DWARF
+	// Where every event is a sample, the kernel's walk would cost the program
+	// more than a small copy does.
+	sampling.Callchain.User = s.Unwind == FP || s.Unwind == Auto && sampling.Period != 1
 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+const tpointUsage = `tpoint [flags] {-l [PATTERN] | SYSTEM:EVENT [FILTER]} [-- COMMAND ARG...]
+
+Traces a tracepoint of the kernel and prints a line for each hit, as the kernel
+does. EVENT may be a pattern. FILTER is the kernel's event filter, over the fields
+that -v shows.
+
+  ringtap tpoint -l '*open*'
+  ringtap tpoint syscalls:sys_enter_openat
+  ringtap tpoint -s block:block_rq_issue
+  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'
+`
+
+// maxTracepoints is the most events that a pattern may stand for.
+const maxTracepoints = 500
+
+func traceTracepoint(ctx context.Context, out *console, args []string) error {
+	var t tracerFlags
+	flags := newFlags(out, "tpoint", tpointUsage)
+	t.add(flags)
+	list := flags.BoolP("list", "l", false, "list the tracepoints, those that match a pattern if one follows")
+	kernel := flags.BoolP("stacks", "s", false, "print the kernel stack of each hit")
+	user := flags.BoolP("user", "u", false, "print the user stack of each hit")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	rest, err := t.validate(flags)
+	if err != nil {
+		return err
+	}
+	switch {
+	case *list && len(rest) > 1:
+		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
+	case *list:
+		return listTracepoints(out, strings.Join(rest, ""))
+	case len(rest) == 0:
+		return usagef("no tracepoint given, such as sched:sched_switch")
+	case len(rest) > 2:
+		return usagef("unexpected argument %q: a tracepoint and a filter, each in one pair of quotes", rest[2])
+	}
+	fs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	names, err := chooseTracepoints(fs, rest[0])
+	if err != nil {
+		return err
+	}
+	if t.view {
+		return viewTracepoints(out, fs, names)
+	}
+	filter := strings.Join(rest[1:], "")
+	events, err := tracepointEvents(fs, names, filter)
+	if err != nil {
+		return err
+	}
+	target, command, err := t.target()
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	err = trace(ctx, out, &t, tracing{name: rest[0], events: events, stacks: lineStacks(*user, *kernel), target: target, command: command})
+	if errors.Is(err, perfevent.ErrFilter) {
+		return explainFilter(fs, names, filter, err)
+	}
+	return err
+}
+
+// chooseTracepoints returns the tracepoints that a name or pattern stands for.
+func chooseTracepoints(fs *ftrace.FS, pattern string) ([]ftrace.EventName, error) {
+	if !strings.Contains(pattern, ":") {
+		return nil, usagef("%q is no tracepoint: they are called SYSTEM:EVENT, see ringtap tpoint -l", pattern)
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, usagef("pattern %q: %w", pattern, err)
+	}
+	all, err := fs.Events()
+	if err != nil {
+		return nil, err
+	}
+	var chosen []ftrace.EventName
+	var names []string
+	for _, event := range all {
+		name := event.String()
+		names = append(names, name)
+		if ok, _ := path.Match(pattern, name); ok {
+			chosen = append(chosen, event)
+		}
+	}
+	switch near := nearest(pattern, names); {
+	case len(chosen) > maxTracepoints:
+		return nil, fmt.Errorf("%q stands for %d tracepoints; at most %d are traced at once", pattern, len(chosen), maxTracepoints)
+	case len(chosen) > 0:
+		return chosen, nil
+	case near != "":
+		return nil, fmt.Errorf("tracepoint %s not found; did you mean %s?", pattern, near)
+	}
+	return nil, fmt.Errorf("tracepoint %s not found: see ringtap tpoint -l", pattern)
+}
+
+// tracepointEvents makes events of tracepoints.
+func tracepointEvents(fs *ftrace.FS, names []ftrace.EventName, filter string) ([]follow.Event, error) {
+	var events []follow.Event
+	for _, name := range names {
+		format, err := fs.Format(name.System, name.Name)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, follow.Event{
+			Event:  perfevent.Tracepoint(uint64(format.ID), name.String()),
+			Format: format,
+			Filter: filter,
+		})
+	}
+	return events, nil
+}
+
+// explainFilter finds the event that refuses the filter, and why.
+func explainFilter(fs *ftrace.FS, names []ftrace.EventName, filter string, refused error) error {
+	for _, name := range names {
+		if err := fs.ExplainFilter(name.System, name.Name, filter); err != nil {
+			return wrongDefinition(err)
+		}
+	}
+	return refused
+}
+
+func viewTracepoints(out *console, fs *ftrace.FS, names []ftrace.EventName) error {
+	for _, name := range names {
+		text, err := fs.FormatText(name.System, name.Name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out.stdout, "%s", text); err != nil {
+			return ignoreClosedPipe(err)
+		}
+	}
+	return nil
+}
+
+// listTracepoints prints the tracepoints, one a line.
+func listTracepoints(out *console, pattern string) error {
+	fs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	events, err := fs.Events()
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, event := range events {
+		if matches(pattern, event.String()) {
+			text.WriteString(event.String() + "\n")
+		}
+	}
+	_, err = fmt.Fprint(out.stdout, text.String())
+	return ignoreClosedPipe(err)
+}

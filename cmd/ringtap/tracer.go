@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// tracing is one run of a tracer: what it follows and what it says of it.
+type tracing struct {
+	name   string // of what is traced, for messages: "uprobe readline"
+	about  string // what stands behind it in parentheses; "" for nothing
+	events []follow.Event
+	stacks collect.Stacks
+	target  perfevent.Target
+	command *perfevent.Command // nil if none was started
+}
+
+// trace follows the events with perf-tools' messages around them.
+func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) error {
+	fs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	header := ""
+	if flags.headers {
+		if header, err = fs.TraceHeader(); err != nil {
+			return err
+		}
+	}
+	logger := out.logger(flags.verbose)
+	var held bytes.Buffer
+	to := out.stdout
+	if flags.duration > 0 {
+		to = &held
+	}
+	account, err := follow.Run(ctx, follow.Options{
+		Target: t.target, Events: t.events, Stacks: t.stacks,
+		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
+		Out: to, Logger: logger,
+		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },
+	})
+	if err == nil {
+		_, err = io.Copy(out.stdout, &held)
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // what reads our lines has seen enough (head(1)): that is no failure
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out.stdout, "\nEnding tracing...\n")
+	sayAccount(out.stderr, account)
+	return ended(t.command)
+}
+
+// greeting is perf-tools' line before the first event.
+func (t *tracing) greeting(flags *tracerFlags) string {
+	name, about := visible.Text(t.name), ""
+	if flags.duration > 0 {
+		return fmt.Sprintf("Tracing %s for %s seconds (buffered)...\n", name, flags.seconds())
+	}
+	if t.about != "" {
+		about = " (" + visible.Text(t.about) + ")"
+	}
+	return fmt.Sprintf("Tracing %s%s. Ctrl-C to end.\n", name, about)
+}
+
+// sayAccount says what a reader of the lines must know of those that are not
+// there.
+func sayAccount(w io.Writer, a follow.Account) {
+	if a.Lost > 0 {
+		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", a.Lost, a.Lost+a.Shown+a.Own)
+	}
+	if a.Cut > 0 {
+		fmt.Fprintf(w, "%d of %d user stacks cut short: deeper than the %d KiB that are copied\n", a.Cut, a.Shown, lineCopy>>10)
+	}
+}

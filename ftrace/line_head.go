@@ -1,0 +1,17 @@
+package ftrace
+
+// AppendHead appends what a line of the kernel's trace begins with, up to and
+// including the colon and blank behind the time. See AppendLine.
+func AppendHead(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte) []byte {
+	if tid <= 0 {
+		tid = recordPID(raw)
+	}
+	dst = appendTask(dst, comm, tid)
+	dst = append(dst, " ["...)
+	dst = appendDecimal(dst, uint64(max(cpu, 0)), 3, '0')
+	dst = append(dst, "] "...)
+	dst = appendState(dst, raw)
+	dst = append(dst, ' ')
+	dst = appendTime(dst, nanoseconds)
+	return append(dst, ": "...)
+}

@@ -1,0 +1,50 @@
+package follow
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// Printing is what print formats ask of the running kernel: its symbols and its
+// texts, each read when the first event asks for it. What can't be read is
+// logged once and its addresses printed as numbers.
+func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
+	kernel := sync.OnceValue(func() *symbols.Kallsyms {
+		f, err := os.Open("/proc/kallsyms")
+		if err != nil {
+			log.Info("no kernel symbols", "error", err)
+			return nil
+		}
+		defer f.Close()
+		k, err := symbols.ReadKallsyms(f)
+		if err != nil {
+			log.Info("no kernel symbols", "error", err)
+		}
+		return k
+	})
+	texts := sync.OnceValue(func() map[uint64]string {
+		texts, err := fs.KernelStrings()
+		if err != nil {
+			log.Info("no kernel texts", "error", err)
+		}
+		return texts
+	})
+	return ftrace.PrintOptions{
+		KernelSymbol: func(addr uint64) (name string, offset, size uint64, module string, ok bool) {
+			k := kernel()
+			if k == nil {
+				return "", 0, 0, "", false
+			}
+			s, ok := k.Lookup(addr)
+			return s.Name, addr - s.Start, s.Size, s.Module, ok
+		},
+		KernelString: func(addr uint64) (string, bool) {
+			text, ok := texts()[addr]
+			return text, ok
+		},
+	}
+}

@@ -1,0 +1,220 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Event is one event that is followed.
+type Event struct {
+	Event  perfevent.Event
+	Filter string         // by which the kernel leaves hits out; "" takes all
+	Format *ftrace.Format // of its records
+}
+
+// Options is what a run does.
+type Options struct {
+	Target   perfevent.Target
+	Events   []Event
+	Stacks   collect.Stacks // that are shown after each line; the zero value shows none
+	Duration time.Duration  // 0: until the context is done or the target has ended
+	Printing ftrace.PrintOptions
+	// Out is given whole lines. Its error ends the run.
+	Out    io.Writer
+	Logger *slog.Logger // nil discards
+	// Armed, unless nil, is called when all events are counting.
+	Armed func()
+}
+
+// Account is where the hits of all events of a run went.
+type Account struct {
+	Shown   uint64
+	Own     uint64 // ringtap's own, which are not shown
+	Lost    uint64 // that did not fit in a ring
+	Counted uint64 // the kernel's own count of hits
+	Exact   bool   // all hits were to be recorded, and the kernel says what was lost
+	Cut     uint64 // shown ones whose user stack was cut short
+}
+
+// spoolBytes is how much may wait while the output takes nothing.
+const spoolBytes = 64 << 20
+
+// Run follows the events until the context is done, the duration is over, the
+// target has ended or Out fails. The error is the *perfevent.OpenError of an
+// event that can't be opened, or Out's. When Run returns, the events are closed.
+func Run(ctx context.Context, o Options) (Account, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	f := &follower{opts: o, self: uint32(os.Getpid()), threads: newThreads("/proc")}
+	for _, e := range o.Events {
+		printer, err := e.Format.Printer(o.Printing)
+		if err != nil {
+			return Account{}, fmt.Errorf("print format of %s: %w", e.Format.Name, err)
+		}
+		f.printers = append(f.printers, printer)
+	}
+	opts := perfevent.Options{Logger: o.Logger, Round: f.round, Spool: spoolBytes}
+	if !f.wantsStacks() {
+		opts.SideBand = perfevent.SideBandNames
+	}
+	session, err := perfevent.Open(o.Target, f.samplings(), opts)
+	if err != nil {
+		return Account{}, err
+	}
+	defer session.Close()
+	if f.wantsStacks() {
+		closeStacks, err := f.openStacks(session)
+		if err != nil {
+			return Account{}, err
+		}
+		defer closeStacks()
+	}
+	return f.follow(ctx, session)
+}
+
+// follower is a run under way.
+type follower struct {
+	opts     Options
+	self     uint32
+	printers []*ftrace.Printer // of each event
+	threads  *threads
+	stacks   *stacks // nil if none are shown
+
+	line     []byte // under way
+	head     []byte // of the lines of a stack
+	out      bytes.Buffer
+	writeErr error
+	account  Account
+}
+
+func (f *follower) wantsStacks() bool { return f.opts.Stacks.User || f.opts.Stacks.Kernel }
+
+// samplings is what is opened, one for each event.
+func (f *follower) samplings() []perfevent.Sampling {
+	var samplings []perfevent.Sampling
+	for _, e := range f.opts.Events {
+		s := perfevent.Sampling{Event: e.Event, Filter: e.Filter, Period: 1, Raw: true}
+		if f.wantsStacks() {
+			f.opts.Stacks.Ask(&s)
+		}
+		samplings = append(samplings, s)
+	}
+	return samplings
+}
+
+// openStacks makes what stacks need, and returns what closes it.
+func (f *follower) openStacks(session *perfevent.Session) (func(), error) {
+	processes := process.NewTable(process.Options{Unwind: f.opts.Stacks.User, Logger: f.opts.Logger})
+	if err := processes.Snapshot(session.Processes()...); err != nil {
+		processes.Close()
+		return nil, fmt.Errorf("read the running processes: %w", err)
+	}
+	symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: f.opts.Logger})
+	f.stacks = newStacks(f.opts.Stacks, processes, symbolizer)
+	return func() {
+		if err := symbolizer.Close(); err != nil {
+			f.opts.Logger.Info("close debug files", "error", err)
+		}
+		processes.Close()
+	}, nil
+}
+
+func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Account, error) {
+	if err := session.Enable(); err != nil {
+		return Account{}, err
+	}
+	if f.opts.Armed != nil {
+		f.opts.Armed()
+	}
+	// Whatever has named a thread since Open is in the rings.
+	f.threads.snapshot(session.Processes()...)
+	if f.opts.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.opts.Duration)
+		defer cancel()
+	}
+	err := session.Read(ctx, f.handle)
+	f.flush()
+	if f.stacks != nil {
+		f.account.Cut = f.stacks.cut
+	}
+	return f.account, errors.Join(err, f.writeErr, f.close(session))
+}
+
+// handle takes one record.
+func (f *follower) handle(record perfevent.Record) error {
+	sample, ok := record.(*perfevent.Sample)
+	if !ok {
+		f.threads.handle(record)
+		if f.stacks != nil {
+			f.stacks.processes.Handle(record)
+		}
+		return nil
+	}
+	if sample.PID == f.self {
+		f.account.Own++
+		return nil
+	}
+	f.account.Shown++
+	f.show(sample)
+	if f.out.Len() >= outBytes {
+		f.flush()
+	}
+	return f.writeErr
+}
+
+// outBytes is how much output comes together before it is written at once.
+const outBytes = 64 << 10
+
+// show appends the line of a sample, and its stacks, to the output.
+func (f *follower) show(sample *perfevent.Sample) {
+	e := &f.opts.Events[sample.Sampling]
+	comm := f.threads.name(sample.TID)
+	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, e.Format, f.printers[sample.Sampling])
+	f.line = append(f.line, '\n')
+	if f.stacks != nil {
+		f.head = ftrace.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)
+		f.line = f.stacks.append(f.line, f.head, sample)
+	}
+	f.out.Write(f.line)
+}
+
+// round writes what has come together: see perfevent.Options.Round.
+func (f *follower) round(uint64) { f.flush() }
+
+// flush writes the output; its error is noted and ends the run with the next
+// record.
+func (f *follower) flush() {
+	if f.out.Len() > 0 && f.writeErr == nil {
+		_, f.writeErr = f.opts.Out.Write(f.out.Bytes())
+	}
+	f.out.Reset()
+}
+
+// close closes the books.
+func (f *follower) close(session *perfevent.Session) error {
+	accounts, err := session.Accounts()
+	if err != nil {
+		return err
+	}
+	f.account.Exact = true
+	for _, a := range accounts {
+		f.account.Lost += a.Lost
+		f.account.Counted += a.Counted
+		f.account.Exact = f.account.Exact && a.Exact
+	}
+	return nil
+}
