@@ -95,7 +95,7 @@ func attachPMU(p *Plan, o AttachOptions) (*Attachment, error) {
 	a := &Attachment{Filter: o.Filter}
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		event, err := pmuEvent(s.KernelPath, s.Offset, s.RefCtr, s.Return)
+		event, err := perfevent.Uprobe(s.KernelPath, s.Offset, s.RefCtr, s.Return)
 		if err != nil {
 			return nil, fmt.Errorf("probe %s: %w", s.Event, err)
 		}
@@ -103,8 +103,4 @@ func attachPMU(p *Plan, o AttachOptions) (*Attachment, error) {
 		a.Formats = append(a.Formats, ftrace.UprobeFormat("uprobes", s.Event, s.Return))
 	}
 	return a, nil
-}
-
-func pmuEvent(path string, offset, refCtr uint64, isReturn bool) (perfevent.Event, error) {
-	return perfevent.Event{}, perfevent.ErrNoEvent
 }

@@ -77,18 +77,19 @@ func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
 			out = append(out, a)
 			continue
 		}
-		all, err := fetchArgs(mark)
-		if err != nil {
-			return nil, r.argError(arg.Pos, "%s:%s: %v", mark.Provider, mark.Name, err)
-		}
+		all, err := mark.FetchArgs(r.image.Machine)
 		if arg.Param == "$args" {
+			if err != nil {
+				r.note("%s is fetched without the arguments that can't be: %v", &mark, err)
+			}
 			out = append(out, all...)
 			continue
 		}
-		if number > len(all) {
-			return nil, r.argError(arg.Pos, "%s:%s has %d arguments", mark.Provider, mark.Name, len(all))
+		i := slices.IndexFunc(all, func(a ftrace.FetchArg) bool { return a.Name == "arg"+strconv.Itoa(number) })
+		if i < 0 {
+			return nil, r.argError(arg.Pos, "%s", lacking(&mark, number, len(all), err))
 		}
-		a := all[number-1]
+		a := all[i]
 		a.Name = cmp.Or(arg.Fetch.Name, a.Name)
 		a = retyped(a, arg.Fetch.Type)
 		out = append(out, a)
@@ -119,4 +120,16 @@ func retyped(a ftrace.FetchArg, want string) ftrace.FetchArg {
 	return a
 }
 
-func fetchArgs(usdt.Probe) ([]ftrace.FetchArg, error) { return nil, errors.ErrUnsupported }
+// lacking says why a USDT probe's argument is not among those that can be
+// fetched.
+func lacking(mark *usdt.Probe, number, fetched int, err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			var reason *usdt.ArgError
+			if errors.As(err, &reason) && reason.Number == number {
+				return reason.Error()
+			}
+		}
+	}
+	return fmt.Sprintf("%s has no argument %d; %d of it can be fetched", mark, number, fetched)
+}
