@@ -3,3 +3,10 @@ package perfevent
 // ipRegister is the program counter in a set of user registers
 // (PERF_REG_ARM64_PC).
 const ipRegister = 1 << 32
+
+// lockedInstruction cannot be probed: ldxr x0, [x0], which a trap would break.
+var lockedInstruction = []byte{0x00, 0x7c, 0x5f, 0xc8}
+
+// firstArgument is the register of a function's first argument, as tracefs
+// names it.
+const firstArgument = "%x0"

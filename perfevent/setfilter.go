@@ -3,8 +3,6 @@ package perfevent
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,20 +14,12 @@ func (s *Session) setFilter(fd int, sampling *Sampling) error {
 	if sampling.Filter == "" {
 		return nil
 	}
-	e := &OpenError{Event: sampling.Event.String(), Target: s.target.String(), Kind: ErrFilter}
-	if strings.ContainsRune(sampling.Filter, 0) {
-		e.Err = fmt.Errorf("filter %q: %w", sampling.Filter, unix.EINVAL)
-		return e
-	}
-	text := append([]byte(sampling.Filter), 0)
-	var pin runtime.Pinner // the kernel reads the text through an integer
-	pin.Pin(&text[0])
-	defer pin.Unpin()
-	err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_FILTER, int(addressOf(text)))
+	err := unix.IoctlSetString(fd, unix.PERF_EVENT_IOC_SET_FILTER, sampling.Filter)
 	if err == nil {
 		return nil
 	}
-	e.Err = fmt.Errorf("filter %q: %w", sampling.Filter, err)
+	e := &OpenError{Event: sampling.Event.String(), Target: s.target.String(), Kind: ErrFilter,
+		Err: fmt.Errorf("filter %q: %w", sampling.Filter, err)}
 	switch {
 	case sampling.Event.attr.Type != unix.PERF_TYPE_TRACEPOINT:
 		e.Hint = "only tracepoints and tracefs probes have fields to filter by"

@@ -64,7 +64,7 @@ func (e *OpenError) explainUprobe(event Event) bool {
 		e.Hint = "there is no such file"
 	case errors.Is(e.Err, enotsupp), errors.Is(e.Err, unix.EOPNOTSUPP):
 		e.Err = fmt.Errorf("%w: the kernel cannot probe this instruction", e.Err)
-		e.Hint = "its first bytes are none that the kernel can step over or emulate; another offset may do"
+		e.Hint = "it can neither step over nor emulate it; another instruction of the function may do"
 	case errors.Is(e.Err, unix.EILSEQ), errors.Is(e.Err, unix.ENOEXEC):
 		e.Hint = "there is no instruction that can be probed at the offset; is it the first byte of one?"
 	case errors.Is(e.Err, unix.EIO):

@@ -1,0 +1,128 @@
+package perfevent
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hits runs testdata/hits.c, which counts its own calls.
+type hits struct {
+	t     testing.TB
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	lines *bufio.Scanner
+	tids  []int // of the early threads
+}
+
+var buildHits = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(fixtures, "hits")
+	out, err := exec.Command("gcc", "-O1", "-pthread", "-o", path, "testdata/hits.c").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("gcc: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// hitsProgram returns the path of the program and the offset of hit in it.
+func hitsProgram(t testing.TB) (string, uint64) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc to build the fixture program")
+	}
+	path, err := buildHits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, functionOffset(t, path, "hit")
+}
+
+// functionOffset returns the place in the file of a function.
+func functionOffset(t testing.TB, path, name string) uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, _ := f.Symbols() // a stripped library has none
+	dynamic, _ := f.DynamicSymbols()
+	for _, sym := range append(symbols, dynamic...) {
+		if sym.Name != name || sym.Section == elf.SHN_UNDEF {
+			continue
+		}
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_LOAD && sym.Value >= p.Vaddr && sym.Value < p.Vaddr+p.Filesz {
+				return sym.Value - p.Vaddr + p.Off
+			}
+		}
+	}
+	t.Fatalf("%s has no function %s", path, name)
+	return 0
+}
+
+// startHits starts the program and waits until it is ready.
+func startHits(t testing.TB, function string, early, late, children, calls, depth int) *hits {
+	t.Helper()
+	path, _ := hitsProgram(t)
+	return startHitsOf(t, path, function, early, late, children, calls, depth)
+}
+
+func startHitsOf(t testing.TB, path, function string, early, late, children, calls, depth int) *hits {
+	t.Helper()
+	h := &hits{t: t, cmd: exec.Command(path, function, fmt.Sprint(early), fmt.Sprint(late),
+		fmt.Sprint(children), fmt.Sprint(calls), fmt.Sprint(depth))}
+	stdout, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.stdin, err = h.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.end)
+	h.lines = bufio.NewScanner(stdout)
+	h.lines.Scan()
+	rest, ok := strings.CutPrefix(h.lines.Text(), "ready")
+	if !ok {
+		t.Fatalf("the fixture program says %q", h.lines.Text())
+	}
+	for _, field := range strings.Fields(rest) {
+		var tid int
+		if _, err := fmt.Sscan(field, &tid); err != nil {
+			t.Fatal(err)
+		}
+		h.tids = append(h.tids, tid)
+	}
+	return h
+}
+
+func (h *hits) pid() int { return h.cmd.Process.Pid }
+
+// call lets the program call, and returns how often it did and the nanoseconds
+// that a call took.
+func (h *hits) call() (total uint64, nanoseconds float64) {
+	if _, err := io.WriteString(h.stdin, "go\n"); err != nil {
+		h.t.Error(err)
+	}
+	h.lines.Scan()
+	if _, err := fmt.Sscanf(h.lines.Text(), "called %d %f", &total, &nanoseconds); err != nil {
+		h.t.Errorf("the fixture program says %q: %v", h.lines.Text(), err)
+	}
+	return total, nanoseconds
+}
+
+func (h *hits) end() {
+	h.stdin.Close()
+	if err := h.cmd.Wait(); err != nil {
+		h.t.Errorf("the fixture program: %v", err)
+	}
+}

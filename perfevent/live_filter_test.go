@@ -1,0 +1,127 @@
+package perfevent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// tracefs returns where the trace file system is, mounted if need be.
+func tracefs(t testing.TB) string {
+	t.Helper()
+	const root = "/sys/kernel/tracing"
+	if _, err := os.Stat(root + "/events"); err != nil {
+		if err := unix.Mount("tracefs", root, "tracefs", 0, ""); err != nil {
+			t.Skipf("no tracefs: %v", err)
+		}
+	}
+	return root
+}
+
+// hitTracepoint is a probe of tracefs on the fixture program's hit, with the
+// number of the call as its field n. It is removed with the test.
+func hitTracepoint(t testing.TB) Event {
+	t.Helper()
+	root := tracefs(t)
+	path, offset := hitsProgram(t)
+	group := fmt.Sprintf("perfevent_%d", os.Getpid())
+	name := fmt.Sprintf("%s/hit_%d", group, Now())
+	define := func(line string) error {
+		f, err := os.OpenFile(root+"/uprobe_events", os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Skipf("no user probes in tracefs: %v", err)
+		}
+		_, err = f.WriteString(line + "\n")
+		return errors.Join(err, f.Close())
+	}
+	if err := define(fmt.Sprintf("p:%s %s:%#x n=%s", name, path, offset, firstArgument)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := define("-:" + name); err != nil {
+			t.Errorf("remove %s: %v", name, err)
+		}
+	})
+	text, err := os.ReadFile(filepath.Join(root, "events", name, "id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Tracepoint(id, strings.Replace(name, "/", ":", 1))
+}
+
+func TestLiveFilterHoldsForThreadsAndChildrenToo(t *testing.T) {
+	needRoot(t)
+	event := hitTracepoint(t)
+	for _, whole := range []bool{false, true} {
+		for _, ring := range []int{0, os.Getpagesize()} {
+			h := startHits(t, "hit", 2, 2, 3, 4000, 0)
+			target := Process(h.pid())
+			if whole {
+				target = System()
+			}
+			s := open(t, target, []Sampling{
+				{Event: event, Period: 1, Raw: true, Filter: "n < 1000"},
+				{Event: event, Period: 1, Raw: true},
+			}, Options{RingBytes: ring})
+			enable(t, s)
+			called, _ := h.call()
+			samples := make([]uint64, 2)
+			done, cancel := context.WithCancel(context.Background())
+			cancel()
+			err := s.Read(done, func(rec Record) error {
+				if sample, ok := rec.(*Sample); ok {
+					samples[sample.Sampling]++
+				}
+				return nil
+			})
+			checkBooks(t, s)
+			accounts, accountsErr := s.Accounts()
+			if err := errors.Join(err, accountsErr); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []uint64{called / 4, called} {
+				if a := accounts[i]; !a.Exact || a.Counted != want || a.Received != samples[i] || a.Received+a.Lost != want || ring > 0 != (a.Lost > 0) {
+					t.Errorf("%s, ring %d, sampling %d: %d samples, %+v, want %d of %d calls", target, ring, i, samples[i], a, want, called)
+				}
+			}
+		}
+	}
+}
+
+func TestLiveFilterThatTheKernelRefusesIsNamed(t *testing.T) {
+	needRoot(t)
+	tests := []struct {
+		event  Event
+		filter string
+		hint   string
+	}{
+		{hitTracepoint(t), "m == 1", "names a field"},
+		{hitTracepoint(t), "n == ", "not a condition"},
+		{hitEvent(t, false), "n == 1", "only tracepoints"},
+		{CPUClock(), "n == 1", "only tracepoints"},
+	}
+	for _, tt := range tests {
+		s, err := Open(System(), []Sampling{{Event: tt.event, Period: 1, Filter: tt.filter}}, Options{})
+		if err == nil {
+			s.Close()
+			t.Errorf("%s with filter %q: opened", tt.event, tt.filter)
+			continue
+		}
+		var open *OpenError
+		if !errors.As(err, &open) || !errors.Is(err, ErrFilter) || !strings.Contains(err.Error(), strconv.Quote(tt.filter)) ||
+			open.Event != tt.event.String() || !strings.Contains(open.Hint, tt.hint) {
+			t.Errorf("%s with filter %q: %v", tt.event, tt.filter, err)
+		}
+	}
+}
