@@ -81,3 +81,8 @@ func tryResolve(text string, o Options) (*Plan, error) {
 	}
 	return Resolve(d, o)
 }
+
+// replaceTarget puts the path of a program in the place of {}.
+func replaceTarget(definition, path string) string {
+	return strings.ReplaceAll(definition, "{}", path)
+}

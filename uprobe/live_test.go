@@ -2,7 +2,6 @@ package uprobe
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,17 +20,28 @@ type hit struct {
 	text string // what the trace line has behind the event's name
 }
 
-// trace attaches a plan to a command, runs it to its end and returns its hits.
-// At the end nothing of the attachment may be left.
+// trace attaches a plan to a command, runs that to its end
+// and returns the hits. At the end nothing of the attachment may be left.
 func trace(t *testing.T, p *Plan, o AttachOptions, command string, args ...string) []hit {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needRoot(t)
 	c, err := perfevent.StartCommand(exec.Command(command, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return traceCommand(t, p, o, c)
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+}
+
+// traceCommand is trace for a command that is held already.
+func traceCommand(t *testing.T, p *Plan, o AttachOptions, c *perfevent.Command) []hit {
+	t.Helper()
 	defer c.Kill()
 	o.Target = perfevent.Started(c)
 	a, err := Attach(p, o)
@@ -42,7 +52,7 @@ func trace(t *testing.T, p *Plan, o AttachOptions, command string, args ...strin
 	samplings := make([]perfevent.Sampling, len(a.Events))
 	printers := make([]*ftrace.Printer, len(a.Events))
 	for i := range a.Events {
-		samplings[i] = perfevent.Sampling{Event: a.Events[i], Period: 1, Raw: true}
+		samplings[i] = perfevent.Sampling{Event: a.Events[i], Period: 1, Raw: true, Filter: a.Filter}
 		if printers[i], err = a.Formats[i].Printer(ftrace.PrintOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +77,7 @@ func trace(t *testing.T, p *Plan, o AttachOptions, command string, args ...strin
 	}
 	state, err := c.Wait()
 	if err != nil || !state.Success() {
-		t.Errorf("%s: %v, %v", command, state, err)
+		t.Errorf("%s: %v, %v", o.Target, state, err)
 	}
 	accounts, err := s.Accounts()
 	if err != nil {
@@ -157,21 +167,29 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 			program = build(t, test.build)
 			built[test.build] = program
 		}
-		for _, kind := range []string{"p", "r"} {
-			for _, exact := range []bool{false, true} {
-				text := kind + ":" + program + ":" + test.place
+		ways := []struct {
+			name, kind string
+			exact      bool
+			few        int
+		}{
+			{"entry", "p", false, 0},
+			{"entry, by perf's own events", "p", false, 1},
+			{"exact entry", "p", true, 0},
+			{"return", "r", false, 0},
+			{"return, by perf's own events", "r", false, 1},
+		}
+		for _, way := range ways {
+			t.Run(test.build+" "+test.place+" "+way.name, func(t *testing.T) {
+				target := program
 				if test.target != "" {
-					text = kind + ":" + filepath.Join(filepath.Dir(program), test.target) + ":" + test.place
+					target = filepath.Join(filepath.Dir(program), test.target)
 				}
-				name := fmt.Sprintf("%s %s:%s exact %t", test.build, kind, test.place, exact)
-				t.Run(name, func(t *testing.T) {
-					p := resolve(t, text, Options{Exact: exact})
-					hits := trace(t, p, AttachOptions{}, program, strconv.Itoa(calls))
-					if len(hits) != test.hits {
-						t.Errorf("%s: %d hits, want %d", p, len(hits), test.hits)
-					}
-				})
-			}
+				p := resolve(t, way.kind+":"+target+":"+test.place, Options{Exact: way.exact})
+				hits := trace(t, p, AttachOptions{Few: way.few}, program, strconv.Itoa(calls))
+				if len(hits) != test.hits {
+					t.Errorf("%s: %d hits, want %d", p, len(hits), test.hits)
+				}
+			})
 		}
 	}
 }

@@ -8,7 +8,8 @@ func (f *Function) x86(offset int) (instruction, bool) {
 	if !ok {
 		return instruction{}, false
 	}
-	out := instruction{length: in.length, stepped: !in.emulated(), refused: in.refused()}
+	out := instruction{length: in.length, refused: in.refused()}
+	out.stepped = out.refused != "" || !in.emulated()
 	if in.vector {
 		return out, true
 	}
@@ -76,8 +77,16 @@ func (in *x86Inst) refused() string {
 	case in.opMap == 0 && in.opcode == 0x8e && in.modrm>>3&7 == 2:
 		return "it holds back exceptions"
 	}
-	// A vector instruction's only opcode byte is looked up in the table of
-	// one-byte opcodes, whatever its map.
+	// The kernel takes a vector instruction's opcode for a one-byte opcode,
+	// whatever its map: it refuses some for that, and does the one-byte
+	// opcode's work for others, so that VZEROUPPER is a branch.
+	if in.vector {
+		switch op := in.opcode; {
+		case op >= 0x70 && op <= 0x7f, op == 0x90, op == 0x9d, op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb,
+			op == 0xe8, op == 0xe9, op == 0xeb, op == 0xff:
+			return "the kernel takes it for another instruction"
+		}
+	}
 	if in.opMap == 0 || in.vector {
 		switch op := in.opcode; {
 		case op >= 0x50 && op <= 0x5f, op >= 0x70 && op <= 0x81, op >= 0x83 && op <= 0x99:
@@ -90,13 +99,6 @@ func (in *x86Inst) refused() string {
 			op == 0x82, op == 0x9a, op >= 0xcc && op <= 0xcf, op >= 0xd4 && op <= 0xd6,
 			op >= 0xe4 && op <= 0xe7, op == 0xea, op >= 0xec && op <= 0xef,
 			op == 0xf4, op == 0xfa, op == 0xfb:
-			return "the kernel can't execute it out of line"
-		}
-	} else if in.opMap == 1 {
-		switch in.opcode {
-		case 0x05, 0x34:
-			return "it is a system call"
-		case 0x00, 0x01, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0c, 0x30, 0x35, 0x37, 0x78, 0x79, 0xae:
 			return "the kernel can't execute it out of line"
 		}
 	}

@@ -1,0 +1,107 @@
+package uprobe
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
+	tests := []struct {
+		build, definition string
+		want              []string // the distinct texts, sorted
+	}{
+		{"pie", "p:{}:target $arg1:s32 name=+0($arg2):string $arg3:u8", []string{`arg1=-1 name="zero" arg3=0`, `arg1=0 name="one" arg3=1`, `arg1=1 name="two" arg3=2`}},
+		{"pie", "p:{}:target %di:s32", []string{"arg1=-1", "arg1=0", "arg1=1"}},
+		{"pie", "r:{}:target ret=$retval:s64", []string{"ret=11", "ret=2", "ret=6"}},
+		{"static", "r:{}:answer +0($retval):string", []string{`arg1="answer 0"`, `arg1="answer 1"`, `arg1="answer 2"`}},
+		{"pie", "p:{}:target n", []string{"n=-1", "n=0", "n=1"}},
+		{"pie", "p:{}:target name first=n:s64 %dx:u8 c:x8", []string{
+			`name="one" first=0 arg3=1 c=0x1`, `name="two" first=1 arg3=2 c=0x2`, `name="zero" first=4294967295 arg3=0 c=0x0`}},
+		{"pie", "p:{}:target $args", []string{
+			`n=-1 name="zero" c=0`, `n=0 name="one" c=1`, `n=1 name="two" c=2`}},
+		{"debuglink", "p:{}:target n name", []string{`n=-1 name="zero"`, `n=0 name="one"`, `n=1 name="two"`}},
+		{"cxx", "p:{}:ns::T::f(int) n", []string{"n=0", "n=1", "n=2"}},
+		{"rust", "p:{}:hits::greet times", []string{"times=3"}},
+		{"go", `p:{}:"main.(*counter).add" $arg2`, []string{"arg1=0x0", "arg1=0x1", "arg1=0x2"}},
+		{"go-stripped", `p:{}:"main.(*counter).add" $arg2:s64`, []string{"arg1=0", "arg1=1", "arg1=2"}},
+		{"go", `p:{}:"main.(*counter).add" n`, []string{"n=0", "n=1", "n=2"}},
+		{"go", "p:{}:main.greet times", []string{"times=0", "times=1", "times=2"}},
+		{"go", `r:{}:"main.(*counter).add" $retval:s64`, []string{"arg1=0", "arg1=1", "arg1=3"}},
+		{"go-stripped", "r:{}:main.greet $retval:s64", []string{"arg1=0", "arg1=10", "arg1=5"}},
+	}
+	built := map[string]string{}
+	for _, test := range tests {
+		program := built[test.build]
+		if program == "" {
+			program = build(t, test.build)
+			built[test.build] = program
+		}
+		t.Run(test.build+" "+test.definition, func(t *testing.T) {
+			p := resolve(t, replaceTarget(test.definition, program), Options{})
+			got := texts(trace(t, p, AttachOptions{}, program, "3"))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s (%q):\n%s", p, p.Notes, diff)
+			}
+		})
+	}
+}
+
+func TestLiveReturnsOfGoFunctionsWhoseStacksMoveAreAllSeen(t *testing.T) {
+	program := build(t, "go")
+	p := resolve(t, "r:"+program+":main.deep $retval:s64", Options{})
+	// deep(1000) on four goroutines, each of which starts with a small stack.
+	if hits := trace(t, p, AttachOptions{}, program, "1"); len(hits) != 4*1001 {
+		t.Errorf("%d hits, want %d", len(hits), 4*1001)
+	}
+}
+
+func TestLiveUSDTProbesAreHitWithTheirArguments(t *testing.T) {
+	needRoot(t)
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
+	dir := t.TempDir()
+	copyFile(t, "../internal/usdt/testdata/marks.h", filepath.Join(dir, "marks.h"))
+	source := `
+#include "marks.h"
+#include <stdlib.h>
+SEMAPHORE(test_guarded_semaphore);
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		MARK("test", "plain", "0", "-4@%0 8@%1", "r"(i - 1), "r"("text"));
+		if (test_guarded_semaphore)
+			MARK("test", "guarded", "test_guarded_semaphore", "-4@%0", "r"(i));
+	}
+	MARK("test", "plain", "0", "-4@%0 8@%1", "r"(100), "r"("end"));
+	return 0;
+}`
+	if err := os.WriteFile(filepath.Join(dir, "marks.c"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "marks")
+	if out, err := exec.Command("gcc", "-O2", "-o", program, program+".c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for definition, want := range map[string][]string{
+		"u:{}:test:guarded $args":                   {"arg1=0", "arg1=1"},
+		"u:{}:test:plain x=arg1 arg2:string":        {`x=-1 arg2="text"`, `x=0 arg2="text"`, `x=100 arg2="end"`},
+		"u:{}:*:plain $arg1":                        {"arg1=-1", "arg1=0", "arg1=100"},
+		"u:name {}:test:guarded i=$arg1:u8 arg1:x8": {"i=0 arg1=0x0", "i=1 arg1=0x1"},
+	} {
+		p := resolve(t, replaceTarget(definition, program), Options{})
+		if diff := cmp.Diff(want, texts(trace(t, p, AttachOptions{}, program, "2"))); diff != "" {
+			t.Errorf("%s (%q):\n%s", p, p.Notes, diff)
+		}
+	}
+	for _, few := range []int{0, 1} { // the semaphore by tracefs and by perf's own event
+		p := resolve(t, "u:"+program+":test:guarded", Options{})
+		if hits := trace(t, p, AttachOptions{Few: few}, program, "7"); len(hits) != 7 {
+			t.Errorf("%s: %d hits, want 7", p, len(hits))
+		}
+	}
+}
