@@ -19,6 +19,9 @@ func point(text string, pos int) string {
 		return "\n  " + show(cut(text, 2*pointWidth))
 	}
 	pos = min(pos, len(text))
+	for n := 0; n < utf8.UTFMax && 0 < pos && pos < len(text) && !utf8.RuneStart(text[pos]); n++ {
+		pos--
+	}
 	before, after := text[:pos], text[pos:]
 	if start := len(before) - pointWidth; start > 0 {
 		for start < len(before) && !utf8.RuneStart(before[start]) {

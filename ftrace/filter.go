@@ -3,6 +3,7 @@ package ftrace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,22 +63,22 @@ func (t *FS) ExplainFilter(system, event, filter string) (err error) {
 			err = errors.Join(err, &os.PathError{Op: "rmdir", Path: instance, Err: rmErr})
 		}
 	}()
-	file := filepath.Join(instance, "events", system, event, "filter")
-	refused := os.WriteFile(file, []byte(filter), 0)
-	var errno unix.Errno
-	switch {
-	case refused == nil:
-		return nil
-	case errors.Is(refused, os.ErrNotExist) && !t.Has(filepath.Join("instances", owner.name, "events", system, event, "filter")):
-		return fmt.Errorf("check a filter: %w", refused)
-	case !errors.As(refused, &errno):
-		return fmt.Errorf("check a filter: %w", refused)
-	}
-	text, err := os.ReadFile(file)
+	file, err := os.OpenFile(filepath.Join(instance, "events", system, event, "filter"), os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("check a filter: %w", err)
 	}
-	return explainFilter(filter, string(text), errno)
+	defer file.Close()
+	_, refused := file.WriteString(filter)
+	var errno unix.Errno
+	if refused == nil || !errors.As(refused, &errno) {
+		return refused
+	}
+	text := make([]byte, 4*os.Getpagesize()) // the filter, and a line with a caret below it
+	n, err := file.ReadAt(text, 0)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("check a filter: %w", err)
+	}
+	return explainFilter(filter, string(text[:n]), errno)
 }
 
 // explainFilter reads the explanation that the kernel leaves in the file filter:

@@ -1,0 +1,398 @@
+package ftrace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is somewhere in a file that is not code and that nothing runs: the
+// events of these tests are never hit.
+const place = "/bin/true:0x40"
+
+// withUprobes returns the tracefs of the running kernel.
+func withUprobes(t testing.TB) *FS {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracefs is readable by root only")
+	}
+	tracefs, _, err := Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !tracefs.Has("uprobe_events") {
+		t.Skip("uprobe_events: the kernel is built without CONFIG_UPROBE_EVENTS")
+	}
+	return tracefs
+}
+
+// newGroup makes a group that is gone when the test ends.
+func newGroup(t testing.TB, tracefs *FS) *Group {
+	t.Helper()
+	group, err := tracefs.NewGroup("uprobe_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := group.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return group
+}
+
+// definitions are the lines of uprobe_events about groups that keep says so of.
+func definitions(t testing.TB, tracefs *FS, keep func(group string) bool) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(tracefs.Dir(), "uprobe_events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if _, rest, ok := strings.Cut(line, ":"); ok {
+			if group, _, _ := strings.Cut(rest, "/"); keep(group) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+	}
+	return lines
+}
+
+// byHand defines an event as any other program would, and removes it when the
+// test ends.
+func byHand(t testing.TB, tracefs *FS, group, event string) {
+	t.Helper()
+	if err := tracefs.appendLine("uprobe_events", "p:"+group+"/"+event+" "+place); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tracefs.removeEvent("uprobe_events", group, event, closePatience); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLiveEventsOfAGroupAreThereUntilItIsClosed(t *testing.T) {
+	tracefs := withUprobes(t)
+	group := newGroup(t, tracefs)
+	start, _, err := startTime(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("ringtap_%d_%d", os.Getpid(), start); group.Name() != want {
+		t.Errorf("the group's name is %s; want %s", group.Name(), want)
+	}
+	for _, d := range []Dynamic{
+		{Type: 'p', Event: "plain", Place: place},
+		{Type: 'r', Event: "returns", Place: place, Args: "$retval  name=+0($retval):string"},
+	} {
+		id, err := group.Define(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := tracefs.EventID(group.Name(), d.Event); err != nil || id != again {
+			t.Errorf("%s is number %d; the kernel says %d, %v", d.Event, id, again, err)
+		}
+	}
+	own := func(g string) bool { return g == group.Name() }
+	if got, want := definitions(t, tracefs, own), []string{
+		"p:" + group.Name() + "/plain /bin/true:0x0000000000000040",
+		"r:" + group.Name() + "/returns /bin/true:0x0000000000000040 arg1=$retval name=+0($retval):string",
+	}; !slices.Equal(got, want) {
+		t.Errorf("uprobe_events has %q; want %q", got, want)
+	}
+	for range 2 {
+		if err := group.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := definitions(t, tracefs, own); got != nil {
+			t.Errorf("after Close uprobe_events still has %q", got)
+		}
+	}
+	if _, err := group.Define(Dynamic{Type: 'p', Event: "late", Place: place}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Define on a closed group: %v; want ErrClosed", err)
+	}
+}
+
+func TestLiveGroupsOfOneProcessDoNotShareANameOrEvents(t *testing.T) {
+	tracefs := withUprobes(t)
+	first, second := newGroup(t, tracefs), newGroup(t, tracefs)
+	if want := first.Name() + "_2"; second.Name() != want {
+		t.Errorf("the second group is %s; want %s", second.Name(), want)
+	}
+	event := Dynamic{Type: 'p', Event: "same", Place: place}
+	for _, group := range []*Group{first, second} {
+		if _, err := group.Define(event); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := group.Define(event); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("the same event again: %v; want ErrExist", err)
+		}
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := definitions(t, tracefs, func(g string) bool { return strings.HasPrefix(g, first.Name()) }); len(got) != 1 {
+		t.Errorf("after the second was closed there are %q; want the first's event", got)
+	}
+}
+
+func TestLiveAGroupIsClosedAsSoonAsItsPerfEventsAre(t *testing.T) {
+	tracefs := withUprobes(t)
+	group := newGroup(t, tracefs)
+	id, err := group.Define(Dynamic{Type: 'p', Event: "busy", Place: place})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Sample: 1, Sample_type: unix.PERF_SAMPLE_RAW}
+	attr.Size = uint32(unix.PERF_ATTR_SIZE_VER6)
+	fd, err := unix.PerfEventOpen(&attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := group.Close(); !errors.Is(err, unix.EBUSY) {
+		t.Errorf("Close with a perf event open: %v; want EBUSY", err)
+	}
+	if err := unix.Close(fd); err != nil {
+		t.Fatal(err)
+	}
+	if err := group.Close(); err != nil {
+		t.Errorf("Close after the perf event was closed: %v", err)
+	}
+}
+
+func TestLiveOnlyWhatDeadOwnersLeftIsRemoved(t *testing.T) {
+	tracefs := withUprobes(t)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid, start := os.Getpid(), uint64(0)
+	start, _, err := startTime(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := fmt.Sprintf("ringtap_%d_%d", dead.Process.Pid, start)
+	living := newGroup(t, tracefs)
+	if _, err := living.Define(Dynamic{Type: 'p', Event: "f", Place: place}); err != nil {
+		t.Fatal(err)
+	}
+	// A ringtap in a container: its process id means nothing here, its lock does.
+	elsewhere := fmt.Sprintf("ringtap_%d_%d_3", dead.Process.Pid, start)
+	lock, err := os.OpenFile(filepath.Join(tracefs.Dir(), "tracing_on"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	at := lockPlace(elsewhere)
+	if err := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &at); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, group string
+		stale       bool
+	}{
+		{"the process is gone", gone, true},
+		{"the process is gone, and it was its second group", gone + "_2", true},
+		{"another process has the process id now", fmt.Sprintf("ringtap_%d_%d", pid, start+1), true},
+		{"the process lives and made the group by hand", fmt.Sprintf("ringtap_%d_%d_77", pid, start), false},
+		{"the owner lives in another pid namespace", elsewhere, false},
+		{"init lives", initGroup(t), false},
+		{"another program's group", fmt.Sprintf("other_%d_%d", dead.Process.Pid, start), false},
+		{"a name that only looks like ringtap's", fmt.Sprintf("ringtap_%d_%dx", dead.Process.Pid, start), false},
+		{"a name without a start time", fmt.Sprintf("ringtap_%d", dead.Process.Pid), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			byHand(t, tracefs, test.group, "f")
+			removed, err := tracefs.RemoveStale()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.Contains(removed, test.group+"/f"); got != test.stale {
+				t.Errorf("RemoveStale says it removed %q; want %s/f among them: %t", removed, test.group, test.stale)
+			}
+			left := definitions(t, tracefs, func(g string) bool { return g == test.group })
+			if (len(left) == 0) != test.stale {
+				t.Errorf("uprobe_events has %q; want it removed: %t", left, test.stale)
+			}
+		})
+	}
+	if got := definitions(t, tracefs, func(g string) bool { return g == living.Name() }); len(got) != 1 {
+		t.Errorf("the living group has %q; want its event", got)
+	}
+}
+
+func initGroup(t *testing.T) string {
+	start, _, err := startTime(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("ringtap_1_%d", start)
+}
+
+func TestLiveAnInstanceOfADeadOwnerIsRemoved(t *testing.T) {
+	tracefs := withUprobes(t)
+	name := fmt.Sprintf("ringtap_%d_%d", os.Getpid(), 1)
+	if err := os.Mkdir(filepath.Join(tracefs.Dir(), "instances", name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := tracefs.RemoveStale()
+	if err != nil || !slices.Contains(removed, "instances/"+name) || tracefs.Has("instances/"+name) {
+		unix.Rmdir(filepath.Join(tracefs.Dir(), "instances", name))
+		t.Errorf("RemoveStale removed %q, %v; want the instance %s", removed, err, name)
+	}
+}
+
+// groupChild makes of this test binary a process that owns a group.
+const groupChild = "RINGTAP_TEST_GROUP_CHILD"
+
+// ownGroup defines events, says the group's name, and ends when its input does.
+func ownGroup(t *testing.T) {
+	if os.Getpid() == 1 { // in a pid namespace
+		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group, err := withUprobes(t).NewGroup("uprobe_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range []string{"f", "g"} {
+		if _, err := group.Define(Dynamic{Type: 'p', Event: event, Place: place, Args: "a=%di"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Println(group.Name())
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	if err := group.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// child is a process that owns a group.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startChild(t *testing.T, flags uintptr) *child {
+	t.Helper()
+	c := &child{cmd: exec.Command(os.Args[0], "-test.run=^TestLiveManyOwnersAtOnceLeaveNothingBehind$")}
+	c.cmd.Env = append(os.Environ(), groupChild+"=1")
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: syscall.SIGKILL}
+	if flags&unix.CLONE_NEWNS != 0 {
+		c.cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS // makes its mounts private
+	}
+	c.cmd.Stderr = os.Stderr
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.kill)
+	c.in, c.out = in, bufio.NewReader(out)
+	return c
+}
+
+// group waits for the group's name.
+func (c *child) group(t *testing.T) string {
+	t.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, ownerPrefix) {
+		t.Fatalf("the child says %q, %v; want its group's name", line, err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (c *child) kill() {
+	c.cmd.Process.Kill()
+	c.cmd.Wait()
+}
+
+func TestLiveAGroupInAContainerLivesAsLongAsItsOwner(t *testing.T) {
+	tracefs := withUprobes(t)
+	child := startChild(t, unix.CLONE_NEWPID|unix.CLONE_NEWNS)
+	group := child.group(t)
+	if !strings.HasPrefix(group, "ringtap_1_") {
+		t.Fatalf("the group in the container is %s; want one of process 1", group)
+	}
+	own := func(g string) bool { return g == group }
+	if _, err := tracefs.RemoveStale(); err != nil {
+		t.Fatal(err)
+	}
+	if left := definitions(t, tracefs, own); len(left) != 2 {
+		t.Errorf("while the container runs, its group has %q; want two events", left)
+	}
+	child.kill()
+	if _, err := tracefs.RemoveStale(); err != nil {
+		t.Fatal(err)
+	}
+	if left := definitions(t, tracefs, own); left != nil {
+		t.Errorf("after kill -9 its group still has %q", left)
+	}
+}
+
+func TestLiveManyOwnersAtOnceLeaveNothingBehind(t *testing.T) {
+	if os.Getenv(groupChild) != "" {
+		ownGroup(t)
+		return
+	}
+	tracefs := withUprobes(t)
+	bystander := fmt.Sprintf("bystander_%d", os.Getpid())
+	byHand(t, tracefs, bystander, "f") // the same name as the children's
+	mine := func(g string) bool { return g == bystander }
+	before := definitions(t, tracefs, mine)
+
+	var children []*child
+	for range 20 {
+		children = append(children, startChild(t, 0))
+	}
+	var pids []string
+	for i, child := range children {
+		pids = append(pids, fmt.Sprintf("ringtap_%d_", child.cmd.Process.Pid))
+		switch i % 4 {
+		case 0: // wherever it is
+			child.kill()
+		case 1:
+			child.group(t)
+			child.kill()
+		default:
+			child.in.Close()
+		}
+	}
+	for i, child := range children {
+		if err := child.cmd.Wait(); i%4 > 1 && err != nil {
+			t.Errorf("child %d: %v", i, err)
+		}
+	}
+	if err := newGroup(t, tracefs).Close(); err != nil { // the next run
+		t.Fatal(err)
+	}
+	if left := definitions(t, tracefs, func(g string) bool {
+		return slices.ContainsFunc(pids, func(pid string) bool { return strings.HasPrefix(g, pid) })
+	}); left != nil {
+		t.Errorf("uprobe_events still has %q", left)
+	}
+	if after := definitions(t, tracefs, mine); !slices.Equal(after, before) {
+		t.Errorf("another program's event was %q and is %q", before, after)
+	}
+}
