@@ -71,9 +71,15 @@ func (p poller) wait() error {
 	var events [8]unix.EpollEvent
 	var n int
 	var waitErr error
+	woken := false
 	err := p.epoll.Read(func(epoll uintptr) bool {
 		n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
-		return n > 0 || waitErr != nil && waitErr != unix.EINTR
+		ready := woken || n > 0 || waitErr != nil && waitErr != unix.EINTR
+		// A second call says that the network poller has seen a ring ready. It
+		// asked the ring to know that, and a ring tells it once only
+		// (perf_poll in kernel/events/core.c): there may be nothing left to see.
+		woken = true
+		return ready
 	})
 	for _, e := range events[:max(n, 0)] {
 		if int(e.Fd) == p.event {
