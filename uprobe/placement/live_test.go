@@ -86,11 +86,11 @@ var executions = []execution{
 	{text: "mov $39,%eax"}, {text: "movabs $1,%rax"}, {text: "mov (%rsp),%rax"}, {text: "jrcxz 1f; 1:"}, {text: "loop 1f; 1:"},
 	{text: "lea 1f(%rip),%rax; jmp *%rax; 1:"}, {text: "pxor %xmm0,%xmm0"}, {text: "cmpb $0,calls(%rip)"}, {text: "bt $3,%rdi"}, {text: "pop %rcx", after: "push %rcx"},
 	{text: "pause", varies: true}, {text: "nopl (%rax)", varies: true}, {text: "nopl 0(%rax,%rax,1)", varies: true}, {text: "xchg %ax,%ax", varies: true},
-	{text: "lock incl -8(%rsp)"}, {text: "notrack jmp *%rax"}, {text: "ds nop"}, {text: "int3"}, {text: "int $0x80"}, {text: "syscall"},
+	{text: "lock incl -8(%rsp)"}, {text: "notrack jmp *%rax"}, {text: "ds nop"}, {text: "int3"}, {text: "int $0x80"}, {text: "syscall", broken: true},
 	{text: "hlt"}, {text: "ud2"}, {text: "data16 je 1f; 1:"}, {text: "vzeroupper", broken: true}, {text: "vcmpps $0,%xmm0,%xmm0,%xmm0", broken: true}, {text: "vpbroadcastb %xmm0,%ymm0", broken: true}, {text: "vpor %xmm0,%xmm0,%xmm0", broken: true}, {text: "vpxor %xmm0,%xmm0,%xmm0"},
 	{text: "vmovdqu (%rsp),%ymm0"}, {text: "vpcmpeqb (%rsp),%ymm0,%ymm1", broken: true}, {text: "vpmovmskb %ymm0,%eax"}, {text: "vmovdqu64 (%rsp),%zmm0"},
 	{text: "vpternlogd $255,%zmm0,%zmm0,%zmm0"}, {text: "vpaddd %xmm0,%xmm0,%xmm0"}, {text: "mulx %rax,%rcx,%rdx"}, {text: "kmovd %eax,%k1"},
-	{text: "mov %eax,%ss"}, {text: "cs nopw 0(%rax,%rax,1)"}, {text: "xbegin 1f; 1:"}, {text: "popcnt %rax,%rax"}, {text: "stac"}, {text: "sysenter"},
+	{text: "mov %eax,%ss"}, {text: "cs nopw 0(%rax,%rax,1)"}, {text: "xbegin 1f; 1:"}, {text: "popcnt %rax,%rax"}, {text: "stac"}, {text: "sysenter", broken: true},
 }
 
 // executionsProgram builds a program that runs one of the executions when it

@@ -102,6 +102,9 @@ func (in *x86Inst) refused() string {
 			return "the kernel can't execute it out of line"
 		}
 	}
+	if !in.vector && in.opMap == 1 && (in.opcode == 0x05 || in.opcode == 0x34) {
+		return "the program would die: it is a system call"
+	}
 	isBranch := in.opMap == 0 && (in.opcode == 0xe8 || in.opcode == 0xe9 || in.opcode == 0xeb || in.opcode >= 0x70 && in.opcode <= 0x7f) ||
 		in.opMap == 1 && in.opcode >= 0x80 && in.opcode <= 0x8f
 	switch {
