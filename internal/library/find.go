@@ -79,7 +79,7 @@ func (v *view) findPath(name string) (*found, error) {
 	}
 	f, err := v.open(path)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: v.path(path), Err: err}
+		return nil, &os.PathError{Op: "open", Path: shown(v.path(path)), Err: err}
 	}
 	return f, nil
 }

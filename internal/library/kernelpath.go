@@ -3,8 +3,12 @@ package library
 import (
 	"fmt"
 	"os"
+	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
 )
 
 // maxKernelPath leaves room for the rest of a definition in the 4096 bytes that
@@ -26,17 +30,9 @@ func (f *found) kernelPath() string {
 }
 
 // passes tells whether the kernel's parser of dynamic events leaves a path as it
-// is: it ends at blanks, which to the kernel include the byte 0xa0 of UTF-8
-// letters (lib/ctype.c), a '#' begins a comment, and a ':' makes the line
-// ambiguous for those who read it back.
+// is. A ':' would make the line ambiguous for those who read it back, and what
+// can't be printed would go to their terminals.
 func passes(path string) bool {
-	if path == "" || len(path) > maxKernelPath {
-		return false
-	}
-	for i := range len(path) {
-		if c := path[i]; c <= ' ' || c >= 0x7f || c == '#' || c == ':' {
-			return false
-		}
-	}
-	return true
+	return len(path) <= maxKernelPath && ftrace.Spellable(path) &&
+		!strings.ContainsFunc(path, func(r rune) bool { return r == ':' || !unicode.IsPrint(r) })
 }

@@ -14,61 +14,46 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 )
 
-// kernelTrace is a private trace instance with events of the test's own.
+// kernelTrace is a private trace instance for a group of events.
 type kernelTrace struct {
-	dir    string
-	group  string
-	events string // the file of definitions
+	dir   string
+	group *ftrace.Group
 }
 
 func newKernelTrace(t *testing.T) *kernelTrace {
 	t.Helper()
-	tracefs, err := ftrace.Find()
+	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		t.Skipf("tracefs: %v", err)
 	}
-	k := &kernelTrace{
-		group:  fmt.Sprintf("usdt_test_%d", os.Getpid()),
-		events: filepath.Join(tracefs.Dir(), "uprobe_events"),
+	group, err := tracefs.NewGroup("uprobe_events")
+	if err != nil {
+		t.Skipf("user probes: %v", err)
 	}
-	if _, err := os.Stat(k.events); err != nil {
-		t.Skipf("uprobe_events: %v", err)
-	}
-	k.dir = filepath.Join(tracefs.Dir(), "instances", k.group)
+	t.Cleanup(func() { must(t, group.Close()) })
+	k := &kernelTrace{dir: filepath.Join(tracefs.Dir(), "instances", group.Name()), group: group}
 	must(t, os.Mkdir(k.dir, 0o755))
 	t.Cleanup(func() { must(t, os.Remove(k.dir)) })
 	return k
 }
 
-// define adds an event, removed after the test.
+// define adds an event.
 func (k *kernelTrace) define(t *testing.T, event, place string, args []ftrace.FetchArg) {
 	t.Helper()
-	line := "p:" + k.group + "/" + event + " " + place
+	var words []string
 	for _, arg := range args {
-		line += " " + arg.String()
+		words = append(words, arg.String())
 	}
-	if err := appendLine(k.events, line); err != nil {
-		t.Fatalf("%s: %v", line, err)
-	}
-	t.Cleanup(func() { must(t, appendLine(k.events, "-:"+k.group+"/"+event)) })
+	_, err := k.group.Define(ftrace.Dynamic{Type: 'p', Event: event, Place: place, Args: strings.Join(words, " ")})
+	must(t, err)
 }
 
 // enable enables all events that were defined.
 func (k *kernelTrace) enable(t *testing.T) {
 	t.Helper()
-	file := filepath.Join(k.dir, "events", k.group, "enable")
+	file := filepath.Join(k.dir, "events", k.group.Name(), "enable")
 	must(t, os.WriteFile(file, []byte("1"), 0))
 	t.Cleanup(func() { must(t, os.WriteFile(file, []byte("0"), 0)) })
-}
-
-func appendLine(path, line string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = f.WriteString(line + "\n")
-	return err
 }
 
 var tracedEvent = regexp.MustCompile(`: (\w+): \(0x[0-9a-f]+\)(.*)`)
