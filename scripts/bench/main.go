@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,9 +18,11 @@ import (
 type bench struct {
 	ringtap       string // the binary
 	flameGraph    string // checkout with stackcollapse-perf.pl, or ""
+	perfTools     string // checkout with user/uprobe, or ""
 	dir           string // scratch
 	runs          int
 	seconds       int
+	hits          int // calls of each round under a probe
 	scriptTimeout time.Duration
 }
 
@@ -33,6 +36,11 @@ var measurements = []struct {
 	{"start", (*bench).start},
 	{"inner", (*bench).inner},
 	{"memory", (*bench).memory},
+	{"malloc", (*bench).malloc},
+	{"free", (*bench).free},
+	{"lost", (*bench).lost},
+	{"probe-cpu", (*bench).probeCPU},
+	{"armed", (*bench).armed},
 }
 
 func main() {
@@ -40,15 +48,16 @@ func main() {
 		printClock()
 		return
 	}
-	b := bench{flameGraph: os.Getenv("FLAMEGRAPH_DIR")}
-	only := pflag.StringSlice("only", nil, "measurements to run: fp, dwarf, start, inner, memory")
+	b := bench{flameGraph: os.Getenv("FLAMEGRAPH_DIR"), perfTools: os.Getenv("PERF_TOOLS_DIR")}
+	only := pflag.StringSlice("only", nil, "measurements to run: "+strings.Join(measurementNames(), ", "))
 	pflag.StringVar(&b.ringtap, "ringtap", "./ringtap", "the binary to measure")
 	pflag.IntVar(&b.runs, "runs", 5, "times that each tool runs")
 	pflag.IntVar(&b.seconds, "seconds", 10, "length of each recording")
+	pflag.IntVar(&b.hits, "hits", 500_000, "calls of each round under a probe; 10 times as many where losses are counted")
 	pflag.DurationVar(&b.scriptTimeout, "script-timeout", 90*time.Second, "when to stop a perf script that takes too long")
 	pflag.Parse()
 	for _, name := range *only {
-		if !isMeasurement(name) {
+		if !slices.Contains(measurementNames(), name) {
 			fmt.Fprintf(os.Stderr, "bench: no measurement is named %q\n", name)
 			os.Exit(2)
 		}
@@ -61,20 +70,19 @@ func main() {
 	}
 }
 
-func isMeasurement(name string) bool {
+func measurementNames() []string {
+	var names []string
 	for _, m := range measurements {
-		if m.name == name {
-			return true
-		}
+		names = append(names, m.name)
 	}
-	return false
+	return names
 }
 
 // runAll runs the measurements chosen, all for none, and prints the table. One
 // that fails does not keep the others from running.
 func (b *bench) runAll(ctx context.Context, only []string) (err error) {
-	if b.runs < 1 || b.seconds < 1 {
-		return errors.New("--runs and --seconds must be at least 1")
+	if b.runs < 1 || b.seconds < 1 || b.hits < 1 {
+		return errors.New("--runs, --seconds and --hits must be at least 1")
 	}
 	if err := adoptOrphans(); err != nil {
 		return err

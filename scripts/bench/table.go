@@ -20,6 +20,19 @@ type row struct {
 	note string
 }
 
+// against is the row beside one of several peers. Without its values there is no
+// target, and a note that says why: the peer is missing or a run has failed.
+func (r row) against(peer, missing string, values []float64, most float64) row {
+	r.what, r.peer, r.most = r.what+": against "+peer, values, most
+	if missing == "" && len(values) == 0 {
+		missing = peer + " was not measured"
+	}
+	if missing != "" {
+		r.most, r.note = -1, missing
+	}
+	return r
+}
+
 // printTable writes the rows with their medians and verdicts.
 func printTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

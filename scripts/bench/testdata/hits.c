@@ -1,0 +1,126 @@
+// hits calls functions of libc as its standard input asks, one command a line,
+// and answers each with one line:
+//
+//	run N   malloc(32) and free N times: nanoseconds it took, calls made so far
+//	probed  1 if the first bytes of a function that it calls have changed, else 0
+//	tick    a64l every 100 us, until half a second after a probe has come, for a
+//	        minute, or until there is another line, which may be empty: calls made
+//	at K    when call K of the last tick was: nanoseconds of CLOCK_MONOTONIC
+//
+// First of all it says the path of its libc. It runs on the CPU that its argument
+// names. malloc is called from three places, so that its stacks differ.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <err.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+
+enum { WATCHED = 16, TICK = 100000, SETTLED = 500000000, TICKS = 600000 };
+
+static void *volatile sink;
+static volatile long number;
+static unsigned long long calls;
+static long long *ticks;
+
+static struct {
+	const char *name;
+	unsigned char *code, original[WATCHED];
+} watched[] = {{.name = "malloc"}, {.name = "free"}, {.name = "a64l"}};
+
+static long long now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static int probed(void) {
+	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+		if (memcmp(watched[i].code, watched[i].original, WATCHED) != 0)
+			return 1;
+	return 0;
+}
+
+APART static void allocate(size_t size) {
+	void *p = malloc(size);
+	sink = p;
+	free(p);
+	calls++;
+}
+
+APART static void direct(void) { allocate(32); sink = NULL; }
+APART static void inner(void) { allocate(32); sink = NULL; }
+APART static void outer(void) { inner(); sink = NULL; }
+
+static void run(unsigned long long n) {
+	long long start = now();
+	for (unsigned long long i = 0; i < n; i++) {
+		switch (i % 3) {
+		case 0: allocate(32); break;
+		case 1: direct(); break;
+		case 2: outer(); break;
+		}
+	}
+	long long took = now() - start;
+	dprintf(1, "%lld %llu\n", took, calls);
+}
+
+static void tick(void) {
+	long n = 0;
+	long long last = 0;
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+	while (n < TICKS && poll(&input, 1, 0) == 0) {
+		long long t = now();
+		ticks[n++] = t;
+		number = a64l("abc");
+		if (last == 0 && probed())
+			last = t + SETTLED;
+		if (last != 0 && t > last)
+			break;
+		while (now() < t + TICK)
+			;
+	}
+	dprintf(1, "%ld\n", n);
+}
+
+int main(int argc, char **argv) {
+	cpu_set_t cpus;
+	CPU_ZERO(&cpus);
+	CPU_SET(argc > 1 ? atoi(argv[1]) : 0, &cpus);
+	if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+		err(1, "run on CPU %s", argv[1]);
+	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+		watched[i].code = dlsym(RTLD_DEFAULT, watched[i].name);
+		if (watched[i].code == NULL)
+			errx(1, "%s", dlerror());
+		memcpy(watched[i].original, watched[i].code, WATCHED);
+	}
+	ticks = calloc(TICKS, sizeof *ticks);
+	memset(ticks, 1, TICKS * sizeof *ticks); // no page faults between the calls
+	Dl_info libc;
+	if (dladdr(watched[0].code, &libc) == 0)
+		errx(1, "malloc is in no file");
+	dprintf(1, "%s\n", libc.dli_fname);
+	char line[64];
+	unsigned long long n;
+	setvbuf(stdin, NULL, _IONBF, 0);
+	while (fgets(line, sizeof line, stdin) != NULL) {
+		if (sscanf(line, "run %llu", &n) == 1)
+			run(n);
+		else if (strcmp(line, "probed\n") == 0)
+			dprintf(1, "%d\n", probed());
+		else if (strcmp(line, "tick\n") == 0)
+			tick();
+		else if (sscanf(line, "at %llu", &n) == 1 && n < TICKS)
+			dprintf(1, "%lld\n", ticks[n]);
+		else if (strcmp(line, "\n") != 0)
+			errx(1, "no command is %s", line);
+	}
+	return 0;
+}
