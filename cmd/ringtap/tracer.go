@@ -18,10 +18,10 @@ import (
 
 // tracing is one run of a tracer: what it follows and what it says of it.
 type tracing struct {
-	name   string // of what is traced, for messages: "uprobe readline"
-	about  string // what stands behind it in parentheses; "" for nothing
-	events []follow.Event
-	stacks collect.Stacks
+	name    string // of what is traced, for messages: "uprobe readline"
+	about   string // what stands behind it in parentheses; "" for nothing
+	events  []follow.Event
+	stacks  collect.Stacks
 	target  perfevent.Target
 	command *perfevent.Command // nil if none was started
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -139,14 +140,18 @@ func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Acco
 	if f.opts.Armed != nil {
 		f.opts.Armed()
 	}
-	// Whatever has named a thread since Open is in the rings.
-	f.threads.snapshot(session.Processes()...)
 	if f.opts.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, f.opts.Duration)
 		defer cancel()
 	}
-	err := session.Read(ctx, f.handle)
+	// The names are read while the rings are: this function is first called when
+	// there is a record, on another goroutine than the one that reads them.
+	snapshot := sync.OnceFunc(func() { f.threads.snapshot(session.Processes()...) })
+	err := session.Read(ctx, func(record perfevent.Record) error {
+		snapshot()
+		return f.handle(record)
+	})
 	f.flush()
 	if f.stacks != nil {
 		f.account.Cut = f.stacks.cut
