@@ -34,9 +34,14 @@ func uprobeType(t testing.TB) uint32 {
 	return uint32(n)
 }
 
-// openUprobe opens a counter of the probe at a file offset for one process and,
-// if inherit, its children.
-func openUprobe(kind uint32, path string, offset uint64, pid int, inherit bool) (int, error) {
+// openUprobe opens a counter of the probe at a file offset for one thread. It
+// must not be inherited: the kernel would read the path from the child's memory,
+// and fork would fail in the program that is looked at.
+func openUprobe(kind uint32, path string, offset uint64, pid int) (int, error) {
+	return openUprobeOn(kind, path, offset, pid, -1)
+}
+
+func openUprobeOn(kind uint32, path string, offset uint64, pid, cpu int) (int, error) {
 	name, err := unix.BytePtrFromString(path)
 	if err != nil {
 		return -1, err
@@ -47,10 +52,7 @@ func openUprobe(kind uint32, path string, offset uint64, pid int, inherit bool) 
 		Ext1: uint64(uintptr(unsafe.Pointer(name))),
 		Ext2: offset,
 	}
-	if inherit {
-		attr.Bits |= unix.PerfBitInherit
-	}
-	fd, err := unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := unix.PerfEventOpen(&attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	runtime.KeepAlive(name)
 	return fd, err
 }
@@ -163,15 +165,8 @@ func run(t testing.TB, kind uint32, path string, place uint64, n, times int) (di
 	}
 	defer cmd.Wait()
 	defer in.Close()
-	for range 200 { // until it has started its own code
-		w, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", cmd.Process.Pid))
-		link, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", cmd.Process.Pid))
-		if link == path && strings.Contains(string(w), "pipe") {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	fd, err := openUprobe(kind, path, place, cmd.Process.Pid, false)
+	waitFor(t, cmd.Process.Pid, path)
+	fd, err := openUprobe(kind, path, place, cmd.Process.Pid)
 	if err != nil {
 		cmd.Process.Kill()
 		return "", 0, err
@@ -180,6 +175,24 @@ func run(t testing.TB, kind uint32, path string, place uint64, n, times int) (di
 	in.Write([]byte{1})
 	cmd.Wait()
 	return strings.TrimSpace(out.String()), readCount(t, fd), nil
+}
+
+// waitFor returns when a new child has become the program and waits for input.
+func waitFor(t testing.TB, pid int, path string) {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2000 {
+		call, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+		link, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if link == real && strings.HasPrefix(string(call), "0 0x0 ") { // read(0)
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s does not wait for its input", path)
 }
 
 // TestLiveTheKernelStepsEmulatesAndRefusesAsWeSay asks the kernel about one

@@ -5,14 +5,12 @@ package placement
 import (
 	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -257,13 +255,75 @@ func goProgram(t testing.TB, path, arch string) {
 	}
 }
 
+const calls = `
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+	pthread_key_t key;
+	pthread_key_create(&key, 0);
+	int null = open("/dev/null", O_RDWR);
+	char b[8];
+	read(0, b, 1);
+	for (int i = 0; i < 1000; i++) {
+		sigset_t set;
+		sem_t sem;
+		void *p = malloc(10), *q;
+		malloc_usable_size(i % 3 ? p : 0);
+		free(i % 2 ? p : (free(p), (void *)0));
+		if (posix_memalign(&q, 64, 100) == 0) free(q);
+		sigemptyset(&set);
+		sem_init(&sem, 0, 1);
+		pthread_getspecific(key);
+		read(null, b, sizeof b);
+		write(null, b, sizeof b);
+		close(dup(null));
+		pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);
+	}
+	_exit(0);
+}`
+
 // TestLiveEveryCallIsCountedOnceAtTheMovedPlace counts calls at both places: for
-// bash and the C library in a script, and for Go where stacks grow.
+// functions of the C library whose calls are known, and for bash at work.
 func TestLiveEveryCallIsCountedOnceAtTheMovedPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls")
+	if err := os.WriteFile(path+".c", []byte(calls), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-w", "-fno-builtin", "-o", path, path+".c").CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	for _, test := range []struct {
+		name    string
+		command []string
+		file    string
+		want    map[string]uint64 // 0: not known
+	}{
+		{"the C library", []string{path}, "/lib/x86_64-linux-gnu/libc.so.6", map[string]uint64{
+			"__libc_free": 2500, "malloc_usable_size": 1000, "posix_memalign": 1000, "sigemptyset": 1000, "sem_init": 1000,
+			"__pthread_getspecific": 1000, "read": 1000, "__write": 1000, "__close": 1000, "pthread_setcanceltype": 1000,
+		}},
+		{"bash", []string{"/bin/bash", "-c", "read go; for ((i = 0; i < 300; i++)); do x=${x:0:20}$i; a[i%7]=$x; [[ $x == *3* ]] && y=${x//1/2}; " +
+			"case $x in (*9*) z=${a[2]};; esac; printf -v z '%s %d' \"$x\" \"$i\"; done; exit 0"}, "/bin/bash", map[string]uint64{
+			"dispose_words": 0, "get_variable_value": 0, "expand_string": 0, "strmatch": 0, "internal_strmatch": 0, "xfree": 0, "array_reference": 0,
+			"array_insert": 0, "dispose_redirects": 0, "merge_temporary_env": 0, "run_unwind_frame": 0, "close_fd_bitmap": 0,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			countBoth(t, test.command, test.file, test.want)
+		})
+	}
+}
+
+// countBoth runs a command that waits for a line with probes on both places of
+// the functions that are wanted.
+func countBoth(t *testing.T, command []string, file string, want map[string]uint64) {
 	kind := uprobeType(t)
-	const lib = "/lib/x86_64-linux-gnu/libc.so.6"
-	script := `read go; for ((i = 0; i < 300; i++)); do x=${x:0:20}$i; a[i%7]=$x; [[ $x == *3* ]] && y=${x//1/2}; printf -v z '%s %d' "$x" "$i"; done; ( echo "$z" | sort >/dev/null ); exit 0`
-	cmd := exec.Command("/bin/bash", "-c", script)
+	cmd := exec.Command(command[0], command[1:]...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -271,62 +331,44 @@ func TestLiveEveryCallIsCountedOnceAtTheMovedPlace(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer in.Close()
-	type pair struct {
-		name          string
-		first, second int
-	}
-	var pairs []pair
-	defer func() {
-		for _, p := range pairs {
-			unix.Close(p.first)
-			unix.Close(p.second)
+	defer cmd.Process.Kill()
+	waitFor(t, cmd.Process.Pid, command[0])
+	first, moved := map[string]int{}, map[string]int{}
+	for _, f := range functions(t, file) {
+		if _, ok := want[f.name]; !ok {
+			continue
 		}
-	}()
-	for file, names := range map[string][]string{
-		lib: {"free", "cfree", "__libc_free", "realloc", "strtol", "fclose", "__sigsetjmp", "memcpy", "__libc_realloc", "sigprocmask", "sigaction", "pthread_sigmask", "_IO_file_underflow", "ferror", "mbrtowc", "fflush", "setlocale", "getopt", "strcoll", "close", "read", "write", "open", "waitpid", "dup2", "isatty"},
-		"/bin/bash": {"dispose_words", "array_reference", "unset_bash_input", "bind_variable", "copy_word_list", "dispose_command", "find_variable", "find_shell_variable",
-			"xfree", "sh_xfree", "string_extract_double_quoted", "dequote_string", "quote_string", "array_insert", "add_unwind_protect", "run_unwind_frame", "copy_word", "make_word_list", "get_variable_value"},
-	} {
-		for _, f := range functions(t, file) {
-			skip, why := f.Entry()
-			if skip == 0 || !slices.Contains(names, f.name) && len(pairs)%2 == 0 && f.name[0] != 's' {
-				continue
-			}
-			if len(pairs) == 60 {
-				break
-			}
-			offset := fileOffset(t, file, f.Addr)
-			first, err := openUprobe(kind, file, offset, cmd.Process.Pid, true)
+		skip, why := f.Entry()
+		if skip == 0 {
+			t.Logf("%s stays: %q", f.name, why)
+			continue
+		}
+		for place, fds := range map[int]map[string]int{0: first, skip: moved} {
+			fd, err := openUprobe(kind, file, fileOffset(t, file, f.Addr)+uint64(place), cmd.Process.Pid)
 			if err != nil {
-				t.Fatalf("%s: %v", f.name, err)
+				t.Fatalf("%s+%#x: %v", f.name, place, err)
 			}
-			second, err := openUprobe(kind, file, offset+uint64(skip), cmd.Process.Pid, true)
-			if err != nil {
-				t.Fatalf("%s (%s): %v", f.name, why, err)
-			}
-			pairs = append(pairs, pair{f.name, first, second})
+			defer unix.Close(fd)
+			fds[f.name] = fd
 		}
 	}
-	in.Write([]byte("go\n"))
+	in.Write([]byte("\n"))
 	if err := cmd.Wait(); err != nil {
-		t.Fatalf("bash: %v", err)
+		t.Fatal(err)
 	}
-	called, calls := 0, uint64(0)
-	for _, p := range pairs {
-		a, b := readCount(t, p.first), readCount(t, p.second)
-		if a != b {
-			t.Errorf("%s: %d hits at its first instruction, %d at the moved place", p.name, a, b)
+	called := 0
+	for name := range moved {
+		a, b := readCount(t, first[name]), readCount(t, moved[name])
+		t.Logf("%s: %d hits", name, b)
+		if a != b || want[name] != 0 && b != want[name] {
+			t.Errorf("%s: %d hits at its first instruction, %d at the moved place, %d calls", name, a, b, want[name])
 		}
-		if a > 0 {
+		if b > 0 {
 			called++
-			calls += a
 		}
 	}
-	t.Logf("%d functions probed, %d of them called, %d times", len(pairs), called, calls)
 	if called < 5 {
-		t.Error("too few of the functions were called")
+		t.Errorf("only %d of the functions were called", called)
 	}
 }
 
@@ -336,19 +378,8 @@ func TestLiveGoCallsAreCountedOnce(t *testing.T) {
 	kind := uprobeType(t)
 	path := filepath.Join(t.TempDir(), "go")
 	goProgram(t, path, "amd64")
-	cmd := exec.Command(path, "run")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]uint64{"main.Deep": 100 * 1001, "main.Small": 100, "main.Medium": 100, "main.Large": 100, "main.Use": 200}
-	type pair struct{ first, second int }
-	fds := map[string]pair{}
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", cmd.Process.Pid))
-	_ = tasks
+	first, moved := map[string][]int{}, map[string][]int{}
 	for _, f := range functions(t, path) {
 		if want[f.name] == 0 {
 			continue
@@ -359,25 +390,47 @@ func TestLiveGoCallsAreCountedOnce(t *testing.T) {
 			continue
 		}
 		offset := fileOffset(t, path, f.Addr)
-		var p pair
-		if p.first, err = openUprobeAnywhere(kind, path, offset); err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Close(p.first)
-		if p.second, err = openUprobeAnywhere(kind, path, offset+uint64(skip)); err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Close(p.second)
-		fds[f.name] = p
+		first[f.name] = openEverywhere(t, kind, path, offset)
+		moved[f.name] = openEverywhere(t, kind, path, offset+uint64(skip))
 	}
-	_ = fds
-	in.Write([]byte{1})
-	in.Close()
-	cmd.Wait()
+	cmd := exec.Command(path, "run")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	again := uint64(0)
+	for name, want := range want {
+		got, before := sum(t, moved[name]), sum(t, first[name])
+		t.Logf("%s: %d calls, %d hits at the first instruction, %d at the moved place", name, want, before, got)
+		if got != want {
+			t.Errorf("%s: %d hits for %d calls", name, got, want)
+		}
+		again += before - want
+	}
+	if again == 0 {
+		t.Error("no stack has grown: nothing was tested")
+	}
 }
 
-func openUprobeAnywhere(kind uint32, path string, offset uint64) (int, error) {
-	return openUprobe(kind, path, offset, 0, false)
+// openEverywhere opens counters for all processes, one on each CPU.
+func openEverywhere(t *testing.T, kind uint32, path string, offset uint64) (fds []int) {
+	t.Helper()
+	for cpu := range runtime.NumCPU() {
+		fd, err := openUprobeOn(kind, path, offset, -1, cpu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		fds = append(fds, fd)
+	}
+	return fds
+}
+
+func sum(t *testing.T, fds []int) (n uint64) {
+	t.Helper()
+	for _, fd := range fds {
+		n += readCount(t, fd)
+	}
+	return n
 }
 
 func fileOffset(t testing.TB, path string, addr uint64) uint64 {
@@ -395,5 +448,3 @@ func fileOffset(t testing.TB, path string, addr uint64) uint64 {
 	t.Fatalf("%#x is not in a segment of %s", addr, path)
 	return 0
 }
-
-var _ = binary.LittleEndian
