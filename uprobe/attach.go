@@ -21,9 +21,8 @@ type AttachOptions struct {
 	Target  perfevent.Target // what the perf session will watch
 	Tracefs *ftrace.FS       // nil: the mounted one; if there is none it is mounted, and stays
 	Filter  string           // over the events' fields, for the kernel; "" for none
-	// Few is the number of perf events that the session opens for one probe on
-	// Target: CPUs of a system-wide session, 1 for a thread. 0 is unknown, or
-	// a number that grows, as with a process that may start threads.
+	// Few is the number of perf events that the session opens for one probe, as
+	// Target.PerSampling knows it; with 0 tracefs's events are preferred.
 	Few    int
 	Logger *slog.Logger // may be nil
 }
@@ -38,11 +37,17 @@ type Attachment struct {
 	group *ftrace.Group // nil with perf's own uprobe events
 }
 
+// errInherit is why perf's own events are not used for a process. For each thread
+// or child that inherits one, the kernel reads the path of the probed file again,
+// from the address that we gave it but in the memory of the process that forks
+// (perf_uprobe_init in kernel/trace/trace_event_perf.c): its clone(2) fails.
+var errInherit = errors.New("perf's own uprobe events can't watch a process: it could start no threads or children any more")
+
 // Attach makes events of a plan's sites: perf's own uprobe events, which vanish
-// with their file descriptors, where no argument is fetched, no filter looks at
-// fields and few of them serve; else events of tracefs, in a group of this
-// process. Who may not use tracefs gets perf's own events as well, if those can
-// do it. After an error nothing stays defined.
+// with their file descriptors, where no argument is fetched, there is no filter,
+// nothing is inherited and few of them serve; else events of tracefs, in a group
+// of this process. Who may not use tracefs gets perf's own events as well, if
+// those can do it. After an error nothing stays defined.
 //
 // The error is a *ftrace.FilterError if the filter is wrong, or a
 // *ftrace.DefinitionError if the kernel does not take a site.
@@ -50,7 +55,7 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if !p.fetches() && o.Filter == "" && o.Few > 0 && o.Few <= fewEvents {
+	if o.Few > 0 && o.Few <= fewEvents && !p.fetches() && o.Filter == "" && !inherits(o.Target) {
 		a, err := attachPMU(p, o)
 		if !errors.Is(err, perfevent.ErrNoEvent) {
 			return a, err
@@ -91,7 +96,13 @@ func noTracefs(err error) bool {
 	return errors.Is(err, ftrace.ErrNotMounted) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)
 }
 
+// inherits tells whether new threads and children of a target get its events.
+func inherits(t perfevent.Target) bool { return t.PerSampling() == 0 }
+
 func attachPMU(p *Plan, o AttachOptions) (*Attachment, error) {
+	if inherits(o.Target) {
+		return nil, errInherit
+	}
 	a := &Attachment{Filter: o.Filter}
 	for i := range p.Sites {
 		s := &p.Sites[i]

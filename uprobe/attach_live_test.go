@@ -16,11 +16,12 @@ import (
 
 func TestLiveThreadsAndChildrenAreHitToTheLastCall(t *testing.T) {
 	program := build(t, "pie")
-	for _, few := range []int{0, 1} {
-		p := resolve(t, "p:"+program+":target", Options{})
-		if hits := trace(t, p, AttachOptions{Few: few}, program, "20000", "4"); len(hits) != 5*20000 {
-			t.Errorf("with at most %d events a probe %d hits, want 100000", few, len(hits))
-		}
+	p := resolve(t, "p:"+program+":target", Options{})
+	if hits := trace(t, p, AttachOptions{Few: 1}, program, "20000", "4"); len(hits) != 5*20000 {
+		t.Errorf("of a process %d hits, want 100000", len(hits))
+	}
+	if hits := traceSystem(t, p, AttachOptions{}, program, "20000", "4"); len(hits) != 5*20000 {
+		t.Errorf("system-wide %d hits, want 100000", len(hits))
 	}
 }
 
@@ -130,11 +131,18 @@ func appendEvent(t *testing.T, line string) {
 func TestLiveWithoutTracefsPerfsOwnEventsServe(t *testing.T) {
 	program := build(t, "pie")
 	p := resolve(t, "p:"+program+":target", Options{})
-	if hits := trace(t, p, AttachOptions{Tracefs: ftrace.At(t.TempDir())}, program, "10"); len(hits) != 10 {
+	none := AttachOptions{Tracefs: ftrace.At(t.TempDir())}
+	if hits := traceSystem(t, p, none, program, "10"); len(hits) != 10 {
 		t.Errorf("%d hits, want 10", len(hits))
 	}
+	none.Target = perfevent.Process(os.Getpid())
+	if a, err := Attach(p, none); err == nil {
+		a.Close()
+		t.Error("a process is watched by events that would keep it from starting threads")
+	}
+	none.Target = perfevent.System()
 	p = resolve(t, "p:"+program+":target $arg1", Options{})
-	if a, err := Attach(p, AttachOptions{Tracefs: ftrace.At(t.TempDir())}); err == nil {
+	if a, err := Attach(p, none); err == nil {
 		a.Close()
 		t.Error("an argument is fetched without tracefs")
 	}

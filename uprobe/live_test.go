@@ -20,8 +20,8 @@ type hit struct {
 	text string // what the trace line has behind the event's name
 }
 
-// trace attaches a plan to a command, runs that to its end
-// and returns the hits. At the end nothing of the attachment may be left.
+// trace attaches a plan to a command, runs that to its end and returns the hits.
+// At the end nothing of the attachment may be left.
 func trace(t *testing.T, p *Plan, o AttachOptions, command string, args ...string) []hit {
 	t.Helper()
 	needRoot(t)
@@ -44,6 +44,29 @@ func traceCommand(t *testing.T, p *Plan, o AttachOptions, c *perfevent.Command) 
 	t.Helper()
 	defer c.Kill()
 	o.Target = perfevent.Started(c)
+	return record(t, p, o, func() {
+		state, err := c.Wait()
+		if err != nil || !state.Success() {
+			t.Errorf("%s: %v, %v", o.Target, state, err)
+		}
+	})
+}
+
+// traceSystem is trace while the whole system is watched.
+func traceSystem(t *testing.T, p *Plan, o AttachOptions, command string, args ...string) []hit {
+	t.Helper()
+	needRoot(t)
+	o.Target, o.Few = perfevent.System(), 1
+	return record(t, p, o, func() {
+		if out, err := exec.Command(command, args...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	})
+}
+
+// record collects the hits while run runs.
+func record(t *testing.T, p *Plan, o AttachOptions, run func()) []hit {
+	t.Helper()
 	a, err := Attach(p, o)
 	if err != nil {
 		t.Fatalf("attach %s: %v", p, err)
@@ -65,8 +88,13 @@ func traceCommand(t *testing.T, p *Plan, o AttachOptions, c *perfevent.Command) 
 	if err := s.Enable(); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		run()
+	}()
 	var hits []hit
-	err = s.Read(context.Background(), func(r perfevent.Record) error {
+	err = s.Read(ctx, func(r perfevent.Record) error {
 		if sample, ok := r.(*perfevent.Sample); ok {
 			hits = append(hits, hit{sample.Sampling, string(printers[sample.Sampling].Append(nil, sample.Raw))})
 		}
@@ -75,10 +103,7 @@ func traceCommand(t *testing.T, p *Plan, o AttachOptions, c *perfevent.Command) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := c.Wait()
-	if err != nil || !state.Success() {
-		t.Errorf("%s: %v, %v", o.Target, state, err)
-	}
+	<-ctx.Done()
 	accounts, err := s.Accounts()
 	if err != nil {
 		t.Fatal(err)
@@ -170,13 +195,13 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 		ways := []struct {
 			name, kind string
 			exact      bool
-			few        int
+			trace      func(*testing.T, *Plan, AttachOptions, string, ...string) []hit
 		}{
-			{"entry", "p", false, 0},
-			{"entry, by perf's own events", "p", false, 1},
-			{"exact entry", "p", true, 0},
-			{"return", "r", false, 0},
-			{"return, by perf's own events", "r", false, 1},
+			{"entry", "p", false, trace},
+			{"entry, by perf's own events", "p", false, traceSystem},
+			{"exact entry", "p", true, trace},
+			{"return", "r", false, trace},
+			{"return, by perf's own events", "r", false, traceSystem},
 		}
 		for _, way := range ways {
 			t.Run(test.build+" "+test.place+" "+way.name, func(t *testing.T) {
@@ -185,7 +210,7 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 					target = filepath.Join(filepath.Dir(program), test.target)
 				}
 				p := resolve(t, way.kind+":"+target+":"+test.place, Options{Exact: way.exact})
-				hits := trace(t, p, AttachOptions{Few: way.few}, program, strconv.Itoa(calls))
+				hits := way.trace(t, p, AttachOptions{}, program, strconv.Itoa(calls))
 				if len(hits) != test.hits {
 					t.Errorf("%s: %d hits, want %d", p, len(hits), test.hits)
 				}
