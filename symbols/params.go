@@ -2,6 +2,8 @@ package symbols
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
@@ -9,6 +11,51 @@ import (
 // Param is a parameter of a function; see dwarfparam.Param.
 type Param = dwarfparam.Param
 
+// ErrNoParams is wrapped by the error of Params when there is no debug
+// information about the function.
+var ErrNoParams = errors.New("no debug information about the function's parameters")
+
 // Params returns the parameters of the function that begins at offset, and where
-// they are at its first instruction.
-func (f *File) Params(offset uint64) ([]Param, error) { return nil, errors.New("not written yet") }
+// they are before its first instruction runs. They come from DWARF, of the file or
+// of its separate debug file; without any, or for a place where no function
+// begins, the error wraps ErrNoParams. What is not known of a parameter is told in
+// its Location.
+func (f *File) Params(offset uint64) ([]Param, error) {
+	s := &f.lines
+	s.once.Do(func() { s.open(f) })
+	addr, ok := f.image.Vaddr(offset)
+	if s.dwarf == nil || !ok {
+		return nil, errors.Join(ErrNoParams, s.err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	params, err := dwarfparam.Read(s.dwarf, addr, dwarfparam.Options{Machine: f.image.Machine, Clone: f.isClone(offset)})
+	if err != nil {
+		return nil, errors.Join(ErrNoParams, err)
+	}
+	return params, nil
+}
+
+// isClone reports whether all names of a place are those of copies that an
+// optimizer made for some callers.
+func (f *File) isClone(offset uint64) bool {
+	all, _ := f.Functions()
+	i, _ := slices.BinarySearchFunc(all, offset, func(x Function, offset uint64) int {
+		switch {
+		case x.Kind == Imported || x.Offset < offset:
+			return -1
+		case x.Offset > offset:
+			return 1
+		}
+		return 0
+	})
+	clone := false
+	for ; i < len(all) && all[i].Offset == offset; i++ {
+		name := all[i].Name
+		clone = strings.Contains(name, ".isra.") || strings.Contains(name, ".constprop.") || strings.Contains(name, ".part.")
+		if !clone {
+			return false
+		}
+	}
+	return clone
+}

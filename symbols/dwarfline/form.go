@@ -63,7 +63,7 @@ type encoding struct {
 }
 
 // value is an attribute's value as it is in the section: a number, whose
-// meaning is the form's, or the bytes of a string in place.
+// meaning is the form's, or the bytes of a string or block in place.
 type value struct {
 	form form
 	num  uint64
@@ -131,13 +131,13 @@ func (e encoding) read(c *cursor, f form) value {
 	case formString:
 		v.str = c.cstring()
 	case formBlock1:
-		c.skip(uint64(c.u8()))
+		v.str = c.bytes(uint64(c.u8()))
 	case formBlock2:
-		c.skip(uint64(c.u16()))
+		v.str = c.bytes(uint64(c.u16()))
 	case formBlock4:
-		c.skip(uint64(c.u32()))
+		v.str = c.bytes(uint64(c.u32()))
 	case formBlock, formExprloc:
-		c.skip(c.uleb())
+		v.str = c.bytes(c.uleb())
 	default:
 		c.fail(fmt.Errorf("unknown form %#x", uint16(f)))
 	}

@@ -29,7 +29,8 @@ type Line struct {
 type Index struct {
 	src   Source
 	s     *sections
-	err   error // of reading the sections, kept
+	read  bool  // whether the sections have been read
+	err   error // of that, kept
 	units []unit
 	where locator
 	cache cache
@@ -51,11 +52,11 @@ func Open(src Source, byteOrder binary.ByteOrder) (*Index, error) {
 
 // load reads the sections and finds the units in them, once.
 func (x *Index) load() error {
-	if x.src == nil {
+	if x.read {
 		return x.err
 	}
+	x.read = true
 	s, err := readSections(x.src, x.s.order)
-	x.src = nil
 	if err != nil {
 		x.err = err
 		return err

@@ -26,6 +26,8 @@ type sections struct {
 	ranges     []byte // DWARF 2 to 4
 	rngLists   []byte // DWARF 5
 	aranges    []byte
+	loc        []byte // DWARF 2 to 4; read with locLists when somebody asks
+	locLists   []byte // DWARF 5
 }
 
 func readSections(src Source, order binary.ByteOrder) (*sections, error) {

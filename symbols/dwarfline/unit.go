@@ -28,6 +28,9 @@ type root struct {
 	addrBase   uint64
 	strBase    uint64
 	rangesBase uint64
+	locBase    uint64
+	language   uint64
+	producer   value
 }
 
 // readUnits walks the unit headers of .debug_info. What comes behind a header
@@ -119,6 +122,12 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 			r.strBase = v.num
 		case dwarf.AttrRnglistsBase:
 			r.rangesBase = v.num
+		case dwarf.AttrLoclistsBase:
+			r.locBase = v.num
+		case dwarf.AttrLanguage:
+			r.language = v.num
+		case dwarf.AttrProducer:
+			r.producer = v
 		}
 	}
 	if c.err != nil {

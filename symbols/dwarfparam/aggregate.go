@@ -1,0 +1,120 @@
+package dwarfparam
+
+import (
+	"debug/dwarf"
+	"strings"
+
+	"github.com/ringtap/ringtap/symbols/dwarfline"
+)
+
+// aggregate reads the members of a struct, class or union.
+func (r *reader) aggregate(t *typ, e dwarfline.DIE, depth int) {
+	t.kind, t.class, t.align, t.union = Struct, classAggregate, 1, e.Tag == dwarf.TagUnionType
+	if declared, _ := e.Uint(dwarf.AttrDeclaration); declared != 0 {
+		t.class = classUnknown // it is not told what is in it
+		return
+	}
+	e.Children(func(c dwarfline.DIE) bool {
+		switch c.Tag {
+		case dwarf.TagMember, dwarf.TagInheritance:
+			r.member(t, c, depth)
+		case dwarf.TagVariantPart:
+			t.variants = true
+		case dwarf.TagSubprogram:
+			t.byReference = t.byReference || copiesItself(c, t.name)
+		}
+		return len(t.fields) < maxFields
+	})
+	const byReference, byValue = 4, 5 // DW_CC_pass_by_reference, DW_CC_pass_by_value
+	switch cc, _ := e.Uint(dwarf.AttrCalling); cc {
+	case byReference:
+		t.byReference = true
+	case byValue:
+		t.byReference = false
+	}
+	if r.isText(t) {
+		t.kind = Text
+	}
+}
+
+// member adds a member or base class.
+func (r *reader) member(t *typ, e dwarfline.DIE, depth int) {
+	if static, _ := e.Uint(dwarf.AttrExternal); static != 0 {
+		return
+	}
+	f := field{name: e.Text(dwarf.AttrName), typ: unknownType}
+	f.offset, _ = e.Uint(dwarf.AttrDataMemberLoc)
+	if expr, ok := e.Expr(dwarf.AttrDataMemberLoc); ok { // DW_OP_plus_uconst of old compilers
+		f.offset = 0
+		if len(expr) > 1 && expr[0] == opPlusUconst {
+			c := cursor{b: expr[1:]}
+			f.offset = c.uleb()
+		}
+	}
+	if e.Has(dwarf.AttrBitSize) {
+		f.bits = true
+		if at, ok := e.Uint(dwarf.AttrDataBitOffset); ok {
+			f.offset = at / 8
+		}
+	}
+	if to, ok := e.Ref(dwarf.AttrType); ok {
+		f.typ = r.resolve(to, depth+1)
+		if f.typ.class != classAggregate {
+			f.text = r.text(to)
+		}
+	}
+	if virtual, _ := e.Uint(dwarf.AttrVirtuality); virtual != 0 || f.typ.byReference || strings.HasPrefix(f.name, "_vptr") {
+		t.byReference = true
+	}
+	t.variants = t.variants || f.typ.variants
+	t.align = max(t.align, f.typ.align)
+	t.fields = append(t.fields, f)
+}
+
+// copiesItself reports whether a member function of class name makes values of
+// it such that may be passed only by reference (Itanium C++ ABI, "Non-trivial
+// for the purposes of calls"): a copy or move constructor or a destructor, which
+// is not defaulted where it is declared.
+func copiesItself(e dwarfline.DIE, name string) bool {
+	const inClass = 1 // DW_DEFAULTED_in_class
+	if how, _ := e.Uint(dwarf.AttrDefaulted); how == inClass {
+		return false
+	}
+	if artificial, _ := e.Uint(dwarf.AttrArtificial); artificial != 0 {
+		return false
+	}
+	class, _, _ := strings.Cut(name, "<")
+	switch e.Text(dwarf.AttrName) {
+	case "~" + class:
+		return true
+	case class:
+		var types []dwarfline.DIE
+		e.Children(func(c dwarfline.DIE) bool {
+			if artificial, _ := c.Uint(dwarf.AttrArtificial); c.Tag == dwarf.TagFormalParameter && artificial == 0 {
+				t, _ := c.Ref(dwarf.AttrType)
+				types = append(types, t)
+			}
+			return len(types) < 2
+		})
+		if len(types) != 1 || types[0].Tag != dwarf.TagReferenceType && types[0].Tag != dwarf.TagRvalueReferenceType {
+			return false
+		}
+		to, _ := types[0].Ref(dwarf.AttrType)
+		if to.Tag == dwarf.TagConstType {
+			to, _ = to.Ref(dwarf.AttrType)
+		}
+		return to.Text(dwarf.AttrName) == name
+	}
+	return false
+}
+
+// isText reports whether a type is a string of Go or Rust.
+func (r *reader) isText(t *typ) bool {
+	switch r.lang {
+	case langGo:
+		return t.goKind == goString
+	case langRust:
+		return t.name == "&str" || t.name == "&mut str"
+	}
+	return false
+}

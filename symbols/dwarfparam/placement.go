@@ -1,0 +1,159 @@
+package dwarfparam
+
+// piece is where some bytes of a value are.
+type piece struct {
+	offset, size uint64 // in the value
+	loc          Location
+}
+
+// placement is where a value is: in one piece or several, or not known why.
+type placement struct {
+	pieces []piece
+	why    string
+}
+
+func nowhere(why string) placement { return placement{why: why} }
+
+// inOne places all of a value.
+func inOne(t *typ, loc Location) placement {
+	return placement{pieces: []piece{{0, t.size, loc}}}
+}
+
+// known reports whether all pieces have a location.
+func (p placement) known() bool {
+	for _, piece := range p.pieces {
+		if piece.loc.Where == Nowhere {
+			return false
+		}
+	}
+	return len(p.pieces) > 0
+}
+
+// inRegisters reports whether all that is known of p is registers.
+func (p placement) inRegisters() bool {
+	for _, piece := range p.pieces {
+		if piece.loc.Where != Register {
+			return false
+		}
+	}
+	return len(p.pieces) > 0
+}
+
+// contradicts reports whether two placements of one value can't both be right.
+func (p placement) contradicts(q placement) bool {
+	if len(p.pieces) == 0 || len(q.pieces) == 0 {
+		return false
+	}
+	x, y := p.pieces[0].loc, q.pieces[0].loc
+	if x.Where == Nowhere || y.Where == Nowhere {
+		return false
+	}
+	return x != y
+}
+
+// whole is the location of the value when it has one for all of it.
+func (p placement) whole(t *typ) Location {
+	switch {
+	case len(p.pieces) == 1 && p.pieces[0].offset == 0:
+		return p.pieces[0].loc
+	case len(p.pieces) > 1:
+		return Location{Why: "it is in several places: see its parts"}
+	case p.why != "":
+		return Location{Why: p.why}
+	case t.size == 0 && t.class != classUnknown:
+		return Location{Why: "a value of no bytes is nowhere"}
+	}
+	return Location{Why: "the compiler has not recorded where it is"}
+}
+
+// at returns where size bytes from an offset in the value on are.
+func (p placement) at(offset, size uint64) Location {
+	for _, piece := range p.pieces {
+		into := offset - piece.offset
+		if into >= piece.size || size > piece.size-into {
+			continue
+		}
+		loc := piece.loc
+		switch loc.Where {
+		case Register:
+			loc.Bit += int(into) * 8
+		case Stack, Memory:
+			loc.Offset += int64(into)
+		}
+		return loc
+	}
+	if p.why != "" {
+		return Location{Why: p.why}
+	}
+	return Location{Why: "the compiler has not recorded where it is"}
+}
+
+// maxParts is how many parts a parameter may have.
+const maxParts = 16
+
+// parts lists the fields of a value that is not one number.
+func (r *reader) parts(t *typ, at placement) []Param {
+	var leaves []field
+	switch {
+	case t.kind == Struct || t.kind == Text:
+		leaves = appendLeaves(nil, t, 0, "", 0)
+	case t.class == classInteger && len(at.pieces) == 2: // of 16 bytes
+		half := &typ{kind: Unsigned, size: t.size / 2}
+		leaves = []field{{name: "low", typ: half}, {name: "high", typ: half, offset: half.size}}
+	}
+	if len(leaves) > maxParts {
+		return nil
+	}
+	if names := partNames(r.lang, t); len(names) == len(leaves) {
+		for i := range leaves {
+			leaves[i].name = names[i]
+		}
+	}
+	var parts []Param
+	for _, l := range leaves {
+		parts = append(parts, Param{
+			Name: l.name, Type: l.text, Kind: l.typ.kind, Size: int(min(l.typ.size, 1<<30)), Location: at.at(l.offset, l.typ.size),
+		})
+	}
+	return parts
+}
+
+// partNames are the usual names of the words of strings, slices and interfaces,
+// whose fields each compiler calls differently.
+func partNames(lang language, t *typ) []string {
+	switch {
+	case t.kind == Text:
+		return []string{"ptr", "len"}
+	case lang == langGo && t.goKind == goSlice:
+		return []string{"ptr", "len", "cap"}
+	case lang == langGo && t.goKind == goInterface:
+		return []string{"type", "data"}
+	}
+	return nil
+}
+
+// appendLeaves appends the fields of t that are numbers, in its structs and in
+// the structs in these.
+func appendLeaves(dst []field, t *typ, offset uint64, prefix string, depth int) []field {
+	for _, f := range t.fields {
+		if len(dst) > maxParts || depth > maxTypeDepth {
+			break
+		}
+		if f.bits || f.typ.size == 0 {
+			continue
+		}
+		f.offset += offset
+		switch {
+		case f.name == "": // a base class or an unnamed struct
+			f.name = prefix
+		case prefix != "":
+			f.name = prefix + "." + f.name
+		}
+		if f.typ.class == classAggregate && len(f.typ.fields) > 0 {
+			dst = appendLeaves(dst, f.typ, f.offset, f.name, depth+1)
+		} else {
+			dst = append(dst, f)
+		}
+	}
+	return dst
+}
