@@ -129,6 +129,32 @@ func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 	}
 }
 
+func TestLiveTheLongestLineThatTheKernelReadsIsTaken(t *testing.T) {
+	tracefs := withUprobes(t)
+	group := newGroup(t, tracefs)
+	d := Dynamic{Type: 'p', Event: "e", Place: place}
+	const constant = 60 // characters of text, with \" and " 63
+	for n := 0; len(d.line(group.Name())) < maxLine-2*constant; n++ {
+		d.Args += fmt.Sprintf(` a%d=\"%s"`, n, strings.Repeat("x", constant))
+	}
+	d.Args += ` b=\"`
+	d.Args += strings.Repeat("x", min(constant, maxLine-1-len(d.line(group.Name())))) + `"`
+	if rest := maxLine - len(d.line(group.Name())); rest > 0 {
+		d.Args += " " + strings.Repeat("n", rest-len(" =%di")) + "=%di"
+	}
+	if n := len(d.line(group.Name())); n != maxLine {
+		t.Fatalf("the line has %d characters", n)
+	}
+	if _, err := group.Define(d); err != nil {
+		t.Error(err)
+	}
+	d.Event = "ee"
+	if err := tracefs.appendLine("uprobe_events", d.line(group.Name())); err == nil {
+		t.Error("the kernel reads a longer line")
+		tracefs.removeEvent("uprobe_events", group.Name(), "ee", closePatience)
+	}
+}
+
 func TestLivePathsThatAreSpellableAreRead(t *testing.T) {
 	tracefs := withUprobes(t)
 	group := newGroup(t, tracefs)

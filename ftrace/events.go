@@ -16,8 +16,8 @@ type EventName struct{ System, Name string }
 func (e EventName) String() string { return e.System + ":" + e.Name }
 
 // Events lists the tracepoints of the running kernel, dynamic ones included,
-// sorted by system and name. Those that ringtaps have defined for themselves
-// are left out. The error wraps fs.ErrPermission if the caller may not know.
+// sorted by system and name. Systems whose names begin with ringtap_ are left
+// out: ringtaps have defined those for themselves. The error wraps fs.ErrPermission if the caller may not know.
 func (t *FS) Events() ([]EventName, error) {
 	text, err := os.ReadFile(filepath.Join(t.dir, "available_events"))
 	if err != nil {
@@ -26,7 +26,7 @@ func (t *FS) Events() ([]EventName, error) {
 	var events []EventName
 	for line := range strings.Lines(string(text)) {
 		system, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
-		if _, _, own := parseOwner(system); ok && !own {
+		if ok && !strings.HasPrefix(system, ownerPrefix) {
 			events = append(events, EventName{system, name})
 		}
 	}

@@ -38,7 +38,7 @@ type owner struct {
 
 // own claims a name that no one else has.
 func (t *FS) own() (*owner, error) {
-	start, _, err := startTime(os.Getpid())
+	start, _, err := startTime("self")
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +124,14 @@ func isRunning(pid int, start uint64) bool {
 	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return false
 	}
-	started, dead, err := startTime(pid)
+	started, dead, err := startTime(strconv.Itoa(pid))
 	return err != nil || started == start && !dead
 }
 
 // startTime reads when a process started, in clock ticks since boot, and
 // whether it is a zombie without living threads (proc_pid_stat(5)).
-func startTime(pid int) (start uint64, dead bool, err error) {
-	path := fmt.Sprintf("/proc/%d/stat", pid)
+func startTime(pid string) (start uint64, dead bool, err error) {
+	path := filepath.Join("/proc", pid, "stat")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false, err
