@@ -13,7 +13,7 @@ type CacheEntry struct {
 	Path   string
 	Flags  uint32 // kind of file and ABI (FLAG_… in glibc's sysdeps/generic/ldconfig.h)
 	Hwcap  uint64 // processor features it needs, before glibc 2.33; 0: none
-	Level  string // subdirectory of glibc-hwcaps that it is in, "x86-64-v3"; "": none
+	Level  string // subdirectory of glibc-hwcaps that it is in, "x86-64-v3"; "": none; "?": not known
 }
 
 // The two forms of the cache (glibc, sysdeps/generic/dl-cache.h). The new one
@@ -34,6 +34,8 @@ const (
 	extensionEntry  = 16
 	extensionLevels = 1       // cache_extension_tag_glibc_hwcaps
 	extensionHwcap  = 1 << 30 // the upper word of a Hwcap that is an index (DL_CACHE_HWCAP_EXTENSION)
+
+	unknownLevel = "?"
 
 	maxExtensions = 64
 	maxLevels     = 1024
@@ -109,21 +111,23 @@ func (c *cacheReader) append(entries []CacheEntry, b []byte, hwcap uint64) []Cac
 		return entries
 	}
 	if hwcap>>32 == extensionHwcap {
-		index := uint64(uint32(hwcap))
-		if index >= uint64(len(c.levels)) {
-			return entries
+		e.Hwcap, e.Level = 0, unknownLevel
+		if index := uint64(uint32(hwcap)); index < uint64(len(c.levels)) {
+			e.Level = c.levels[index]
 		}
-		e.Hwcap, e.Level = 0, c.levels[index]
 	}
 	return append(entries, e)
 }
 
-// string returns the text at an offset, without copying it.
-func (c *cacheReader) string(at uint32) (s string, ok bool) {
-	if uint64(at) >= uint64(len(c.text)) {
+// string returns the entry's text at an offset.
+func (c *cacheReader) string(at uint32) (s string, ok bool) { return stringAt(c.text, at) }
+
+// stringAt returns the text at an offset, without copying it.
+func stringAt(text string, at uint32) (s string, ok bool) {
+	if uint64(at) >= uint64(len(text)) {
 		return "", false
 	}
-	s = c.text[at:min(uint64(len(c.text)), uint64(at)+maxString)]
+	s = text[at:min(uint64(len(text)), uint64(at)+maxString)]
 	for i := range len(s) {
 		if s[i] == 0 {
 			return s[:i], i > 0
@@ -133,7 +137,10 @@ func (c *cacheReader) string(at uint32) (s string, ok bool) {
 }
 
 // readLevels reads the names of the glibc-hwcaps subdirectories that entries
-// refer to by index. A cache without them, or with a broken list, has none.
+// refer to by index. A cache without them, or with a broken list, has none. All
+// offsets count from the begin of the file, as ld.so reads them; where the old
+// form precedes the new one ldconfig counts the names' from the new header, so
+// that neither ld.so nor we know a level there.
 func (c *cacheReader) readLevels(file []byte, at uint64) {
 	size := uint64(len(file))
 	if at == 0 || at+extensionHeader > size || c.order.Uint32(file[at:]) != extensionMagic {
@@ -144,10 +151,14 @@ func (c *cacheReader) readLevels(file []byte, at uint64) {
 		if c.order.Uint32(file[at:]) != extensionLevels {
 			continue
 		}
+		text := string(file)
 		first := uint64(c.order.Uint32(file[at+8:]))
 		bytes := min(uint64(c.order.Uint32(file[at+12:])), maxLevels*4)
 		for ; bytes >= 4 && first+4 <= size; first, bytes = first+4, bytes-4 {
-			level, _ := c.string(c.order.Uint32(file[first:]))
+			level, ok := stringAt(text, c.order.Uint32(file[first:]))
+			if !ok {
+				level = unknownLevel
+			}
 			c.levels = append(c.levels, level)
 		}
 		return

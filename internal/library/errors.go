@@ -31,7 +31,11 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s is ambiguous: %s; give the whole name or the path", shown(e.Name), strings.Join(e.Paths, ", "))
+	var paths []string
+	for _, path := range e.Paths {
+		paths = append(paths, shown(path))
+	}
+	return fmt.Sprintf("%s is ambiguous: %s; give the whole name or the path", shown(e.Name), strings.Join(paths, ", "))
 }
 
 // ScriptError says that a file is a script.

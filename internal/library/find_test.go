@@ -38,7 +38,8 @@ func TestALibraryIsTheOneOfTheCacheThatIsLoaded(t *testing.T) {
 		root := cachedRoot(t, form)
 		best := "usr/lib/libone.so.1"
 		for _, level := range levelsOf(elf.EM_X86_64) {
-			if dir := "usr/lib/glibc-hwcaps/" + level; exists(filepath.Join(root, dir)) {
+			// The loader can't read the levels in the compatible form.
+			if dir := "usr/lib/glibc-hwcaps/" + level; form == "new" && exists(filepath.Join(root, dir)) {
 				best = dir + "/libone.so.1"
 				break
 			}
@@ -245,7 +246,7 @@ func TestTheKernelsPathIsOneWordThatLeadsToTheFile(t *testing.T) {
 		if err == nil && (target.KernelPath == path) != plain {
 			t.Errorf("%q: the kernel's path is %q", name, target.KernelPath)
 		}
-		if err == nil && strings.ContainsAny(target.KernelPath, " \t\n#\xa0") {
+		if err == nil && strings.ContainsAny(target.KernelPath, " \t\n#à") {
 			t.Errorf("%q: %q is not one word", name, target.KernelPath)
 		}
 	}

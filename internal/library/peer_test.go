@@ -111,7 +111,8 @@ func TestPeerTheLoaderTakesTheFirstOfTheCacheAndTheHighestLevel(t *testing.T) {
 	} {
 		linkLibrary(t, filepath.Join(root, path), filepath.Base(path))
 	}
-	program := waitingProgram(t, root, filepath.Join(root, "opt/b/libtwo.so.1"), filepath.Join(root, "usr/lib/libone.so.1"), "-Wl,--no-as-needed")
+	program := waitingProgram(t, root, "-Wl,--no-as-needed",
+		filepath.Join(root, "opt/b/libtwo.so.1"), filepath.Join(root, "usr/lib/libone.so.1"))
 	writeFile(t, filepath.Join(root, "etc/ld.so.conf"), "/opt/a\n/opt/b\n", 0o644)
 	for _, form := range []string{"new", "compat"} {
 		if out, err := exec.Command("ldconfig", "-r", root, "-c", form).CombinedOutput(); err != nil {
@@ -122,6 +123,7 @@ func TestPeerTheLoaderTakesTheFirstOfTheCacheAndTheHighestLevel(t *testing.T) {
 			path := mappedPath(t, pid, soname)
 			target, err := Find(soname, Options{Root: root})
 			checkTarget(t, form+" "+soname, target, err, path)
+			t.Logf("%s: the loader maps %s", form, readlink(t, path))
 		}
 	}
 }
@@ -141,4 +143,11 @@ func mappedPath(t *testing.T, pid int, base string) string {
 	}
 	t.Fatalf("process %d has not mapped %s", pid, base)
 	return ""
+}
+
+func readlink(t *testing.T, path string) string {
+	t.Helper()
+	target, err := os.Readlink(path)
+	must(t, err)
+	return target
 }

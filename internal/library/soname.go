@@ -18,11 +18,13 @@ const (
 // likenesses are those that are looked for, one after the other.
 var likenesses = [...]likeness{exact, toTheEnding, toTheDot}
 
-// compare compares the name of a file with one that was typed.
+// compare compares the name of a file with one that was typed. "libssl.so" is
+// typed for any version as well, where there is no file of that name.
 func compare(name, typed string) likeness {
 	if name == typed {
 		return exact
 	}
+	typed = strings.TrimSuffix(typed, ".so")
 	if stem, ok := cutEnding(name); ok && stem == typed {
 		return toTheEnding
 	}

@@ -9,7 +9,7 @@ func TestNamesAreComparedWholeThenToTheEndingThenToTheDot(t *testing.T) {
 	}{
 		{"libssl.so.3", "libssl.so.3", exact},
 		{"libssl.so.3", "libssl", toTheEnding},
-		{"libssl.so.3", "libssl.so", unlike},
+		{"libssl.so.3", "libssl.so", toTheEnding},
 		{"libssl.so", "libssl", toTheEnding},
 		{"libssl.so.3", "libss", unlike},
 		{"libssl.so.3", "ssl", unlike},

@@ -2,7 +2,6 @@ package library
 
 import (
 	"debug/elf"
-	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -131,13 +130,6 @@ func openLink(name string) (*found, error) {
 		return nil, err
 	}
 	return &found{file: os.NewFile(uintptr(fd), name), st: st, path: name}, nil
-}
-
-// absent tells whether an error only says that there is no such file, or
-// another kind of file, so that the search goes on.
-func absent(err error) bool {
-	return errors.Is(err, os.ErrNotExist) || errors.Is(err, openfile.ErrNotRegular) ||
-		errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ENAMETOOLONG) || errors.Is(err, unix.ELOOP)
 }
 
 // found is an open file.

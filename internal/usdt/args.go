@@ -28,7 +28,7 @@ const maxArgs = 128
 // FetchArgs returns what the kernel has to fetch for the probe's arguments, with
 // their sizes and signs: arg1 for the first. Those that can't be fetched are left
 // out, the others keep their numbers, and the error joins an *ArgError for each.
-func (p *Probe) FetchArgs(machine elf.Machine) ([]ftrace.FetchArg, error) {
+func (p Probe) FetchArgs(machine elf.Machine) ([]ftrace.FetchArg, error) {
 	texts := split(p.Args)
 	if len(texts) > maxArgs {
 		return nil, fmt.Errorf("%w: %s has %d arguments", ErrMalformed, p, len(texts))
@@ -47,7 +47,7 @@ func (p *Probe) FetchArgs(machine elf.Machine) ([]ftrace.FetchArg, error) {
 }
 
 // fetch translates one argument.
-func (p *Probe) fetch(text string, machine elf.Machine) (fetch, typ, reason string) {
+func (p Probe) fetch(text string, machine elf.Machine) (fetch, typ, reason string) {
 	size, text, err := cutSize(text, machine)
 	if err != nil {
 		return "", "", err.Error()

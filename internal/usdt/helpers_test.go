@@ -20,10 +20,13 @@ func must(t testing.TB, err error) {
 // compile builds a program of testdata and returns its path.
 func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
 	program := filepath.Join(t.TempDir(), "prog")
 	args := append(flags, "-o", program, filepath.Join("testdata", source))
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Skipf("gcc %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("gcc %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return program
 }

@@ -71,7 +71,7 @@ func compareReadelf(t *testing.T, path string) int {
 		return 0
 	}
 	for i, p := range probes {
-		if got := fmt.Sprintf("%s %#x %#x %s", &p, p.Location, p.Semaphore, p.Args); got != want[i] {
+		if got := fmt.Sprintf("%s %#x %#x %s", p, p.Location, p.Semaphore, p.Args); got != want[i] {
 			t.Errorf("%s:\n    got %s\nreadelf %s", path, got, want[i])
 		}
 		if _, err := p.FetchArgs(file.Machine); err != nil {

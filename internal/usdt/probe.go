@@ -23,7 +23,7 @@ type Probe struct {
 }
 
 // String is the probe as definitions name it, "provider:name".
-func (p *Probe) String() string { return p.Provider + ":" + p.Name }
+func (p Probe) String() string { return p.Provider + ":" + p.Name }
 
 // ErrMalformed is wrapped by the error of Read for notes that make no sense.
 var ErrMalformed = errors.New("malformed probe note")
@@ -102,11 +102,11 @@ func (n *note) probe(img *elfimage.Image) (p Probe, err error) {
 	p = Probe{Provider: n.provider, Name: n.name, Args: n.args, vaddr: n.location}
 	var ok bool
 	if p.Location, ok = img.Offset(n.location); !ok || !img.Executable(n.location) {
-		return p, fmt.Errorf("%w: %s is at %#x, where the file has no code", ErrMalformed, &p, n.location)
+		return p, fmt.Errorf("%w: %s is at %#x, where the file has no code", ErrMalformed, p, n.location)
 	}
 	if p.Sem = n.semaphore != 0; p.Sem {
 		if p.Semaphore, ok = img.Offset(n.semaphore); !ok {
-			return p, fmt.Errorf("%w: the semaphore of %s is at %#x, which is not in the file", ErrMalformed, &p, n.semaphore)
+			return p, fmt.Errorf("%w: the semaphore of %s is at %#x, which is not in the file", ErrMalformed, p, n.semaphore)
 		}
 	}
 	return p, nil
