@@ -156,8 +156,11 @@ func x86Quiet(code []byte) bool {
 
 // x86Text is the instruction at the start of code as objdump prints it.
 func x86Text(code []byte, addr uint64) string {
+	if string(code) == "\xf3\x0f\x1e\xfa" {
+		return "endbr64"
+	}
 	inst, err := x86asm.Decode(code, 64)
-	if err != nil {
+	if err != nil || inst.Len != len(code) {
 		return ""
 	}
 	return x86asm.GNUSyntax(inst, addr, nil)

@@ -1,0 +1,52 @@
+package placement
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+const goSource = `package main
+
+import ("fmt"; "os"; "strconv")
+
+//go:noinline
+func Small(a, b int) int { return len(fmt.Sprint(a, b)) }
+
+//go:noinline
+func Medium(a int) int { var buf [1000]byte; buf[a] = 1; return Use(buf[:]) }
+
+//go:noinline
+func Large(a int) int { var buf [100000]byte; buf[a] = 1; return Use(buf[:2000]) }
+
+//go:noinline
+func Use(b []byte) int { n := 0; for _, c := range b { n += int(c) + len(strconv.Itoa(int(c))) }; return n }
+
+//go:noinline
+func Deep(n int) int { var pad [64]byte; if n == 0 { return int(pad[n]) }; return Deep(n-1) + 1 }
+
+func main() {
+	if len(os.Args) > 1 {
+		var b [1]byte
+		os.Stdin.Read(b[:])
+		for range 100 {
+			done := make(chan int)
+			go func() { done <- Deep(1000) + Small(1, 2) + Medium(3) + Large(4) }() // on a new, small stack
+			<-done
+		}
+	}
+}
+`
+
+func goProgram(t testing.TB, path, arch string) {
+	t.Helper()
+	source := path + ".go"
+	if err := os.WriteFile(source, []byte(goSource), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "build", "-o", path, source)
+	cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+}
