@@ -23,8 +23,8 @@ func resolve(img *elfimage.Image, probes []Probe) {
 		return
 	}
 	globals := map[string]uint64{}
-	for i := range img.Sections {
-		if s := &img.Sections[i]; s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_DYNSYM {
+	for _, typ := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
+		if s, ok := img.SectionOf(typ); ok {
 			find(img, s, wanted, globals)
 		}
 	}
@@ -78,4 +78,4 @@ func find(img *elfimage.Image, s *elf.SectionHeader, wanted, found map[string]ui
 }
 
 // maxSymbol bounds the names of variables that are compared.
-const maxSymbol = 4096
+const maxSymbol = 1024

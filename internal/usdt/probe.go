@@ -32,51 +32,69 @@ var ErrMalformed = errors.New("malformed probe note")
 // not loaded, and so no segment has them.
 const noteSection = ".note.stapsdt"
 
+// maxNotes bounds the bytes of all note sections together, and with them the
+// probes of a file. Large programs have some ten thousand.
+const maxNotes = 16 << 20
+
 // Read returns the probes of a file in the order of its notes, none if it has no
 // notes. With an error, which wraps ErrMalformed where a note makes no sense,
 // it returns the probes that could be read all the same.
 func Read(img *elfimage.Image) ([]Probe, error) {
-	base, hasBase := baseAddress(img)
-	var probes []Probe
-	var errs []error
+	r := reader{img: img, left: maxNotes}
+	r.base, r.hasBase = baseAddress(img)
 	for i := range img.Sections {
-		s := &img.Sections[i]
-		if s.Name != noteSection || s.Type != elf.SHT_NOTE {
-			continue
-		}
-		b, err := img.Bytes(s)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		for n, err := range notes(img, b) {
-			if err == nil && hasBase && n.base != 0 {
-				n.move(base - n.base)
-			}
-			var p Probe
-			if err == nil {
-				p, err = n.probe(img)
-			}
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			probes = append(probes, p)
+		if s := &img.Sections[i]; s.Name == noteSection && s.Type == elf.SHT_NOTE {
+			r.section(s)
 		}
 	}
-	resolve(img, probes)
-	return probes, first(errs)
+	resolve(img, r.probes)
+	if r.failures > 1 {
+		return r.probes, fmt.Errorf("%w (and %d more)", r.err, r.failures-1)
+	}
+	return r.probes, r.err
 }
 
-// first returns the first error and the number of the others.
-func first(errs []error) error {
-	switch len(errs) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
+// reader gathers the probes of a file.
+type reader struct {
+	img     *elfimage.Image
+	left    uint64 // bytes of notes that may still be read
+	base    uint64
+	hasBase bool
+
+	probes   []Probe
+	err      error // the first of
+	failures int
+}
+
+func (r *reader) fail(err error) {
+	if r.failures++; r.failures == 1 {
+		r.err = err
 	}
-	return fmt.Errorf("%w (and %d more)", errs[0], len(errs)-1)
+}
+
+// section reads the notes of one section.
+func (r *reader) section(s *elf.SectionHeader) {
+	b, err := r.img.Read(s.Offset, s.Size, r.left)
+	if err != nil {
+		r.fail(fmt.Errorf("read section %s: %w", s.Name, err))
+		return
+	}
+	r.left -= uint64(len(b))
+	for n, err := range notes(r.img, b) {
+		if err != nil {
+			r.fail(err)
+			continue
+		}
+		if r.hasBase && n.base != 0 {
+			n.move(r.base - n.base)
+		}
+		p, err := n.probe(r.img)
+		if err != nil {
+			r.fail(err)
+			continue
+		}
+		r.probes = append(r.probes, p)
+	}
 }
 
 // baseAddress is where the section is that the notes measure from.
@@ -101,11 +119,11 @@ func (n *note) move(distance uint64) {
 func (n *note) probe(img *elfimage.Image) (p Probe, err error) {
 	p = Probe{Provider: n.provider, Name: n.name, Args: n.args, vaddr: n.location}
 	var ok bool
-	if p.Location, ok = img.Offset(n.location); !ok || !img.Executable(n.location) {
+	if p.Location, ok = img.Offset(n.location); !ok || !img.Executable(n.location) || p.Location >= uint64(img.Size) {
 		return p, fmt.Errorf("%w: %s is at %#x, where the file has no code", ErrMalformed, p, n.location)
 	}
 	if p.Sem = n.semaphore != 0; p.Sem {
-		if p.Semaphore, ok = img.Offset(n.semaphore); !ok {
+		if p.Semaphore, ok = img.Offset(n.semaphore); !ok || p.Semaphore >= uint64(img.Size) {
 			return p, fmt.Errorf("%w: the semaphore of %s is at %#x, which is not in the file", ErrMalformed, p, n.semaphore)
 		}
 	}

@@ -192,3 +192,24 @@ func FuzzNotes(f *testing.F) {
 		}
 	})
 }
+
+func FuzzRead(f *testing.F) {
+	for _, program := range [][]string{{"small.c", "-nostdlib", "-static"}, {"prog.c", "-O2"}} {
+		b, err := os.ReadFile(compile(f, program[0], program[1:]...))
+		must(f, err)
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		img, err := elfimage.New(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		probes, _ := Read(img)
+		for _, p := range probes {
+			if p.Location >= uint64(len(b)) || p.Sem && p.Semaphore >= uint64(len(b)) {
+				t.Errorf("%+v is not in a file of %d bytes", p, len(b))
+			}
+			p.FetchArgs(img.Machine)
+		}
+	})
+}
