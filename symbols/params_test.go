@@ -1,0 +1,272 @@
+package symbols
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/symbols/dwarfparam"
+)
+
+// paramsC calls every function once, with arguments that differ.
+const paramsC = `
+#include <stdio.h>
+#include <stdbool.h>
+struct small { int a; short b; };
+struct two { long x; char *y; };
+struct big { long v, w, x, y, z; };
+struct floats { float a, b; };
+struct mix { double d; int i; };
+struct packed { char c; long l; } __attribute__((packed));
+struct bits { unsigned a : 3, b : 5; int c; };
+union either { int i; char c[4]; };
+enum color { RED, GREEN = 5 };
+typedef unsigned long my_size;
+typedef int (*callback)(int, const char *);
+#define CALLED __attribute__((noipa))
+CALLED int ints(int a, long b, unsigned char c, short d, bool e, char f, long g, int h) { return printf("%d%ld%d%d%d%d%ld%d", a, b, c, d, e, f, g, h); }
+CALLED int pointers(const char *s, char *t, void *p, const struct two *q, callback cb, my_size n, char **argv) { return printf("%s%s%p%p%p%lu%p", s, t, p, q, cb, n, argv); }
+CALLED int floating(double a, int b, float c, long d, long double e, int f) { return printf("%f%d%f%ld%Lf%d", a, b, c, d, e, f); }
+CALLED int structs(struct small a, struct two b, struct big c, struct floats d, struct mix e, union either f, int g) { return printf("%d%d%ld%s%ld%f%f%f%d%d%d", a.a, a.b, b.x, b.y, c.v, d.a, d.b, e.d, e.i, f.i, g); }
+CALLED int odd(struct packed a, struct bits b, int c) { return printf("%d%ld%d%d%d%d", a.c, a.l, b.a, b.b, b.c, c); }
+CALLED struct big returned(int a, int b) { struct big x = {a, b}; return x; }
+CALLED int others(enum color c, int arr[4], int (*m)[4], __int128 w, const volatile int *cv, char *const *cc) { return printf("%d%d%d%d%d%s", c, arr[0], m[0][0], (int)w, *cv, *cc); }
+CALLED int many(int a, int b, int c, int d, struct two e, int f, int g, struct small h, struct two i) { return printf("%d%d%d%d%ld%d%d%d%ld", a, b, c, d, e.x, f, g, h.a, i.x); }
+CALLED int full(int a, int b, int c, int d, int e, struct two f, int g) { return printf("%d%d%d%d%d%ld%d", a, b, c, d, e, f.x, g); }
+CALLED int variadic(const char *format, int n, ...) { return printf("%s%d", format, n); }
+static __attribute__((noinline)) int partly(int used, int unused) { return printf("%d", used); }
+int cb(int a, const char *b) { return a; }
+int main(int argc, char **argv) {
+	struct small s = {argc, 2}; struct two t = {argc + 3, "y"}; struct big b = {4, argc, 6, 7, 8}; struct floats f = {6, 7};
+	struct mix m = {8, argc + 9}; struct packed p = {1, argc + 20}; struct bits i = {5, 9, argc + 30}; union either u = {argc + 10}; int a[4] = {11};
+	ints(-argc, argc + 1, argc + 2, -argc - 3, argc, 'f', argc + 6, argc + 7);
+	pointers(argv[0], argv[0] + argc, argv, &t, cb, argc + 99, argv + 1);
+	floating(argc + 1.5, argc + 2, argc + 3.5, argc + 4, 5.5, argc + 6);
+	structs(s, t, b, f, m, u, argc + 77);
+	odd(p, i, argc + 3);
+	returned(argc + 1, argc + 2);
+	others(argc == 1 ? GREEN : RED, a, &a, ((__int128)argc << 64) + 12, &argc, argv);
+	many(argc + 1, argc + 2, argc + 3, argc + 4, t, argc + 6, argc + 7, s, t);
+	full(argc + 1, argc + 2, argc + 3, argc + 4, argc + 5, t, argc + 7);
+	variadic(argv[0], argc + 1, 2, 3.0);
+	partly(argc + 1, argc + 2);
+	return 0;
+}
+`
+
+const paramsCPP = `
+#include <cstdio>
+#include <string>
+#define CALLED __attribute__((noipa))
+namespace ns {
+struct Plain { long a; int b; };
+struct Owner { long a; Owner(long x) : a(x) {} Owner(Owner const &o) : a(o.a) {} ~Owner() { a = 0; } };
+struct Empty {};
+struct Base { virtual int f(int x) { return x; } int base = 3; };
+struct Derived : Base {
+	int own = 4;
+	CALLED int f(int x) override { return printf("%d%d%d", x, own, base); }
+	CALLED Owner make(int x) { return Owner(x + own); }
+	CALLED static int fixed(int x) { return printf("%d", x); }
+	CALLED int constant(char const *s) const { return printf("%s%d", s, own); }
+};
+template <class T> struct Pair { T first, second; };
+template <class T> CALLED int shown(Pair<T> p, T const &r) { return printf("%d%d%d", int(p.first), int(p.second), int(r)); }
+enum class Level : unsigned char { LOW = 3, HIGH = 200 };
+}
+CALLED int values(ns::Plain p, ns::Owner o, ns::Empty, int last) { return printf("%ld%d%ld%d", p.a, p.b, o.a, last); }
+CALLED int references(int &a, int const &b, std::string const &s, int &&c, bool *d) { return printf("%d%d%s%d%d", a, b, s.c_str(), c, *d); }
+CALLED int more(ns::Level l, int ns::Plain::*member, std::nullptr_t n, wchar_t w) { return printf("%d%p%d", int(l), (void *)n, int(w)); }
+int main(int argc, char **argv) {
+	ns::Derived d; ns::Plain p = {argc + 5, argc + 6}; ns::Owner o(argc + 7); int a = argc + 1; bool flag = true;
+	d.f(argc + 8); d.make(argc + 9); ns::Derived::fixed(argc + 10); d.constant(argv[0]);
+	ns::Pair<int> i = {argc, argc + 1}; ns::Pair<long> l = {argc + 2, argc + 3};
+	ns::shown<int>(i, a); ns::shown<long>(l, p.a);
+	values(p, o, ns::Empty(), argc + 11);
+	references(a, argc, std::string("text"), argc + 12, &flag);
+	more(argc == 1 ? ns::Level::HIGH : ns::Level::LOW, &ns::Plain::b, nullptr, L'x');
+	return 0;
+}
+`
+
+// amd64Registers are gdb's names of DWARF's registers.
+var amd64Registers = strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15")
+
+// reading is gdb's expression for the value at a place, at the first instruction.
+func reading(p Param) string {
+	loc := p.Location
+	switch loc.Where {
+	case dwarfparam.Register:
+		return fmt.Sprintf("((unsigned long)$%s >> %d)", amd64Registers[loc.Register], loc.Bit)
+	case dwarfparam.Stack:
+		return fmt.Sprintf("*(unsigned long*)($rsp+8+%d)", loc.Offset)
+	case dwarfparam.Memory:
+		return fmt.Sprintf("*(unsigned long*)($%s+%d)", amd64Registers[loc.Register], loc.Offset)
+	}
+	return ""
+}
+
+// question is a value that gdb is asked for: the name in the source, and where
+// we say that it is.
+type question struct {
+	name, expr, reading string
+	mask                uint64
+}
+
+// questions are about those parts of parameters that are numbers.
+func questions(params []Param, prefix string) (list []question) {
+	for _, p := range params {
+		if len(p.Parts) > 0 && (p.Kind == dwarfparam.Struct || p.Kind == dwarfparam.Text) {
+			list = append(list, questions(p.Parts, prefix+p.Name+".")...)
+			continue
+		}
+		if p.Name == "" || p.Kind == dwarfparam.Float || p.Kind == dwarfparam.Struct || p.Size == 0 || p.Size > 8 {
+			continue
+		}
+		q := question{prefix + p.Name, prefix + p.Name, reading(p), ^uint64(0) >> (64 - 8*p.Size)}
+		switch {
+		case strings.HasSuffix(p.Type, "&"):
+			q.expr = "&" + q.name // gdb follows references
+		case strings.Contains(p.Type, "nullptr"):
+			continue // gdb can't read one
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+var gdbValue = regexp.MustCompile(`(?m)^(ours|truth) (\S+) (\S+) ([0-9a-f]+)`)
+
+// compareWithGdb runs a program under gdb, which stops at each function once, and
+// compares the values at the places that Params gives with those that gdb finds
+// by name: late means behind the prologue, where unoptimized code has saved them.
+// It returns how many values were compared.
+func compareWithGdb(t *testing.T, path string, functions []string, late bool) int {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("gdb's registers are amd64's")
+	}
+	f := openFile(t, path, Options{})
+	script := "set pagination off\nset confirm off\nset breakpoint pending off\nset print thread-events off\nset language c++\n"
+	script += "starti\n"
+	reference, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reference.Close()
+	asked := map[string]uint64{}
+	for _, name := range functions {
+		found, err := f.Find(name)
+		if err != nil || len(found) != 1 {
+			t.Errorf("%s: %v, %v", name, found, err)
+			continue
+		}
+		params, err := f.Params(found[0].Offset)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		list := questions(params, "")
+		script += fmt.Sprintf("tbreak *(&'%s')\ncontinue\n", found[0].Name)
+		for _, q := range list {
+			if q.reading == "" {
+				t.Logf("%s: %s is nowhere", name, q.name)
+				continue
+			}
+			asked[name+" "+q.name] = q.mask
+			script += fmt.Sprintf("printf \"ours %s %s %%lx\\n\", %s & 0x%xUL\n", name, q.name, q.reading, q.mask)
+		}
+		if late {
+			script += fmt.Sprintf("tbreak '%s'\ncontinue\n", found[0].Name)
+		}
+		for _, q := range list {
+			if q.reading != "" {
+				script += fmt.Sprintf("printf \"truth %s %s %%lx\\n\", ((unsigned long)(%s)) & 0x%xUL\n", name, q.name, q.expr, q.mask)
+			}
+		}
+	}
+	script += "kill\nquit\n"
+	gdb, err := exec.LookPath("gdb")
+	if err != nil {
+		t.Skip("gdb is not installed")
+	}
+	// An error ends a script, but not a list of commands.
+	args := []string{"-nx", "-batch"}
+	for _, command := range strings.Split(strings.TrimSpace(script), "\n") {
+		args = append(args, "-ex", command)
+	}
+	out, _ := exec.Command(gdb, append(args, path)...).CombinedOutput()
+	values := map[string]map[string]uint64{"ours": {}, "truth": {}}
+	for _, m := range gdbValue.FindAllStringSubmatch(string(out), -1) {
+		v, err := strconv.ParseUint(m[4], 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[m[1]][m[2]+" "+m[3]] = v
+	}
+	compared := 0
+	for what := range asked {
+		ours, ok := values["ours"][what]
+		truth, known := values["truth"][what]
+		switch {
+		case !ok || !known:
+			t.Errorf("%s: gdb said nothing (%v, %v)", what, ok, known)
+		case ours != truth:
+			t.Errorf("%s: %#x at the place that was found, gdb says %#x", what, ours, truth)
+		default:
+			compared++
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s\n%s", script, out)
+	}
+	return compared
+}
+
+func buildSource(t testing.TB, tool, name, text string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, name)
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "program")
+	run(t, tool, append(append([]string{"-o", out}, flags...), source)...)
+	return out
+}
+
+var optimizations = [][]string{{"-O0", "-gdwarf-4"}, {"-O0", "-gdwarf-5"}, {"-O2", "-gdwarf-4"}, {"-O2", "-gdwarf-5"}, {"-O1", "-g"}, {"-Og", "-g"}}
+
+func TestPeerParametersOfCAreWhereGdbFindsThem(t *testing.T) {
+	functions := strings.Fields("ints pointers floating structs odd returned others many full variadic")
+	for _, flags := range optimizations {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			n := compareWithGdb(t, buildSource(t, "gcc", "program.c", paramsC, flags...), functions, flags[0] == "-O0")
+			if n < 45 {
+				t.Errorf("only %d values were compared", n)
+			}
+		})
+	}
+}
+
+func TestPeerParametersOfCPlusPlusAreWhereGdbFindsThem(t *testing.T) {
+	functions := []string{
+		"ns::Derived::f", "ns::Derived::make", "ns::Derived::fixed", "ns::Derived::constant", "ns::shown<int>", "ns::shown<long>",
+		"values", "references", "more",
+	}
+	for _, flags := range optimizations {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			n := compareWithGdb(t, buildSource(t, "g++", "program.cc", paramsCPP, flags...), functions, flags[0] == "-O0")
+			if n < 20 {
+				t.Errorf("only %d values were compared", n)
+			}
+		})
+	}
+}
