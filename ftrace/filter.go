@@ -93,11 +93,12 @@ func explainFilter(filter, text string, errno unix.Errno) *FilterError {
 		return e
 	}
 	pad, rest, ok := strings.Cut(rest, "^\n")
-	message, isMessage := strings.CutPrefix(rest, "parse_error: ")
-	if !ok || !isMessage || strings.Trim(pad, " ") != "" {
+	line, _, _ := strings.Cut(rest, "\n")
+	message, isMessage := strings.CutPrefix(line, "parse_error: ")
+	if !ok || !isMessage || message == "" || strings.Trim(pad, " ") != "" {
 		return e
 	}
-	e.Message, _, _ = strings.Cut(message, "\n")
+	e.Message = message
 	e.Pos = filterCulprit(filter, e.Message, min(len(pad), len(filter)))
 	return e
 }

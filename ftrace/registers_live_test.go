@@ -29,7 +29,7 @@ func buildFile(t *testing.T, source, function string) (path string, offset uint6
 	if err := os.WriteFile(path+".c", []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-O2", "-o", path, path+".c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-g", "-O2", "-o", path, path+".c").CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	f, err := elf.Open(path)
