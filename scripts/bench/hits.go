@@ -89,12 +89,24 @@ func (h *hits) say(command string) error {
 	return nil
 }
 
-// ask sends a command and returns the answer.
-func (h *hits) ask(command string) (string, error) {
+// askNumber sends a command and returns the answer.
+func (h *hits) askNumber(command string) (int64, error) {
 	if err := h.say(command); err != nil {
-		return "", err
+		return 0, err
 	}
-	return h.answer()
+	return h.number()
+}
+
+func (h *hits) number() (int64, error) {
+	text, err := h.answer()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s answers %q: %w", hitsName, text, err)
+	}
+	return n, nil
 }
 
 func (h *hits) answer() (string, error) {
@@ -108,15 +120,8 @@ func (h *hits) answer() (string, error) {
 // run calls malloc and free n times and returns the nanoseconds of one round of
 // both.
 func (h *hits) run(n int) (float64, error) {
-	text, err := h.ask(fmt.Sprintf("run %d", n))
-	if err != nil {
-		return 0, err
-	}
-	var took, calls int64
-	if _, err := fmt.Sscanf(text, "%d %d", &took, &calls); err != nil {
-		return 0, fmt.Errorf("%s answers %q: %w", hitsName, text, err)
-	}
-	return float64(took) / float64(n), nil
+	took, err := h.askNumber(fmt.Sprintf("run %d", n))
+	return float64(took) / float64(n), err
 }
 
 // rounds returns the median of three runs.
@@ -134,16 +139,12 @@ func (h *hits) rounds(n int) (float64, error) {
 
 // await waits until there is a probe on one of the functions, or none.
 func (h *hits) await(ctx context.Context, probed bool) error {
-	want := "0"
-	if probed {
-		want = "1"
-	}
 	limit := time.Now().Add(time.Minute)
 	for time.Now().Before(limit) {
-		switch state, err := h.ask("probed"); {
+		switch state, err := h.askNumber("probed"); {
 		case err != nil:
 			return err
-		case state == want:
+		case (state == 1) == probed:
 			return nil
 		}
 		select {
@@ -162,19 +163,12 @@ func (h *hits) await(ctx context.Context, probed bool) error {
 // early if the tool does.
 func (h *hits) ticks(tool *background) (uint64, error) {
 	defer context.AfterFunc(tool.done, func() { _ = h.say("") })()
-	text, err := h.answer()
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseUint(text, 10, 64)
+	n, err := h.number()
+	return uint64(n), err
 }
 
 // at returns when a call of the last ticks was, on the clock of monotonic.
 func (h *hits) at(call uint64) (time.Duration, error) {
-	text, err := h.ask(fmt.Sprintf("at %d", call))
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := h.askNumber(fmt.Sprintf("at %d", call))
 	return time.Duration(n), err
 }

@@ -29,7 +29,7 @@ func (b *bench) perfToolsUprobe(alias string) tracer {
 		args:  []string{script, "p:" + alias + " libc:a64l"},
 		count: lineCounter(alias),
 		cleanUp: func(pid int) error {
-			return errors.Join(removeUprobe("uprobes", alias), removePerfToolsLock(pid))
+			return errors.Join(removeUprobe("uprobes", alias), removeLock(perfToolsLock, pid))
 		},
 	}
 	if b.perfTools == "" {
@@ -77,9 +77,9 @@ func removeUprobe(group, name string) error {
 	return errors.Join(err, written)
 }
 
-// removePerfToolsLock removes the lock that a script with this pid has left.
-func removePerfToolsLock(pid int) error {
-	text, err := os.ReadFile(perfToolsLock)
+// removeLock removes the lock file that a script with this pid has left.
+func removeLock(path string, pid int) error {
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -89,5 +89,5 @@ func removePerfToolsLock(pid int) error {
 	if string(bytes.TrimSpace(text)) != strconv.Itoa(pid) {
 		return nil // of another one
 	}
-	return os.Remove(perfToolsLock)
+	return os.Remove(path)
 }

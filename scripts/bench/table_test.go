@@ -63,3 +63,22 @@ func TestTableShowsMediansRatioTargetAndNotes(t *testing.T) {
 		}
 	}
 }
+
+func TestARowAgainstAPeerThatIsMissingHasNoTarget(t *testing.T) {
+	own := row{what: "a hit", unit: "ns", own: []float64{900}}
+	tests := []struct {
+		about   string
+		row     row
+		verdict string
+		note    string
+	}{
+		{"measured", own.against("perf", "", []float64{1000}, 1), "met", ""},
+		{"not installed", own.against("perf", "perf is not installed", nil, 1), "-", "perf is not installed"},
+		{"failed", own.against("perf", "", nil, 1), "-", "perf was not measured"},
+	}
+	for _, test := range tests {
+		if got := test.row.verdict(); got != test.verdict || test.row.note != test.note {
+			t.Errorf("%s: %q, note %q; want %q, %q", test.about, got, test.row.note, test.verdict, test.note)
+		}
+	}
+}

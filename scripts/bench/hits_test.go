@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func startedHits(t *testing.T) *hits {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
+	b := bench{dir: t.TempDir()}
+	h, err := b.startHits(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.stop)
+	return h
+}
+
+func TestHitsSaysWhatItWasAsked(t *testing.T) {
+	h := startedHits(t)
+	if _, err := os.Stat(h.libc); err != nil {
+		t.Errorf("its libc: %v", err)
+	}
+	if took, err := h.run(1000); err != nil || took <= 0 {
+		t.Errorf("run = %v ns, %v; want a time", took, err)
+	}
+	if _, err := h.askNumber("probed"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheClockOfTheTicksIsOurs(t *testing.T) {
+	h := startedHits(t)
+	before := monotonic()
+	if err := h.say("tick"); err != nil {
+		t.Fatal(err)
+	}
+	tool, err := launch(t.Context(), nil, "sleep", "0.05")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, err := h.ticks(tool) // which the end of the tool ends
+	if err != nil || calls == 0 {
+		t.Fatalf("ticks = %d, %v; want some", calls, err)
+	}
+	for _, call := range []uint64{0, calls - 1} {
+		at, err := h.at(call)
+		if err != nil || at < before || at > monotonic() {
+			t.Errorf("call %d was at %v, %v; want between %v and now", call, at, err, before)
+		}
+	}
+	if _, err := tool.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStopInterruptsAToolAsCtrlCDoes(t *testing.T) {
+	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	tool, err := launch(t.Context(), output, "sh", "-c", "trap 'echo ending; exit 0' INT; echo ready; while :; do sleep 0.01; done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func() string {
+		text, err := os.ReadFile(output.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for said() == "" && tool.done.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := tool.stop(); err != nil {
+		t.Error(err)
+	}
+	if got := said(); got != "ready\nending\n" {
+		t.Errorf("it said %q; want that it has ended by itself", got)
+	}
+}
+
+func TestAToolThatEndsByTheInterruptHasNotFailed(t *testing.T) {
+	tool, err := launch(t.Context(), nil, "sleep", "1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tool.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStopQuotesWhatAFailedToolSaid(t *testing.T) {
+	tool, err := launch(t.Context(), nil, "sh", "-c", "echo no such probe >&2; exit 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tool.done.Done()
+	if _, err := tool.stop(); err == nil || !strings.Contains(err.Error(), "no such probe") {
+		t.Errorf("stop = %v; want an error with the tool's message", err)
+	}
+}
+
+func TestOnlyTheLockOfItsOwnScriptIsRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if err := removeLock(path, 12); err != nil {
+		t.Errorf("no lock: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("123\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeLock(path, 12); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the lock of another one: %v", err)
+	}
+	if err := removeLock(path, 123); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its own lock: %v; want it gone", err)
+	}
+}
