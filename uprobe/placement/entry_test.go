@@ -124,14 +124,14 @@ func TestPeerGoFunctionsMoveBehindTheStackCheck(t *testing.T) {
 					t.Errorf("%s moves by %d, and the check ends at +%#x: %s", f.name, skip, want[f.name].after-f.Addr, why)
 				case isCheck:
 					checks++
-				case grows[f.name]:
+				case grows[f.name] && !strings.Contains(why, "%fs:"): // not in assembly, which fetches its goroutine first
 					if missed++; missed < 5 {
 						t.Logf("%s calls morestack and moves by %d: %s", f.name, skip, why)
 					}
 				}
 			}
 			t.Logf("%d checks found, %d missed", checks, missed)
-			if checks < 500 || missed > checks/100 {
+			if checks < 500 || missed > 0 {
 				t.Errorf("%d stack checks found, %d missed", checks, missed)
 			}
 		})

@@ -231,3 +231,22 @@ func TestLiveTheKernelStepsEmulatesAndRefusesAsWeSay(t *testing.T) {
 		t.Errorf("too little was compared: %v", answers)
 	}
 }
+
+// BenchmarkLiveHit is the time of one hit of a probe on instructions of both
+// kinds, with what it takes to call them.
+func BenchmarkLiveHit(b *testing.B) {
+	kind := uprobeType(b)
+	path, places, _ := executionsProgram(b)
+	for i, e := range executions {
+		switch e.text {
+		case "nop", "je 1f; 1:", "push %rbp", "call 1f; 1:", "nopl 0(%rax,%rax,1)", "endbr64", "test %rdi,%rdi", "sub $0x18,%rsp", "mov %rdi,%rax", "ret":
+		default:
+			continue
+		}
+		b.Run(e.text, func(b *testing.B) {
+			if _, hits, err := run(b, kind, path, places[i], i, b.N); err != nil || hits != uint64(b.N) {
+				b.Fatalf("%d hits in %d calls: %v", hits, b.N, err)
+			}
+		})
+	}
+}
