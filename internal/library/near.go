@@ -42,13 +42,25 @@ func (v *view) near(name string) []string {
 		names = append(names, other)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
+		return cmp.Or(
+			cmp.Compare(distances[a], distances[b]),
+			cmp.Compare(alike(b, name), alike(a, name)),
+			cmp.Compare(a, b))
 	})
 	names = names[:min(len(names), maxNear)]
 	for i, other := range names {
 		names[i] = shown(other)
 	}
 	return names
+}
+
+// alike is how many bytes two names begin with in common.
+func alike(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // distance is the number of bytes to insert, remove or replace to make b of a,
