@@ -25,13 +25,15 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 			`n=-1 name="zero" c=0`, `n=0 name="one" c=1`, `n=1 name="two" c=2`}},
 		{"debuglink", "p:{}:target n name", []string{`n=-1 name="zero"`, `n=0 name="one"`, `n=1 name="two"`}},
 		{"cxx", "p:{}:ns::T::f(int) n", []string{"n=0", "n=1", "n=2"}},
-		{"rust", "p:{}:hits::greet times", []string{"times=3"}},
+		{"rust", "p:{}:hits::greet $args", []string{`name="hello" name_length=6 times=3`}},
+		{"rust", "p:{}:hits::greet times:x8", []string{"times=0x3"}},
 		{"go", `p:{}:"main.(*counter).add" $arg2`, []string{"arg1=0x0", "arg1=0x1", "arg1=0x2"}},
 		{"go-stripped", `p:{}:"main.(*counter).add" $arg2:s64`, []string{"arg1=0", "arg1=1", "arg1=2"}},
 		{"go", `p:{}:"main.(*counter).add" n`, []string{"n=0", "n=1", "n=2"}},
+		{"go", "p:{}:main.greet name", []string{`name="hello" name_len=6`}},
 		{"go", "p:{}:main.greet times", []string{"times=0", "times=1", "times=2"}},
 		{"go", `r:{}:"main.(*counter).add" $retval:s64`, []string{"arg1=0", "arg1=1", "arg1=3"}},
-		{"go-stripped", "r:{}:main.greet $retval:s64", []string{"arg1=0", "arg1=10", "arg1=5"}},
+		{"go-stripped", "r:{}:main.greet $retval:s64", []string{"arg1=0", "arg1=12", "arg1=6"}},
 	}
 	built := map[string]string{}
 	for _, test := range tests {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -22,7 +23,7 @@ type TargetError struct {
 	Err  error
 }
 
-func (e *TargetError) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *TargetError) Error() string { return visible.Text(e.Path + ": " + e.Err.Error()) }
 
 // Unwrap returns what is wrong.
 func (e *TargetError) Unwrap() error { return e.Err }
@@ -55,7 +56,7 @@ func (e *SymbolError) Error() string {
 	if len(e.Near) > 0 {
 		out.WriteString("; near it: " + strings.Join(e.Near, ", "))
 	}
-	return out.String()
+	return visible.Text(out.String())
 }
 
 // TooManyError says that a definition stands for more sites than are allowed.
@@ -65,7 +66,7 @@ type TooManyError struct {
 }
 
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%s stands for %d places, more than the %d that are allowed", e.Definition, e.Count, e.Max)
+	return visible.Text(fmt.Sprintf("%s stands for %d places, more than the %d that are allowed", e.Definition, e.Count, e.Max))
 }
 
 // PlaceError says that an offset is no place for a probe. Err is one of package
@@ -77,7 +78,7 @@ type PlaceError struct {
 }
 
 func (e *PlaceError) Error() string {
-	return fmt.Sprintf("%s, file offset %#x: %v", e.Path, e.Offset, e.Err)
+	return visible.Text(fmt.Sprintf("%s, file offset %#x: %v", e.Path, e.Offset, e.Err))
 }
 
 // Unwrap returns the reason.
@@ -91,7 +92,7 @@ type ArgError struct {
 }
 
 func (e *ArgError) Error() string {
-	return (&parser{text: e.Definition}).fail(e.Pos, "%s", e.Reason).Error()
+	return (&parser{text: e.Definition}).fail(e.Pos, "%s", visible.Text(e.Reason)).Error()
 }
 
 // MarkError says that a target has no USDT probe of a name.
@@ -102,7 +103,7 @@ type MarkError struct {
 
 func (e *MarkError) Error() string {
 	if len(e.Known) == 0 {
-		return e.Path + " has no USDT probes"
+		return visible.Text(e.Path + " has no USDT probes")
 	}
-	return fmt.Sprintf("%s has no USDT probe %s:%s; it has %s", e.Path, e.Provider, e.Name, several(e.Known))
+	return visible.Text(fmt.Sprintf("%s has no USDT probe %s:%s; it has %s", e.Path, e.Provider, e.Name, several(e.Known)))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // Plan is a definition that has been resolved: the instructions that will be
@@ -52,7 +53,7 @@ func (p *Plan) String() string {
 	if n := len(p.Sites) - 1; n > 0 {
 		fmt.Fprintf(&out, " and %d more", n)
 	}
-	return out.String()
+	return visible.Text(out.String())
 }
 
 // Close closes the target's file. Attachments must be closed before.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -88,7 +89,7 @@ func (r *resolver) limit(n int) error {
 
 // note adds a note, once.
 func (r *resolver) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(r.plan.Notes, text) {
+	if text := visible.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
 		r.plan.Notes = append(r.plan.Notes, text)
 	}
 }

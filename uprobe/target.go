@@ -1,13 +1,11 @@
 package uprobe
 
 import (
-	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -59,7 +57,7 @@ func (t *target) open(pid int) error {
 	}
 	size := info.Size()
 	if t.image, err = elfimage.New(t.File, size); err != nil {
-		return t.notELF(err)
+		return notELF(err)
 	}
 	if err := checkCode(t.image); err != nil {
 		return err
@@ -75,19 +73,12 @@ func (t *target) open(pid int) error {
 	return nil
 }
 
-// notELF says more about a file that is no ELF file, or not a whole one.
-func (t *target) notELF(err error) error {
-	head := make([]byte, 128)
-	n, _ := t.File.ReadAt(head, 0)
-	head = head[:n]
-	switch {
-	case bytes.HasPrefix(head, []byte("#!")):
-		line, _, _ := strings.Cut(string(head[2:]), "\n")
-		return fmt.Errorf("%w but a script: probe what runs it, %s", ErrNotELF, strings.TrimSpace(line))
-	case bytes.HasPrefix(head, []byte(elf.ELFMAG)) && !errors.Is(err, ErrNotELF):
-		return fmt.Errorf("%w: %w", ErrTruncated, err)
+// notELF tells a file that is no ELF file from one whose headers are not whole.
+func notELF(err error) error {
+	if errors.Is(err, ErrNotELF) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrTruncated, err)
 }
 
 // checkCode refuses an ELF file that nothing runs from here.
@@ -97,13 +88,13 @@ func checkCode(m *elfimage.Image) error {
 	}
 	code := false
 	for _, s := range m.Segments {
-		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 || s.Filesz == 0 {
+		if s.Type != elf.PT_LOAD {
 			continue
 		}
 		if s.Off+s.Filesz > uint64(m.Size) {
-			return fmt.Errorf("%w: its code ends at byte %d, the file at %d", ErrTruncated, s.Off+s.Filesz, m.Size)
+			return fmt.Errorf("%w: the program goes to byte %d, the file to %d", ErrTruncated, s.Off+s.Filesz, m.Size)
 		}
-		code = true
+		code = code || s.Flags&elf.PF_X != 0 && s.Filesz > 0
 	}
 	if !code {
 		return ErrNoCode

@@ -46,7 +46,7 @@ func main() {
 			var c counter
 			for i := range n {
 				c.add(i)
-				greet("hello", i)
+				greet("hello\x00", i)
 			}
 			deep(1000)
 		})

@@ -16,7 +16,7 @@ impl Step for Counter {
 
 #[inline(never)]
 fn greet(name: &str, times: u32) -> usize {
-    std::hint::black_box(name.len() * times as usize)
+    std::hint::black_box(name).len() * times as usize
 }
 
 fn main() {
@@ -25,7 +25,7 @@ fn main() {
     let mut sum = 0;
     for i in 0..n {
         c.step(std::hint::black_box(i));
-        sum += greet("hello", 3);
+        sum += greet(std::hint::black_box("hello\0"), std::hint::black_box(3));
     }
     std::hint::black_box(sum);
 }
