@@ -31,12 +31,13 @@ func (e *FilterError) Unwrap() error { return e.Err }
 // *FilterError that points at what it does not take. perf_event_open(2) says no
 // more than EINVAL.
 //
-// The kernel is asked in a trace instance of our own, which is removed again, so
-// that nobody's filter changes. An instance costs the kernel some milliseconds
-// and a ring buffer for each CPU: ask when a filter was refused. Any other error
-// says that the kernel could not be asked; it wraps fs.ErrNotExist if there is no
-// such event.
-func (t *FS) ExplainFilter(system, event, filter string) (err error) {
+// The kernel is asked at the event itself if it is of a group of this process,
+// and else in a trace instance of our own, which is removed again, so that
+// nobody's filter changes. An instance costs the kernel tens of milliseconds and
+// a ring buffer for each CPU: ask when a filter was refused. Any other error says
+// that the kernel could not be asked; it wraps fs.ErrNotExist if there is no such
+// event.
+func (t *FS) ExplainFilter(system, event, filter string) error {
 	if strings.TrimSpace(filter) == "" {
 		return &FilterError{Filter: filter, Message: "The filter is empty", Err: unix.EINVAL}
 	}
@@ -46,26 +47,55 @@ func (t *FS) ExplainFilter(system, event, filter string) (err error) {
 	if at := strings.IndexByte(filter, 0); at >= 0 {
 		return &FilterError{Filter: filter, Pos: at, Message: "The kernel can't read this character", Err: unix.EINVAL}
 	}
-	if _, err := t.EventID(system, event); err != nil {
+	_, err := t.EventID(system, event)
+	if err == nil {
+		try := t.tryInInstance
+		if isMine(system) {
+			try = t.tryInPlace
+		}
+		err = try(filepath.Join("events", system, event, "filter"), filter)
+	}
+	if refused := (*FilterError)(nil); err != nil && !errors.As(err, &refused) {
 		return fmt.Errorf("check a filter: %w", err)
 	}
+	return err
+}
+
+// tryInInstance tries the filter in a trace instance.
+func (t *FS) tryInInstance(file, filter string) (err error) {
 	owner, err := t.own()
 	if err != nil {
-		return fmt.Errorf("check a filter: %w", err)
+		return err
 	}
 	defer owner.release()
 	instance := filepath.Join(t.dir, "instances", owner.name)
 	if err := unix.Mkdir(instance, 0o700); err != nil {
-		return fmt.Errorf("check a filter in a trace instance: %w", &os.PathError{Op: "mkdir", Path: instance, Err: err})
+		return &os.PathError{Op: "mkdir", Path: instance, Err: err}
 	}
 	defer func() {
 		if rmErr := unix.Rmdir(instance); rmErr != nil {
 			err = errors.Join(err, &os.PathError{Op: "rmdir", Path: instance, Err: rmErr})
 		}
 	}()
-	file, err := os.OpenFile(filepath.Join(instance, "events", system, event, "filter"), os.O_RDWR, 0)
+	return tryFilter(filepath.Join(instance, file), filter)
+}
+
+// tryInPlace tries the filter and takes it away again. What listens through perf
+// has a filter of its own.
+func (t *FS) tryInPlace(file, filter string) error {
+	path := filepath.Join(t.dir, file)
+	err := tryFilter(path, filter)
+	if clearErr := tryFilter(path, "0"); err == nil {
+		err = clearErr
+	}
+	return err
+}
+
+// tryFilter sets a filter.
+func tryFilter(path, filter string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("check a filter: %w", err)
+		return err
 	}
 	defer file.Close()
 	_, refused := file.WriteString(filter)
@@ -76,7 +106,7 @@ func (t *FS) ExplainFilter(system, event, filter string) (err error) {
 	text := make([]byte, 4*os.Getpagesize()) // the filter, and a line with a caret below it
 	n, err := file.ReadAt(text, 0)
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("check a filter: %w", err)
+		return err
 	}
 	return explainFilter(filter, string(text[:n]), errno)
 }

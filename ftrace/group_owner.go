@@ -66,6 +66,16 @@ func (t *FS) own() (*owner, error) {
 	}
 }
 
+// isMine tells whether name is one that own gave to this process.
+func isMine(name string) bool {
+	pid, start, ok := parseOwner(name)
+	if !ok || pid != os.Getpid() {
+		return false
+	}
+	own, _, err := startTime("self")
+	return err == nil && start == own
+}
+
 // release gives the name up.
 func (o *owner) release() { o.lock.Close() }
 
