@@ -16,14 +16,17 @@ func TestRecordedSamplesAreThoseThatPerfSaysItWrote(t *testing.T) {
 		{"none", `[ perf record: Woken up 1 times to write data ]
 [ perf record: Captured and wrote 0.039 MB /tmp/h.data ]
 `, 0},
-		{"some lost", `[ perf record: Woken up 57 times to write data ]
+		{"some lost", `[ perf record: Woken up 121 times to write data ]
 Warning:
-Processed 170871 events and lost 12 chunks!
+Processed 271474 events and lost 4 chunks!
 
 Check IO/CPU overload!
 
-[ perf record: Captured and wrote 24.417 MB /tmp/lost.data (143413 samples) ]
-`, 143413},
+Warning:
+Processed 300000 samples and lost 9.62%!
+
+[ perf record: Captured and wrote 31.032 MB /tmp/h.data (271132 samples) ]
+`, 271132},
 	}
 	for _, test := range tests {
 		if got, err := recordedSamples([]byte(test.log)); err != nil || got != test.want {
