@@ -105,22 +105,28 @@ func TestLiveTheKernelsPathReachesTheRunningProgram(t *testing.T) {
 	}
 }
 
-// TestLiveAProgramOnOverlayfsIsReachedUntilItIsCopiedUp is what the package doc
-// says about overlayfs.
-func TestLiveAProgramOnOverlayfsIsReachedUntilItIsCopiedUp(t *testing.T) {
-	group := newGroup(t)
-	dir := t.TempDir()
+// mountOverlay mounts dir/merged with the layers dir/lower and dir/upper.
+func mountOverlay(t *testing.T, dir string) (merged string) {
+	t.Helper()
 	for _, name := range []string{"lower", "upper", "work", "merged"} {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		must(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
-	link(t, filepath.Join(dir, "lower/prog"), waiting)
-	merged := filepath.Join(dir, "merged")
+	merged = filepath.Join(dir, "merged")
 	options := fmt.Sprintf("lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", dir, dir, dir)
 	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
 		t.Skipf("overlayfs: %v", err)
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(merged, unix.MNT_DETACH)) })
+	return merged
+}
 
+// TestLiveAProgramOnOverlayfsIsReachedUntilItIsCopiedUp is what the package doc
+// says about overlayfs.
+func TestLiveAProgramOnOverlayfsIsReachedUntilItIsCopiedUp(t *testing.T) {
+	group := newGroup(t)
+	dir := t.TempDir()
+	link(t, filepath.Join(dir, "lower/prog"), waiting)
+	merged := mountOverlay(t, dir)
 	offset := hitOffset(t, filepath.Join(dir, "lower/prog"))
 	p := start(t, exec.Command(filepath.Join(merged, "prog")))
 	hits := func(what string, path string, o Options, p *process) uint64 {
@@ -149,4 +155,33 @@ func TestLiveAProgramOnOverlayfsIsReachedUntilItIsCopiedUp(t *testing.T) {
 		t.Errorf("started after the copy: %d hits; want 1", n)
 	}
 	t.Logf("running since before the copy, by the merged path: %d hits", hits("merged_old", both["merged"], Options{}, p))
+}
+
+// TestLiveAProgramInAContainerOnOverlayfsIsReached starts a program as container
+// engines do: its root directory is an overlay, and our own is out of sight.
+func TestLiveAProgramInAContainerOnOverlayfsIsReached(t *testing.T) {
+	group := newGroup(t)
+	for _, tool := range []string{"unshare", "pivot_root"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
+	}
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "lower/old"), 0o755))
+	program := waitingProgram(t, filepath.Join(dir, "lower"))
+	c := exec.Command("unshare", "--mount", "sh", "-c", "pivot_root . old && exec "+program)
+	c.Dir = mountOverlay(t, dir)
+	p := start(t, c)
+	o := Options{PID: p.Process.Pid}
+	offset := hitOffset(t, filepath.Join(dir, "lower", program))
+	for i, name := range []string{"prog", program, fmt.Sprintf("/proc/%d/root%s", p.Process.Pid, program)} {
+		target, err := Find(name, o)
+		must(t, err)
+		defer target.File.Close()
+		if n := probeHits(t, group, fmt.Sprintf("hit_%d", i), target.KernelPath, offset, p); n != 1 {
+			t.Errorf("%s: %d hits by %s; want 1", name, n, target.KernelPath)
+		}
+	}
+	target, err := Find("libc", o)
+	checkTarget(t, "libc", target, err, mappedPath(t, p.Process.Pid, "libc.so.6"))
 }
