@@ -46,10 +46,16 @@ func main() {
 // buildGo builds the fixture program with flags and returns its path.
 func buildGo(t *testing.T, flags ...string) string {
 	t.Helper()
+	return buildGoSource(t, goProgram, flags...)
+}
+
+// buildGoSource builds a program of one file with flags and returns its path.
+func buildGoSource(t *testing.T, text string, flags ...string) string {
+	t.Helper()
 	tool := goTool(t)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, []byte(goProgram), 0o644); err != nil {
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "program")

@@ -136,6 +136,8 @@ func questions(params []Param, prefix string) (list []question) {
 			q.expr = "&" + q.name // gdb follows references
 		case strings.Contains(p.Type, "nullptr"):
 			continue // gdb can't read one
+		case strings.HasPrefix(p.Type, "func("):
+			continue // gdb takes the closure for code
 		}
 		list = append(list, q)
 	}
@@ -147,8 +149,9 @@ var gdbValue = regexp.MustCompile(`(?m)^(ours|truth) (\S+) (\S+) ([0-9a-f]+)`)
 // compareWithGdb runs a program under gdb, which stops at each function once, and
 // compares the values at the places that Params gives with those that gdb finds
 // by name: late means behind the prologue, where unoptimized code has saved them.
-// It returns how many values were compared.
-func compareWithGdb(t *testing.T, path string, functions []string, late bool) int {
+// Parts have other names in the source: rename is for
+// strings.NewReplacer. It returns how many values were compared.
+func compareWithGdb(t *testing.T, path string, functions []string, late bool, rename ...string) int {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("gdb's registers are amd64's")
@@ -161,6 +164,7 @@ func compareWithGdb(t *testing.T, path string, functions []string, late bool) in
 		t.Fatal(err)
 	}
 	defer reference.Close()
+	renamed := strings.NewReplacer(rename...)
 	asked := map[string]uint64{}
 	for _, name := range functions {
 		found, err := f.Find(name)
@@ -174,7 +178,11 @@ func compareWithGdb(t *testing.T, path string, functions []string, late bool) in
 			continue
 		}
 		list := questions(params, "")
-		script += fmt.Sprintf("tbreak *(&'%s')\ncontinue\n", found[0].Name)
+		addr, _ := f.Vaddr(found[0].Offset)
+		if reference.Type == elf.ET_DYN {
+			addr += 0x555555554000 // where gdb has programs loaded
+		}
+		script += fmt.Sprintf("tbreak *%#x\ncontinue\n", addr)
 		for _, q := range list {
 			if q.reading == "" {
 				t.Logf("%s: %s is nowhere", name, q.name)
@@ -188,7 +196,7 @@ func compareWithGdb(t *testing.T, path string, functions []string, late bool) in
 		}
 		for _, q := range list {
 			if q.reading != "" {
-				script += fmt.Sprintf("printf \"truth %s %s %%lx\\n\", ((unsigned long)(%s)) & 0x%xUL\n", name, q.name, q.expr, q.mask)
+				script += fmt.Sprintf("printf \"truth %s %s %%lx\\n\", ((unsigned long)(%s)) & 0x%xUL\n", name, q.name, renamed.Replace(q.expr), q.mask)
 			}
 		}
 	}
@@ -265,6 +273,128 @@ func TestPeerParametersOfCPlusPlusAreWhereGdbFindsThem(t *testing.T) {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			n := compareWithGdb(t, buildSource(t, "g++", "program.cc", paramsCPP, flags...), functions, flags[0] == "-O0")
 			if n < 20 {
+				t.Errorf("only %d values were compared", n)
+			}
+		})
+	}
+}
+
+const paramsGo = `package main
+
+import (
+	"fmt"
+	"os"
+)
+
+type point struct{ x, y int32 }
+type record struct {
+	name string
+	p    point
+	tags []string
+}
+type large struct{ a, b, c, d [2]int }
+
+//go:noinline
+func ints(a int, b int8, c uint16, d bool, e uintptr, f rune) { fmt.Fprint(os.Stderr, a, b, c, d, e, f) }
+
+//go:noinline
+func text(s string, b []byte, e error, p *point) { fmt.Fprint(os.Stderr, s, b, e, p) }
+
+//go:noinline
+func mixed(f float64, a int, c complex128, b int, p point, l large, z int) {
+	fmt.Fprint(os.Stderr, f, a, c, b, p, l, z)
+}
+
+//go:noinline
+func many(a, b, c, d, e, f, g, h, i, j, k int, s string) int {
+	fmt.Fprint(os.Stderr, a, b, c, d, e, f, g, h, i, j, k, s)
+	return a
+}
+
+//go:noinline
+func (r record) show(n int, m map[string]int, ch chan int, fn func()) (int, error) {
+	fmt.Fprint(os.Stderr, r, n, m, ch, fn == nil)
+	return n, nil
+}
+
+//go:noinline
+func (p *point) move(dx, dy int32) { p.x += dx; p.y += dy }
+
+func main() {
+	n := len(os.Args)
+	ints(n, int8(-n), uint16(n+2), n == 1, uintptr(n+4), rune(n+5))
+	text(os.Args[0], []byte(os.Args[0]), os.ErrExist, &point{int32(n), 2})
+	mixed(1.5, n+1, 2i, n+2, point{int32(n), 7}, large{}, n+9)
+	many(n, 2, 3, 4, 5, 6, 7, 8, 9, n+10, 11, os.Args[0])
+	r := record{os.Args[0], point{3, int32(n)}, os.Args}
+	r.show(n+1, map[string]int{"a": 1}, make(chan int), func() {})
+	p := point{1, 2}
+	p.move(int32(n), 4)
+	fmt.Fprintln(os.Stderr, p)
+}
+`
+
+func TestPeerParametersOfGoAreWhereGdbFindsThem(t *testing.T) {
+	// Of main.(*point).move gdb finds no prologue to go behind.
+	functions := []string{"main.ints", "main.text", "main.mixed", "main.many", "main.record.show"}
+	for name, flags := range map[string][]string{"optimized": nil, "not optimized": {"-gcflags=-N -l"}} {
+		t.Run(name, func(t *testing.T) {
+			path := buildGoSource(t, paramsGo, flags...)
+			n := compareWithGdb(t, path, functions, flags != nil,
+				"s.ptr", "s.str", "name.ptr", "name.str", "b.ptr", "b.array", "tags.ptr", "tags.array", "e.type", "e.tab")
+			if n < 40 {
+				t.Errorf("only %d values were compared", n)
+			}
+		})
+	}
+}
+
+const paramsRust = `
+use std::hint::black_box;
+#[derive(Clone, Copy)]
+pub struct Pair { a: u32, b: u64 }
+#[derive(Clone, Copy)]
+pub struct Small { a: u8, b: u8, c: u8 }
+pub struct Big { a: u64, b: u64, c: u64, s: String }
+#[derive(Clone, Copy)]
+pub enum Level { Low = 3, High = 9 }
+impl Pair {
+    #[inline(never)] pub fn method(&self, x: u32) -> u64 { black_box(self.b + x as u64) }
+    #[inline(never)] pub fn make(a: u32, s: &str) -> Big { black_box(Big { a: a as u64, b: s.len() as u64, c: 3, s: s.to_string() }) }
+}
+#[inline(never)] pub fn ints(a: i32, b: u64, c: bool, d: u8, e: char, f: i64, g: usize, h: i16) -> u64 { black_box((a, b, c, d, e, f, g, h)); b }
+#[inline(never)] pub fn text(s: &str, v: &[u32], r: &u64, m: &mut u64) -> u64 { black_box((s, v, r)); *m += 1; *m }
+#[inline(never)] pub fn structs(p: Pair, s: Small, b: Big, l: Level, last: u32) -> u64 { black_box((p.a, p.b, s.a, s.b, s.c, b.a, b.c, b.s)); black_box(l as u64) + last as u64 }
+#[inline(never)] pub fn dynamic(b: Box<u64>, f: f64, n: u32) -> u64 { black_box(f); *b + n as u64 }
+#[inline(never)] pub fn many(a: u64, b: &str, c: u64, d: &str, e: u64, f: &str) -> u64 { black_box((a, b, c, d, e, f)); a }
+#[inline(never)] pub fn wide(a: u128, b: u32) -> u64 { black_box(a); b as u64 }
+fn main() {
+    let n = std::env::args().count() as u64;
+    let p = Pair { a: n as u32 + 1, b: n + 2 };
+    let name = std::env::args().next().unwrap();
+    let mut x = n;
+    Pair::make(n as u32 + 3, &name);
+    p.method(n as u32 + 8);
+    ints(-(n as i32), n, n == 1, n as u8 + 4, 'x', -(n as i64), n as usize + 6, n as i16 + 7);
+    text(&name, &[n as u32, 2, 3], &n, &mut x);
+    structs(p, Small { a: n as u8, b: 2, c: 3 }, Big { a: n, b: 2, c: 3, s: name.clone() }, if n == 1 { Level::High } else { Level::Low }, n as u32 + 10);
+    dynamic(Box::new(n), n as f64, n as u32 + 11);
+    many(n, &name, n + 1, &name, n + 2, &name);
+    wide(n as u128 + (3 << 64), n as u32 + 13);
+}
+`
+
+func TestPeerParametersOfRustAreWhereGdbFindsThem(t *testing.T) {
+	functions := []string{"program::Pair::make", "program::Pair::method", "program::ints", "program::structs", "program::dynamic", "program::many", "program::wide"}
+	var rename []string
+	for _, name := range []string{"s", "v", "b", "d", "f"} {
+		rename = append(rename, name+".ptr", name+".data_ptr", name+".len", name+".length")
+	}
+	for name, flags := range map[string][]string{"not optimized": {"-g"}, "optimized": {"-g", "-Copt-level=2"}} {
+		t.Run(name, func(t *testing.T) {
+			path := buildSource(t, "rustc", "program.rs", paramsRust, flags...)
+			n := compareWithGdb(t, path, functions, name == "not optimized", rename...)
+			if name == "not optimized" && n < 30 || n < 15 {
 				t.Errorf("only %d values were compared", n)
 			}
 		})

@@ -17,26 +17,31 @@ func (r *reader) text(e dwarfline.DIE) string {
 	if r.lang.isC() {
 		text = r.declare(e, "", 0)
 	} else {
-		text = r.named(e)
+		text = r.named(e, 0)
 	}
 	return text[:min(len(text), maxText)]
 }
 
 // named returns the name of a type of Go, whose names are complete, or of Rust,
 // where pointers have one and others are in modules.
-func (r *reader) named(e dwarfline.DIE) string {
+func (r *reader) named(e dwarfline.DIE, depth int) string {
 	name := e.Text(dwarf.AttrName)
 	if r.lang == langRust && name != "" && e.Tag != dwarf.TagBaseType && e.Tag != dwarf.TagPointerType && !strings.HasPrefix(name, "&") {
 		return strings.Join(append(e.Path(), name), "::")
 	}
-	if name == "" && e.Tag == dwarf.TagArrayType {
-		if elem, ok := e.Ref(dwarf.AttrType); ok {
-			for _, n := range bounds(e) {
-				return fmt.Sprintf("[%s; %d]", r.named(elem), n)
-			}
+	under, ok := e.Ref(dwarf.AttrType)
+	if name != "" || !ok || depth > maxTypeDepth {
+		return name
+	}
+	switch e.Tag {
+	case dwarf.TagPointerType:
+		return "*" + r.named(under, depth+1)
+	case dwarf.TagArrayType:
+		for _, n := range bounds(e) {
+			return fmt.Sprintf("[%s; %d]", r.named(under, depth+1), n)
 		}
 	}
-	return name
+	return ""
 }
 
 // declare writes the declaration of something of a type of C or C++: inner is

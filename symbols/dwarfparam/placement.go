@@ -1,5 +1,7 @@
 package dwarfparam
 
+import "strings"
+
 // piece is where some bytes of a value are.
 type piece struct {
 	offset, size uint64 // in the value
@@ -54,9 +56,9 @@ func (p placement) contradicts(q placement) bool {
 // whole is the location of the value when it has one for all of it.
 func (p placement) whole(t *typ) Location {
 	switch {
-	case len(p.pieces) == 1 && p.pieces[0].offset == 0:
+	case len(p.pieces) == 1 && p.pieces[0].offset == 0 && p.pieces[0].size >= t.size:
 		return p.pieces[0].loc
-	case len(p.pieces) > 1:
+	case len(p.pieces) > 0:
 		return Location{Why: "it is in several places: see its parts"}
 	case p.why != "":
 		return Location{Why: p.why}
@@ -96,18 +98,13 @@ func (r *reader) parts(t *typ, at placement) []Param {
 	var leaves []field
 	switch {
 	case t.kind == Struct || t.kind == Text:
-		leaves = appendLeaves(nil, t, 0, "", 0)
+		leaves = r.appendLeaves(nil, t, 0, "", 0)
 	case t.class == classInteger && len(at.pieces) == 2: // of 16 bytes
 		half := &typ{kind: Unsigned, size: t.size / 2}
 		leaves = []field{{name: "low", typ: half}, {name: "high", typ: half, offset: half.size}}
 	}
 	if len(leaves) > maxParts {
 		return nil
-	}
-	if names := partNames(r.lang, t); len(names) == len(leaves) {
-		for i := range leaves {
-			leaves[i].name = names[i]
-		}
 	}
 	var parts []Param
 	for _, l := range leaves {
@@ -118,24 +115,27 @@ func (r *reader) parts(t *typ, at placement) []Param {
 	return parts
 }
 
-// partNames are the usual names of the words of strings, slices and interfaces,
+// fieldNames are the usual names of the words of strings, slices and interfaces,
 // whose fields each compiler calls differently.
-func partNames(lang language, t *typ) []string {
+func (r *reader) fieldNames(t *typ) []string {
 	switch {
 	case t.kind == Text:
 		return []string{"ptr", "len"}
-	case lang == langGo && t.goKind == goSlice:
+	case r.lang == langGo && t.goKind == goSlice:
 		return []string{"ptr", "len", "cap"}
-	case lang == langGo && t.goKind == goInterface:
+	case r.lang == langGo && t.goKind == goInterface:
 		return []string{"type", "data"}
+	case r.lang == langRust && strings.HasPrefix(t.name, "&[") || strings.HasPrefix(t.name, "&mut ["):
+		return []string{"ptr", "len"}
 	}
 	return nil
 }
 
 // appendLeaves appends the fields of t that are numbers, in its structs and in
 // the structs in these.
-func appendLeaves(dst []field, t *typ, offset uint64, prefix string, depth int) []field {
-	for _, f := range t.fields {
+func (r *reader) appendLeaves(dst []field, t *typ, offset uint64, prefix string, depth int) []field {
+	names := r.fieldNames(t)
+	for i, f := range t.fields {
 		if len(dst) > maxParts || depth > maxTypeDepth {
 			break
 		}
@@ -143,6 +143,9 @@ func appendLeaves(dst []field, t *typ, offset uint64, prefix string, depth int) 
 			continue
 		}
 		f.offset += offset
+		if len(names) == len(t.fields) {
+			f.name = names[i]
+		}
 		switch {
 		case f.name == "": // a base class or an unnamed struct
 			f.name = prefix
@@ -150,7 +153,7 @@ func appendLeaves(dst []field, t *typ, offset uint64, prefix string, depth int) 
 			f.name = prefix + "." + f.name
 		}
 		if f.typ.class == classAggregate && len(f.typ.fields) > 0 {
-			dst = appendLeaves(dst, f.typ, f.offset, f.name, depth+1)
+			dst = r.appendLeaves(dst, f.typ, f.offset, f.name, depth+1)
 		} else {
 			dst = append(dst, f)
 		}

@@ -113,6 +113,11 @@ func (r *reader) decode(e dwarfline.DIE, depth int) *typ {
 		r.aggregate(t, e, depth)
 	case dwarf.TagArrayType:
 		r.array(t, e, depth)
+	case dwarf.TagSubroutineType:
+		if r.lang != langGo {
+			return unknownType
+		}
+		t.kind, t.class, t.size = Pointer, classInteger, uint64(e.AddrSize()) // a func value
 	default:
 		under, ok := e.Ref(dwarf.AttrType)
 		if !ok || !isAlias(e.Tag) {
