@@ -64,8 +64,8 @@ func aarch64Refused(w uint32) string {
 		return "it raises an exception"
 	case w&0xfff00000 == 0xd5100000, w&0xfff8f01f == 0xd500401f:
 		return "it writes a system register"
-	case w&0xfff00000 == 0xd5300000:
-		return "it reads a system register"
+	case w&0xffffffe0 == 0xd53b4220:
+		return "it reads the interrupt mask"
 	case w&0xfffff01f == 0xd503201f && !aarch64SteppableHint(w):
 		return "the kernel can't execute this hint out of line"
 	case w&0xfefff800 == 0xd61f0800, w&0xfefff800 == 0xd63f0800, w&0xfffffbff == 0xd65f0bff,
@@ -75,8 +75,10 @@ func aarch64Refused(w uint32) string {
 		return "the kernel doesn't know this branch"
 	case w&0x3b000000 == 0x18000000:
 		return "it loads relative to itself"
-	case w&0x3f000000 == 0x08000000 && w&0x00800000 == 0:
+	case w&0x3f800000 == 0x08000000:
 		return "it is an exclusive access"
+	case w&0x3b200c00 == 0x19000400:
+		return "it is a part of a memory copy"
 	}
 	return ""
 }
@@ -108,35 +110,40 @@ func aarch64Quiet(w uint32) bool {
 		w&0x1f == 0x1f && (w&0x7fe00000 == 0x6b200000 || w&0x7fe00000 == 0x2b200000), // with an extended one
 		w&0x1f == 0x1f && w&0x7f200000 == 0x6a000000:                                 // TST
 		return true
-	case w&0x3fe00010 == 0x3a400000: // CCMP, CCMN
+	case w&0x3fe00410 == 0x3a400000: // CCMP, CCMN
 		return true
 	}
 	return false
 }
 
-// isConstant says whether an instruction of the function loads the word at
-// offset as a constant: arm64 compilers, Go's among them, put constants behind a
-// function's code, and one may look like an instruction.
-func (f *Function) isConstant(offset int) bool {
+// constants marks the words of the function that its instructions load as
+// constants: arm64 compilers, Go's among them, put constants behind a function's
+// code, and one may look like an instruction.
+func (f *Function) constants() []bool {
 	if f.Machine != elf.EM_AARCH64 {
-		return false
+		return nil
 	}
-	const reach = 1 << 20
-	for i := max(0, offset-reach) &^ 3; i+4 <= len(f.Code) && i <= offset+reach; i += 4 {
-		w := binary.LittleEndian.Uint32(f.Code[i:])
-		if w&0x3b000000 != 0x18000000 || w>>30 == 3 && w>>26&1 == 0 { // LDR (literal), not PRFM
+	words := make([]bool, len(f.Code)/4)
+	for i := range words {
+		w := binary.LittleEndian.Uint32(f.Code[i*4:])
+		const doubleWord, pair = 1, 2
+		size, isVector := w>>30, w>>26&1 != 0
+		if w&0x3b000000 != 0x18000000 || size == 3 && !isVector { // LDR (literal), not PRFM
 			continue
 		}
-		size := 4 << (w >> 30)
-		if w>>30 == 2 && w>>26&1 == 0 { // LDRSW
-			size = 4
+		n := 1
+		switch {
+		case size == doubleWord:
+			n = 2
+		case size == pair && isVector:
+			n = 4
 		}
-		start := i + int(int32(w<<8)>>13)*4
-		if start <= offset && offset < start+size {
-			return true
+		first := i + int(int32(w<<8)>>13)
+		for k := max(first, 0); k < min(first+n, len(words)); k++ {
+			words[k] = true
 		}
 	}
-	return false
+	return words
 }
 
 // aarch64Text is the instruction at the start of code as objdump prints it.

@@ -88,7 +88,7 @@ func (f *Function) Boundary(offset int) error {
 		return &OutsideError{offset, len(f.Code)}
 	}
 	if f.Machine == elf.EM_AARCH64 && offset%4 == 0 {
-		if _, ok := f.at(offset); !ok || f.isConstant(offset) {
+		if _, ok := f.at(offset); !ok || f.constants()[offset/4] {
 			return &NotCodeError{offset}
 		}
 		return nil

@@ -16,7 +16,7 @@
 // arch/arm64/kernel/probes/decode-insn.c:
 //
 //	amd64: nop (90), jmp, jcc, call with a displacement    every kernel in use
-//	amd64: push of a register, without prefix or with 41   since 4.14's successors; present in 4.19
+//	amd64: push of a register, without prefix or with 41   not in 4.14, in 4.19 and later
 //	amd64: nop of 2 to 8 bytes                             only 6.16 and later, and not all of them
 //	amd64: pause (f3 90)                                   before 6.19, stepped since
 //	amd64: mov %reg,%reg and lea 0(%reg),%reg to itself    6.19 and later
@@ -105,8 +105,8 @@
 // [Function.Probeable] adds what the kernel refuses, since the kernel says so
 // only where the file is mapped when the probe is made: on amd64 instructions
 // with a lock or segment prefix (notrack jmp is one), breakpoints, privileged
-// ones; on arm64 loads relative to themselves, exclusive accesses, system
-// registers, authenticating branches and hints. It also refuses what kernels
+// ones; on arm64 loads relative to themselves, exclusive accesses,
+// memory copies, writes of system registers, authenticating branches and hints. It also refuses what kernels
 // accept and do wrongly, as tried on 6.18: they take the opcode of a vector
 // instruction for that of an older one, so that a probe on vzeroupper or
 // vpcmpeqb makes a branch of it and the program silently computes something

@@ -218,6 +218,9 @@ func TestProbesThatTheKernelWouldRefuseAreNamed(t *testing.T) {
 		{elf.EM_AARCH64, "ff0b5fd6", `the kernel takes no probe on "ff 0b 5f d6" at +0x0: it is a branch with an authenticated address`},
 		{elf.EM_AARCH64, "40000058", `the kernel takes no probe on "ldr x0, .+0x8" at +0x0: it loads relative to itself`},
 		{elf.EM_AARCH64, "010000d4", `the kernel takes no probe on "svc #0x0" at +0x0: it raises an exception`},
+		{elf.EM_AARCH64, "20423bd5", `the kernel takes no probe on "mrs x0, s3_3_c4_c2_1" at +0x0: it reads the interrupt mask`},
+		{elf.EM_AARCH64, "40d03bd5", ""}, // mrs x0, tpidr_el0
+		{elf.EM_AARCH64, "00fcdfc8", ""}, // ldar x0, [x0]
 		{elf.EM_AARCH64, "fd7bbfa9", ""},
 	} {
 		got := ""

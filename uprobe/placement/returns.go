@@ -27,10 +27,11 @@ func (e *NoReturnError) Error() string {
 // can't be read to its end a *NotCodeError: an incomplete list would lose calls.
 func (f *Function) Returns() ([]int, error) {
 	var returns, jumps []int
+	constants := f.constants()
 	err := f.each(func(offset int, in instruction) bool {
 		switch {
 		case in.flow == flowReturn:
-			if !f.isConstant(offset) {
+			if constants == nil || !constants[offset/4] {
 				returns = append(returns, offset)
 			}
 		case in.flow == flowIndirect, in.flow == flowJump && (in.target < 0 || in.target >= len(f.Code)):
