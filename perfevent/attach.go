@@ -11,10 +11,13 @@ import (
 
 // attach opens the events of the target.
 func (s *Session) attach() error {
+	if err := s.refuseInherited(); err != nil {
+		return err
+	}
 	s.rings = make([]mappedRing, len(s.cpus))
 	switch s.target.kind {
 	case systemTarget:
-		return s.openEverywhere(subject{pid: -1, sideBand: true, samples: true})
+		return s.attachSystem()
 	case cgroupTarget:
 		return s.attachCgroup()
 	}
@@ -22,7 +25,10 @@ func (s *Session) attach() error {
 		return err
 	}
 	err := s.attachThreads()
-	if !errors.Is(err, ErrTooManyFiles) {
+	switch {
+	case s.counting && err == nil:
+		return s.attachUntilClear()
+	case s.counting || !errors.Is(err, ErrTooManyFiles):
 		return err
 	}
 	return s.attachFiltered(err)
@@ -68,7 +74,7 @@ func (s *Session) openEverywhere(on subject) error {
 }
 
 func (s *Session) openOn(cpu int, on subject) error {
-	if on.sideBand {
+	if on.sideBand && !s.counting {
 		if err := s.openSideBand(cpu, on); err != nil {
 			return err
 		}
@@ -84,6 +90,13 @@ func (s *Session) openOn(cpu int, on subject) error {
 	return nil
 }
 
+func (s *Session) attachSystem() error {
+	if err := s.fitsFiles("the system", 1); err != nil {
+		return err
+	}
+	return s.openEverywhere(subject{pid: -1, sideBand: true, samples: true})
+}
+
 // attachCgroup opens the samplings on the cgroup, the side-band on everything:
 // a cgroup event is only told of what happens while the cgroup runs, and a
 // process may be moved into it with its mappings.
@@ -93,6 +106,9 @@ func (s *Session) attachCgroup() error {
 		return &OpenError{Target: s.target.String(), Kind: ErrNoTarget, Err: err, Hint: "the path of a cgroup's directory is wanted"}
 	}
 	defer dir.Close()
+	if err := s.fitsFiles("the cgroup", 1); err != nil {
+		return err
+	}
 	if err := s.openEverywhere(subject{pid: -1, sideBand: true}); err != nil {
 		return err
 	}
@@ -131,7 +147,7 @@ func (s *Session) attachThreads() error {
 			continue
 		}
 		quiet = 0
-		if err := s.fitsFiles(len(tids)); err != nil {
+		if err := s.fitsFiles(fmt.Sprintf("%d threads", len(tids)), len(tids)); err != nil {
 			return err
 		}
 		for _, tid := range tids {
@@ -182,8 +198,8 @@ func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
 const fileSlack = 32
 
 // fitsFiles checks, before thousands of events are opened, that there may be so
-// many.
-func (s *Session) fitsFiles(threads int) error {
+// many. Each of the subjects has every event on every CPU.
+func (s *Session) fitsFiles(what string, subjects int) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("read the limit of file descriptors: %w", err)
@@ -192,14 +208,23 @@ func (s *Session) fitsFiles(threads int) error {
 	if err != nil {
 		return fmt.Errorf("count open files: %w", err)
 	}
-	need := threads * len(s.cpus) * (1 + len(s.samplings))
+	events := len(s.samplings)
+	if !s.counting {
+		events++ // the side-band
+	}
+	need := subjects * len(s.cpus) * events
 	if uint64(need+len(open)+fileSlack) <= limit.Cur {
 		return nil
 	}
-	return &OpenError{Target: s.target.String(), Kind: ErrTooManyFiles, Err: unix.EMFILE,
-		Hint: fmt.Sprintf("%d threads on %d CPUs with %d events each need %d file descriptors, the limit is %d: "+
-			"raise it (ulimit -n), or give the privileges to watch the whole system",
-			threads, len(s.cpus), 1+len(s.samplings), need, limit.Cur)}
+	if len(s.cpus) > 1 || s.cpus[0] != anyCPU {
+		what += fmt.Sprintf(" on %d CPUs", len(s.cpus))
+	}
+	hint := fmt.Sprintf("%s with %d events each: %d file descriptors are needed, the limit is %d: raise it (ulimit -n)",
+		what, events, need, limit.Cur)
+	if subjects > 1 && !s.counting {
+		hint += ", or give the privileges to watch the whole system"
+	}
+	return &OpenError{Target: s.target.String(), Kind: ErrTooManyFiles, Err: unix.EMFILE, Hint: hint}
 }
 
 // attachFiltered watches the whole system and leaves out what is not the
@@ -211,7 +236,7 @@ func (s *Session) attachFiltered(reason error) error {
 	}
 	s.rings = make([]mappedRing, len(s.cpus))
 	s.twice.ambiguous = false
-	err := s.openEverywhere(subject{pid: -1, sideBand: true, samples: true})
+	err := s.attachSystem()
 	if errors.Is(err, ErrPermission) {
 		return reason
 	}
@@ -220,5 +245,27 @@ func (s *Session) attachFiltered(reason error) error {
 	}
 	s.filter = newPIDFilter(s.target, s.watched)
 	s.opts.logger().Warn("too many threads for events on each: watching the whole system for them", "target", s.target.String())
+	return nil
+}
+
+// greatestRepeats is how often counters are opened again to find a moment in
+// which no thread is born.
+const greatestRepeats = 5
+
+// attachUntilClear opens counters again if threads were found late. A count
+// tells nothing of where it comes from, so that what comes twice cannot be left
+// out afterwards.
+func (s *Session) attachUntilClear() error {
+	for range greatestRepeats {
+		if !s.twice.ambiguous {
+			return nil
+		}
+		if err := errors.Join(s.detach(), s.attachThreads()); err != nil {
+			return err
+		}
+	}
+	if s.twice.ambiguous {
+		s.opts.logger().Warn("threads are born faster than counters can be opened; some may be counted twice", "target", s.target.String())
+	}
 	return nil
 }

@@ -77,6 +77,17 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 	return attr
 }
 
+// counterAttr is the attribute of an event that makes no samples; it starts
+// disabled, and reading it gives its value and nothing else.
+func counterAttr(e Event, inherit bool) unix.PerfEventAttr {
+	attr := sysAttr(e.attr, 0, 0)
+	attr.Sample_type = 0
+	attr.Bits = unix.PerfBitDisabled
+	attr.Clockid = 0
+	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
+	return attr
+}
+
 // sideBandAttr is the attribute of the dummy event that carries the records
 // about processes. It is enabled from the start. It counts nothing, so leaving
 // the kernel out loses nothing and spares a user the need for privileges.

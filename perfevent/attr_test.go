@@ -165,6 +165,7 @@ func TestOpeningGivesUpTheNewestFeatureFirst(t *testing.T) {
 		{unix.ENOENT, false, 0, true},
 		{unix.EACCES, true, bitNamespaces, true},
 		{unix.EPERM, false, bitNamespaces, true},
+		{unix.EINVAL, true, bitNamespaces, true}, // keepsContexts
 		{unix.EINVAL, true, bitNamespaces, false},
 		{unix.EINVAL, true, bitNamespaces | bitTextPoke, false},
 		{unix.EINVAL, true, bitNamespaces | bitTextPoke | bitCgroup, false},

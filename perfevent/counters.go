@@ -1,29 +1,130 @@
 package perfevent
 
-import "errors"
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
-// Counters counts events on a target without recording any.
+	"golang.org/x/sys/unix"
+)
+
+// Counters counts any number of events on a target without recording them:
+// there are no rings, and nothing is done in user space per event.
+//
+//	OpenCounters → Enable → Read … → Disable → Read → Close
+//
+// The methods may be called from any goroutine, but none with or after Close.
 type Counters struct {
-	ended chan struct{}
+	session Session // its target's events, none of them sampling
+	cells   []cell
+	ended   chan struct{}
+	watcher sync.WaitGroup
+	closing atomic.Bool
 }
 
-// OpenCounters opens every event on the target, disabled.
+// cell is what one descriptor has counted.
+type cell struct {
+	fd    int
+	event int
+}
+
+// OpenCounters opens every event on the target, disabled. On the whole system
+// and on a control group that takes one descriptor for each event and CPU; on
+// processes one for each event and thread that exists, since the threads and
+// children that come later are counted with the one that they inherit from. Of
+// opts only Logger counts.
+//
+// A thread that is born while the events are being opened may both inherit some
+// and get its own. If that is possible all are opened again, a few times; if
+// threads come too fast for that, a warning is logged and what such a thread
+// does may be counted twice.
+//
+// An error is an *OpenError when the kernel refused, and ErrTooManyFiles with
+// the numbers if the descriptors do not suffice. A Started command is then still
+// held.
 func OpenCounters(target Target, events []Event, opts Options) (*Counters, error) {
-	return nil, errors.ErrUnsupported
+	c := &Counters{ended: make(chan struct{})}
+	c.session = Session{target: target, opts: opts, counting: true, samplings: make([]Sampling, len(events))}
+	for i, e := range events {
+		c.session.samplings[i].Event = e
+	}
+	if err := c.open(); err != nil {
+		return nil, errors.Join(err, c.session.free())
+	}
+	return c, nil
+}
+
+func (c *Counters) open() error {
+	s := &c.session
+	var err error
+	if s.cpus, err = onlineCPUs(); err != nil {
+		return err
+	}
+	if s.target.kind == processTarget || s.target.kind == threadTarget {
+		s.cpus = []int{anyCPU}
+	}
+	if s.poll, err = newPoller(); err != nil {
+		return err
+	}
+	if err := s.attach(); err != nil {
+		return err
+	}
+	for _, e := range s.events {
+		c.cells = append(c.cells, cell{fd: e.fd, event: int(e.sampling)})
+	}
+	if len(s.watched) > 0 {
+		c.watcher.Go(c.watch)
+	}
+	return nil
+}
+
+// watch closes ended when the target is gone.
+func (c *Counters) watch() {
+	for !c.closing.Load() {
+		if c.session.gone() {
+			close(c.ended)
+			return
+		}
+		if err := c.session.poll.wait(); err != nil {
+			c.session.opts.logger().Warn("the end of the target will not be seen", "target", c.session.target.String(), "error", err)
+			return
+		}
+	}
 }
 
 // Enable starts all counters. If the target is a Started command, it runs from
 // now on.
-func (c *Counters) Enable() error { return errors.ErrUnsupported }
+func (c *Counters) Enable() error { return c.session.Enable() }
 
-// Disable stops all counters. What they have counted stays.
-func (c *Counters) Disable() error { return errors.ErrUnsupported }
+// Disable stops all counters; what they have counted stays.
+func (c *Counters) Disable() error { return c.session.Disable() }
 
-// Read returns what each event has counted since Open, in the order of events.
-func (c *Counters) Read() ([]uint64, error) { return nil, errors.ErrUnsupported }
+// Read returns what each event has counted since the counters were opened, in
+// the order of events. Counters that run are read one after another; after
+// Disable, or when the target is gone, the numbers are final.
+func (c *Counters) Read() ([]uint64, error) {
+	counts := make([]uint64, len(c.session.samplings))
+	var value [8]byte
+	for _, cell := range c.cells {
+		if n, err := unix.Read(cell.fd, value[:]); err != nil || n != len(value) {
+			return nil, fmt.Errorf("read the count of %s: %d bytes, %w", c.session.samplings[cell.event].Event, n, err)
+		}
+		counts[cell.event] += binary.LittleEndian.Uint64(value[:])
+	}
+	return counts, nil
+}
 
-// Ended is closed when the target is gone, as with Session.Read.
+// Ended is closed when the target's processes or threads have ended, or its
+// control group has gone.
 func (c *Counters) Ended() <-chan struct{} { return c.ended }
 
-// Close closes all counters.
-func (c *Counters) Close() error { return nil }
+// Close closes all counters. A command that was never let run is killed. Later
+// calls do nothing.
+func (c *Counters) Close() error {
+	c.closing.Store(true)
+	c.session.poll.wake()
+	c.watcher.Wait()
+	return c.session.Close()
+}

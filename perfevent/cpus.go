@@ -10,6 +10,9 @@ import (
 // maxCPUs bounds what a CPU list may name; kernels are built for at most 8192.
 const maxCPUs = 1 << 16
 
+// anyCPU stands for all CPUs where an event follows a thread.
+const anyCPU = -1
+
 // onlineCPUs lists the CPUs that run now. One that comes online later is not
 // watched; a session is short compared with such changes.
 func onlineCPUs() ([]int, error) {

@@ -30,6 +30,9 @@ var (
 	// ErrNotProbeable: there is no place for a Uprobe: no such file, no such
 	// offset in it, or an instruction there that cannot be replaced.
 	ErrNotProbeable = errors.New("cannot be probed")
+	// ErrNotInherited: new threads and children of the target cannot have the
+	// event, so that it can watch threads, control groups and the system only.
+	ErrNotInherited = errors.New("event cannot be inherited")
 	// ErrInvalid: the kernel refuses the event's configuration.
 	ErrInvalid = errors.New("configuration refused")
 )

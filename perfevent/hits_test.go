@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,7 @@ func startHitsOf(t testing.TB, path, function string, early, late, children, cal
 	t.Helper()
 	h := &hits{t: t, cmd: exec.Command(path, function, fmt.Sprint(early), fmt.Sprint(late),
 		fmt.Sprint(children), fmt.Sprint(calls), fmt.Sprint(depth))}
+	h.cmd.Stderr = os.Stderr
 	stdout, err := h.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

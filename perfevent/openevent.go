@@ -62,6 +62,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 	for {
 		attr := sideBandAttr(&s.opts, on.inherit, s.watermark(), s.format)
 		attr.Bits &^= s.dropped
+		setBit(&attr.Sample_type, keepsContexts, on.inherit && s.needsContexts())
 		fd, err := perfEventOpen(&attr, "", on, s.cpus[cpu])
 		if err != nil {
 			if s.dropFeature(err) {
@@ -99,6 +100,10 @@ func (s *Session) dropFeature(err error) bool {
 	if !errors.Is(err, unix.EINVAL) {
 		return false
 	}
+	if !s.swapped {
+		s.swapped = true
+		return true
+	}
 	if s.format&unix.PERF_FORMAT_LOST != 0 {
 		s.format &^= unix.PERF_FORMAT_LOST
 		return true
@@ -114,11 +119,14 @@ func (s *Session) dropFeature(err error) bool {
 
 // openSampling opens a sampling on a CPU whose ring exists.
 func (s *Session) openSampling(cpu, index int, on subject) error {
+	sampling := &s.samplings[index]
+	inherit := on.inherit && s.target.kind == processTarget
+	if s.counting {
+		return s.openCounter(cpu, index, inherit, on)
+	}
 	if s.rings[cpu].mem == nil {
 		return unix.ENODEV
 	}
-	sampling := &s.samplings[index]
-	inherit := on.inherit && s.target.kind == processTarget
 	attr := sampleAttr(sampling, inherit, s.watermark(), s.format)
 	fd, err := perfEventOpen(&attr, sampling.Event.path, on, s.cpus[cpu])
 	if err == nil {
@@ -142,6 +150,25 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 		}
 	}
 	return failure
+}
+
+// openCounter opens an event that only counts.
+func (s *Session) openCounter(cpu, index int, inherit bool, on subject) error {
+	event := s.samplings[index].Event
+	attr := counterAttr(event, inherit)
+	if inherit && s.needsContexts() {
+		attr.Sample_type = keepsContexts | unix.PERF_SAMPLE_TID // the kernel wants the latter with it
+	}
+	fd, err := perfEventOpen(&attr, event.path, on, s.cpus[cpu])
+	if err == unix.EINVAL && attr.Sample_type != 0 {
+		s.swapped = true
+		return s.openCounter(cpu, index, inherit, on)
+	}
+	if err != nil {
+		return s.openError(event.String(), &s.samplings[index], err)
+	}
+	s.events = append(s.events, attached{fd: fd, eventInfo: eventInfo{sampling: int32(index), origin: on.origin}})
+	return nil
 }
 
 // join makes an event write to its CPU's ring.

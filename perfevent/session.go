@@ -26,6 +26,8 @@ type Session struct {
 	watched  []watched // what Read ends with
 	format   uint64    // read_format of all events
 	dropped  uint64    // side-band bits that this kernel does not know
+	swapped  bool      // this kernel does not know keepsContexts
+	counting bool      // for Counters: events that make no samples, no rings, no side-band
 	ringSize int       // bytes of the next ring to be mapped
 
 	poll   poller

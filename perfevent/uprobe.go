@@ -22,6 +22,12 @@ import (
 // the tracepoint's common fields and then the address of the probe, for a return
 // the address of the function and of where it returns to.
 //
+// It cannot be opened on a Process or a Started command (ErrNotInherited): for
+// each thread or child that inherits the event, the kernel reads the path again
+// from the address that it was given by us, but in the memory of the program that
+// forks, whose clone(2) then fails (perf_uprobe_init in
+// kernel/trace/trace_event_perf.c). A tracefs uprobe is for those.
+//
 // Nothing is opened here. The error is ErrNoEvent on kernels that have no such
 // PMU (before Linux 4.17).
 func Uprobe(path string, offset, refCtr uint64, isReturn bool) (Event, error) {
@@ -49,6 +55,21 @@ func uprobe(devices fs.FS, path string, offset, refCtr uint64, isReturn bool) (E
 	e.attr.Config2 = offset
 	e.path = path
 	return e, nil
+}
+
+// refuseInherited keeps user probes away from targets that it would break: see
+// Uprobe.
+func (s *Session) refuseInherited() error {
+	if s.target.kind != processTarget {
+		return nil
+	}
+	for i := range s.samplings {
+		if event := s.samplings[i].Event; event.path != "" {
+			return &OpenError{Event: event.String(), Target: s.target.String(), Kind: ErrNotInherited, Err: ErrNotInherited,
+				Hint: "the program could start no threads or children any more; a tracefs uprobe can do it"}
+		}
+	}
+	return nil
 }
 
 // enotsupp is the kernel's ENOTSUPP, which should never reach a program and has

@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include <alloca.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -62,6 +63,14 @@ static void call(void)
 	shared->nanoseconds = ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / (calls ? calls : 1);
 }
 
+static void check(const char *what, int error)
+{
+	if (error) {
+		fprintf(stderr, "hits: %s: %s\n", what, strerror(error));
+		_exit(3);
+	}
+}
+
 static void *early(void *index)
 {
 	tids[(long)index] = syscall(SYS_gettid);
@@ -92,7 +101,7 @@ int main(int argc, char **argv)
 	sem_init(&go, 0, 0);
 	sem_init(&tids_known, 0, 0);
 	for (long i = 0; i < earlies; i++)
-		pthread_create(&threads[i], NULL, early, (void *)i);
+		check("start a thread", pthread_create(&threads[i], NULL, early, (void *)i));
 	for (; known < earlies; known++)
 		sem_wait(&tids_known);
 	dprintf(1, "ready");
@@ -101,15 +110,19 @@ int main(int argc, char **argv)
 	dprintf(1, "\n");
 	if (read(0, line, sizeof line) <= 0)
 		return 0;
-	for (int i = 0; i < children; i++)
-		if (!fork()) {
+	for (int i = 0; i < children; i++) {
+		pid_t child = fork();
+
+		if (!child) {
 			call();
 			_exit(0);
 		}
+		check("fork", child < 0 ? errno : 0);
+	}
 	for (int i = 0; i < earlies; i++)
 		sem_post(&go);
 	for (int i = 0; i < lates; i++)
-		pthread_create(&more[i], NULL, late, NULL);
+		check("start a thread", pthread_create(&more[i], NULL, late, NULL));
 	for (int i = 0; i < earlies; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < lates; i++)

@@ -1,0 +1,126 @@
+package perfevent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// openCounters opens counters and closes them with the test.
+func openCounters(t testing.TB, target Target, events ...Event) *Counters {
+	t.Helper()
+	c, err := OpenCounters(target, events, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := c.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *Counters) mustRead(t testing.TB) []uint64 {
+	t.Helper()
+	counts, err := c.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+func TestLiveCountersCountEveryCall(t *testing.T) {
+	needRoot(t)
+	dir := filepath.Join(cgroup2(t), "perfevent-count-"+strconv.Itoa(os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skipf("no cgroup can be made: %v", err)
+	}
+	t.Cleanup(func() { os.Remove(dir) })
+	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)
+	for _, where := range []string{"system", "process", "thread", "cgroup"} {
+		h := startHits(t, "hit", 3, 2, 2, 3000, 0)
+		target, share := Process(h.pid()), uint64(1)
+		switch where {
+		case "system":
+			target = System()
+		case "thread":
+			target, share = Thread(h.tids[1]), 7
+		case "cgroup":
+			target = InCgroup(dir)
+			if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(h.pid())), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		events := []Event{dynamic, pmu, hitEvent(t, true)}
+		if where == "process" {
+			events = []Event{dynamic, dynamic, dynamic}
+		}
+		c := openCounters(t, target, events...)
+		if counts := c.mustRead(t); !slices.Equal(counts, []uint64{0, 0, 0}) {
+			t.Errorf("%s: %v before any call", target, counts)
+		}
+		called, _ := h.call()
+		want := called / share
+		if counts := c.mustRead(t); !slices.Equal(counts, []uint64{want, want, want}) {
+			t.Errorf("%s: counted %v, want %d of %d calls", target, counts, want, called)
+		}
+		if err := c.Disable(); err != nil {
+			t.Fatal(err)
+		}
+		if counts := c.mustRead(t); !slices.Equal(counts, []uint64{want, want, want}) {
+			t.Errorf("%s: %v after Disable", target, counts)
+		}
+		h.stdin.Close()
+		if where == "process" || where == "thread" {
+			<-c.Ended()
+		}
+	}
+}
+
+func TestLiveCountersOfAStartedCommandSeeItFromItsFirstInstruction(t *testing.T) {
+	needRoot(t)
+	path, _ := hitsProgram(t)
+	cmd := exec.Command(path, "hit", "1", "1", "1", "1000", "0")
+	cmd.Stdin = strings.NewReader("go\n")
+	command, err := StartCommand(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := openCounters(t, Started(command), hitTracepoint(t))
+	<-c.Ended()
+	if _, err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+	if counts := c.mustRead(t); counts[0] != 3000 {
+		t.Errorf("counted %d, want 3000", counts[0])
+	}
+}
+
+func TestLiveCountersThatTakeTooManyFilesSayHowMany(t *testing.T) {
+	needRoot(t)
+	h := startHits(t, "hit", 3, 0, 0, 0, 0)
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 1<<20 {
+		t.Skipf("there may be %d file descriptors (%v)", limit.Cur, err)
+	}
+	events := slices.Repeat([]Event{hitTracepoint(t)}, int(limit.Cur))
+	for _, target := range []Target{Process(h.pid()), System()} {
+		_, err := OpenCounters(target, events, Options{})
+		var open *OpenError
+		if !errors.As(err, &open) || !errors.Is(err, ErrTooManyFiles) || !errors.Is(err, unix.EMFILE) || !strings.Contains(open.Hint, fmt.Sprintf("%d events", limit.Cur)) {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
