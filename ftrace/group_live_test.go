@@ -260,3 +260,21 @@ func TestLiveAnInstanceOfADeadOwnerIsRemoved(t *testing.T) {
 		t.Errorf("RemoveStale removed %q, %v; want the instance %s", removed, err, name)
 	}
 }
+
+// What a tracer with arguments pays between its start and being armed.
+func BenchmarkLiveGroup(b *testing.B) {
+	tracefs := withUprobes(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		group, err := tracefs.NewGroup("uprobe_events")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place, Args: "a=%di"}); err != nil {
+			b.Fatal(err)
+		}
+		if err := group.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package ftrace
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
 	"testing"
 )
@@ -42,5 +44,18 @@ func TestOnlyNamesThatRingtapGivesHaveAnOwner(t *testing.T) {
 				t.Errorf("got %d, %d, %t; want %d, %d, %t", pid, start, ok, test.pid, test.start, test.ok)
 			}
 		})
+	}
+}
+
+func TestAKernelWithoutTheFileHasNoGroups(t *testing.T) {
+	tracefs := At(t.TempDir())
+	if _, err := tracefs.NewGroup("uprobe_events"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("NewGroup without uprobe_events: %v; want not exist", err)
+	}
+	if _, err := tracefs.NewGroup("set_event"); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("NewGroup in another file: %v; want invalid", err)
+	}
+	if removed, err := tracefs.RemoveStale(); removed != nil || err != nil {
+		t.Errorf("RemoveStale in an empty tracefs: %q, %v; want nothing", removed, err)
 	}
 }
