@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,9 @@ func (r *resolver) args(function uint64, entry bool) ([]ftrace.FetchArg, error) 
 		for _, a := range fetched {
 			if a.Name == "" {
 				a.Name = "arg" + strconv.Itoa(len(out)+1)
+			}
+			if arg.Param != "" && arg.Fetch.Name == "" {
+				a.Name = freeName(a.Name, out)
 			}
 			a, err := r.userArg(a, arg.Pos, function, entry)
 			if err != nil {
@@ -90,6 +94,21 @@ func (r *resolver) checkNames(args []ftrace.FetchArg) error {
 		seen[a.Name] = true
 	}
 	return nil
+}
+
+// maxArgName is the kernel's MAX_ARG_NAME_LEN without the zero byte.
+const maxArgName = 31
+
+// freeName makes the name of a parameter one that no argument has yet: a Go
+// function may have several that are called _.
+func freeName(name string, taken []ftrace.FetchArg) string {
+	base := name[:min(len(name), maxArgName)]
+	name = base
+	for n := 2; slices.ContainsFunc(taken, func(a ftrace.FetchArg) bool { return a.Name == name }); n++ {
+		suffix := "_" + strconv.Itoa(n)
+		name = base[:min(len(base), maxArgName-len(suffix))] + suffix
+	}
+	return name
 }
 
 // goArgs puts Go's registers for integers and pointers in the place of $argN

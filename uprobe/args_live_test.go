@@ -1,9 +1,11 @@
 package uprobe
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +27,7 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 			`n=-1 name="zero" c=0`, `n=0 name="one" c=1`, `n=1 name="two" c=2`}},
 		{"debuglink", "p:{}:target n name", []string{`n=-1 name="zero"`, `n=0 name="one"`, `n=1 name="two"`}},
 		{"cxx", "p:{}:ns::T::f(int) n", []string{"n=0", "n=1", "n=2"}},
-		{"rust", "p:{}:hits::greet $args", []string{`name="hello" name_length=6 times=3`}},
+		{"rust", "p:{}:hits::greet $args", []string{`name="hello" name_len=6 times=3`}},
 		{"rust", "p:{}:hits::greet times:x8", []string{"times=0x3"}},
 		{"go", `p:{}:"main.(*counter).add" $arg2`, []string{"arg1=0x0", "arg1=0x1", "arg1=0x2"}},
 		{"go-stripped", `p:{}:"main.(*counter).add" $arg2:s64`, []string{"arg1=0", "arg1=1", "arg1=2"}},
@@ -107,5 +109,23 @@ int main(int argc, char **argv)
 	}
 	if hits := traceSystem(t, p, AttachOptions{}, program, "7"); len(hits) != 7 {
 		t.Errorf("%s, system-wide: %d hits, want 7", p, len(hits))
+	}
+}
+
+func TestLiveALineIsHitAsOftenAsItRuns(t *testing.T) {
+	program := build(t, "pie")
+	text, err := sources.ReadFile("testdata/hits.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := 0
+	for i, s := range strings.Split(string(text), "\n") {
+		if strings.Contains(s, "snprintf(text,") {
+			line = i + 1
+		}
+	}
+	p := resolve(t, fmt.Sprintf("p:%s:hits.c:%d", program, line), Options{})
+	if hits := trace(t, p, AttachOptions{}, program, "20"); len(hits) != 20*len(p.Sites) {
+		t.Errorf("%s: %d hits, want 20 at each place", p, len(hits))
 	}
 }

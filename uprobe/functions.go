@@ -38,7 +38,7 @@ func (r *resolver) functions() error {
 		if len(r.plan.Sites) == 0 {
 			return &TargetError{Path: r.Path, Err: fmt.Errorf("none of the functions called %s can be probed: %s", d.Symbol, several(refused))}
 		}
-		r.note("%d functions can't be probed: %s", len(refused), several(refused))
+		r.note("not probed, since they can't be: %s", several(refused))
 	}
 	return nil
 }
@@ -147,18 +147,18 @@ func (r *resolver) function(fn *symbols.Function) error {
 	if err != nil {
 		return err
 	}
-	site := Site{Offset: fn.Offset + d.Offset, Symbol: fn.Name, Event: event}
-	if err := probeable(code, d.Offset); err != nil {
-		return &PlaceError{Path: r.Path, Offset: site.Offset, Err: err}
-	}
 	skip, why := code.Entry()
+	site := Site{Offset: fn.Offset + d.Offset, Symbol: fn.Name, Event: event}
 	site.Entry = d.Offset <= uint64(skip)
-	if site.Args, err = r.args(fn.Offset, site.Entry); err != nil {
-		return err
-	}
 	if d.Offset == 0 && !r.options.Exact {
 		site.Offset += uint64(skip)
 		site.Moved, site.Why = uint64(skip), why
+	}
+	if err := probeable(code, site.Offset-fn.Offset); err != nil {
+		return &PlaceError{Path: r.Path, Offset: site.Offset, Err: err}
+	}
+	if site.Args, err = r.args(fn.Offset, site.Entry); err != nil {
+		return err
 	}
 	r.add(site)
 	return nil
