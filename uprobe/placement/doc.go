@@ -36,6 +36,7 @@
 // free, read, write and close among them; of bash's 823 are 178, of libcrypto's
 // 3086 are 469, of libstdc++'s 3839 (all start with endbr64) are 2154, of arm64
 // libc's 1837 are 76. Most others start with a mov or sub, which can't be passed.
+// A function takes Entry some 8 µs, so that a wildcard of 3000 takes 25 ms.
 //
 // A moved probe must read what it would have read at the first instruction and
 // be hit as often as the function is called. These are the rules that make it so:
@@ -99,14 +100,14 @@
 // A breakpoint inside an instruction makes the program execute something else.
 // [Function.Boundary] reads from the function's start and refuses what it isn't
 // sure of. It agrees with objdump on every instruction of every function of the
-// files above. A jump that skips a lock prefix leads into an instruction, as
+// files above but one, which holds text. A jump that skips a lock prefix leads into an instruction, as
 // objdump sees it too; such a place is refused.
 //
 // [Function.Probeable] adds what the kernel refuses, since the kernel says so
 // only where the file is mapped when the probe is made: on amd64 instructions
 // with a lock or segment prefix (notrack jmp is one), breakpoints, privileged
-// ones; on arm64 loads relative to themselves, exclusive accesses,
-// memory copies, writes of system registers, authenticating branches and hints. It also refuses what kernels
+// ones; on arm64 loads relative to themselves, exclusive accesses, memory
+// copies, writes of system registers, authenticating branches and hints. It also refuses what kernels
 // accept and do wrongly, as tried on 6.18: they take the opcode of a vector
 // instruction for that of an older one, so that a probe on vzeroupper or
 // vpcmpeqb makes a branch of it and the program silently computes something

@@ -23,6 +23,10 @@ func (f *Function) Entry() (skip int, why string) {
 		return 0, "the function's size is not known"
 	}
 	if check := f.goStackCheck(); check > 0 {
+		in, ok := f.at(check)
+		if !ok || in.refused != "" {
+			return 0, fmt.Sprintf("the kernel takes no probe behind Go's check of the stack: %s", in.refused)
+		}
 		if why := f.entered(check, true); why != "" {
 			return 0, why
 		}
