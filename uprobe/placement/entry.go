@@ -1,8 +1,6 @@
 package placement
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // How far Entry looks. No prologue that it can pass is longer.
 const (
