@@ -96,7 +96,11 @@ func (c *countFlags) count(ctx context.Context, out *console, spec string) error
 	if err := counters.Enable(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(out.stdout, "Tracing %q (%d functions)... Ctrl-C to end.\n", visible.Text(spec), len(plan.Sites)); err != nil {
+	functions := "1 function"
+	if n := len(plan.Sites); n > 1 {
+		functions = fmt.Sprintf("%d functions", n)
+	}
+	if _, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s)... Ctrl-C to end.\n", visible.Text(spec), functions); err != nil {
 		return ignoreClosedPipe(err)
 	}
 	return ignoreClosedPipe(c.watch(ctx, out, counters, siteNames(plan)))
