@@ -116,6 +116,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 	}
 	defer closing(out, attachment)
 	if u.view {
+		sayPlaces(out, plan)
 		return viewFormats(out, attachment)
 	}
 	stacks := lineStacks(u.user, u.kernel)
@@ -158,6 +159,21 @@ func uprobeEvents(a *uprobe.Attachment) []follow.Event {
 func closing(out *console, a *uprobe.Attachment) {
 	if err := a.Close(); err != nil {
 		fmt.Fprintln(out.stderr, "ringtap uprobe:", err)
+	}
+}
+
+// sayPlaces says where the probes are, and why there.
+func sayPlaces(out *console, plan *uprobe.Plan) {
+	for i := range plan.Sites {
+		site := &plan.Sites[i]
+		fmt.Fprintf(out.stderr, "%s: %s, file offset %#x", visible.Text(site.Event), visible.Text(plan.Path), site.Offset)
+		if site.Moved > 0 {
+			fmt.Fprintf(out.stderr, ", %d bytes behind the function's start", site.Moved)
+		}
+		if site.Why != "" {
+			fmt.Fprintf(out.stderr, ": %s", visible.Text(site.Why))
+		}
+		fmt.Fprintln(out.stderr)
 	}
 }
 
