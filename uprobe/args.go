@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // argNumber finds the arguments of the calling convention in a fetch argument.
@@ -73,7 +74,7 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 	}
 	a = out[0]
 	if goCode && isReturn && strings.Contains(a.Fetch, "$retval") {
-		a.Fetch = strings.ReplaceAll(a.Fetch, "$retval", goRegisters()[0])
+		a.Fetch = strings.ReplaceAll(a.Fetch, "$retval", "%"+goRegisters[0])
 		r.note("Go returns in several registers: $retval is the first word of the first result")
 	}
 	return a, nil
@@ -81,7 +82,7 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 
 // argError points at an argument of the definition.
 func (r *resolver) argError(pos int, format string, args ...any) error {
-	return &ArgError{Definition: r.definition.Text, Pos: pos, Reason: fmt.Sprintf(format, args...)}
+	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: visible.Text(fmt.Sprintf(format, args...))}
 }
 
 // checkNames refuses two arguments of one name, as the kernel does.
@@ -111,25 +112,16 @@ func freeName(name string, taken []ftrace.FetchArg) string {
 	return name
 }
 
-// goArgs puts Go's registers for integers and pointers in the place of $argN
-// (Go's ABI, src/cmd/compile/abi-internal.md). Results come in the same ones.
+// goArgs puts Go's registers in the place of $argN.
 func goArgs(fetch string) (string, error) {
-	registers := goRegisters()
 	var err error
 	out := argNumber.ReplaceAllStringFunc(fetch, func(arg string) string {
 		n, _ := strconv.Atoi(arg[len("$arg"):])
-		if n < 1 || n > len(registers) {
-			err = fmt.Errorf("%s: Go passes $arg1 to $arg%d in registers, and the others where only it knows", arg, len(registers))
+		if n < 1 || n > len(goRegisters) {
+			err = fmt.Errorf("%s: Go passes $arg1 to $arg%d in registers, and the others where only it knows", arg, len(goRegisters))
 			return arg
 		}
-		return registers[n-1]
+		return "%" + goRegisters[n-1]
 	})
 	return out, err
-}
-
-func goRegisters() []string {
-	if runtime.GOARCH == "arm64" {
-		return []string{"%x0", "%x1", "%x2", "%x3", "%x4", "%x5", "%x6", "%x7", "%x8", "%x9", "%x10", "%x11", "%x12", "%x13", "%x14", "%x15"}
-	}
-	return []string{"%ax", "%bx", "%cx", "%di", "%si", "%r8", "%r9", "%r10", "%r11"}
 }

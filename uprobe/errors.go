@@ -84,17 +84,6 @@ func (e *PlaceError) Error() string {
 // Unwrap returns the reason.
 func (e *PlaceError) Unwrap() error { return e.Err }
 
-// ArgError says why an argument can't be fetched.
-type ArgError struct {
-	Definition string
-	Pos        int // of the argument in Definition
-	Reason     string
-}
-
-func (e *ArgError) Error() string {
-	return (&parser{text: e.Definition}).fail(e.Pos, "%s", visible.Text(e.Reason)).Error()
-}
-
 // MarkError says that a target has no USDT probe of a name.
 type MarkError struct {
 	Path, Provider, Name string

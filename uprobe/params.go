@@ -3,7 +3,6 @@ package uprobe
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -138,12 +137,12 @@ func fetchLocation(l dwarfparam.Location) (string, error) {
 		return "", fmt.Errorf("%s", cmp.Or(l.Why, "where it is is not known"))
 	}
 	if l.Where == dwarfparam.Stack {
-		return fmt.Sprintf("%+d(%%sp)", l.Offset+cfaOffset()), nil
+		return fmt.Sprintf("%+d(%%sp)", l.Offset+cfaOffset), nil
 	}
-	register := registerName(l.Register)
-	if register == "" {
+	if l.Register < 0 || l.Register >= len(registerNames) {
 		return "", fmt.Errorf("it is in register %d of DWARF's numbering, which the kernel does not fetch", l.Register)
 	}
+	register := "%" + registerNames[l.Register]
 	if l.Where == dwarfparam.Register {
 		return register, nil
 	}
@@ -175,33 +174,4 @@ func paramType(p symbols.Param) (string, error) {
 		return "x64", nil
 	}
 	return "", fmt.Errorf("it is %s, of %d bytes", p.Type, size)
-}
-
-// cfaOffset is how far above the stack pointer the CFA is at a function's first
-// instruction: the return address that a call pushes on amd64.
-func cfaOffset() int64 {
-	if runtime.GOARCH == "arm64" {
-		return 0
-	}
-	return 8
-}
-
-// registerName is the kernel's name for an integer register by the psABI's
-// number: arch/x86/kernel/ptrace.c and arch/arm64/kernel/ptrace.c,
-// regoffset_table.
-func registerName(dwarf int) string {
-	if runtime.GOARCH == "arm64" {
-		if dwarf == 31 {
-			return "%sp"
-		}
-		if dwarf >= 0 && dwarf < 31 {
-			return "%x" + strconv.Itoa(dwarf)
-		}
-		return ""
-	}
-	names := [...]string{"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
-	if dwarf < 0 || dwarf >= len(names) {
-		return ""
-	}
-	return "%" + names[dwarf]
 }

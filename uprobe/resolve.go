@@ -27,8 +27,9 @@ type Options struct {
 // and needs no privileges beyond reading those. The caller closes the plan.
 //
 // The error is one of package library's if the target is not found, or a
-// *TargetError, *SymbolError, *PlaceError, *ArgError, *TooManyError,
-// *symbols.NoCodeError.
+// *TargetError, *SymbolError, *MarkError, *PlaceError, *TooManyError,
+// *symbols.NoCodeError, or for an argument a *ftrace.SyntaxError that points at
+// it.
 func Resolve(d *Definition, o Options) (*Plan, error) {
 	t, err := openTarget(d.Target, o.PID)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 
@@ -25,17 +24,9 @@ type target struct {
 	debug   bool           // a separate debug file was opened
 }
 
-// machine is what this program's kernel runs.
-func machine() elf.Machine {
-	if runtime.GOARCH == "arm64" {
-		return elf.EM_AARCH64
-	}
-	return elf.EM_X86_64
-}
-
 // openTarget finds a target and looks whether there is code in it to probe.
 func openTarget(name string, pid int) (*target, error) {
-	found, err := library.Find(name, library.Options{PID: pid, Machine: machine()})
+	found, err := library.Find(name, library.Options{PID: pid, Machine: machine})
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +74,8 @@ func notELF(err error) error {
 
 // checkCode refuses an ELF file that nothing runs from here.
 func checkCode(m *elfimage.Image) error {
-	if m.Machine != machine() {
-		return fmt.Errorf("%w: it is for %v, this machine runs %v", ErrMachine, m.Machine, machine())
+	if m.Machine != machine {
+		return fmt.Errorf("%w: it is for %v, this machine runs %v", ErrMachine, m.Machine, machine)
 	}
 	code := false
 	for _, s := range m.Segments {
