@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/gotable"
+
+	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
 // seeds adds files of testdata, which are as small as compilers make them.
@@ -45,6 +47,58 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzFunctionsAndParams asks a file for what probes need. Whatever the bytes are
+// there may be errors, but no panic, no answer without end, and no place outside
+// of the file.
+func FuzzFunctionsAndParams(f *testing.F) {
+	seeds(f, "tiny.elf", "tiny32.elf", "params-plain.elf", "params-optimized.elf")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Open(bytes.NewReader(data), int64(len(data)), Options{})
+		if err != nil {
+			return
+		}
+		all, _ := file.Functions()
+		for i, fn := range all {
+			if fn.Kind != Imported && fn.Offset >= uint64(len(data)) || fn.Name == "" {
+				t.Fatalf("%+v", fn)
+			}
+			if i < 64 {
+				checkParams(t, file, fn.Offset)
+			}
+			if i < 8 {
+				if found, _ := file.Find(fn.Name); len(found) == 0 {
+					t.Fatalf("%+v is not found", fn)
+				}
+				file.Find(Demangle(fn.Name))
+				file.Nearest(fn.Name[1:], 3)
+			}
+		}
+		file.Match("*a*")
+		for line := 1; line < 8; line++ {
+			places, err := file.Places("tiny.c", line)
+			if err == nil && len(places) == 0 {
+				t.Fatalf("line %d: neither places nor an error", line)
+			}
+			file.Places("params.c", line*2)
+		}
+	})
+}
+
+func checkParams(t *testing.T, file *File, offset uint64) {
+	params, err := file.Params(offset)
+	if err != nil && len(params) > 0 {
+		t.Fatalf("%v and %v", params, err)
+	}
+	for _, p := range params {
+		if loc := p.Location; loc.Where == dwarfparam.Nowhere && loc.Why == "" || loc.Register < 0 || loc.Register > 31 || p.Size < 0 {
+			t.Fatalf("%+v", p)
+		}
+		if len(p.Type) > 64<<10 || len(p.Parts) > 16 {
+			t.Fatalf("%d bytes of type, %d parts", len(p.Type), len(p.Parts))
+		}
+	}
 }
 
 type memFile struct{ *bytes.Reader }

@@ -34,6 +34,7 @@ func (f *File) Match(pattern string) ([]Function, error) {
 // glob is a pattern of function names.
 type glob struct {
 	pattern string
+	literal string   // the longest text without wildcards in it
 	words   []string // that the mangled name of a match holds
 	params  bool
 	inGo    bool // whether functions may be Go's
@@ -53,6 +54,11 @@ func newGlob(pattern string, inGo bool) (*glob, error) {
 		before, _, params := strings.Cut(pattern, "(")
 		g.params = params
 		g.words = mangledWords(before, wildcards)
+		for _, text := range strings.FieldsFunc(pattern, func(c rune) bool { return strings.ContainsRune(wildcards, c) }) {
+			if len(text) > len(g.literal) {
+				g.literal = text
+			}
+		}
 	}
 	return g, nil
 }
@@ -82,6 +88,9 @@ func (g *glob) matches(raw string) bool {
 }
 
 func (g *glob) match(name string) bool {
+	if !strings.Contains(name, g.literal) {
+		return false
+	}
 	ok, _ := path.Match(g.pattern, withoutSlashes(name))
 	return ok
 }

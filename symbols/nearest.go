@@ -32,9 +32,13 @@ func (f *File) Nearest(name string, n int) []string {
 	}
 	var found []similar
 	d := distance{left: maxNearestCells}
+	lastWord := lastOf(want)
 	for i := range all[:min(len(all), maxNearestNames)] {
 		if all[i].Kind == Imported || all[i].Kind == PLT {
 			continue
+		}
+		if isMangled(all[i].Name) && !d.hasWordLike(all[i].Name, lastWord) {
+			continue // demangling takes longest
 		}
 		source := Demangle(all[i].Name)
 		if cost, ok := d.cost(want, strings.ToLower(source)); ok {
@@ -70,10 +74,7 @@ func (d *distance) cost(want, name string) (int, bool) {
 		plain = plain[:i] // types of a generic function of Go
 	}
 	plain = receivers.Replace(plain)
-	last := plain
-	if i := strings.LastIndexAny(plain, ":."); i >= 0 && i+1 < len(plain) {
-		last = plain[i+1:]
-	}
+	last := lastOf(plain)
 	switch {
 	case plain == want:
 		return 0, true
@@ -87,6 +88,11 @@ func (d *distance) cost(want, name string) (int, bool) {
 			best = min(best, 1+d.edits(want, text))
 		}
 	}
+	if wanted := lastOf(want); wanted != want { // the path may be the mistake
+		if difference := len(last) - len(wanted); max(difference, -difference) <= most/2 {
+			best = min(best, 2+d.edits(wanted, last))
+		}
+	}
 	if best <= most {
 		return best, true
 	}
@@ -94,6 +100,34 @@ func (d *distance) cost(want, name string) (int, bool) {
 		return most + 1 + len(plain) - len(want), true
 	}
 	return 0, false
+}
+
+// lastOf returns a name without the path before it.
+func lastOf(name string) string {
+	if i := strings.LastIndexAny(name, ":."); i >= 0 && i+1 < len(name) {
+		return name[i+1:]
+	}
+	return name
+}
+
+// hasWordLike reports whether one of the identifiers of a mangled name, which
+// have their length before them, resembles word.
+func (d *distance) hasWordLike(mangled, word string) bool {
+	for i := 0; i < len(mangled); i++ {
+		n := 0
+		for ; i < len(mangled) && mangled[i] >= '0' && mangled[i] <= '9' && n < len(mangled); i++ {
+			n = n*10 + int(mangled[i]-'0')
+		}
+		if n == 0 || n > len(mangled)-i {
+			continue
+		}
+		identifier := strings.ToLower(mangled[i : i+n])
+		difference, most := n-len(word), 1+len(word)/4
+		if len(word) >= 3 && strings.Contains(identifier, word) || max(difference, -difference) <= most && d.edits(word, identifier) <= most {
+			return true
+		}
+	}
+	return false
 }
 
 // edits is the number of letters to change, insert or delete (Levenshtein).
