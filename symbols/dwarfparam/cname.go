@@ -15,12 +15,18 @@ const maxText = 4 << 10
 func (r *reader) text(e dwarfline.DIE) string {
 	var text string
 	if r.lang.isC() {
-		text = r.declare(e, "", 0)
+		text = usualNames.Replace(r.declare(e, "", 0))
 	} else {
 		text = r.named(e, 0)
 	}
 	return text[:min(len(text), maxText)]
 }
+
+// usualNames turns what compilers call the integers of C into what people write.
+var usualNames = strings.NewReplacer(
+	"long long unsigned int", "unsigned long long", "long unsigned int", "unsigned long", "short unsigned int", "unsigned short",
+	"long long int", "long long", "long int", "long", "short int", "short",
+)
 
 // named returns the name of a type of Go, whose names are complete, or of Rust,
 // where pointers have one and others are in modules.
@@ -89,6 +95,9 @@ func (r *reader) declare(e dwarfline.DIE, inner string, depth int) string {
 			} else {
 				fmt.Fprintf(&dims, "[%d]", n)
 			}
+		}
+		if strings.HasSuffix(inner, ")") {
+			return next(inner + dims.String())
 		}
 		return next(apart(inner, dims.String()))
 	case dwarf.TagSubroutineType:
