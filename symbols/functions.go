@@ -133,7 +133,7 @@ func (b *builder) functions(m *elfimage.Image) []Function {
 			size = max(size, uint64(group[i].size))
 		}
 		rest := b.untilNext(addr, next, covered)
-		offset, placed := m.Offset(addr)
+		offset, placed := placeIn(m, addr)
 		for i := range group {
 			c := &group[i]
 			if !placed || size == 0 && addr < covered && c.rank&rankFunction == 0 {
@@ -150,6 +150,13 @@ func (b *builder) functions(m *elfimage.Image) []Function {
 	}
 	slices.SortStableFunc(all[len(b.imported):], func(x, y Function) int { return cmp.Compare(x.Offset, y.Offset) })
 	return all
+}
+
+// placeIn returns where in the file the byte at an address is. Program headers may
+// promise more than the file has.
+func placeIn(m *elfimage.Image, addr uint64) (uint64, bool) {
+	offset, ok := m.Offset(addr)
+	return offset, ok && offset < uint64(m.Size)
 }
 
 func (b *builder) sameName(x, y candidate) bool {

@@ -70,17 +70,17 @@ func (f *File) Places(sourceFile string, line int) ([]Place, error) {
 	if len(found.Files) == 0 && s.goTab != nil {
 		found = s.goTab.places(sourceFile, line)
 	}
-	switch {
-	case len(found.Files) == 0:
+	if len(found.Files) == 0 {
 		return nil, &NoSourceError{sourceFile}
-	case len(found.Places) == 0:
-		return nil, &NoCodeError{sourceFile, line, found.Next}
 	}
 	places := make([]Place, 0, len(found.Places))
 	for _, p := range found.Places {
-		if offset, ok := f.image.Offset(p.Addr); ok {
+		if offset, ok := placeIn(f.image, p.Addr); ok {
 			places = append(places, Place{offset, p.Function, p.File, p.Line})
 		}
+	}
+	if len(places) == 0 {
+		return nil, &NoCodeError{sourceFile, line, found.Next}
 	}
 	slices.SortStableFunc(places, func(x, y Place) int { return cmp.Compare(x.Offset, y.Offset) })
 	return places, nil

@@ -121,7 +121,11 @@ func (e DIE) Ref(attr dwarf.Attr) (DIE, bool) {
 	if e.a == nil {
 		return DIE{}, false
 	}
-	off, ok := e.d.unit.reference(e.value(attr))
+	v := e.value(attr)
+	off, ok := e.d.unit.reference(v)
+	if v.form == formRefSig8 {
+		off, ok = e.x.typeOf(v.num)
+	}
 	if !ok {
 		return DIE{}, false
 	}
@@ -167,4 +171,19 @@ func (e DIE) AddrSize() int {
 		return 0
 	}
 	return int(e.d.unit.addrSize)
+}
+
+// typeOf returns the offset of the type with a signature, which is in a unit of
+// its own (DWARF 5 section 3.1.4).
+func (x *Index) typeOf(signature uint64) (uint64, bool) {
+	if x.signatures == nil {
+		x.signatures = make(map[uint64]uint64)
+		for i := range x.units {
+			if u := &x.units[i]; u.typeEntry != 0 {
+				x.signatures[u.signature] = u.typeEntry
+			}
+		}
+	}
+	off, ok := x.signatures[signature]
+	return off, ok
 }

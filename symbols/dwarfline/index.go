@@ -35,6 +35,8 @@ type Index struct {
 	where locator
 	cache cache
 	spans []span // reused by readTree
+
+	signatures map[uint64]uint64 // offsets of the types of type units, nil until asked for
 }
 
 // Open returns the Index of a file whose sections src has, in the byte order

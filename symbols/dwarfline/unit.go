@@ -16,6 +16,9 @@ type unit struct {
 	entries uint64 // offset of the root entry
 	end     uint64 // offset behind the last entry
 	abbrevs uint64 // offset into .debug_abbrev
+
+	signature uint64 // of a type unit
+	typeEntry uint64 // offset of the type it is about, 0 in other units
 }
 
 // root is what the root entry of a unit says.
@@ -72,7 +75,8 @@ func readUnits(s *sections) []unit {
 		case skeleton, splitCompile:
 			h.skip(8)
 		case typeUnit, splitTypeUnit:
-			h.skip(8 + uint64(size))
+			u.signature = h.uint(8)
+			u.typeEntry = u.start + min(h.uint(size), length)
 		}
 		switch u.addrSize {
 		case 1, 2, 4, 8:

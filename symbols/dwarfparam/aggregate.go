@@ -10,7 +10,7 @@ import (
 // aggregate reads the members of a struct, class or union.
 func (r *reader) aggregate(t *typ, e dwarfline.DIE, depth int) {
 	t.kind, t.class, t.align, t.union = Struct, classAggregate, 1, e.Tag == dwarf.TagUnionType
-	if declared, _ := e.Uint(dwarf.AttrDeclaration); declared != 0 {
+	if declared, _ := e.Uint(dwarf.AttrDeclaration); declared != 0 || e.Has(dwarf.AttrSignature) {
 		t.class = classUnknown // it is not told what is in it
 		return
 	}

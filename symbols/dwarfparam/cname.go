@@ -31,6 +31,7 @@ var usualNames = strings.NewReplacer(
 // named returns the name of a type of Go, whose names are complete, or of Rust,
 // where pointers have one and others are in modules.
 func (r *reader) named(e dwarfline.DIE, depth int) string {
+	e = complete(e)
 	name := e.Text(dwarf.AttrName)
 	if r.lang == langRust && name != "" && e.Tag != dwarf.TagBaseType && e.Tag != dwarf.TagPointerType && !strings.HasPrefix(name, "&") {
 		return strings.Join(append(e.Path(), name), "::")
@@ -53,6 +54,7 @@ func (r *reader) named(e dwarfline.DIE, depth int) string {
 // declare writes the declaration of something of a type of C or C++: inner is
 // what is already written around the name.
 func (r *reader) declare(e dwarfline.DIE, inner string, depth int) string {
+	e = complete(e)
 	under, ok := e.Ref(dwarf.AttrType)
 	if depth > maxTypeDepth || len(inner) > maxText {
 		return "..." + inner

@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// Types in type units of DWARF 4 (.debug_types), .dwo files and dwz's shared file
-// are not followed: such parameters have a name and a place, but no type. All
-// reads are bounded by dwarfline: some million entries for one function.
+// Types in the .debug_types of DWARF 4 and in dwz's shared file are not followed:
+// such parameters have a name, but no type, and a place only in optimized code.
+// Functions in .dwo files have no parameters here. All reads are bounded by dwarfline: some million entries for one function.
 package dwarfparam

@@ -72,6 +72,7 @@ const (
 // resolve returns the type of an entry. Types that contain themselves, which
 // only damaged files have, come to an end at maxTypeDepth.
 func (r *reader) resolve(e dwarfline.DIE, depth int) *typ {
+	e = complete(e)
 	if t, ok := r.types[e.Offset]; ok {
 		return t
 	}
@@ -82,6 +83,15 @@ func (r *reader) resolve(e dwarfline.DIE, depth int) *typ {
 	t := r.decode(e, depth)
 	r.types[e.Offset] = t
 	return t
+}
+
+// complete returns the entry of a type that is in a unit of its own, for the one
+// that stands for it.
+func complete(e dwarfline.DIE) dwarfline.DIE {
+	if full, ok := e.Ref(dwarf.AttrSignature); ok {
+		return full
+	}
+	return e
 }
 
 func (r *reader) decode(e dwarfline.DIE, depth int) *typ {
