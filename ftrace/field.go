@@ -21,12 +21,12 @@ type Field struct {
 	Name     string
 	Type     string // as in C, without an array's brackets and without __data_loc: "char", "const char *"
 	Offset   int    // in the record, bytes
-	Size     int    // bytes at Offset; 4 for DataLoc and RelLoc
+	Size     int    // bytes at Offset; for DataLoc and RelLoc 4, or 4 for each string of an array of strings
 	Signed   bool   // the integer, or the elements of the array
 	Common   bool   // common_type and its like, which every event has
 	Location Location
 	Array    bool // false for the masks that are DataLoc without brackets, such as cpumask_t
-	Length   int  // elements of an array of fixed length, else 0
+	Length   int  // elements of an array of fixed length, strings of an array of strings, else 0
 	ElemSize int  // bytes of an element of an array; Size where there is none
 	String   bool // text, which ends at the first zero byte or at the field's end
 }
@@ -54,9 +54,10 @@ func (f *Field) Int(raw []byte) (int64, bool) {
 }
 
 // Bytes returns the bytes of the field, of a string those before the first
-// zero; false if the record is too short. They belong to raw.
+// zero, of an array of strings those of the first; false if the record is too
+// short. They belong to raw.
 func (f *Field) Bytes(raw []byte) ([]byte, bool) {
-	b, ok := f.data(raw)
+	b, ok := f.data(raw, 0)
 	if ok && f.String {
 		b = untilZero(b)
 	}
@@ -74,6 +75,8 @@ func (f *Field) AppendText(dst, raw []byte) []byte {
 	switch {
 	case !ok:
 		return dst
+	case f.String && f.Location != Inline && f.Length > 0:
+		return f.appendStrings(dst, raw)
 	case f.String:
 		return appendEscaped(dst, b)
 	case !f.Array && f.Location == Inline:
@@ -110,6 +113,20 @@ func (f *Field) appendArray(dst, b []byte) []byte {
 	return append(dst, '}')
 }
 
+func (f *Field) appendStrings(dst, raw []byte) []byte {
+	dst = append(dst, '{')
+	for i := range f.Length {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		b, _ := f.data(raw, i)
+		dst = append(dst, '"')
+		dst = appendEscaped(dst, untilZero(b))
+		dst = append(dst, '"')
+	}
+	return append(dst, '}')
+}
+
 // inline returns the bytes at the field's place; of an array without a length,
 // which ends the record, all that follow.
 func (f *Field) inline(raw []byte) ([]byte, bool) {
@@ -122,13 +139,14 @@ func (f *Field) inline(raw []byte) ([]byte, bool) {
 	return raw[f.Offset : f.Offset+f.Size], true
 }
 
-// data returns the bytes that the field means, wherever they are.
-func (f *Field) data(raw []byte) ([]byte, bool) {
+// data returns the bytes that the field means, wherever they are; of an array of
+// strings those of the one at index.
+func (f *Field) data(raw []byte, index int) ([]byte, bool) {
 	b, ok := f.inline(raw)
 	if !ok || f.Location == Inline {
 		return b, ok
 	}
-	offset, length, ok := f.locate(b)
+	offset, length, ok := f.locate(b, index)
 	if !ok || offset > len(raw) || length > len(raw)-offset {
 		return nil, false
 	}
@@ -137,14 +155,14 @@ func (f *Field) data(raw []byte) ([]byte, bool) {
 
 // locate reads a __data_loc or __rel_loc word: the length is in the upper, the
 // offset in the lower half (include/trace/stages/stage2_data_offsets.h).
-func (f *Field) locate(b []byte) (offset, length int, ok bool) {
-	if len(b) != 4 {
+func (f *Field) locate(b []byte, index int) (offset, length int, ok bool) {
+	if index < 0 || index >= len(b)/4 {
 		return 0, 0, false
 	}
-	word := binary.LittleEndian.Uint32(b)
+	word := binary.LittleEndian.Uint32(b[4*index:])
 	offset, length = int(word&0xffff), int(word>>16)
 	if f.Location == RelLoc {
-		offset += f.Offset + 4
+		offset += f.Offset + 4*index + 4
 	}
 	return offset, length, true
 }

@@ -44,8 +44,8 @@ func parseField(line string) (f Field, reason string) {
 	if !f.declare(declaration) {
 		return f, "the field has no name"
 	}
-	if f.Location != Inline && f.Size != 4 {
-		return f, "a field that says where its bytes are has 4 bytes"
+	if f.Location != Inline && f.Size != 4*max(f.Length, 1) {
+		return f, "a field that says where its bytes are has 4 bytes for each string or array"
 	}
 	return f, ""
 }
@@ -71,6 +71,11 @@ func (f *Field) declare(text string) bool {
 		return false
 	}
 	f.Type = strings.TrimSpace(text[:start])
+	if f.Location != Inline {
+		if typ, count, ok := cutBrackets(f.Type); ok && count != "" {
+			f.Type, length = typ, count // char[][2], two strings
+		}
+	}
 	f.Common = strings.HasPrefix(f.Name, "common_")
 	f.Array = behindName
 	if element, ok := strings.CutSuffix(f.Type, "[]"); ok {
@@ -93,6 +98,11 @@ func (f *Field) size(length string) {
 	switch {
 	case f.Location == Inline && err == nil && n > 0 && f.Size%n == 0 && f.Size > 0:
 		f.Length, f.ElemSize = n, f.Size/n
+		return
+	case f.Location != Inline && err == nil && n > 0 && n <= maxRecord:
+		f.Length = n
+	}
+	switch {
 	case typ.size > 0:
 		f.ElemSize = typ.size
 	default:

@@ -7,23 +7,12 @@ import "strconv"
 // boot in seconds, the event and what it says
 // (kernel/trace/trace_output.c, trace_print_context).
 //
-// raw is a record as perf delivers it: perf disables preemption once more than
-// the kernel's own tracers do when it writes one, which is taken off. The thread
-// is named by the record itself where tid is not positive, as it is for perf's
+// raw is a record as perf delivers it; see appendState for where the kernel's own
+// tracers record another state than perf does. The thread is named by the record itself where tid is not positive, as it is for perf's
 // samples of a thread that is about to end. comm may be empty if nobody knows
 // the name.
 func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte, f *Format, p *Printer) []byte {
-	if tid <= 0 {
-		tid = recordPID(raw)
-	}
-	dst = appendTask(dst, comm, tid)
-	dst = append(dst, " ["...)
-	dst = appendDecimal(dst, uint64(max(cpu, 0)), 3, '0')
-	dst = append(dst, "] "...)
-	dst = appendState(dst, raw)
-	dst = append(dst, ' ')
-	dst = appendTime(dst, nanoseconds)
-	dst = append(dst, ": "...)
+	dst = appendHead(dst, comm, tid, cpu, nanoseconds, raw, p.isUserProbe(raw))
 	if p.kind != printSyscall {
 		dst = append(append(dst, f.Name...), ": "...)
 	}
@@ -89,14 +78,27 @@ const (
 
 // appendState prints the five characters of irqs off, resched wanted, interrupt
 // context, preemption depth, migration disabled (trace_print_lat_fmt).
-func appendState(dst, raw []byte) []byte {
+//
+// Perf disables preemption before it looks at the depth, so that its records say
+// one more than the kernel's own. On a user probe the kernel's own say yet one
+// less (tracing_gen_ctx_dec): it takes off a level that tracepoints have and
+// user probes have not, which borrows from the bits above and makes all five
+// characters nonsense, DBZff where ..... is meant. We say what trace_pipe says.
+// A kernel that does not count the depth takes nothing off.
+func appendState(dst, raw []byte, userProbe bool) []byte {
 	var flags, count byte
 	if len(raw) >= 4 {
 		flags, count = raw[2], raw[3]
 	}
-	depth := max(count&preemptDepth, 1) - 1
+	if count&preemptDepth != 0 {
+		context := uint32(flags)<<16 | uint32(count) - 1
+		if userProbe {
+			context--
+		}
+		flags, count = byte(context>>16), byte(context)
+	}
 	return append(dst, irqState(flags), reschedState(flags), contextState(flags),
-		digitOrDot(depth), digitOrDot(count>>migrateDisabledShift))
+		digitOrDot(count&preemptDepth), digitOrDot(count>>migrateDisabledShift))
 }
 
 func irqState(flags byte) byte {

@@ -81,10 +81,20 @@ func (c *compiler) dynamic(function string) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	data := &fieldNode{field: f, typ: valueType(f), data: true}
+	if c.accept("[") { // __get_str(list[1]) of probes
+		at := c.next()
+		if at.kind != tokenNumber || at.number >= uint64(f.Length) {
+			return nil, fmt.Errorf("%s has no string %q", f.Name, at.text)
+		}
+		data.index = int(at.number)
+		if err := c.expect("]"); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.expect(")"); err != nil {
 		return nil, err
 	}
-	data := &fieldNode{field: f, typ: valueType(f), data: true}
 	switch {
 	case strings.HasSuffix(function, "_len"):
 		return &lengthNode{f}, nil

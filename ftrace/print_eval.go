@@ -47,12 +47,13 @@ type fieldNode struct {
 	field *Field
 	typ   ctype // of the integer or the elements
 	data  bool
+	index int // of the string in an array of strings
 }
 
 func (n *fieldNode) eval(raw []byte) value {
 	f := n.field
 	if n.data {
-		if b, ok := f.data(raw); ok {
+		if b, ok := f.data(raw, n.index); ok {
 			return value{kind: memory, memory: b, typ: n.typ}
 		}
 		return value{}
@@ -88,7 +89,7 @@ func (n *lengthNode) eval(raw []byte) value {
 	if !ok {
 		return value{}
 	}
-	_, length, ok := n.field.locate(b)
+	_, length, ok := n.field.locate(b, 0)
 	if !ok {
 		return value{}
 	}

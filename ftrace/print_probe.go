@@ -37,6 +37,20 @@ func (p *Printer) probe() {
 	}
 }
 
+// isUserProbe tells user probes from kernel probes, whose records have the same
+// fields, by the half of the address space that they are in.
+func (p *Printer) isUserProbe(raw []byte) bool {
+	if p.kind != printProbe {
+		return false
+	}
+	field := fieldProbeIP
+	if p.ret {
+		field = fieldProbeFunc
+	}
+	addr, ok := p.format.Field(field).Uint(raw)
+	return ok && int64(addr) >= 0
+}
+
 // appendProbe prints the place of a probe up to the closing parenthesis, which
 // the first piece starts with.
 func (p *Printer) appendProbe(dst, raw []byte) []byte {

@@ -27,8 +27,8 @@ __attribute__((noipa)) void symbol(uint64_t a) { (void)a; }
 
 static void probed(uint64_t kernel)
 {
-	static const uint64_t values[] = {0, 1, 9, 10, 'A', 0x7f, 0x80, 0xff, 0x1234567890abcdef, 1ull << 63, ~0ull};
-	static const char *texts[] = {"", "plain text", "a \"quote\" and a \\", "é ü 日本", "%s %d"};
+	static const uint64_t values[] = {0, 1, 9, 11, 'A', 0x7f, 0x80, 0xff, 0x1234567890abcdef, 1ull << 63, ~0ull};
+	static const char *texts[] = {"", "plain text", "a \"quote\" and a \\", "é ü 日本", "%s %d", "\033[31mred\t\x7f\xff\xc3(\xc2\x9b"};
 	static const unsigned char bytes[64] = {0x12, 0x89, 0xff, 0, 'a', 1, 2, 3, 0x80, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 		integers(values[i]);
