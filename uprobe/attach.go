@@ -23,14 +23,20 @@ type AttachOptions struct {
 	Filter  string           // over the events' fields, for the kernel; "" for none
 	// Few is the number of perf events that the session opens for one probe, as
 	// Target.PerSampling knows it; with 0 tracefs's events are preferred.
-	Few    int
+	Few int
+	// Merge lets sites whose records have the same fields share an event of
+	// tracefs, which is named as the first of them. An event takes the kernel
+	// a tenth of a second to close, at however many sites it is. Which site was
+	// hit the sample tells: its IP is mapped from the site's offset. It needs
+	// Linux 5.4 and is left out before.
+	Merge  bool
 	Logger *slog.Logger // may be nil
 }
 
 // Attachment is a plan that the kernel knows. Nothing is traced until a perf
 // session opens its events.
 type Attachment struct {
-	Events  []perfevent.Event // one for each of the plan's sites, in their order
+	Events  []perfevent.Event // one for each of the plan's sites, in their order, unless merged
 	Formats []*ftrace.Format  // of the events' records
 	Filter  string            // to be set on each of the events
 
@@ -55,7 +61,8 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Few > 0 && o.Few <= fewEvents && !p.fetches() && o.Filter == "" && !inherits(o.Target) {
+	merge := o.Merge && len(p.Sites) > 1
+	if o.Few > 0 && o.Few <= fewEvents && !p.fetches() && o.Filter == "" && !merge && !inherits(o.Target) {
 		a, err := attachPMU(p, o)
 		if !errors.Is(err, perfevent.ErrNoEvent) {
 			return a, err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,6 +126,36 @@ func appendEvent(t *testing.T, line string) {
 	defer f.Close()
 	if _, err := f.WriteString(line + "\n"); err != nil {
 		t.Fatalf("%s: %v", line, err)
+	}
+}
+
+func TestLiveMergedSitesAreOneEventThatIsHitAtEach(t *testing.T) {
+	for _, test := range []struct {
+		build, definition string
+		hits              int
+		texts             []string
+	}{
+		{"cxx", "p:{}:ns::*", 6 * 10, nil},
+		{"cxx", "r:{}:ns::T::f $retval:s32", 3 * 3, []string{"arg1=-1", "arg1=0", "arg1=1", "arg1=2", "arg1=3"}},
+		{"go", `r:{}:"main.(*counter).add" $retval:s64`, 4 * 3, []string{"arg1=0", "arg1=1", "arg1=3"}},
+	} {
+		program := build(t, test.build)
+		p := resolve(t, replaceTarget(test.definition, program), Options{})
+		if len(p.Sites) < 2 {
+			t.Errorf("%s: %d sites", p, len(p.Sites))
+		}
+		calls := "10"
+		if test.texts != nil {
+			calls = "3"
+		}
+		o := AttachOptions{Merge: true}
+		hits := trace(t, p, o, program, calls)
+		if len(hits) != test.hits || slices.ContainsFunc(hits, func(h hit) bool { return h.site > 0 }) {
+			t.Errorf("%s: %d hits, want %d of one event", p, len(hits), test.hits)
+		}
+		if got := texts(hits); test.texts != nil && !slices.Equal(got, test.texts) {
+			t.Errorf("%s: %q, want %q", p, got, test.texts)
+		}
 	}
 }
 
