@@ -1,6 +1,7 @@
 package dwarfline
 
 import (
+	"debug/dwarf"
 	"encoding/binary"
 	"testing"
 )
@@ -44,6 +45,54 @@ func FuzzLookup(f *testing.F) {
 					t.Errorf("line out of bounds: %d, %d, %d, %d", len(l.Function), len(l.File), l.Line, l.StartLine)
 				}
 			}
+		}
+	})
+}
+
+// FuzzEntries asks for places of lines and walks the entries of functions. There
+// is an end and no panic.
+func FuzzEntries(f *testing.F) {
+	for _, flags := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		addSeed(f, build(f, marked, "gcc", flags, "-O2", "-o", "out", "main.c"))
+	}
+	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, lists []byte, addr uint64) {
+		x, err := Open(memory{
+			".debug_info":        info,
+			".debug_abbrev":      abbrev,
+			".debug_line":        line,
+			".debug_str":         str,
+			".debug_line_str":    lineStr,
+			".debug_ranges":      lists,
+			".debug_rnglists":    lists,
+			".debug_loc":         lists,
+			".debug_loclists":    lists,
+			".debug_addr":        str,
+			".debug_str_offsets": lineStr,
+		}, binary.LittleEndian)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := x.Places("main.c", int(addr%32)); err == nil {
+			for _, p := range found.Places {
+				if p.Line != int(addr%32) || len(p.File) > maxName {
+					t.Fatalf("%+v", p)
+				}
+			}
+		}
+		for _, p := range x.where[:min(len(x.where), 4)] {
+			e, ok, _ := x.Subprogram(p.low)
+			if !ok {
+				continue
+			}
+			e.Location(dwarf.AttrFrameBase, p.low)
+			e.Children(func(c DIE) bool {
+				c.Location(dwarf.AttrLocation, p.low)
+				if to, ok := c.Ref(dwarf.AttrType); ok {
+					to.Path()
+					to.Children(func(DIE) bool { return true })
+				}
+				return true
+			})
 		}
 	})
 }
