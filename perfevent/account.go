@@ -18,7 +18,7 @@ import (
 type Account struct {
 	Received   uint64 // samples handed on
 	Weight     uint64 // the sum of their periods
-	Duplicates uint64 // left out because they came by two ways
+	Duplicates uint64 // left out because they came by two ways; the kernel counted each
 	Filtered   uint64 // left out because they were not the target's
 	Lost       uint64 // samples that did not fit in the ring
 	Throttled  uint64 // times that the kernel stopped the event because it fired too often
@@ -62,11 +62,11 @@ func (s *Session) Accounts() ([]Account, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the count of %s: %w", s.samplings[e.sampling].Event, err)
 		}
-		a := &accounts[e.sampling]
-		a.Counted += c.value
-		a.Lost += c.lost
-		a.Enabled += time.Duration(c.enabled)
-		a.Running += time.Duration(c.running)
+		accounts[e.sampling].enter(c)
+	}
+	for i, r := range s.grow.retired {
+		accounts[i].enter(r.count)
+		accounts[i].Exact = accounts[i].Exact && !r.inexact
 	}
 	return accounts, nil
 }

@@ -40,9 +40,7 @@ func (s *Session) detach() error {
 	for i := range s.rings {
 		errs = append(errs, s.rings[i].unmap())
 	}
-	for _, e := range s.events {
-		errs = append(errs, unix.Close(e.fd))
-	}
+	errs = append(errs, closeEvents(s.events))
 	s.events = nil
 	return errors.Join(errs...)
 }
@@ -73,8 +71,12 @@ func (s *Session) openEverywhere(on subject) error {
 	return nil
 }
 
+// hasSideBand reports whether the session opens events for records about
+// processes.
+func (s *Session) hasSideBand() bool { return !s.counting && !s.samplesOnly }
+
 func (s *Session) openOn(cpu int, on subject) error {
-	if on.sideBand && !s.counting {
+	if on.sideBand && s.hasSideBand() {
 		if err := s.openSideBand(cpu, on); err != nil {
 			return err
 		}
@@ -209,8 +211,8 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 		return fmt.Errorf("count open files: %w", err)
 	}
 	events := len(s.samplings)
-	if !s.counting {
-		events++ // the side-band
+	if s.hasSideBand() {
+		events++
 	}
 	need := subjects * len(s.cpus) * events
 	if uint64(need+len(open)+fileSlack) <= limit.Cur {

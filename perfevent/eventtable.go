@@ -4,6 +4,7 @@ package perfevent
 type eventInfo struct {
 	sampling int32 // index of the sampling; sideBand for a dummy event; notAnEvent
 	origin   int32 // which attachment (thread) the event belongs to, see duplicates
+	set      int32 // 0 for those of Open, then counting the growths, see growth
 }
 
 const (

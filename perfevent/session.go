@@ -28,13 +28,17 @@ type Session struct {
 	dropped  uint64    // side-band bits that this kernel does not know
 	swapped  bool      // this kernel does not know keepsContexts
 	counting bool      // for Counters: events that make no samples, no rings, no side-band
-	ringSize int       // bytes of the next ring to be mapped
+	// samplesOnly: no side-band, for openGrowth.
+	samplesOnly bool
+	ringSize    int // bytes of the next ring to be mapped
 
 	poll   poller
 	merge  merger
 	dec    decoder
 	filter pidFilter
 	twice  duplicates
+	grow   growing
+	kin    kin // of a process target whose events are inherited, else nil
 
 	accounts []Account
 	stats    Stats
@@ -88,12 +92,10 @@ func (s *Session) open() error {
 		s.dec.layouts[i] = newLayout(i, s.samplings[i].Period, attr.Sample_type, attr.Sample_regs_user)
 	}
 	s.dec.stray = strayOf(s.samplings)
-	ids := make([]uint64, len(s.events))
-	infos := make([]eventInfo, len(s.events))
-	for i, e := range s.events {
-		ids[i], infos[i] = e.id, e.eventInfo
+	s.nameEvents()
+	if s.target.kind == processTarget && !s.filter.active() {
+		s.kin = make(kin)
 	}
-	s.dec.events = newEventTable(ids, infos)
 	s.merge.clock = Now
 	for i := range s.rings {
 		if s.rings[i].mem == nil {
@@ -105,6 +107,16 @@ func (s *Session) open() error {
 		}
 	}
 	return nil
+}
+
+// nameEvents tells the decoder what the events' ids stand for.
+func (s *Session) nameEvents() {
+	ids := make([]uint64, len(s.events))
+	infos := make([]eventInfo, len(s.events))
+	for i, e := range s.events {
+		ids[i], infos[i] = e.id, e.eventInfo
+	}
+	s.dec.events = newEventTable(ids, infos)
 }
 
 // Enable starts all samplings. If the target is a Started command, it runs from
@@ -129,7 +141,14 @@ func (s *Session) Disable() error {
 }
 
 func (s *Session) control(request uint) error {
-	for _, e := range s.events {
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	s.grow.on = request == unix.PERF_EVENT_IOC_ENABLE
+	return s.controlEvents(s.events, request)
+}
+
+func (s *Session) controlEvents(events []attached, request uint) error {
+	for _, e := range events {
 		if e.sampling == sideBand {
 			continue
 		}
@@ -168,6 +187,9 @@ func (s *Session) read(ctx context.Context, handle func(Record) error, round fun
 			return err
 		}
 		round(s.merge.bound)
+		if err := s.changeStacks(); err != nil {
+			return fmt.Errorf("change to a larger copy of the stack: %w", err)
+		}
 		if err := s.poll.wait(); err != nil {
 			return fmt.Errorf("wait for records: %w", err)
 		}
@@ -190,15 +212,16 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 		}
 		return nil
 	}
-	h := rec.Common()
 	wanted := true
 	if s.filter.active() {
 		wanted = s.filter.wants(rec)
 	}
 	duplicate := false
-	if s.twice.ambiguous && wanted {
-		sample, ok := rec.(*Sample)
-		duplicate = s.twice.seen(h, s.dec.events.find(h.ID), ok && s.samplings[sample.Sampling].isShared())
+	if s.kin != nil {
+		s.kin.see(rec)
+	}
+	if wanted && (s.twice.ambiguous || len(s.grow.sets) > 0) {
+		duplicate = s.isDuplicate(rec)
 	}
 	switch rec := rec.(type) {
 	case *Sample:
@@ -219,6 +242,9 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 	case *Fork:
 		if !duplicate {
 			s.twice.born(rec.TID)
+			for _, twice := range s.grow.sets {
+				twice.born(rec.TID)
+			}
 		}
 	case *Lost:
 		s.stats.Lost += rec.Lost
@@ -249,6 +275,10 @@ func (s *Session) Close() error {
 }
 
 func (s *Session) free() error {
+	s.grow.closing.Wait()
+	if g := s.grow.next; g != nil {
+		s.events = append(s.events, g.events...)
+	}
 	errs := []error{s.detach(), s.poll.close()}
 	for _, w := range s.watched {
 		errs = append(errs, w.close())

@@ -1,0 +1,235 @@
+package perfevent
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// growing is what a session knows of samplings that get larger stack copies.
+type growing struct {
+	mu    sync.Mutex     // of what follows, and of Session.events once Open is through
+	on    bool           // the samplings are enabled
+	busy  bool           // from the opening of new events to the closing of old ones
+	next  *growth        // not begun
+	stack map[int]uint32 // what samplings have grown to
+
+	// Of the reader, until Read has returned.
+	now     *growth       // begun, not through
+	sets    []*duplicates // of new events; eventInfo.set counts from 1
+	retired map[int]retired
+	closing sync.WaitGroup // of old events, and of the opening of more new ones
+}
+
+// retired is what the closed events of a sampling leave to its account.
+type retired struct {
+	count
+	inexact bool // records were lost while old and new events ran
+}
+
+// growth is the change of one sampling to events with a larger copy of the stack.
+//
+// How much is copied is fixed when an event is opened. So a second set of events
+// is opened, and while the old ones still run they are enabled; then the old ones
+// are disabled. A hit in between gives two records, and the newer event's comes
+// first: the kernel puts an event before those that are there, in a CPU's list of
+// a tracepoint's events (perf_trace_add) as in a uprobe's list of consumers
+// (consumer_add). From a thread's first new record on a CPU on, by the times, its
+// old records there are therefore duplicates, and none before is. Each pair of
+// thread and CPU stands for itself, since its events are enabled at a time of
+// their own.
+type growth struct {
+	sampling  int
+	larger    Sampling
+	events    []attached
+	origins   int32  // above all of the events'
+	pids      []int  // processes that have events of their own
+	opened    uint64 // when all events were open
+	ambiguous bool   // for the duplicates among the new events
+
+	set   int32
+	old   []attached
+	first map[pair]uint64 // times of the first new records
+	ended uint64          // when the old events had been disabled
+}
+
+// pair is a thread on a CPU.
+type pair struct{ tid, cpu uint32 }
+
+// changeStacks begins a growth, or ends it once all that the old events have
+// recorded was handed on. It is called between two looks at the rings.
+func (s *Session) changeStacks() error {
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	switch {
+	case s.grow.now != nil && s.merge.bound > s.grow.now.ended:
+		return s.endGrowth()
+	case s.grow.next == nil:
+		return nil
+	case s.kin == nil:
+		return s.beginGrowth(s.grow.next)
+	case s.merge.bound > s.grow.next.opened: // all births are known
+		g := s.grow.next
+		pids := g.uncovered(s.kin)
+		if len(pids) == 0 {
+			return s.beginGrowth(g)
+		}
+		s.grow.next = nil
+		s.grow.closing.Go(func() { s.coverLater(g, pids) })
+	}
+	return nil
+}
+
+// coverLater covers more processes while the rings are read.
+func (s *Session) coverLater(g *growth, pids []int) {
+	err := s.cover(g, pids)
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	s.grow.next = g
+	if err != nil {
+		s.opts.logger().Warn("the copies of the stack stay small", "target", s.target.String(), "error", err)
+		s.grow.next, s.grow.busy = nil, false
+		if err := closeEvents(g.events); err != nil {
+			s.opts.logger().Warn("new events were not closed", "error", err)
+		}
+	}
+}
+
+func (s *Session) beginGrowth(g *growth) error {
+	s.grow.sets = append(s.grow.sets, &duplicates{ambiguous: g.ambiguous})
+	g.set = int32(len(s.grow.sets))
+	g.first = make(map[pair]uint64)
+	for _, e := range s.events {
+		if int(e.sampling) == g.sampling {
+			g.old = append(g.old, e)
+		}
+	}
+	for i := range g.events {
+		g.events[i].sampling, g.events[i].set = int32(g.sampling), g.set
+	}
+	s.events = append(s.events, g.events...)
+	s.grow.next, s.grow.now = nil, g
+	s.nameEvents()
+	before, err := s.sum(g.old)
+	if err != nil {
+		return err
+	}
+	if s.grow.on {
+		// Twice, for a thread that is just being born to one whose event was
+		// not yet enabled, and that the first time does not see yet.
+		for range 2 {
+			if err := s.controlEvents(g.events, unix.PERF_EVENT_IOC_ENABLE); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.controlEvents(g.old, unix.PERF_EVENT_IOC_DISABLE); err != nil {
+		return err
+	}
+	g.ended = Now()
+	old, oldErr := s.sum(g.old)
+	taken, err := s.sum(g.events)
+	if err := errors.Join(oldErr, err); err != nil {
+		return err
+	}
+	if old.lost+taken.lost != before.lost {
+		s.retire(g.sampling, count{}, true)
+	}
+	return nil
+}
+
+func (s *Session) endGrowth() error {
+	g := s.grow.now
+	last, err := s.sum(g.old)
+	if err != nil {
+		return err
+	}
+	s.retire(g.sampling, last, false)
+	var kept []attached
+	for _, e := range s.events {
+		if int(e.sampling) != g.sampling || e.set == g.set {
+			kept = append(kept, e)
+		}
+	}
+	s.events = kept
+	s.grow.now, s.grow.busy = nil, false
+	// The kernel waits for all CPUs at each closing; the rings cannot.
+	s.grow.closing.Go(func() {
+		if err := closeEvents(g.old); err != nil {
+			s.opts.logger().Warn("old events were not closed", "error", err)
+		}
+	})
+	return nil
+}
+
+func (s *Session) retire(sampling int, c count, inexact bool) {
+	if s.grow.retired == nil {
+		s.grow.retired = make(map[int]retired)
+	}
+	r := s.grow.retired[sampling]
+	r.add(c)
+	r.inexact = r.inexact || inexact
+	s.grow.retired[sampling] = r
+}
+
+// isDuplicate reports whether a wanted record has come by another way as well.
+func (s *Session) isDuplicate(rec Record) bool {
+	h := rec.Common()
+	ev := s.dec.events.find(h.ID)
+	sample, isSample := rec.(*Sample)
+	twice := &s.twice
+	if ev != nil && ev.set > 0 {
+		twice = s.grow.sets[ev.set-1]
+	}
+	if twice.ambiguous && twice.seen(h, ev, isSample && s.samplings[sample.Sampling].isShared()) {
+		return true
+	}
+	g := s.grow.now
+	if g == nil || !isSample || ev == nil || sample.Sampling != g.sampling {
+		return false
+	}
+	at := pair{sample.TID, sample.CPU}
+	first, overlaps := g.first[at]
+	if ev.set == g.set && !overlaps {
+		g.first[at] = h.Time
+	}
+	return ev.set != g.set && overlaps && h.Time >= first
+}
+
+// sum adds up the counts of events.
+func (s *Session) sum(events []attached) (count, error) {
+	var total count
+	for _, e := range events {
+		c, err := readCount(e.fd, s.format)
+		if err != nil {
+			return count{}, err
+		}
+		total.add(c)
+	}
+	return total, nil
+}
+
+func (c *count) add(o count) {
+	c.value += o.value
+	c.lost += o.lost
+	c.enabled += o.enabled
+	c.running += o.running
+}
+
+// enter adds the counts of events to an account.
+func (a *Account) enter(c count) {
+	a.Counted += c.value
+	a.Lost += c.lost
+	a.Enabled += time.Duration(c.enabled)
+	a.Running += time.Duration(c.running)
+}
+
+func closeEvents(events []attached) error {
+	var errs []error
+	for _, e := range events {
+		errs = append(errs, unix.Close(e.fd))
+	}
+	return errors.Join(errs...)
+}

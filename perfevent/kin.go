@@ -1,0 +1,81 @@
+package perfevent
+
+import (
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// kin is the living children of a target's processes that inherited its events,
+// as far as the records that were read say it.
+type kin map[uint32]relative
+
+// relative is one process.
+type relative struct {
+	born    uint64
+	threads int // that live
+}
+
+// see follows a record. All records come from processes that have the events.
+func (k kin) see(rec Record) {
+	switch r := rec.(type) {
+	case *Fork:
+		if r.PID != r.PPID {
+			k[r.PID] = relative{born: r.Time, threads: 1}
+		} else if p, ok := k[r.PID]; ok {
+			p.threads++
+			k[r.PID] = p
+		}
+	case *Exit:
+		if p, ok := k[r.PID]; ok {
+			if p.threads--; p.threads > 0 {
+				k[r.PID] = p
+			} else {
+				delete(k, r.PID)
+			}
+		}
+	}
+}
+
+// uncovered lists the processes that were born before the growth had opened all
+// its events, so that they have not inherited them, or not all.
+func (g *growth) uncovered(k kin) []int {
+	var pids []int
+	for pid, p := range k {
+		if p.born <= g.opened && !slices.Contains(g.pids, int(pid)) {
+			pids = append(pids, int(pid))
+		}
+	}
+	return pids
+}
+
+// cover opens the events of a growth on more processes. What these inherited
+// nonetheless comes twice then, and duplicates leaves it out.
+func (s *Session) cover(g *growth, pids []int) error {
+	for _, pid := range pids {
+		o := s.growthSession(g.larger)
+		o.target.pids = []int{pid}
+		o.watched = []watched{{pid: pid, tid: pid, pidfd: -1}}
+		err := o.attachThreads()
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			return errors.Join(err, closeEvents(o.events))
+		}
+		for i := range o.events {
+			o.events[i].origin += g.origins
+		}
+		g.add(o.events)
+		g.pids = append(g.pids, pid)
+	}
+	g.ambiguous = true
+	g.opened = Now()
+	return nil
+}
+
+// add takes events into the growth.
+func (g *growth) add(events []attached) {
+	for _, e := range events {
+		g.origins = max(g.origins, e.origin+1)
+	}
+	g.events = append(g.events, events...)
+}

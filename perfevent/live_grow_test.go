@@ -1,0 +1,94 @@
+package perfevent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// The program numbers its calls, and the number is in a register: every call
+// must come once, whatever happens to the events meanwhile.
+func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
+	needRoot(t)
+	const calls = 150_000
+	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)
+	for _, tt := range []struct {
+		where string
+		event Event
+		spool int
+	}{
+		{"system", pmu, 64 << 20}, {"system", dynamic, 0}, {"process", dynamic, 64 << 20}, {"process", dynamic, 0},
+		{"thread", pmu, 0},
+	} {
+		t.Run(fmt.Sprintf("%s %s %d", tt.where, tt.event, tt.spool), func(t *testing.T) {
+			h := startHits(t, "hit", 2, 2, 1, calls, 40000)
+			threads := 5
+			var target Target
+			switch tt.where {
+			case "process":
+				target = Process(h.pid())
+			case "thread":
+				target, threads = Thread(h.tids...), 2
+			}
+			s := open(t, target, []Sampling{{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512}},
+				Options{Spool: tt.spool, RingBytes: 32 << 20})
+			enable(t, s)
+			ctx, cancel := context.WithCancel(context.Background())
+			var called uint64
+			go func() {
+				defer cancel()
+				called, _ = h.call()
+			}()
+			sizes := []uint32{2048, 8192, 32768}
+			seen := make(map[uint32][]bool)
+			stacks := make(map[int]uint64)
+			samples := uint64(0)
+			err := s.Read(ctx, func(rec Record) error {
+				sample, ok := rec.(*Sample)
+				if !ok {
+					return nil
+				}
+				samples++
+				stacks[len(sample.Stack)]++
+				n := sample.Regs.Values[0]
+				if seen[sample.TID] == nil {
+					seen[sample.TID] = make([]bool, calls)
+				}
+				if seen[sample.TID][n] {
+					t.Errorf("call %d of thread %d came twice", n, sample.TID)
+				}
+				seen[sample.TID][n] = true
+				if len(sizes) > 0 && samples%5000 == 0 {
+					err := s.GrowStack(0, sizes[0])
+					if err == nil {
+						sizes = sizes[1:]
+					} else if !errors.Is(err, ErrGrowing) {
+						return err
+					}
+				}
+				return nil
+			})
+			<-ctx.Done()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if called != 5*calls {
+				t.Fatalf("the program called %d times", called)
+			}
+			accounts, err := s.Accounts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := accounts[0]
+			t.Logf("%+v; not grown to %v, copies %v", a, sizes, stacks)
+			want := uint64(threads * calls)
+			// A record that is lost while both events run stands for no hit of its own.
+			twice := a.Received + a.Lost - want
+			if len(seen) > threads || a.Received != samples || a.Counted != want+twice+a.Duplicates ||
+				a.Exact && twice != 0 || twice > 1000 {
+				t.Errorf("%d calls of %d threads: %d samples of %d threads, %+v", want, threads, samples, len(seen), a)
+			}
+		})
+	}
+}
