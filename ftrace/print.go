@@ -117,8 +117,8 @@ func (p *Printer) compile() error {
 
 // cutFormatString splits a print format after its string constants, and undoes
 // their escapes. The format string of most events is put in quotes as it is, so
-// that a quote may stand in it unescaped: it ends the string only before
-// another string, a comma, or nothing.
+// that a quote may stand in it unescaped: it ends the string only before a
+// comma, a blank and another string, or nothing.
 func cutFormatString(text string) (format, rest string, ok bool) {
 	rest = strings.TrimSpace(text)
 	var b strings.Builder
@@ -132,7 +132,7 @@ func cutFormatString(text string) (format, rest string, ok bool) {
 				end++
 			} else if rest[end] == '"' {
 				after := strings.TrimLeft(rest[end+1:], " \t\n")
-				if after == "" || after[0] == ',' || after[0] == '"' {
+				if after == "" || after[0] == ',' || after[0] == '"' && rest[end+1] != '"' {
 					break
 				}
 			}
