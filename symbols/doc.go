@@ -1,9 +1,14 @@
 // Package symbols gives names and source lines to places in code: to file
 // offsets in ELF files, to kernel addresses, and to addresses in code that a
-// just-in-time compiler wrote a map of.
+// just-in-time compiler wrote a map of. And it finds the places of names and lines
+// in a file, for those who set probes.
 //
 //	file offset → segment → virtual address → table → Symbol → Demangle
 //	                                        ↘ Go's table, DWARF → Lines
+//
+//	name, pattern → Functions → Find, Match, or Nearest when there is none
+//	source line   → DWARF, Go's table → Places
+//	function      → DWARF → Params (package dwarfparam)
 //
 // # ELF files
 //
@@ -27,6 +32,18 @@
 // current version before an old one, the fewest leading underscores (malloc, not
 // __libc_malloc; write, not __write), a strong name before a weak one, the
 // shorter, and at last the first in the order of bytes. Kallsyms does the same.
+//
+// # Names to places
+//
+// Functions keeps all of it: every alias of every table, the stubs, and what the
+// file imports, which has no place in it and is listed so that a caller can say
+// where to look instead. Find takes a name as the linker has it or as the source
+// has it: ns::T::f means all overloads, ns::T::f(int) one; Rust's without the hash;
+// main.F of Go all instances of a generic function. Demangling takes microseconds,
+// so raw names are looked at first for the words that a match must hold.
+//
+// An offset is the one at which the kernel probes: in the file, by the segment that
+// holds the address. Places and Params speak of the same.
 //
 // The vdso is such a file too, in the memory of any process: hand its bytes to
 // Open in a bytes.Reader.

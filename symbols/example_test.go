@@ -43,6 +43,53 @@ func ExampleOpen() {
 	// _start at line 3
 }
 
+// Where to probe a function of a file, and what to fetch there.
+func ExampleFile_Find() {
+	file, err := os.Open("testdata/params-plain.elf")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := symbols.Open(file, info.Size(), symbols.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+
+	found, err := f.Find("g")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, fn := range found {
+		fmt.Printf("%s at %#x, %d bytes\n", fn.Name, fn.Offset, fn.Size)
+		params, err := f.Params(fn.Offset)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, p := range params[:2] {
+			fmt.Printf("%s %s in register %d of DWARF\n", p.Type, p.Name, p.Location.Register)
+		}
+	}
+	places, err := f.Places("params.c", 8)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range places {
+		fmt.Printf("line %d at %#x in %s\n", p.Line, p.Offset, p.Function)
+	}
+	fmt.Println(f.Nearest("G", 1))
+	// Output:
+	// g at 0x1b4, 102 bytes
+	// long a in register 5 of DWARF
+	// long b in register 4 of DWARF
+	// line 8 at 0x1b4 in g
+	// [g]
+}
+
 func ExampleReadKallsyms() {
 	text := "ffffffff81000000 T do_work\n" +
 		"ffffffff81000080 T do_more\n" +

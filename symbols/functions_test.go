@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/elf"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -154,5 +155,44 @@ func TestFunctionsAreFoundInEverySection(t *testing.T) {
 				t.Errorf("printf@plt: %v", got)
 			}
 		})
+	}
+}
+
+func TestFunctionsOfStrippedFilesAreThoseOfTheirOtherTables(t *testing.T) {
+	program := buildC(t, "-rdynamic", "-Wl,--build-id")
+	full := copyOf(t, program, "full")
+	places := func(path string, opts Options) map[string]uint64 {
+		f := openFile(t, path, opts)
+		defer f.Close()
+		at := map[string]uint64{}
+		for _, name := range []string{"hidden_leaf", "chosen_1", "exported", "plain", "__plain", "main", "malloc@plt", "chosen"} {
+			if found, _ := f.Find(name); len(found) == 1 {
+				at[name] = found[0].Offset
+			}
+		}
+		return at
+	}
+	want := places(full, Options{})
+	if len(want) != 8 {
+		t.Fatalf("the fixture has %v", want)
+	}
+	run(t, "strip", program)
+	without := places(program, Options{})
+	if without["hidden_leaf"] != 0 || without["exported"] != want["exported"] || without["__plain"] != want["__plain"] {
+		t.Errorf("of the dynamic symbols: %v, of all: %v", without, want)
+	}
+
+	debug := program + ".debug"
+	run(t, "objcopy", "--only-keep-debug", full, debug)
+	linked := copyOf(t, program, "linked")
+	run(t, "objcopy", "--add-gnu-debuglink="+debug, linked)
+	if got := places(linked, Options{Path: linked, Open: hostFiles("/")}); !maps.Equal(got, want) {
+		t.Errorf("with a debug file: %v, want %v", got, want)
+	}
+
+	mini := copyOf(t, program, "mini")
+	addMiniDebugInfo(t, mini, full)
+	if got := places(mini, Options{}); !maps.Equal(got, want) {
+		t.Errorf("with MiniDebugInfo: %v, want %v", got, want)
 	}
 }

@@ -14,16 +14,24 @@
 //	  - Names are followed through abstract origins and specifications, across
 //	    units, only for functions that are asked for.
 //
+// The same units answer the questions of those who set probes. Places goes the
+// other way, from a line to its instructions; it runs the line tables of the units
+// that have the file. Subprogram hands out the entry of a function as a DIE, for
+// whoever wants to know of its parameters and types (dwarfparam), location lists
+// included; their sections are read when somebody asks.
+//
 // Decoded units are kept up to a number of bytes, those used last; the
 // sections stay the Source's. Nothing is kept per address.
 //
 // Invariants: every read goes through a cursor, which can't leave its section;
 // every loop consumes bytes of the file or has a constant bound; what is
 // allocated is at most a small multiple of the bytes read for it. Damaged
-// parts cost what they described and nothing else.
+// parts cost what they described and nothing else. What is reached from one DIE
+// has a bound of its own, since types may refer to each other in circles.
 //
-// Not followed: .dwo and .dwp files (such code has lines but no functions) and
-// the shared file of dwz (functions named there have no name here).
+// Not followed: .dwo and .dwp files (such code has lines but no functions), the
+// shared file of dwz (functions named there have no name here), and the
+// .debug_types section of DWARF 4.
 //
 // # Why not debug/dwarf
 //

@@ -59,7 +59,7 @@ func (r *reader) member(t *typ, e dwarfline.DIE, depth int) {
 	}
 	if to, ok := e.Ref(dwarf.AttrType); ok {
 		f.typ = r.resolve(to, depth+1)
-		if f.typ.class != classAggregate {
+		if len(f.typ.fields) == 0 {
 			f.text = r.text(to)
 		}
 	}
