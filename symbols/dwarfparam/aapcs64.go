@@ -76,7 +76,8 @@ func countFloats(t *typ, n *int, size *uint64, depth int) bool {
 		*n++
 		return true
 	case t.class == classComplex:
-		return countFloats(t.elem, n, size, depth+1) && countFloats(t.elem, n, size, depth+1)
+		*n++ // the imaginary part
+		return countFloats(t.elem, n, size, depth+1)
 	case t.class != classAggregate || t.union:
 		return false
 	}

@@ -55,7 +55,6 @@ var unknownType = &typ{}
 const (
 	attrGoKind    dwarf.Attr = 0x2900 // DW_AT_go_kind
 	attrGNUVector dwarf.Attr = 0x2107
-	attrExport    dwarf.Attr = 0x89 // DW_AT_export_symbols
 
 	encAddress      = 0x01
 	encBoolean      = 0x02
