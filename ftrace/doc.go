@@ -1,13 +1,74 @@
-// Package ftrace is the way to the kernel's tracefs: where it is mounted, what
-// events it offers and under which number perf_event_open(2) knows them.
+// Package ftrace is the way to the kernel's tracefs: which events there are, what
+// their records hold, how the kernel prints them, and how to make new events on
+// places of one's own in programs and in the kernel.
+//
+//	Find, Mount → FS ─┬─ Events, Format → ParseFormat → Field, Printer → AppendLine
+//	                  ├─ ParseFetchArgs → UserArgs → NewGroup → Group.Define
+//	                  └─ ExplainFilter
+//
+// The package does not know perf rings. An event becomes a perf event by its
+// number, and a record that perf delivers becomes a line by its format:
+//
+//	"sched:sched_switch" → FS.Format → perfevent.Tracepoint(uint64(f.ID), …)
+//	perfevent.Sample.Raw → AppendLine
+//
+// # Where tracefs is
 //
 // Find locates the file system the way the kernel's own documentation says
 // (Documentation/trace/ftrace.rst): /sys/kernel/tracing first, debugfs's
 // tracing directory for kernels before 4.1 and for hosts that mount only that.
 // It never mounts anything; Mount does, and says whether it had to.
 //
-// The package does not know perf rings. A tracepoint becomes a perf event by
-// its number:
+// # What a record holds (format*.go, field*.go)
 //
-//	definition "sched:sched_switch" → FS.EventID → perfevent.Tracepoint(id, …)
+// Each event has a file that describes its records: the fields that all events
+// share, those of its own, and a print format. ParseFormat reads it. A Field
+// reads its value from the bytes of a record, checks bounds, and does not
+// allocate. Strings and arrays of varying length lie at the record's end, and
+// the field says where (Location). User probes of perf's own have no file;
+// UprobeFormat says what they would have.
+//
+// # How it is printed (print*.go, line*.go)
+//
+// A print format is a format string and expressions in C, made for programs
+// like this one. Format.Printer compiles it once: types and arithmetic as C has
+// them, the kernel's own extensions of printf, and the helpers that the
+// kernel's events call. Append then prints a record without allocating. What is
+// not in the record, such as a variable of the kernel's, is printed as ?; a print
+// format that can't be followed turns into a list of name=value, and Fallback
+// says why.
+//
+// The kernel does not follow the print formats of its probes and system calls
+// itself; they are printed as it prints them, since the aim is the text of
+// trace_pipe, byte for byte, which the tests compare. There are three
+// differences, all on purpose:
+//
+//   - Control characters, bytes that are no UTF-8, and characters that reorder
+//     text are escaped in what comes from targets: strings and task names.
+//   - %p prints the address. The kernel prints a hash with a secret of the
+//     running system, unless the trace option hash-ptr is off.
+//   - Lines have the task's name when the event happened, where the caller knows
+//     it. The kernel looks it up when it prints, and may have forgotten it.
+//
+// What is neither in the record nor in tracefs comes through PrintOptions: the
+// names of the kernel's functions, constants (ReadConstants) and texts
+// (FS.KernelStrings).
+//
+// # New events (dynamic.go, group*.go, fetch*.go, registers*.go)
+//
+// A Group is the events that a process makes. Its name says whose they are, so
+// that those of a process that was killed are removed by whoever comes next.
+// Shared files are appended to and never truncated, and nobody else's event is
+// touched. What a probe fetches is written in the kernel's own language:
+// ParseFetchArgs reads it and points at what is wrong, UserArgs translates $arg1
+// and the names of registers to the machine at hand. What the kernel refuses is a
+// *DefinitionError or *FilterError with the kernel's own words and the place.
+//
+// # What holds
+//
+//   - Formats, print formats and records are hostile: bounded, an error or a
+//     question mark and never a panic. Every parser has a fuzz target.
+//   - An FS, a Format and a Printer never change once they are made; several
+//     goroutines may share them.
+//   - Nothing but the events of open groups stays behind.
 package ftrace

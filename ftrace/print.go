@@ -33,7 +33,8 @@ type Printer struct {
 	opts     PrintOptions
 	kind     printKind
 	pieces   []piece
-	ret      bool // a probe on a return
+	place    *Field // of a probe: where it is
+	retPlace *Field // where the function returns to, nil for a probe that is not on a return
 	fallback error
 }
 

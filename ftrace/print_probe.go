@@ -12,17 +12,17 @@ import (
 // trace_probe.c).
 func (p *Printer) probe() {
 	places := 1
-	switch {
-	case p.format.Field(fieldProbeIP) != nil:
-	case p.format.Field(fieldProbeFunc) != nil && p.format.Field(fieldProbeRetIP) != nil:
-		places, p.ret = 2, true
-	default:
-		return
+	place, ret := p.format.Field(fieldProbeIP), (*Field)(nil)
+	if place == nil {
+		places, place, ret = 2, p.format.Field(fieldProbeFunc), p.format.Field(fieldProbeRetIP)
+		if place == nil || ret == nil {
+			return
+		}
 	}
 	if len(p.pieces) < places || p.pieces[0].literal != "(" {
 		return
 	}
-	p.kind = printProbe
+	p.kind, p.place, p.retPlace = printProbe, place, ret
 	p.pieces = p.pieces[places:]
 	for i := range p.pieces {
 		if i == len(p.pieces)-1 {
@@ -43,11 +43,7 @@ func (p *Printer) isUserProbe(raw []byte) bool {
 	if p.kind != printProbe {
 		return false
 	}
-	field := fieldProbeIP
-	if p.ret {
-		field = fieldProbeFunc
-	}
-	addr, ok := p.format.Field(field).Uint(raw)
+	addr, ok := p.place.Uint(raw)
 	return ok && int64(addr) >= 0
 }
 
@@ -55,18 +51,18 @@ func (p *Printer) isUserProbe(raw []byte) bool {
 // the first piece starts with.
 func (p *Printer) appendProbe(dst, raw []byte) []byte {
 	dst = append(dst, '(')
-	if !p.ret {
-		return p.appendPlace(dst, raw, fieldProbeIP, true)
+	if p.retPlace == nil {
+		return p.appendPlace(dst, raw, p.place, true)
 	}
-	dst = p.appendPlace(dst, raw, fieldProbeRetIP, true)
+	dst = p.appendPlace(dst, raw, p.retPlace, true)
 	dst = append(dst, " <- "...)
-	return p.appendPlace(dst, raw, fieldProbeFunc, false)
+	return p.appendPlace(dst, raw, p.place, false)
 }
 
 // appendPlace prints an address: of the kernel's half of the address space,
 // which kernel probes have, by its symbol.
-func (p *Printer) appendPlace(dst, raw []byte, field string, offset bool) []byte {
-	addr, ok := p.format.Field(field).Uint(raw)
+func (p *Printer) appendPlace(dst, raw []byte, field *Field, offset bool) []byte {
+	addr, ok := field.Uint(raw)
 	switch {
 	case !ok:
 		return append(dst, unknownText...)
