@@ -29,6 +29,9 @@ func (b *bench) armed(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer h.stop()
+	if err := h.await(ctx, false); err != nil {
+		return nil, err
+	}
 	alias := fmt.Sprintf("bench_%d", os.Getpid())
 	tracers := []tracer{
 		{name: "ringtap", args: []string{b.ringtap, "uprobe", "p:" + alias + " libc:a64l"}, count: lineCounter(alias)},

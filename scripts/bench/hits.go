@@ -156,7 +156,7 @@ func (h *hits) await(ctx context.Context, probed bool) error {
 	if probed {
 		return errors.New("no probe has come within a minute")
 	}
-	return errors.New("a probe is still there after a minute")
+	return errors.New("a probe, perhaps somebody else's, has been on malloc, free or a64l for a minute")
 }
 
 // ticks returns the number of calls that the command "tick" has come to. It ends

@@ -74,6 +74,9 @@ func (b *bench) withProbe(ctx context.Context, function string, f func(h *hits, 
 		return err
 	}
 	defer h.stop()
+	if err := h.await(ctx, false); err != nil {
+		return err
+	}
 	if missing("perf") != "" {
 		return f(h, perfProbe{})
 	}

@@ -2,7 +2,8 @@
 // and answers each with one line:
 //
 //	run N   malloc(32) and free N times: nanoseconds it took
-//	probed  1 if the first bytes of a function that it calls have changed, else 0
+//	probed  1 if the first bytes of a function that it calls are not those of its
+//	        file, else 0
 //	tick    a64l every 100 us, until half a second after a probe has come, for a
 //	        minute, or until there is another line, which may be empty: calls made
 //	at K    when call K of the last tick was: nanoseconds of CLOCK_MONOTONIC
@@ -12,6 +13,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <err.h>
+#include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -32,6 +35,21 @@ static struct {
 	const char *name;
 	unsigned char *code, original[WATCHED];
 } watched[] = {{.name = "malloc"}, {.name = "free"}, {.name = "a64l"}};
+
+// fileOffset puts into data, which holds the address of code, where that code is
+// in its file.
+static int fileOffset(struct dl_phdr_info *object, size_t size, void *data) {
+	(void)size;
+	ElfW(Addr) *place = data, code = *place - object->dlpi_addr;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && code >= p->p_vaddr && code - p->p_vaddr < p->p_filesz) {
+			*place = code - p->p_vaddr + p->p_offset;
+			return 1;
+		}
+	}
+	return 0;
+}
 
 static long long now(void) {
 	struct timespec t;
@@ -101,17 +119,19 @@ int main(int argc, char **argv) {
 	CPU_SET(argc > 1 ? atoi(argv[1]) : 0, &cpus);
 	if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
 		err(1, "run on CPU %s", argv[1]);
+	Dl_info libc;
+	if (dladdr(dlsym(RTLD_DEFAULT, watched[0].name), &libc) == 0)
+		errx(1, "malloc is in no file");
+	int file = open(libc.dli_fname, O_RDONLY);
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
 		watched[i].code = dlsym(RTLD_DEFAULT, watched[i].name);
-		if (watched[i].code == NULL)
-			errx(1, "%s", dlerror());
-		memcpy(watched[i].original, watched[i].code, WATCHED);
+		ElfW(Addr) place = (ElfW(Addr))watched[i].code;
+		if (dl_iterate_phdr(fileOffset, &place) != 1 ||
+		    pread(file, watched[i].original, WATCHED, place) != WATCHED)
+			err(1, "find the code of %s in %s", watched[i].name, libc.dli_fname);
 	}
 	ticks = calloc(TICKS, sizeof *ticks);
 	memset(ticks, 1, TICKS * sizeof *ticks); // no page faults between the calls
-	Dl_info libc;
-	if (dladdr(watched[0].code, &libc) == 0)
-		errx(1, "malloc is in no file");
 	dprintf(1, "%s\n", libc.dli_fname);
 	char line[64];
 	setvbuf(stdin, NULL, _IONBF, 0);
