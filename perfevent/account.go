@@ -12,6 +12,9 @@ import (
 //
 //	Received + Duplicates + Filtered + Lost = Counted
 //
+// Where Duplicates and Lost are both above zero, some of the lost may be doubles
+// of what was received.
+//
 // On the whole system a kernel may count more than that: one was seen (6.18, in
 // a VM) whose software and tracepoint events count what process 1 does but never
 // record it. A caller should report such a rest as not recorded.

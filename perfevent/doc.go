@@ -23,6 +23,24 @@
 // copied (spool.go, batch.go), so that a caller that is held up for a while loses
 // none.
 //
+// Counters is the other, shorter way: any number of events that are counted and
+// not recorded, without rings (counters.go). They cannot tell what comes twice.
+//
+// # User probes
+//
+// A Uprobe is gone with its descriptors, but each event of it is a consumer of
+// its own that costs at every hit, and closing one takes the kernel 10 to 100 ms;
+// it cannot be inherited (uprobe.go says why, and what happened to the target).
+// A uprobe of tracefs is a Tracepoint here: one consumer for all events, with
+// fields that Sampling.Filter can ask. The kernel asks before it counts, so that
+// what a filter keeps out is in no number of an Account; an inherited event
+// inherits its filter.
+//
+// Under a storm of hits a copy of the stack should be small. GrowStack replaces
+// the events of a sampling by others with a larger copy while they run (grow.go
+// opens them, growth.go has the change and its argument, kin.go the children that
+// must be opened as well).
+//
 // # What holds
 //
 //   - Times are CLOCK_MONOTONIC nanoseconds, and do not decrease from one

@@ -8,7 +8,9 @@ package perfevent
 // Inherited events write under the id of the event that they were inherited
 // from, so every record names its origin: the attachment to one thread. Both
 // origins record the same, so each thread is bound to the origin that delivered
-// first, and what comes from another is left out.
+// first, and what comes from another is left out. That is done for each CPU and
+// sampling, and the side-band, apart: a thread that is born half-way through its
+// creator's events inherits those that were open by then only.
 //
 // On newer kernels that does not work for the software counters
 // (see isShared): all samples of one hit carry the id of whichever event came
@@ -19,48 +21,66 @@ package perfevent
 // All this is only done when late threads were found.
 type duplicates struct {
 	ambiguous bool
-	shared    bool               // this kernel's software counters share ids
-	bound     map[uint32]binding // by tid
+	shared    bool                 // this kernel's software counters share ids
+	bound     map[uint32][]binding // by tid
 }
 
-// binding is what a thread is bound to, and its last sample of a shared event.
+// binding is what a thread is bound to on a CPU for a sampling, and its last
+// sample of a shared event.
 type binding struct {
-	origin int32
-	id     uint64
-	time   uint64
+	cpu      uint32
+	sampling int32 // sideBand; notAnEvent for all shared events together
+	origin   int32
+	id       uint64
+	time     uint64
 }
 
 // seen reports whether a record is a duplicate. The event that it is of may be
 // shared, and have no known origin then.
 func (d *duplicates) seen(h *Header, ev *eventInfo, shared bool) bool {
 	if d.bound == nil {
-		d.bound = make(map[uint32]binding)
+		d.bound = make(map[uint32][]binding)
 	}
-	b, bound := d.bound[h.TID]
+	sampling := int32(notAnEvent)
+	if !shared && ev != nil {
+		sampling = ev.sampling
+	}
+	b := d.binding(h, sampling)
 	if shared {
-		again := bound && b.time == h.Time && b.id == h.ID
+		again := b.time == h.Time && b.id == h.ID
 		d.shared = d.shared || again
 		b.time, b.id = h.Time, h.ID
-		if again || d.shared {
-			if !bound {
-				b.origin = anyOrigin
-			}
-			d.bound[h.TID] = b
+		if d.shared {
 			return again
 		}
 	}
 	if ev == nil {
 		return false
 	}
-	if !bound || b.origin == anyOrigin {
+	if b.origin == anyOrigin {
 		b.origin = ev.origin
 	}
-	d.bound[h.TID] = b
 	return b.origin != ev.origin
 }
 
-// anyOrigin is of a thread that is not bound yet.
-const anyOrigin = -1
+// binding returns the place of a thread's binding.
+func (d *duplicates) binding(h *Header, sampling int32) *binding {
+	bound := d.bound[h.TID]
+	for i := range bound {
+		if bound[i].cpu == h.CPU && bound[i].sampling == sampling {
+			return &bound[i]
+		}
+	}
+	bound = append(bound, binding{cpu: h.CPU, sampling: sampling, origin: anyOrigin, time: noTime})
+	d.bound[h.TID] = bound
+	return &bound[len(bound)-1]
+}
 
-// born forgets a thread's binding: its number is being used again.
+// anyOrigin and noTime are of a binding that nothing has come for.
+const (
+	anyOrigin = -1
+	noTime    = ^uint64(0)
+)
+
+// born forgets a thread's bindings: its number is being used again.
 func (d *duplicates) born(tid uint32) { delete(d.bound, tid) }

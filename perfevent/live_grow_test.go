@@ -83,10 +83,15 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			a := accounts[0]
 			t.Logf("%+v; not grown to %v, copies %v", a, sizes, stacks)
 			want := uint64(threads * calls)
-			// A record that is lost while both events run stands for no hit of its own.
-			twice := a.Received + a.Lost - want
-			if len(seen) > threads || a.Received != samples || a.Counted != want+twice+a.Duplicates ||
-				a.Exact && twice != 0 || twice > 1000 {
+			// A lost record may be the double of one that came, while old and new
+			// events run and for threads that were born while events were opened.
+			twice := int64(a.Received + a.Lost - want)
+			doubles := !a.Exact
+			for _, set := range s.grow.sets {
+				doubles = doubles || set.ambiguous
+			}
+			if len(seen) > threads || a.Received != samples || a.Received+a.Lost+a.Duplicates != a.Counted ||
+				twice < 0 || !doubles && twice != 0 {
 				t.Errorf("%d calls of %d threads: %d samples of %d threads, %+v", want, threads, samples, len(seen), a)
 			}
 		})

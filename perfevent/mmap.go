@@ -50,6 +50,11 @@ const (
 	defaultAllRings = 256 << 20
 )
 
+// stormRate is how many samples per second and CPU a probe in a hot function
+// makes. With a copy of the stack 8 MiB hold 10 ms of them, which is less than a
+// reader may have to wait for a busy CPU.
+const stormRate = 1_000_000
+
 // chooseRingSize returns how many bytes each ring should have: a power of two
 // of pages.
 func (s *Session) chooseRingSize() int {
@@ -68,6 +73,9 @@ func (s *Session) chooseRingSize() int {
 	perSecond := uint64(0)
 	for i := range s.samplings {
 		perSecond += s.samplings[i].Frequency * uint64(s.samplings[i].recordBytes())
+		if s.samplings[i].Period == 1 && s.samplings[i].UserStack > 0 {
+			perSecond += stormRate * uint64(s.samplings[i].recordBytes())
+		}
 	}
 	size := leastRing
 	for size < greatestRing && uint64(size) < perSecond/2 {

@@ -23,7 +23,8 @@ type Options struct {
 	// RingBytes is the size of each CPU's ring; it is rounded down to a power
 	// of two of pages. 0 chooses: what an ordinary user may lock
 	// (kernel.perf_event_mlock_kb), or with the privilege to lock more at
-	// least half a second of samples, from 8 MiB to 32 MiB.
+	// least half a second of samples, from 8 MiB to 32 MiB. Where every hit is a
+	// sample with a copy of the stack it is the latter.
 	RingBytes int
 	// MaxRingBytes bounds the chosen size of all rings together; 0 means
 	// 256 MiB.
