@@ -85,12 +85,15 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			want := uint64(threads * calls)
 			// A lost record may be the double of one that came, while old and new
 			// events run and for threads that were born while events were opened.
+			// One that an old event counted when it was disabled may have been
+			// recorded by the new one only.
+			uncounted := a.Counted - a.Received - a.Lost - a.Duplicates
 			twice := int64(a.Received + a.Lost - want)
 			doubles := !a.Exact
 			for _, set := range s.grow.sets {
 				doubles = doubles || set.ambiguous
 			}
-			if len(seen) > threads || a.Received != samples || a.Received+a.Lost+a.Duplicates != a.Counted ||
+			if len(seen) > threads || a.Received != samples || uncounted > uint64(len(s.grow.sets)*len(s.events)) ||
 				twice < 0 || !doubles && twice != 0 {
 				t.Errorf("%d calls of %d threads: %d samples of %d threads, %+v", want, threads, samples, len(seen), a)
 			}
