@@ -300,7 +300,7 @@ func comparable(line string) string {
 	if m == nil {
 		return line
 	}
-	rest := m[5]
+	rest := strings.ReplaceAll(m[5], "\t", `\t`) // some print formats have tabs of their own
 	for _, o := range otherwise {
 		rest = o.pattern.ReplaceAllString(rest, "")
 	}
