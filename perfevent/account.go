@@ -15,6 +15,8 @@ import (
 // Where Duplicates and Lost are both above zero, some of the lost may be doubles
 // of what was received.
 //
+// GrowStack may leave Counted a few hits above that sum, see growth.
+//
 // On the whole system a kernel may count more than that: one was seen (6.18, in
 // a VM) whose software and tracepoint events count what process 1 does but never
 // record it. A caller should report such a rest as not recorded.

@@ -40,6 +40,10 @@ type retired struct {
 // old records there are therefore duplicates, and none before is. Each pair of
 // thread and CPU stands for itself, since its events are enabled at a time of
 // their own.
+//
+// A hit that an event has counted when it is disabled may not be recorded by it
+// any more. The new event has that hit too, so that none is missing, but Counted
+// is then above the sum of the rest by one (seen once in thirty growths).
 type growth struct {
 	sampling  int
 	larger    Sampling
