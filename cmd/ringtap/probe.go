@@ -54,7 +54,7 @@ func probe(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	defer leave(command)
-	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Few: target.PerSampling(), Logger: logger})
+	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces, Logger: logger})
 	if err != nil {
 		return wrongDefinition(err)
 	}

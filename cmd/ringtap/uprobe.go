@@ -106,7 +106,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 		return err
 	}
 	defer leave(command)
-	attach := uprobe.AttachOptions{Target: target, Filter: filter, Few: target.PerSampling(), Logger: out.logger(u.verbose)}
+	attach := uprobe.AttachOptions{Target: target, Filter: filter, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces, Logger: out.logger(u.verbose)}
 	if u.view {
 		attach.Few = 0 // perf's own events have no format file
 	}
@@ -123,7 +123,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 	stacks.Entry = plan.AtEntry()
 	return trace(ctx, out, &u.tracerFlags, tracing{
 		name: uprobeName(plan), about: plan.String(),
-		events: uprobeEvents(attachment), stacks: stacks,
+		events: uprobeEvents(attachment, plan), stacks: stacks,
 		target: target, command: command,
 	})
 }
@@ -147,10 +147,21 @@ func uprobeName(plan *uprobe.Plan) string {
 	return fmt.Sprintf("%d uprobes", len(plan.Sites))
 }
 
-func uprobeEvents(a *uprobe.Attachment) []follow.Event {
+// manyPlaces is from how many places on they share an event: see
+// uprobe.AttachOptions.Merge.
+const manyPlaces = 8
+
+func uprobeEvents(a *uprobe.Attachment, plan *uprobe.Plan) []follow.Event {
+	var places map[uint64]string
+	if len(a.Events) < len(plan.Sites) {
+		places = make(map[uint64]string, len(plan.Sites))
+		for i := range plan.Sites {
+			places[plan.Sites[i].Offset] = plan.Sites[i].Event
+		}
+	}
 	var events []follow.Event
 	for i, event := range a.Events {
-		events = append(events, follow.Event{Event: event, Format: a.Formats[i], Filter: a.Filter})
+		events = append(events, follow.Event{Event: event, Format: a.Formats[i], Filter: a.Filter, Places: places})
 	}
 	return events
 }

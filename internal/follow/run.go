@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,10 @@ type Event struct {
 	Event  perfevent.Event
 	Filter string         // by which the kernel leaves hits out; "" takes all
 	Format *ftrace.Format // of its records
+	// Places names the hits of an event of several user probes: by the offset in
+	// its file of the instruction that is probed. Nil if all are called as
+	// Format is.
+	Places map[uint64]string
 }
 
 // Options is what a run does.
@@ -66,9 +71,10 @@ func Run(ctx context.Context, o Options) (Account, error) {
 			return Account{}, fmt.Errorf("print format of %s: %w", e.Format.Name, err)
 		}
 		f.printers = append(f.printers, printer)
+		f.places = append(f.places, newPlaces(&e))
 	}
 	opts := perfevent.Options{Logger: o.Logger, Round: f.round, Spool: spoolBytes}
-	if !f.wantsStacks() {
+	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}
 	session, err := perfevent.Open(o.Target, f.samplings(), opts)
@@ -76,12 +82,17 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		return Account{}, err
 	}
 	defer session.Close()
-	if f.wantsStacks() {
-		closeStacks, err := f.openStacks(session)
-		if err != nil {
-			return Account{}, err
+	if f.wantsProcesses() {
+		f.processes = process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger})
+		defer f.processes.Close()
+		if err := f.processes.Snapshot(session.Processes()...); err != nil {
+			return Account{}, fmt.Errorf("read the running processes: %w", err)
 		}
-		defer closeStacks()
+	}
+	if f.wantsStacks() {
+		symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: o.Logger})
+		defer symbolizer.Close() // the debug files were only read
+		f.stacks = newStacks(o.Stacks, f.processes, symbolizer)
 	}
 	return f.follow(ctx, session)
 }
@@ -92,7 +103,10 @@ type follower struct {
 	self     uint32
 	printers []*ftrace.Printer // of each event
 	threads  *threads
-	stacks   *stacks // nil if none are shown
+	// processes is nil if neither stacks nor places are shown.
+	processes *process.Table
+	stacks    *stacks // nil if none are shown
+	places    []places
 
 	line     []byte // under way
 	head     []byte // of the lines of a stack
@@ -102,6 +116,10 @@ type follower struct {
 }
 
 func (f *follower) wantsStacks() bool { return f.opts.Stacks.User || f.opts.Stacks.Kernel }
+
+func (f *follower) wantsProcesses() bool {
+	return f.wantsStacks() || slices.ContainsFunc(f.opts.Events, func(e Event) bool { return e.Places != nil })
+}
 
 // samplings is what is opened, one for each event.
 func (f *follower) samplings() []perfevent.Sampling {
@@ -114,23 +132,6 @@ func (f *follower) samplings() []perfevent.Sampling {
 		samplings = append(samplings, s)
 	}
 	return samplings
-}
-
-// openStacks makes what stacks need, and returns what closes it.
-func (f *follower) openStacks(session *perfevent.Session) (func(), error) {
-	processes := process.NewTable(process.Options{Unwind: f.opts.Stacks.User, Logger: f.opts.Logger})
-	if err := processes.Snapshot(session.Processes()...); err != nil {
-		processes.Close()
-		return nil, fmt.Errorf("read the running processes: %w", err)
-	}
-	symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: f.opts.Logger})
-	f.stacks = newStacks(f.opts.Stacks, processes, symbolizer)
-	return func() {
-		if err := symbolizer.Close(); err != nil {
-			f.opts.Logger.Info("close debug files", "error", err)
-		}
-		processes.Close()
-	}, nil
 }
 
 func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Account, error) {
@@ -164,8 +165,8 @@ func (f *follower) handle(record perfevent.Record) error {
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
 		f.threads.handle(record)
-		if f.stacks != nil {
-			f.stacks.processes.Handle(record)
+		if f.processes != nil {
+			f.processes.Handle(record)
 		}
 		return nil
 	}
@@ -186,9 +187,12 @@ const outBytes = 64 << 10
 
 // show appends the line of a sample, and its stacks, to the output.
 func (f *follower) show(sample *perfevent.Sample) {
-	e := &f.opts.Events[sample.Sampling]
+	format := f.opts.Events[sample.Sampling].Format
+	if p := f.places[sample.Sampling]; p != nil {
+		format = p.format(f.processes.Process(int(int32(sample.PID))), sample.Raw, format)
+	}
 	comm := f.threads.name(sample.TID)
-	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, e.Format, f.printers[sample.Sampling])
+	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
 	f.line = append(f.line, '\n')
 	if f.stacks != nil {
 		f.head = ftrace.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)
