@@ -164,6 +164,7 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 		hits                 int
 	}{
 		{"pie", "", "target", calls},
+		{"pie", "", "strlen@plt", 2 * calls},
 		{"nopie", "", "target", calls},
 		{"static", "", "target", calls},
 		{"static-pie", "", "target", calls},
@@ -179,7 +180,7 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 		{"cxx", "", "ns::twice<int>", calls},
 		{"cxx", "", "ns::twice*", 2 * calls},
 		{"rust", "", "hits::greet", calls},
-		{"rust", "", "<hits::Counter as hits::Step>::step", calls},
+		{"rust", "", "*Counter*Step*step*", calls},
 		{"go", "", `"main.(*counter).add"`, 4 * calls},
 		{"go", "", "main.greet", 4 * calls},
 		{"go-stripped", "", `"main.(*counter).add"`, 4 * calls},
@@ -198,12 +199,15 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 			trace      func(*testing.T, *Plan, AttachOptions, string, ...string) []hit
 		}{
 			{"entry", "p", false, trace},
-			{"entry, by perf's own events", "p", false, traceSystem},
-			{"exact entry", "p", true, trace},
 			{"return", "r", false, trace},
+			{"entry, by perf's own events", "p", false, traceSystem},
 			{"return, by perf's own events", "r", false, traceSystem},
+			{"exact entry", "p", true, trace},
 		}
-		for _, way := range ways {
+		for i, way := range ways {
+			if i >= 2 && test.build != "pie" && test.build != "go" {
+				continue // what differs does not depend on the build, and detaching takes a while
+			}
 			t.Run(test.build+" "+test.place+" "+way.name, func(t *testing.T) {
 				target := program
 				if test.target != "" {
