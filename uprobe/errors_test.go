@@ -98,6 +98,8 @@ func TestASymbolThatCannotBeProbedSaysWhy(t *testing.T) {
 
 func TestArgumentsThatCannotBeFetchedArePointedAt(t *testing.T) {
 	program, stripped, gobuild := build(t, "pie"), build(t, "nopie"), build(t, "go")
+	addresses := instructions(t, program, "target")
+	within := fmt.Sprintf("+%d", addresses[2]-addresses[0]) // at an instruction
 	for _, test := range []struct{ text, at, message string }{
 		{"p:" + program + ":target $retval", "$retval", "return"},
 		{"r:" + program + ":target $arg1", "$arg1", ""},
@@ -110,13 +112,7 @@ func TestArgumentsThatCannotBeFetchedArePointedAt(t *testing.T) {
 		{"p:" + stripped + ":target n", "n", "$arg1"},
 		{"p:" + gobuild + ":main.greet $arg40", "$arg40", ""},
 	} {
-		text := test.text
-		if strings.Contains(text, "+0x4") { // wherever the second instruction is
-			text = strings.Replace(text, "+0x4", fmt.Sprintf("+%d", func() uint64 {
-				a := instructions(t, program, "target")
-				return a[2] - a[0]
-			}()), 1)
-		}
+		text := strings.Replace(test.text, "+0x4", within, 1)
 		p, err := tryResolve(text, Options{})
 		if err == nil {
 			p.Close()
