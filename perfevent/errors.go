@@ -95,6 +95,8 @@ func (s *Session) openError(name string, sampling *Sampling, err error) *OpenErr
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		e.Kind = ErrTooManyFiles
 		e.Hint = "raise the limit with ulimit -n"
+	case errors.Is(err, unix.EINTR):
+		e.Hint = "the event is enabled in tracefs, and the kernel does not let perf have a dynamic event as well"
 	case errors.Is(err, unix.EBUSY):
 		e.Hint = "something else uses the counter or breakpoint exclusively"
 	case errors.Is(err, unix.ENOSPC):

@@ -48,13 +48,18 @@ func perfEventOpen(attr *unix.PerfEventAttr, path string, on subject, cpu int) (
 		defer pin.Unpin()
 		attr.Ext1 = addressOf(text)
 	}
-	for {
+	for tries := 1; ; tries++ {
 		fd, err := unix.PerfEventOpen(attr, on.pid, cpu, -1, on.flags|unix.PERF_FLAG_FD_CLOEXEC)
-		if err != unix.EINTR {
+		if err != unix.EINTR || tries == maxInterrupts {
 			return fd, err
 		}
 	}
 }
+
+// maxInterrupts is how often opening is tried again after EINTR. A signal is not
+// the only reason for it: of a probe that is enabled in tracefs the kernel says
+// the same each time (probe_event_enable in kernel/trace/trace_uprobe.c).
+const maxInterrupts = 100
 
 // openSideBand opens the dummy event that carries the records about processes.
 // The first on a CPU owns that CPU's ring.

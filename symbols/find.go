@@ -36,8 +36,8 @@ func (f *File) Find(name string) ([]Function, error) {
 }
 
 // onePerPlace keeps one function for each offset, one that is defined before
-// another, and the Imported ones only when there is nothing else. Functions are
-// sorted by offset.
+// another and the preferred name of those, and the Imported ones only when there
+// is nothing else. Functions are sorted by offset.
 func onePerPlace(functions []Function) []Function {
 	here := slices.IndexFunc(functions, func(f Function) bool { return f.Kind != Imported })
 	if here < 0 {
@@ -48,7 +48,10 @@ func onePerPlace(functions []Function) []Function {
 		if c := cmp.Compare(x.Offset, y.Offset); c != 0 {
 			return c
 		}
-		return cmp.Compare(x.Kind, y.Kind)
+		if c := cmp.Compare(x.Kind, y.Kind); c != 0 {
+			return c
+		}
+		return preferName([]byte(x.Name), []byte(y.Name), x.rank, y.rank)
 	})
 	return slices.CompactFunc(functions, func(x, y Function) bool { return x.Offset == y.Offset })
 }

@@ -40,6 +40,8 @@ type Function struct {
 	// next symbol or the end of the section; 0 for an Imported one.
 	Size uint64
 	Kind FunctionKind
+
+	rank uint8 // of the name among those of its place: see preferName
 }
 
 // functionList is what Functions has found.
@@ -120,7 +122,7 @@ func (b *builder) functions(m *elfimage.Image) []Function {
 	put := func(c *candidate, offset, size uint64) {
 		start := names.Len()
 		names.Write(b.nameOf(c))
-		all = append(all, Function{Name: names.String()[start:], Offset: offset, Size: size, Kind: c.kind})
+		all = append(all, Function{Name: names.String()[start:], Offset: offset, Size: size, Kind: c.kind, rank: c.rank})
 	}
 	for i := range b.imported {
 		put(&b.imported[i], 0, 0)

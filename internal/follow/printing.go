@@ -9,8 +9,8 @@ import (
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// Printing is what print formats ask of the running kernel: its symbols and its
-// texts, each read when the first event asks for it. What can't be read is
+// Printing is what print formats ask of the running kernel: its symbols, its
+// texts and the constants of its source, each read when the first event asks for it. What can't be read is
 // logged once and its addresses printed as numbers.
 func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
 	kernel := sync.OnceValue(func() *symbols.Kallsyms {
@@ -33,6 +33,18 @@ func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
 		}
 		return texts
 	})
+	constants := sync.OnceValue(func() map[string]int64 {
+		btf, err := os.ReadFile("/sys/kernel/btf/vmlinux")
+		if err != nil {
+			log.Info("no constants of the kernel", "error", err)
+			return nil
+		}
+		constants, err := ftrace.ReadConstants(btf)
+		if err != nil {
+			log.Info("no constants of the kernel", "error", err)
+		}
+		return constants
+	})
 	return ftrace.PrintOptions{
 		KernelSymbol: func(addr uint64) (name string, offset, size uint64, module string, ok bool) {
 			k := kernel()
@@ -45,6 +57,10 @@ func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
 		KernelString: func(addr uint64) (string, bool) {
 			text, ok := texts()[addr]
 			return text, ok
+		},
+		Constant: func(name string) (int64, bool) {
+			value, ok := constants()[name]
+			return value, ok
 		},
 	}
 }
