@@ -40,7 +40,8 @@ type Attachment struct {
 	Formats []*ftrace.Format  // of the events' records
 	Filter  string            // to be set on each of the events
 
-	group *ftrace.Group // nil with perf's own uprobe events
+	group  *ftrace.Group // nil with perf's own uprobe events
+	merged bool
 }
 
 // errInherit is why perf's own events are not used for a process. For each thread

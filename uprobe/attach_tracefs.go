@@ -49,6 +49,7 @@ func (a *Attachment) define(tracefs *ftrace.FS, p *Plan, merge bool) error {
 			if err := a.group.Add(d); err != nil {
 				return fmt.Errorf("probe %s: %w", s.Event, err)
 			}
+			a.merged = true
 			continue
 		}
 		id, err := a.group.Define(d)

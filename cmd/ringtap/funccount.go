@@ -83,7 +83,7 @@ func (c *countFlags) count(ctx context.Context, out *console, spec string) error
 	if c.pid != 0 {
 		target = perfevent.Process(c.pid)
 	}
-	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Few: target.PerSampling(), Logger: logger})
+	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces, Logger: logger})
 	if err != nil {
 		return wrongDefinition(err)
 	}
@@ -103,7 +103,11 @@ func (c *countFlags) count(ctx context.Context, out *console, spec string) error
 	if _, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s)... Ctrl-C to end.\n", visible.Text(spec), functions); err != nil {
 		return ignoreClosedPipe(err)
 	}
-	return ignoreClosedPipe(c.watch(ctx, out, counters, siteNames(plan)))
+	read := counters.Read
+	if attachment.Merged() {
+		read = attachment.Hits
+	}
+	return ignoreClosedPipe(c.watch(ctx, out, counters, read, siteNames(plan)))
 }
 
 func siteNames(plan *uprobe.Plan) []string {
@@ -114,8 +118,8 @@ func siteNames(plan *uprobe.Plan) []string {
 	return names
 }
 
-// watch prints the counts of each interval until the end.
-func (c *countFlags) watch(ctx context.Context, out *console, counters *perfevent.Counters, names []string) error {
+// watch prints the counts of each interval, which read reads, until the end.
+func (c *countFlags) watch(ctx context.Context, out *console, counters *perfevent.Counters, read func() ([]uint64, error), names []string) error {
 	if c.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.duration))
@@ -141,7 +145,7 @@ func (c *countFlags) watch(ctx context.Context, out *console, counters *perfeven
 				return err
 			}
 		}
-		counts, err := counters.Read()
+		counts, err := read()
 		if err != nil {
 			return err
 		}

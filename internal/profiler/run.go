@@ -92,6 +92,7 @@ type run struct {
 	processes *process.Table
 	recorder  *collect.Recorder
 	begin     clocks
+	growth    growth
 }
 
 // clocks is one moment on the clock of the records and on the wall's.
@@ -106,6 +107,7 @@ func now() clocks {
 
 func (r *run) run(ctx context.Context) (*Result, error) {
 	r.plan = r.opts.Collector.Plan()
+	r.growth = newGrowth(&r.plan)
 	r.processes = process.NewTable(process.Options{Unwind: r.plan.Stacks.User, Logger: r.opts.Logger})
 	defer r.processes.Close()
 	// The side-band has been recording since Open, so that nothing is missed
@@ -198,6 +200,7 @@ func (r *run) logUsage() {
 func (r *run) round(before uint64) {
 	if before > r.begin.monotonic {
 		r.recorder.Advance(before)
+		r.grow(before)
 		r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: r.recorder.Samples()})
 	}
 }
