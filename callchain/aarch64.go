@@ -8,6 +8,9 @@ var arm64 = machine{
 	perf: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 		17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32},
 	mask: 1<<33 - 1,
+	// x19 to x30, sp, pc (AAPCS64, 6.1.1).
+	entryMask: 0x3fff << 19,
+	pcBit:     32, spBit: 31, fpBit: 29,
 }
 
 // stripPAC removes the pointer authentication code that a return address may

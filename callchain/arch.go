@@ -50,6 +50,11 @@ type machine struct {
 	// that unwinding does not need.
 	perf []uint8
 	mask uint64
+	// entryMask is what of mask a call preserves, with the pc and the register
+	// that holds the return address at a function's entry.
+	entryMask uint64
+	// The bits of pc, sp and fp in that mask.
+	pcBit, spBit, fpBit uint8
 }
 
 // noReg marks a register of perf's mask that has no column.
@@ -88,6 +93,17 @@ func (a Arch) UserRegsMask() uint64 {
 	return 0
 }
 
+// EntryRegsMask is the same for samples that are all taken at the first
+// instruction of a function, whose frame is the stack pointer's: the registers
+// that a call preserves, which are all that its callers' frames can be based on,
+// and the pc.
+func (a Arch) EntryRegsMask() uint64 {
+	if m := describe(a); m != nil {
+		return m.entryMask
+	}
+	return 0
+}
+
 // Regs are the registers of a thread by DWARF column. The zero Regs knows no
 // register.
 type Regs struct {
@@ -122,6 +138,21 @@ func (r *Regs) Load(arch Arch, mask uint64, values []uint64) error {
 		return fmt.Errorf("load registers: no pc or no stack pointer among them")
 	}
 	return nil
+}
+
+// Frame picks the pc, the stack pointer and the frame pointer out of a sample's
+// registers, which are as Regs.Load takes them. It reports false if one is not
+// there.
+func (a Arch) Frame(mask uint64, values []uint64) (pc, sp, fp uint64, ok bool) {
+	m := describe(a)
+	if m == nil || bits.OnesCount64(mask) != len(values) {
+		return 0, 0, 0, false
+	}
+	if need := uint64(1)<<m.pcBit | 1<<m.spBit | 1<<m.fpBit; mask&need != need {
+		return 0, 0, 0, false
+	}
+	at := func(bit uint8) uint64 { return values[bits.OnesCount64(mask&(1<<bit-1))] }
+	return at(m.pcBit), at(m.spBit), at(m.fpBit), true
 }
 
 // PC is the program counter; zero for registers that were never loaded.

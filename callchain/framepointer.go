@@ -14,6 +14,7 @@ func (u *Unwinder) stepFramePointer(s *step) (End, bool) {
 	entry := s.leaf && s.entry
 	*s = step{}
 	if entry && m.ra != m.pc {
+		u.repeatable = false
 		return u.enter(u.regs.v[m.ra])
 	}
 	if entry {

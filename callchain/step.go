@@ -39,6 +39,7 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	rules := p.table.rules[set.first : set.first+uint32(set.count)]
 	if set.flags&flagOldRegs != 0 || set.cfa.kind == ruleValExpr || set.ra.kind > ruleOffset {
 		u.old = u.regs
+		u.repeatable = false
 	}
 	u.eval.outside = 0
 	cfa, ok := u.cfa(set.cfa, p.table)
@@ -84,6 +85,9 @@ func (u *Unwinder) enter(ra uint64) (End, bool) {
 func (u *Unwinder) cfa(r rule, t *Table) (uint64, bool) {
 	if r.kind == ruleValExpr {
 		return u.eval.run(t.expr(r))
+	}
+	if r.reg != u.machine.sp && r.reg != u.machine.fp {
+		u.repeatable = false
 	}
 	return u.regs.v[r.reg] + uint64(int64(r.val)), u.regs.has(r.reg)
 }

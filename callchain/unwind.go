@@ -59,6 +59,8 @@ type Unwinder struct {
 	pcs     []uint64 // addresses of the frames unwound last
 	cache   []place
 
+	repeatable bool // see Repeatable
+
 	uncached place
 }
 
@@ -76,6 +78,7 @@ func New(arch Arch) *Unwinder {
 // executable, it appends nothing and the chain is Lost.
 func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.pcs = u.pcs[:0]
+	u.repeatable = true
 	if u.machine == nil || c.Regs.arch != u.arch {
 		return dst, Lost
 	}
@@ -107,6 +110,12 @@ func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 	}
 	return dst, Lost
 }
+
+// Repeatable says that the chain of the last Unwind follows from the captured pc,
+// stack pointer, frame pointer and stack alone: in the same version of the
+// address space, where these are the same it is the same, whatever the other
+// registers hold. So it need not be unwound again.
+func (u *Unwinder) Repeatable() bool { return u.repeatable }
 
 func versionOf(space AddressSpace) uint64 {
 	if v, ok := space.(Versioned); ok {

@@ -10,4 +10,7 @@ var amd64 = machine{
 		noReg, noReg, noReg, noReg, noReg, noReg, noReg,
 		8, 9, 10, 11, 12, 13, 14, 15},
 	mask: 0xff01ff,
+	// bx, bp, sp, ip, r12 to r15 (psABI, 3.2.1).
+	entryMask: 1<<1 | 1<<6 | 1<<7 | 1<<8 | 0xf<<20,
+	pcBit:     8, spBit: 7, fpBit: 6,
 }

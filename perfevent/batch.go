@@ -19,13 +19,13 @@ type batch struct {
 func (b *batch) add(record Record) {
 	switch r := record.(type) {
 	case *Sample:
-		c := *r
+		b.samples = append(b.samples, *r)
+		c := &b.samples[len(b.samples)-1]
 		c.Callchain = b.keepWords(r.Callchain)
 		c.Regs.Values = b.keepWords(r.Regs.Values)
 		c.Stack = b.keepBytes(r.Stack)
 		c.Raw = b.keepBytes(r.Raw)
-		b.samples = append(b.samples, c)
-		record = &b.samples[len(b.samples)-1]
+		record = c
 	case *Mmap:
 		c := *r
 		c.BuildID, c.Filename = b.keepBytes(r.BuildID), b.keepBytes(r.Filename)

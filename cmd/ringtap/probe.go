@@ -54,7 +54,8 @@ func probe(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	defer leave(command)
-	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces, Logger: logger})
+	// With Few 0: of perf's own events each is one more that every hit calls.
+	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Merge: len(plan.Sites) > manyPlaces, Logger: logger})
 	if err != nil {
 		return wrongDefinition(err)
 	}

@@ -31,6 +31,7 @@ type Recorder struct {
 	opts      Options
 	processes *process.Table
 	stacker   *Stacker
+	memo      *memo
 	interner  *callchain.Interner
 
 	begin, start uint64 // of the run, of the window under way
@@ -55,6 +56,7 @@ func NewRecorder(collector Collector, processes *process.Table, now uint64, opts
 	r := &Recorder{
 		collector: collector, opts: opts, processes: processes,
 		stacker:  NewStacker(plan.Stacks),
+		memo:     newMemo(),
 		interner: callchain.NewInterner(),
 		begin:    now, start: now, due: now + opts.Interval,
 		table: newTable(columns),
@@ -144,6 +146,7 @@ func (r *Recorder) close(end uint64) {
 	} else {
 		// Nothing but the window refers to its stacks.
 		r.interner.Reset()
+		r.memo.forget()
 	}
 	r.start = end
 	r.table = newTable(r.table.columns)
@@ -164,10 +167,9 @@ func (r *Recorder) key(sample *perfevent.Sample) key {
 		}
 	}
 	if r.stacker.Stacks.User {
-		frames, end := r.stacker.User(p, sample)
-		r.count(frames, end)
-		if len(frames) > 0 && kept {
-			k.user, kept = r.intern(frames, end == callchain.Cut)
+		var user callchain.StackID
+		if user, kept = r.user(p, sample, kept); kept {
+			k.user = user
 		}
 	}
 	if !kept || !r.known(k) && r.full() {
@@ -178,12 +180,34 @@ func (r *Recorder) key(sample *perfevent.Sample) key {
 	return k
 }
 
+// user names the user stack of a sample. It reports false if there is no memory
+// for a new one, or may is false.
+func (r *Recorder) user(p *process.Process, sample *perfevent.Sample, may bool) (callchain.StackID, bool) {
+	if c := r.memo.find(p, sample); c != nil {
+		r.count(c.end)
+		return c.id, may
+	}
+	frames, end := r.stacker.User(p, sample)
+	if len(frames) == 0 {
+		return NoStack, may
+	}
+	r.count(end)
+	if !may {
+		return NoStack, false
+	}
+	id, kept := r.intern(frames, end == callchain.Cut)
+	if kept && r.stacker.Repeatable() {
+		r.memo.keep(p, sample, id, end)
+	}
+	return id, kept
+}
+
 // count enters how a user stack ended.
-func (r *Recorder) count(frames []callchain.Frame, end callchain.End) {
-	switch {
-	case end == callchain.Cut:
+func (r *Recorder) count(end callchain.End) {
+	switch end {
+	case callchain.Cut:
 		r.counts.Truncated++
-	case end == callchain.Lost && len(frames) > 0:
+	case callchain.Lost:
 		r.counts.Broken++
 	}
 }

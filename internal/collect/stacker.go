@@ -73,3 +73,9 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	}
 	return s.frames, end
 }
+
+// Repeatable says that the chain which User returned last follows from pc, stack
+// pointer, frame pointer and copied stack alone: see callchain.Unwinder.
+func (s *Stacker) Repeatable() bool {
+	return s.Unwind != FP && len(s.capture.Chain) == 0 && s.unwinder.Repeatable()
+}

@@ -55,6 +55,9 @@ func (s Stacks) Ask(sampling *perfevent.Sampling) {
 		return
 	}
 	sampling.UserRegs = callchain.Host().UserRegsMask()
+	if s.Entry {
+		sampling.UserRegs = callchain.Host().EntryRegsMask()
+	}
 	switch {
 	case s.Unwind == FP:
 		sampling.UserStack = leafCopy
