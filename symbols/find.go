@@ -8,7 +8,9 @@ import (
 
 // Find returns the functions called name, one for each place, sorted by offset:
 //
-//   - those whose raw name it is, as the linker has it: _ZN2ns1fEi, main.(*T).m;
+//   - the one that the file exports under this raw name, which spares the reading
+//     of all other tables;
+//   - else those whose raw name it is, as the linker has it: _ZN2ns1fEi, main.(*T).m;
 //   - else those whose source name it is: ns::T::f for every overload, template
 //     instance and optimized copy (.isra.0, .constprop.1; but not .cold or
 //     .part.0, which are pieces) of the C++ or Rust function, ns::T::f(int) for
@@ -17,8 +19,11 @@ import (
 // Imported functions are returned only when there are no others. No such
 // function is nil. The error is that of Functions.
 func (f *File) Find(name string) ([]Function, error) {
+	found := f.exported(name)
+	if len(found) > 0 {
+		return found, nil
+	}
 	all, err := f.Functions()
-	var found []Function
 	for i := range all {
 		if all[i].Name == name {
 			found = append(found, all[i])
@@ -33,6 +38,21 @@ func (f *File) Find(name string) ([]Function, error) {
 		}
 	}
 	return onePerPlace(found), err
+}
+
+// exported returns the function of that raw name in the file's dynamic symbols.
+func (f *File) exported(name string) []Function {
+	b := &builder{code: codeOf(f.image)}
+	if err := b.addDynsym(f.image); err != nil {
+		return nil // Functions will say so
+	}
+	var found []Function
+	for _, fn := range b.functions(f.image) {
+		if fn.Name == name && (fn.Kind == Defined || fn.Kind == Indirect) {
+			found = append(found, fn)
+		}
+	}
+	return onePerPlace(found)
 }
 
 // onePerPlace keeps one function for each offset, one that is defined before
