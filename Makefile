@@ -40,7 +40,7 @@ check: ## format, vet for both architectures, staticcheck, modules
 fuzz: ## every fuzz target for FUZZTIME=10m each
 	scripts/fuzz $(FUZZTIME)
 
-bench: build ## ringtap beside perf, on this machine (root; FLAMEGRAPH_DIR=…)
+bench: build ## ringtap beside perf and bpftrace, on this machine (root; FLAMEGRAPH_DIR=… PERF_TOOLS_DIR=…)
 	go run ./scripts/bench $(BENCHFLAGS)
 
 clean: ## remove what the targets above made

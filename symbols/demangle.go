@@ -54,7 +54,7 @@ func cutSuffix(name string) (mangled, suffix string) {
 		}
 		name = name[:at]
 	}
-	dot := strings.IndexByte(name, '.')
+	dot := suffixAt(name)
 	if dot < 0 {
 		return name, plt
 	}
@@ -64,4 +64,19 @@ func cutSuffix(name string) (mangled, suffix string) {
 		suffix = suffix[:i] + rest
 	}
 	return mangled, suffix + plt
+}
+
+// suffixAt returns where what optimizers have added to a name begins, at a dot; -1
+// if nothing was. Names in Rust's older mangling have dots of their own, in place
+// of colons, and end with a hash of 16 digits.
+func suffixAt(name string) int {
+	const hash = len("17h") + 16
+	end := 0
+	if at := strings.LastIndex(name, "17h"); at >= 0 && at+hash < len(name) && name[at+hash] == 'E' {
+		end = at + hash
+	}
+	if dot := strings.IndexByte(name[end:], '.'); dot >= 0 {
+		return end + dot
+	}
+	return -1
 }

@@ -25,6 +25,8 @@ func TestDemangle(t *testing.T) {
 		{"_ZN2ns1T1fEPKc@@V_1.2", "ns::T::f", "ns::T::f(char const*)"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.99", "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
+		{"_ZN44_$LT$hits..Counter$u20$as$u20$hits..Step$GT$4step17h98b691db321e2b11E", "<hits::Counter as hits::Step>::step", "<hits::Counter as hits::Step>::step"},
+		{"_ZN44_$LT$hits..Counter$u20$as$u20$hits..Step$GT$4step17h98b691db321e2b11E.cold", "<hits::Counter as hits::Step>::step.cold", "<hits::Counter as hits::Step>::step.cold"},
 		{"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
 		{"_RNcNtCs1234_7mycrate4Type0", "mycrate::Type", "mycrate::Type"},
 		{"_RNvNtCs1234_7mycrate3foo3bar.llvm.99", "mycrate::foo::bar", "mycrate::foo::bar"},

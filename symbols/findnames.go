@@ -8,7 +8,7 @@ import (
 // cutClone returns a raw name without what optimizers append for a copy that
 // stands for the function, and whether it is a piece that does not.
 func cutClone(raw string) (base string, piece bool) {
-	dot := strings.IndexByte(raw, '.')
+	dot := suffixAt(raw)
 	if dot <= 0 {
 		return raw, false
 	}

@@ -74,9 +74,7 @@ func (r *resolver) explainParts(p symbols.Param, fetched []ftrace.FetchArg) {
 
 // isText tells whether a parameter is a pointer to text and its length, as Go's
 // string and Rust's &str are.
-func isText(p symbols.Param) bool {
-	return len(p.Parts) == 2 && (p.Type == "string" || strings.HasSuffix(p.Type, "str"))
-}
+func isText(p symbols.Param) bool { return p.Kind == dwarfparam.Text && len(p.Parts) == 2 }
 
 // fetchParam is one parameter as the kernel fetches it. Want has the name and
 // the type that the definition asks for, if it does.
@@ -85,7 +83,7 @@ func fetchParam(p symbols.Param, want ftrace.FetchArg) ([]ftrace.FetchArg, error
 	if name == "" && p.Name != "" {
 		name = ftrace.EventIdentifier(p.Name)
 	}
-	if p.Location.Where == dwarfparam.Nowhere && len(p.Parts) > 0 {
+	if isText(p) || p.Location.Where == dwarfparam.Nowhere && len(p.Parts) > 0 {
 		return fetchParts(p, name, want.Type)
 	}
 	value, err := fetchLocation(p.Location)
@@ -152,6 +150,10 @@ func fetchLocation(l dwarfparam.Location) (string, error) {
 // paramType is the kernel's type for a value.
 func paramType(p symbols.Param) (string, error) {
 	size := p.Size
+	if bit := p.Location.Bit; bit > 0 && p.Kind != dwarfparam.Float {
+		// The second of two values in one register.
+		return fmt.Sprintf("b%d@%d/64", 8*size, bit), nil
+	}
 	switch p.Kind {
 	case dwarfparam.Float:
 		return "", fmt.Errorf("it is a floating-point number (%s)", p.Type)
