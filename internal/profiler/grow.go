@@ -16,11 +16,19 @@ type growth struct {
 	settle uint64 // until when records of a smaller copy may come
 }
 
-// growBy is the factor from one size to the next.
-const growBy = 4
+// sizes are the copies that are grown to, in bytes. Most stacks end in the first
+// few kilobytes, and there a hit costs by the byte.
+var sizes = [...]uint32{512, 768, 1 << 10, 1536, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}
 
-// maxGrown is the largest copy that is grown to, in bytes.
-const maxGrown = 32 << 10
+// larger is the size after the given one; false if there is none.
+func larger(bytes uint32) (uint32, bool) {
+	for _, size := range sizes {
+		if size > bytes {
+			return size, true
+		}
+	}
+	return 0, false
+}
 
 // settling is how long records with the smaller copy are on their way, in
 // nanoseconds.
@@ -42,7 +50,8 @@ func newGrowth(plan *collect.Plan) growth {
 // last call, whose times are before the one given, were cut.
 func (r *run) grow(before uint64) {
 	g := &r.growth
-	if g.bytes == 0 || g.bytes >= maxGrown {
+	next, ok := larger(g.bytes)
+	if g.bytes == 0 || !ok {
 		return
 	}
 	now := r.recorder.Counts()
@@ -55,7 +64,6 @@ func (r *run) grow(before uint64) {
 	if cut*cutShare <= samples {
 		return
 	}
-	next := g.bytes * growBy
 	for i := range r.plan.Samplings {
 		err := r.session.GrowStack(i, next)
 		if errors.Is(err, perfevent.ErrGrowing) {
