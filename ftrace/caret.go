@@ -1,10 +1,10 @@
 package ftrace
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // pointWidth is how much of a long text is shown on either side of the caret.
@@ -16,7 +16,7 @@ const pointWidth = 60
 // anyone.
 func point(text string, pos int) string {
 	if pos < 0 {
-		return "\n  " + show(cut(text, 2*pointWidth))
+		return "\n  " + visible.Text(cut(text, 2*pointWidth))
 	}
 	pos = min(pos, len(text))
 	for n := 0; n < utf8.UTFMax && 0 < pos && pos < len(text) && !utf8.RuneStart(text[pos]); n++ {
@@ -29,8 +29,8 @@ func point(text string, pos int) string {
 		}
 		before = "…" + before[start:]
 	}
-	before = show(before)
-	return "\n  " + before + show(cut(after, pointWidth)) +
+	before = visible.Text(before)
+	return "\n  " + before + visible.Text(cut(after, pointWidth)) +
 		"\n  " + strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
@@ -43,23 +43,4 @@ func cut(text string, n int) string {
 		n--
 	}
 	return text[:n] + "…"
-}
-
-// show escapes what would disturb a terminal.
-func show(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		size := 1
-		if r != utf8.RuneError {
-			size = utf8.RuneLen(r)
-		}
-		if r != utf8.RuneError && unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, c := range []byte(text[i : i+size]) {
-			fmt.Fprintf(&b, `\x%02x`, c)
-		}
-	}
-	return b.String()
 }

@@ -58,7 +58,7 @@ func TestADefinitionErrorPointsAtTheCharacter(t *testing.T) {
 		{"after letters of several bytes", DefinitionError{Command: "p:g/x /tmp/π:0x10 %x", Pos: 19, Message: "No"},
 			"No\n  p:g/x /tmp/π:0x10 %x\n                    ^"},
 		{"after what would disturb a terminal", DefinitionError{Command: "/\x1b[m\n\xff %x", Pos: 7, Message: "No"},
-			"No\n  /\\x1b[m\\x0a\\xff %x\n                  ^"},
+			"No\n  /\\x1b[m\\n\\xff %x\n                ^"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := test.err.Error(); got != test.want {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strconv"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // Location says where the bytes of a field are.
@@ -78,7 +80,7 @@ func (f *Field) AppendText(dst, raw []byte) []byte {
 	case f.String && f.Location != Inline && f.Length > 0:
 		return f.appendStrings(dst, raw)
 	case f.String:
-		return appendEscaped(dst, b)
+		return visible.Append(dst, b)
 	case !f.Array && f.Location == Inline:
 		if v, ok := uintOf(b, f.Size); ok {
 			return f.appendNumber(dst, v)
@@ -121,7 +123,7 @@ func (f *Field) appendStrings(dst, raw []byte) []byte {
 		}
 		b, _ := f.data(raw, i)
 		dst = append(dst, '"')
-		dst = appendEscaped(dst, untilZero(b))
+		dst = visible.Append(dst, untilZero(b))
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // record has an int -2 at 0, a __data_loc at 4 and a __rel_loc at 8 that both
@@ -83,7 +85,7 @@ func TestStringsOfTargetsCannotDisturbATerminal(t *testing.T) {
 		{"\u202edrow", `\xe2\x80\xaedrow`},
 		{"cut \xe6\x97", `cut \xe6\x97`},
 	} {
-		if got := string(appendEscaped(nil, []byte(test.text))); got != test.want {
+		if got := string(visible.Append(nil, []byte(test.text))); got != test.want {
 			t.Errorf("%q is shown as %s, want %s", test.text, got, test.want)
 		}
 	}

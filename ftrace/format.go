@@ -92,12 +92,9 @@ func (f *Format) parseLine(line string) (reason string) {
 // fs.ErrNotExist if the kernel has no such event, and fs.ErrPermission if the
 // caller may not know; a text that makes no sense is a *FormatError.
 func (t *FS) Format(system, event string) (*Format, error) {
-	if !isName(system) || !isName(event) {
-		return nil, fmt.Errorf("event %q:%q: %w", system, event, os.ErrNotExist)
-	}
-	text, err := os.ReadFile(filepath.Join(t.dir, "events", system, event, "format"))
+	text, err := t.FormatText(system, event)
 	if err != nil {
-		return nil, fmt.Errorf("event %s:%s: %w", system, event, err)
+		return nil, err
 	}
 	f, err := ParseFormat(text)
 	if err != nil {
@@ -105,6 +102,19 @@ func (t *FS) Format(system, event string) (*Format, error) {
 	}
 	f.System = system
 	return f, nil
+}
+
+// FormatText returns the file "format" of the event system:event. The error
+// wraps fs.ErrNotExist if the kernel has no such event.
+func (t *FS) FormatText(system, event string) ([]byte, error) {
+	if !isName(system) || !isName(event) {
+		return nil, fmt.Errorf("event %q:%q: %w", system, event, os.ErrNotExist)
+	}
+	text, err := os.ReadFile(filepath.Join(t.dir, "events", system, event, "format"))
+	if err != nil {
+		return nil, fmt.Errorf("event %s:%s: %w", system, event, err)
+	}
+	return text, nil
 }
 
 // Field returns the field of that name, common fields included, or nil if there

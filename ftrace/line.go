@@ -1,6 +1,10 @@
 package ftrace
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/ringtap/ringtap/internal/visible"
+)
 
 // AppendLine appends one line of the kernel's trace, without the newline, for a
 // record of format f that p prints: the task, the CPU, its state, the time since
@@ -29,7 +33,7 @@ func appendTask(dst, comm []byte, tid int) []byte {
 		comm = []byte("<...>")
 	}
 	dst = appendRepeated(dst, ' ', 16-len(comm))
-	dst = appendEscaped(dst, comm)
+	dst = visible.Append(dst, comm)
 	dst = append(dst, '-')
 	start := len(dst)
 	dst = strconv.AppendInt(dst, int64(tid), 10)

@@ -1,5 +1,7 @@
 package ftrace
 
+import "github.com/ringtap/ringtap/internal/visible"
+
 // appendConversion prints one argument.
 func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 	c := piece.conversion
@@ -28,7 +30,7 @@ func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 	case c.verb == 'c':
 		start := len(dst)
 		character := [1]byte{byte(v.number)}
-		dst = appendEscaped(dst, character[:])
+		dst = visible.Append(dst, character[:])
 		return c.appendPadded(dst, start, 1)
 	case piece.syscallArg && v.number < 10:
 		c.prefix = false
@@ -79,7 +81,7 @@ func (p *Printer) appendString(dst, raw []byte, c *conversion, arg node) []byte 
 			text = text[:c.precision]
 		}
 		text = untilZero(text)
-		dst = appendEscaped(dst, text)
+		dst = visible.Append(dst, text)
 		return c.appendPadded(dst, start, len(text))
 	case number:
 		dst = p.appendKernelString(dst, v.number)
@@ -101,7 +103,7 @@ func (p *Printer) appendKernelString(dst []byte, addr uint64) []byte {
 	}
 	if p.opts.KernelString != nil {
 		if text, ok := p.opts.KernelString(addr); ok {
-			return appendEscaped(dst, []byte(text))
+			return visible.Append(dst, []byte(text))
 		}
 	}
 	address := conversion{width: -1, precision: -1, prefix: true, base: 16, typ: typeULong}

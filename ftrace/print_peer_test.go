@@ -101,9 +101,9 @@ func (in *instance) lines() []string {
 	return lines
 }
 
-// escapeLine does to a line of the kernel's what we do to the strings in ours.
-// Go's own quoting knows what can be printed; it escapes more than we do, and
-// some of it otherwise.
+// escapeLine does to a line of the kernel's what we do to the strings in ours. Go's
+// own quoting knows what can be printed; some control characters it has letters
+// for.
 func escapeLine(line string) string {
 	var b strings.Builder
 	for len(line) > 0 {
@@ -112,12 +112,10 @@ func escapeLine(line string) string {
 		switch {
 		case strconv.IsPrint(r) && (r != utf8.RuneError || size > 1):
 			b.WriteString(line[:size])
-		case r == '\t' || r == '\r':
-			b.WriteString(quoted[1 : len(quoted)-1])
+		case strings.ContainsRune("\a\b\f\v", r):
+			fmt.Fprintf(&b, `\x%02x`, r)
 		default:
-			for _, c := range []byte(line[:size]) {
-				fmt.Fprintf(&b, `\x%02x`, c)
-			}
+			b.WriteString(quoted[1 : len(quoted)-1])
 		}
 		line = line[size:]
 	}
@@ -250,7 +248,9 @@ func compare(t *testing.T, kernel, ours []string) {
 	t.Helper()
 	missing, extra := unmatched(kernel, ours, comparable)
 	marked := len(extra)
-	missing, extra = unmatched(missing, extra, func(line string) string { return anyMark.ReplaceAllString(line, "$1.") })
+	missing, extra = unmatched(missing, extra, func(line string) string {
+		return borrowed.ReplaceAllString(anyMark.ReplaceAllString(line, "$1."), "$1...ff")
+	})
 	byEvent := make(map[string][]string)
 	for _, line := range missing {
 		byEvent[eventOf(line)] = append(byEvent[eventOf(line)], line)
@@ -292,6 +292,11 @@ func unmatched(kernel, ours []string, form func(string) string) (missing, extra 
 // anyMark is what says in a comparable line whether the task wants to be
 // rescheduled, the second of its flags.
 var anyMark = regexp.MustCompile(`^(\d+ \[\d+\] .)[.nNlLpbB]`)
+
+// borrowed are the flags of a user probe's line, of which the kernel takes one
+// level of preemption that is not there: what it borrows comes from the mark, and
+// changes the others with it.
+var borrowed = regexp.MustCompile(`^(\d+ \[\d+\] )...ff`)
 
 // comparable is a line without its time and its task's name, which the kernel
 // looks up when it prints, and without what else it has from elsewhere.

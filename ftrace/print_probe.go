@@ -3,6 +3,8 @@ package ftrace
 import (
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // probe takes the printer of a probe's event for what it is. The kernel does not
@@ -82,6 +84,6 @@ func (p *Printer) appendProbeString(dst, raw []byte, arg node) []byte {
 		return append(dst, "(fault)"...)
 	}
 	dst = append(dst, '"')
-	dst = appendEscaped(dst, untilZero(v.memory))
+	dst = visible.Append(dst, untilZero(v.memory))
 	return append(dst, '"')
 }

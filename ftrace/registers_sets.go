@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/edits"
 )
 
 // registerSet is the registers of an architecture.
@@ -99,7 +101,7 @@ func (s *registerSet) unknown(name string) *RegisterError {
 	}
 	var found []near
 	for _, candidate := range s.names {
-		if d := distance(name, candidate); d <= 1 || d == 2 && len(name) > 3 {
+		if d := edits.Distance(name, candidate, nil); d <= 1 || d == 2 && len(name) > 3 {
 			found = append(found, near{candidate, d})
 		}
 	}
@@ -163,25 +165,4 @@ func numbered(prefix string, n int) []string {
 		names[i] = fmt.Sprintf("%s%d", prefix, i)
 	}
 	return names
-}
-
-// distance is the number of letters to change, add or drop to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

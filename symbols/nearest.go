@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/edits"
 )
 
 // Bounds of Nearest, which is asked only after something was not found.
@@ -135,21 +137,5 @@ func (d *distance) edits(x, y string) int {
 	if d.left -= len(x) * len(y); d.left < 0 || len(y) > maxNearestName {
 		return maxNearestName
 	}
-	row := d.row[:len(y)+1]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(x) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(y) {
-			change := diagonal
-			if x[i] != y[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(y)]
+	return edits.Distance(x, y, d.row[:])
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/edits"
 )
 
 // command is one command of ringtap.
@@ -103,30 +105,9 @@ func version(_ context.Context, out *console, args []string) error {
 func nearest(word string, candidates []string) string {
 	best, fewest := "", len(word)/2+1
 	for _, candidate := range candidates {
-		if n := edits(word, candidate); n < fewest {
+		if n := edits.Distance(word, candidate, nil); n < fewest {
 			best, fewest = candidate, n
 		}
 	}
 	return best
-}
-
-// edits is the Levenshtein distance between a and b, in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -12,29 +12,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestEditsIsTheLevenshteinDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0},
-		{"on-cpu", "on-cpu", 0},
-		{"", "check", 5},
-		{"oncpu", "on-cpu", 1},
-		{"on_cpu", "on-cpu", 1},
-		{"chekc", "check", 2},
-		{"kitten", "sitting", 3},
-		{"saturday", "sunday", 3},
-	} {
-		if got := edits(test.a, test.b); got != test.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
-		if got := edits(test.b, test.a); got != test.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", test.b, test.a, got, test.want)
-		}
-	}
-}
-
 func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
 	candidates := []string{"on-cpu", "off-cpu", "check"}
 	for word, want := range map[string]string{

@@ -3,6 +3,8 @@ package library
 import (
 	"cmp"
 	"slices"
+
+	"github.com/ringtap/ringtap/internal/edits"
 )
 
 const (
@@ -18,11 +20,15 @@ func (v *view) near(name string) []string {
 	}
 	limit := min(2, len(name)/3) // edits; a short name is near to everything
 	distances := map[string]int{}
+	var row [maxNearName + 1]int
 	consider := func(other string) {
 		if _, known := distances[other]; known || len(other) > maxNearName {
 			return
 		}
-		if d := distance(name, other, limit); d <= limit {
+		if difference := len(name) - len(other); max(difference, -difference) > limit {
+			return
+		}
+		if d := edits.Distance(name, other, row[:]); d <= limit {
 			distances[other] = d
 		}
 	}
@@ -61,28 +67,4 @@ func alike(a, b string) int {
 		n++
 	}
 	return n
-}
-
-// distance is the number of bytes to insert, remove or replace to make b of a,
-// or any number above limit if it is above.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

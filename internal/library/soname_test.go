@@ -30,24 +30,3 @@ func TestNamesAreComparedWholeThenToTheEndingThenToTheDot(t *testing.T) {
 		}
 	}
 }
-
-func TestDistanceCountsEdits(t *testing.T) {
-	tests := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"bash", "bash", 0}, {"bash", "bas", 1}, {"bash", "dash", 1}, {"bash", "bashh", 1},
-		{"libc", "libz", 1}, {"lbic", "libc", 2}, {"kitten", "sitting", 3}, {"", "ab", 2},
-	}
-	for _, test := range tests {
-		if got := distance(test.a, test.b, 9); got != test.want {
-			t.Errorf("%q to %q: %d; want %d", test.a, test.b, got, test.want)
-		}
-		if got := distance(test.b, test.a, 9); got != test.want {
-			t.Errorf("%q to %q: %d; want %d", test.b, test.a, got, test.want)
-		}
-	}
-	if got := distance("a", "a long name", 2); got <= 2 {
-		t.Errorf("far names are %d apart", got)
-	}
-}

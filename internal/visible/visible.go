@@ -6,7 +6,6 @@ package visible
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -23,30 +22,38 @@ func Text(s string) string {
 	if isVisible(s) {
 		return s
 	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
+	return string(Append(nil, []byte(s)))
+}
+
+// Append appends Text of text to dst. It allocates only to make dst larger.
+func Append(dst, text []byte) []byte {
+	for len(text) > 0 {
+		if c := text[0]; ' ' <= c && c <= '~' {
+			dst, text = append(dst, c), text[1:]
+			continue
+		}
+		r, n := utf8.DecodeRune(text)
 		switch {
 		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
+			dst = fmt.Appendf(dst, `\x%02x`, text[0])
 		case strconv.IsPrint(r):
-			b.WriteString(s[:n])
+			dst = append(dst, text[:n]...)
 		case r == '\n':
-			b.WriteString(`\n`)
+			dst = append(dst, `\n`...)
 		case r == '\t':
-			b.WriteString(`\t`)
+			dst = append(dst, `\t`...)
 		case r == '\r':
-			b.WriteString(`\r`)
+			dst = append(dst, `\r`...)
 		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
+			dst = fmt.Appendf(dst, `\x%02x`, r)
 		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			dst = fmt.Appendf(dst, `\u%04x`, r)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			dst = fmt.Appendf(dst, `\U%08x`, r)
 		}
-		s = s[n:]
+		text = text[n:]
 	}
-	return b.String()
+	return dst
 }
 
 // isVisible reports whether Text has nothing to do. Nearly every name is
