@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,19 +38,18 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		}
 	}
 	logger := out.logger(flags.verbose)
-	var held bytes.Buffer
-	to := out.stdout
+	lines := held{to: out.stdout}
 	if flags.duration > 0 {
-		to = &held
+		lines.limit = maxHeld
 	}
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Events: t.events, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		Out: to, Logger: logger,
+		Out: &lines, Logger: logger,
 		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },
 	})
 	if err == nil {
-		_, err = io.Copy(out.stdout, &held)
+		err = lines.release()
 	}
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // what reads our lines has seen enough (head(1)): that is no failure
