@@ -10,6 +10,7 @@ type batch struct {
 	samples []Sample
 	words   []uint64
 	bytes   []byte
+	others  int64 // records that are no samples
 	// before is, unless zero, the time before which all records have been
 	// handed on with this batch.
 	before uint64
@@ -68,6 +69,9 @@ func (b *batch) add(record Record) {
 		c := *r
 		c.Old, c.New = b.keepBytes(r.Old), b.keepBytes(r.New)
 		record = &c
+	}
+	if _, ok := record.(*Sample); !ok {
+		b.others++
 	}
 	b.records = append(b.records, record)
 }

@@ -21,7 +21,7 @@
 // returned, so a record is valid exactly until then and nothing is allocated. With
 // Options.Spool the rings are read on a goroutine of their own and the records
 // copied (spool.go, batch.go), so that a caller that is held up for a while loses
-// none.
+// none; Options.Early spares the copies of samples that need no handling.
 //
 // Counters is the other, shorter way: any number of events that are counted and
 // not recorded, without rings (counters.go). They cannot tell what comes twice.

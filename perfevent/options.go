@@ -46,6 +46,13 @@ type Options struct {
 	// the records. 0 hands them on in place: a handler that takes longer than
 	// the rings last loses records.
 	Spool int
+	// Early, unless nil, is offered samples where they lie in the ring, before
+	// they are copied to the spool, as long as nothing but samples waits there;
+	// true says that the sample is done with. It is called on the goroutine that
+	// reads the rings, at times while handle runs, and must not block. It is for
+	// what the caller has seen the like of: copies are most of what a storm of
+	// samples costs its reader.
+	Early func(*Sample) bool
 
 	// Logger gets warnings about what was left out; nil discards them.
 	Logger *slog.Logger

@@ -45,6 +45,11 @@ func (s *Session) fillSpool(ctx context.Context, spool *spool) error {
 		if current == nil {
 			return errHandlerStopped
 		}
+		if sample, ok := record.(*Sample); !ok {
+			spool.others.Add(1)
+		} else if s.opts.Early != nil && spool.others.Load() == 0 && s.opts.Early(sample) {
+			return nil
+		}
 		if current.add(record); current.full() {
 			pass(0)
 		}

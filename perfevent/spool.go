@@ -3,6 +3,7 @@ package perfevent
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // batchBytes is about how much one batch holds: some hundred samples with
@@ -26,6 +27,8 @@ type spool struct {
 	made    int
 	ended   bool // nothing is put any more
 	stopped bool // nothing is taken any more
+
+	others atomic.Int64 // records that are no samples and wait to be handled
 }
 
 func newSpool(bytes int) *spool {
@@ -86,6 +89,7 @@ func (p *spool) take() *batch {
 
 // recycle takes a batch back that was handled.
 func (p *spool) recycle(b *batch) {
+	p.others.Add(-b.others)
 	b.reset()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,11 @@
 //	                    └─ samples → stacks (unwound, interned) → Collector.Fold → table
 //	                                                  every interval └→ Window → emit
 //
-// A Recorder runs on the goroutine that reads the rings. Nothing here waits for
+// A sample whose stack has been seen before, byte for byte, needs no unwinding
+// (memo), and is counted before it is even copied out of the ring (Early): a probe
+// may be hit a million times a second.
+//
+// A Recorder runs on the goroutine that handles the records. Nothing here waits for
 // symbols or output: at the end of each interval the table becomes a Window,
 // plain data that nothing changes any more, and goes to whoever symbolizes and
 // prints it on another goroutine. Where that one can't keep up, windows grow

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"maps"
+	"sync"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
@@ -24,10 +25,11 @@ type Options struct {
 	Ready func() bool
 }
 
-// Recorder turns the records of a run into windows. It belongs to one
-// goroutine.
+// Recorder turns the records of a run into windows. It belongs to one goroutine,
+// but for Early.
 type Recorder struct {
 	collector Collector
+	mu        sync.Mutex // of all that follows
 	opts      Options
 	processes *process.Table
 	stacker   *Stacker
@@ -71,7 +73,9 @@ func NewRecorder(collector Collector, processes *process.Table, now uint64, opts
 // Handle takes one record and keeps nothing of it. Records come in time order.
 // The error is always nil: Handle is what perfevent.Session.Read calls.
 func (r *Recorder) Handle(record perfevent.Record) error {
-	r.Advance(record.Common().Time)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advance(record.Common().Time)
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
 		if lost, ok := record.(*perfevent.Lost); ok {
@@ -93,6 +97,12 @@ func (r *Recorder) Handle(record perfevent.Record) error {
 // Advance says that all records before now have been handled. It closes the
 // windows that have ended by then.
 func (r *Recorder) Advance(now uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advance(now)
+}
+
+func (r *Recorder) advance(now uint64) {
 	if r.opts.End > 0 {
 		now = min(now, r.opts.End)
 	}
@@ -105,11 +115,21 @@ func (r *Recorder) Advance(now uint64) {
 }
 
 // Samples is the number of samples of the window under way.
-func (r *Recorder) Samples() uint64 { return r.counts.Samples }
+func (r *Recorder) Samples() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts.Samples
+}
 
 // Counts is the bookkeeping of the run so far. It has more than the windows
 // together: what was left out or lost after the last of them.
 func (r *Recorder) Counts() Counts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.total()
+}
+
+func (r *Recorder) total() Counts {
 	c := r.closed
 	c.Add(r.counts)
 	return c
@@ -120,17 +140,19 @@ func (r *Recorder) Counts() Counts {
 // holds nothing and is a small rest of an interval is not emitted. No record
 // may come after it.
 func (r *Recorder) Finish(now uint64) *Window {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.opts.End > 0 {
 		now = min(now, r.opts.End)
 	}
-	r.Advance(now)
+	r.advance(now)
 	if r.counts.Samples > 0 || r.start == r.begin || now-r.start > r.opts.Interval/10 {
 		r.close(now)
 	}
 	if r.whole == nil {
 		return nil
 	}
-	return r.window(r.whole.table, r.whole.processes, r.Counts(), r.begin, now)
+	return r.window(r.whole.table, r.whole.processes, r.total(), r.begin, now)
 }
 
 // close ends the window under way.

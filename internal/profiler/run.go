@@ -69,7 +69,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	}
 	r := &run{opts: opts}
 	var err error
-	r.session, r.notes, err = open(opts.Target, opts.Collector, perfevent.Options{Logger: opts.Logger, Round: r.round, Spool: spoolBytes})
+	r.session, r.notes, err = open(opts.Target, opts.Collector, perfevent.Options{Logger: opts.Logger, Round: r.round, Spool: spoolBytes, Early: r.early})
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +204,9 @@ func (r *run) round(before uint64) {
 		r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: r.recorder.Samples()})
 	}
 }
+
+// early takes samples that need no more than counting.
+func (r *run) early(sample *perfevent.Sample) bool { return r.recorder.Early(sample) }
 
 // end is when the run ends by its duration, on the records' clock; 0 if it has
 // none.

@@ -1,0 +1,109 @@
+package profiler_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/uprobe"
+)
+
+// A program that calls hit 60,000 times from each of four threads, half of it
+// through deep, whose frames no small copy of the stack holds.
+const hitsProgram = `
+#include <pthread.h>
+enum { CALLS = 30000 };
+__attribute__((noinline)) void hit(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void deep(void) { volatile char big[3000]; big[0] = 1; hit(); big[1] = 1; }
+static void *work(void *unused) {
+	for (int i = 0; i < CALLS; i++) { hit(); deep(); }
+	return unused;
+}
+int main(void) {
+	pthread_t threads[4];
+	for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, 0);
+	for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+}
+`
+
+func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "hits.c"), filepath.Join(dir, "hits")
+	if err := os.WriteFile(source, []byte(hitsProgram), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-O1", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+		t.Skipf("gcc: %v\n%s", err, out)
+	}
+	definition, err := uprobe.Parse("p:" + program + ":hit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := uprobe.Resolve(definition, uprobe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plan.Close()
+	command, err := perfevent.StartCommand(exec.Command(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := perfevent.Started(command)
+	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target})
+	if err != nil {
+		command.Kill()
+		t.Skipf("user probes: %v", err)
+	}
+	defer attachment.Close()
+	result, err := profiler.Run(context.Background(), profiler.Options{
+		Target:    target,
+		Collector: &collect.Hits{Spec: "hit", Events: attachment.Events, Stacks: collect.Stacks{User: true, Unwind: collect.Auto, Entry: true}},
+		Whole:     true, Memory: 64 << 20,
+		Logger: slog.New(slog.DiscardHandler),
+		Report: func(*profile.Profile) error { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	const each = 4 * 30000
+	counts := make(map[string]uint64)
+	for _, row := range result.Whole.Rows {
+		counts[caller(result.Whole, row)] += row.Values[0]
+	}
+	account := result.Account
+	if all := counts["work"] + counts["deep"]; all+account.Lost != 2*each {
+		t.Errorf("%d hits on their stacks and %d lost, of %d", all, account.Lost, 2*each)
+	}
+	for name, n := range counts {
+		if n > each || n+account.Lost < each {
+			t.Errorf("%d hits below %q with %d lost, want %d", n, name, account.Lost, each)
+		}
+	}
+	if account.Truncated == 0 || account.Truncated > account.Received {
+		t.Errorf("%d of %d stacks are cut: the first copies are too small for deep's frame", account.Truncated, account.Received)
+	}
+}
+
+// caller is the function that called the probed one.
+func caller(p *profile.Profile, row profile.Row) string {
+	if row.User == profile.None {
+		return ""
+	}
+	frames := p.Stacks[row.User].Frames
+	if n := len(frames); n >= 2 && strings.HasPrefix(p.Frames[frames[n-1]].Name, "hit") {
+		return p.Frames[frames[n-2]].Name
+	}
+	return ""
+}
