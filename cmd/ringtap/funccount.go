@@ -66,19 +66,12 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 
 // count attaches counters to the functions and prints what they count.
 func (c *countFlags) count(ctx context.Context, out *console, spec string) error {
-	definition, err := uprobe.Parse("p:" + spec)
-	if err != nil {
-		return &usageError{err}
-	}
 	logger := out.logger(c.verbose)
-	plan, err := uprobe.Resolve(definition, uprobe.Options{PID: c.pid, MaxSites: c.limit, Logger: logger})
+	plan, err := resolve(out, "p:"+spec, uprobe.Options{PID: c.pid, MaxSites: c.limit, Logger: logger})
 	if err != nil {
-		return wrongDefinition(err)
+		return err
 	}
 	defer plan.Close()
-	for _, note := range plan.Notes {
-		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
-	}
 	target := perfevent.System()
 	if c.pid != 0 {
 		target = perfevent.Process(c.pid)

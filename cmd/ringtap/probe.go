@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/collect"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -36,19 +34,12 @@ func probe(ctx context.Context, out *console, args []string) error {
 	if err := common.validate(flags, flags.Args()[1:]); err != nil {
 		return err
 	}
-	definition, err := uprobe.Parse(userProbe(spec))
-	if err != nil {
-		return &usageError{err}
-	}
 	logger := out.logger(common.verbose)
-	plan, err := uprobe.Resolve(definition, uprobe.Options{PID: common.pid, Exact: *exact, MaxSites: *limit, Logger: logger})
+	plan, err := resolve(out, userProbe(spec), uprobe.Options{PID: common.pid, Exact: *exact, MaxSites: *limit, Logger: logger})
 	if err != nil {
-		return wrongDefinition(err)
+		return err
 	}
 	defer plan.Close()
-	for _, note := range plan.Notes {
-		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
-	}
 	target, command, err := common.target()
 	if err != nil {
 		return err

@@ -57,6 +57,11 @@ func (t *Table) readProcess(pid int) (*Process, error) {
 		t.exit(p)
 	}
 	t.readMaps(p)
+	if len(p.mappings) == 0 {
+		// It has ended in the meantime, or is a thread of the kernel: what records
+		// of its life are still to come say is all that will be known.
+		p.since = 0
+	}
 	return p, nil
 }
 
