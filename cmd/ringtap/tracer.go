@@ -45,7 +45,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Events: t.events, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		Out: &lines, Logger: logger,
+		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
 		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },
 	})
 	if err == nil {

@@ -18,6 +18,7 @@ type tracerFlags struct {
 	view     bool
 	headers  bool
 	force    bool
+	maxRate  uint64
 	verbose  bool
 }
 
@@ -29,6 +30,7 @@ func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&t.view, "view", "v", false, "print the format of the event's records and how it is placed, and trace nothing")
 	flags.BoolVarP(&t.headers, "headers", "H", false, "print the columns' names first")
 	flags.BoolVarP(&t.force, "force", "F", false, "as perf-tools has it; nothing needs forcing here")
+	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end, with exit code 1, at more than this many hits a second (default: any)")
 	flags.BoolVar(&t.verbose, "verbose", false, "say on standard error what is done and why")
 	_ = flags.MarkHidden("force") // the flag is there, so that it cannot fail
 }

@@ -36,6 +36,7 @@ type Options struct {
 	Events   []Event
 	Stacks   collect.Stacks // that are shown after each line; the zero value shows none
 	Duration time.Duration  // 0: until the context is done or the target has ended
+	MaxRate  uint64         // hits a second at which the run ends, with a *RateError; 0: none
 	Printing ftrace.PrintOptions
 	// Out is given whole lines. Its error ends the run.
 	Out    io.Writer
@@ -58,13 +59,13 @@ type Account struct {
 const spoolBytes = 64 << 20
 
 // Run follows the events until the context is done, the duration is over, the
-// target has ended or Out fails. The error is the *perfevent.OpenError of an
-// event that can't be opened, or Out's. When Run returns, the events are closed.
+// target has ended, Out fails or events come too fast. The error is the
+// *perfevent.OpenError of an event that can't be opened, Out's, or a *RateError. When Run returns, the events are closed.
 func Run(ctx context.Context, o Options) (Account, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &follower{opts: o, self: uint32(os.Getpid()), threads: newThreads("/proc")}
+	f := &follower{opts: o, self: uint32(os.Getpid()), threads: newThreads("/proc"), rate: rate{max: o.MaxRate}}
 	for _, e := range o.Events {
 		printer, err := e.Format.Printer(o.Printing)
 		if err != nil {
@@ -113,6 +114,7 @@ type follower struct {
 	out      bytes.Buffer
 	writeErr error
 	account  Account
+	rate     rate
 }
 
 func (f *follower) wantsStacks() bool { return f.opts.Stacks.User || f.opts.Stacks.Kernel }
@@ -157,7 +159,10 @@ func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Acco
 	if f.stacks != nil {
 		f.account.Cut = f.stacks.cut
 	}
-	return f.account, errors.Join(err, f.writeErr, f.close(session))
+	if err == nil {
+		err = f.writeErr
+	}
+	return f.account, errors.Join(err, f.close(session))
 }
 
 // handle takes one record.
@@ -202,7 +207,12 @@ func (f *follower) show(sample *perfevent.Sample) {
 }
 
 // round writes what has come together: see perfevent.Options.Round.
-func (f *follower) round(uint64) { f.flush() }
+func (f *follower) round(before uint64) {
+	f.flush()
+	if err := f.rate.check(before, f.account.Shown+f.account.Own); err != nil && f.writeErr == nil {
+		f.writeErr = err
+	}
+}
 
 // flush writes the output; its error is noted and ends the run with the next
 // record.
