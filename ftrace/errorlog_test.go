@@ -140,7 +140,7 @@ func TestLiveTheLongestLineThatTheKernelReadsIsTaken(t *testing.T) {
 	d.Args += ` b=\"`
 	d.Args += strings.Repeat("x", min(constant, maxLine-1-len(d.line(group.Name())))) + `"`
 	if rest := maxLine - len(d.line(group.Name())); rest > 0 {
-		d.Args += " " + strings.Repeat("n", rest-len(" =%di")) + "=%di"
+		d.Place = strings.Replace(place, ":0x", ":0x"+strings.Repeat("0", rest), 1)
 	}
 	if n := len(d.line(group.Name())); n != maxLine {
 		t.Fatalf("the line has %d characters", n)
