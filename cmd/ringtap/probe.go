@@ -34,6 +34,9 @@ func probe(ctx context.Context, out *console, args []string) error {
 	if err := common.validate(flags, flags.Args()[1:]); err != nil {
 		return err
 	}
+	if *limit < 1 {
+		return usagef("--limit %d: at least one place", *limit)
+	}
 	logger := out.logger(common.verbose)
 	plan, err := resolve(out, userProbe(spec), uprobe.Options{PID: common.pid, Exact: *exact, MaxSites: *limit, Logger: logger})
 	if err != nil {
