@@ -26,8 +26,10 @@ type Account struct {
 	Duplicates uint64 // left out because they came by two ways; the kernel counted each
 	Filtered   uint64 // left out because they were not the target's
 	Lost       uint64 // samples that did not fit in the ring
-	Throttled  uint64 // times that the kernel stopped the event because it fired too often
-	Counted    uint64 // the kernel's own count, in the event's unit
+	// Overwritten is, of recent samples, those that later ones were written over.
+	Overwritten uint64
+	Throttled   uint64 // times that the kernel stopped the event because it fired too often
+	Counted     uint64 // the kernel's own count, in the event's unit
 	// Enabled is how long the event was enabled and Running how long it
 	// really counted, summed over CPUs; a hardware counter that is shared
 	// runs less.

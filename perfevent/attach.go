@@ -24,10 +24,15 @@ func (s *Session) attach() error {
 	if err := s.watch(); err != nil {
 		return err
 	}
+	if sampling := s.onlySystem(); sampling != nil {
+		return s.attachOthersToo(sampling)
+	}
 	err := s.attachThreads()
 	switch {
 	case s.counting && err == nil:
 		return s.attachUntilClear()
+	case err == nil:
+		return s.attachEveryone()
 	case s.counting || !errors.Is(err, ErrTooManyFiles):
 		return err
 	}
@@ -53,6 +58,7 @@ type subject struct {
 	inherit  bool
 	sideBand bool
 	samples  bool
+	everyone bool // of the samplings those of Sampling.Everyone only; else all others
 }
 
 // openEverywhere opens a subject's events on each CPU. A CPU that has gone
@@ -85,6 +91,9 @@ func (s *Session) openOn(cpu int, on subject) error {
 		return nil
 	}
 	for i := range s.samplings {
+		if s.samplings[i].Everyone != on.everyone {
+			continue
+		}
 		if err := s.openSampling(cpu, i, on); err != nil {
 			return err
 		}
@@ -92,11 +101,22 @@ func (s *Session) openOn(cpu int, on subject) error {
 	return nil
 }
 
+// attachEveryone opens the samplings that watch the whole system.
+func (s *Session) attachEveryone() error {
+	if !slices.ContainsFunc(s.samplings, func(sampling Sampling) bool { return sampling.Everyone }) {
+		return nil
+	}
+	return s.openEverywhere(subject{pid: -1, samples: true, everyone: true})
+}
+
 func (s *Session) attachSystem() error {
 	if err := s.fitsFiles("the system", 1); err != nil {
 		return err
 	}
-	return s.openEverywhere(subject{pid: -1, sideBand: true, samples: true})
+	if err := s.openEverywhere(subject{pid: -1, sideBand: true, samples: true}); err != nil {
+		return err
+	}
+	return s.attachEveryone()
 }
 
 // attachCgroup opens the samplings on the cgroup, the side-band on everything:
@@ -115,7 +135,10 @@ func (s *Session) attachCgroup() error {
 		return err
 	}
 	s.watched = append(s.watched, watched{path: s.target.cgroup, pidfd: -1})
-	return s.openEverywhere(subject{pid: int(dir.Fd()), flags: unix.PERF_FLAG_PID_CGROUP, samples: true})
+	if err := s.openEverywhere(subject{pid: int(dir.Fd()), flags: unix.PERF_FLAG_PID_CGROUP, samples: true}); err != nil {
+		return err
+	}
+	return s.attachEveryone()
 }
 
 // maxPasses bounds how often the list of threads is read. A program that starts
@@ -123,15 +146,15 @@ func (s *Session) attachCgroup() error {
 // them descend from threads whose events are open.
 const maxPasses = 64
 
-// quietPasses is how many readings in a row must show no new thread.
-const quietPasses = 2
+// quietPasses is how many readings in a row must show no new thread where each of
+// them may have left out some.
+const quietPasses = 16
 
 // attachThreads opens the events on every thread of the target's processes. A
 // thread that is born meanwhile inherits the events of the one that made it if
-// those were open by then. The list of threads is therefore read again until it
-// shows none that is new; such a late thread gets events of its own and may
-// have inherited ones as well, see duplicates. One quiet reading is not enough:
-// while threads end, /proc leaves out others that live.
+// those were open by then. The list of threads is therefore read again until a
+// whole one shows none that is new, see listsAll; such a late thread gets events of
+// its own and may have inherited ones as well, see duplicates.
 func (s *Session) attachThreads() error {
 	seen := make(map[int]bool)
 	opened := 0
@@ -140,9 +163,12 @@ func (s *Session) attachThreads() error {
 			s.opts.logger().Warn("threads come and go faster than events can be opened; some may be missed", "target", s.target.String())
 			break
 		}
-		tids, err := s.newThreads(seen)
+		tids, whole, err := s.newThreads(seen)
 		if err != nil {
 			return err
+		}
+		if len(tids) == 0 && whole {
+			break
 		}
 		if len(tids) == 0 {
 			quiet++
@@ -174,9 +200,10 @@ func (s *Session) attachThreads() error {
 	return nil
 }
 
-// newThreads lists the threads of the target's processes that are not in seen.
-func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
-	var found []int
+// newThreads lists the threads of the target's processes that are not in seen, and
+// reports whether they are all.
+func (s *Session) newThreads(seen map[int]bool) (found []int, whole bool, err error) {
+	whole = true
 	listed := make(map[int]bool) // a process that is named twice is listed twice
 	for _, w := range s.watched {
 		tids, err := listThreads(w.pid)
@@ -184,8 +211,9 @@ func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
 			continue // it has ended
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list threads of %d: %w", w.pid, err)
+			return nil, false, fmt.Errorf("list threads of %d: %w", w.pid, err)
 		}
+		whole = whole && listsAll(w.pid, tids)
 		for _, tid := range tids {
 			if !seen[tid] && !listed[tid] {
 				listed[tid] = true
@@ -193,7 +221,7 @@ func (s *Session) newThreads(seen map[int]bool) ([]int, error) {
 			}
 		}
 	}
-	return found, nil
+	return found, whole, nil
 }
 
 // fileSlack is what is left to the rest of the program.
@@ -245,9 +273,20 @@ func (s *Session) attachFiltered(reason error) error {
 	if err != nil {
 		return err
 	}
-	s.filter = newPIDFilter(s.target, s.watched)
-	s.opts.logger().Warn("too many threads for events on each: watching the whole system for them", "target", s.target.String())
+	s.filter = newPIDFilter(s.target, s.watched, s.samplings)
+	s.opts.logger().Warn("watching the whole system and leaving out the others", "target", s.target.String(), "reason", reason)
 	return nil
+}
+
+// attachOthersToo watches a process or thread by an event that can watch all
+// only.
+func (s *Session) attachOthersToo(sampling *Sampling) error {
+	reason := &OpenError{Event: sampling.Event.String(), Target: s.target.String(), Kind: ErrNotInherited, Err: ErrNotInherited,
+		Hint: "it can watch the whole system"}
+	if s.counting {
+		return reason
+	}
+	return s.attachFiltered(reason)
 }
 
 // greatestRepeats is how often counters are opened again to find a moment in

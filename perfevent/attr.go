@@ -53,6 +53,7 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 	setBit(&attr.Bits, unix.PerfBitExcludeUser, s.ExcludeUser)
 	setBit(&attr.Bits, unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv, s.ExcludeKernel)
 	setBit(&attr.Bits, unix.PerfBitExcludeIdle, s.ExcludeIdle)
+	setBit(&attr.Bits, unix.PerfBitExcludeGuest, s.ExcludeGuest)
 	if s.Frequency > 0 {
 		attr.Sample = s.Frequency
 		attr.Bits |= unix.PerfBitFreq
@@ -70,8 +71,15 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 		attr.Sample_type |= unix.PERF_SAMPLE_STACK_USER
 		attr.Sample_stack_user = s.UserStack
 	}
+	if s.IntrRegs != 0 {
+		attr.Sample_type |= unix.PERF_SAMPLE_REGS_INTR
+		attr.Sample_regs_intr = s.IntrRegs
+	}
+	// The kernel takes ftrace:function only from those who promise that it need
+	// not walk user stacks, with or without callchains.
+	setBit(&attr.Bits, unix.PerfBitExcludeCallchainUser, s.Event.kind == functionEvent)
 	setBit(&attr.Sample_type, unix.PERF_SAMPLE_ADDR, s.Addr)
-	setBit(&attr.Sample_type, unix.PERF_SAMPLE_RAW, s.Raw)
+	setBit(&attr.Sample_type, unix.PERF_SAMPLE_RAW, s.Raw || s.Event.kind == functionEvent)
 	setBit(&attr.Sample_type, unix.PERF_SAMPLE_CGROUP, s.Cgroup)
 	setBit(&attr.Sample_type, unix.PERF_SAMPLE_PERIOD, s.carriesPeriod())
 	return attr
@@ -96,7 +104,7 @@ func sideBandAttr(opts *Options, inherit bool, watermark uint32, format uint64) 
 	attr.Bits |= unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
 	setBit(&attr.Bits, unix.PerfBitMmap|unix.PerfBitMmap2|bitNamespaces|bitCgroup, opts.SideBand == SideBandAll)
 	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
-	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.ContextSwitch)
+	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.ContextSwitch && !opts.SwitchesSampled)
 	setBit(&attr.Bits, bitKsymbol, opts.Ksymbol)
 	setBit(&attr.Bits, bitTextPoke, opts.TextPoke)
 	return attr

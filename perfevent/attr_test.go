@@ -65,6 +65,9 @@ func TestSampleAttrAsksForWhatTheSamplingSays(t *testing.T) {
 		{"precise_ip 3", Sampling{Event: clock, Period: 2, PreciseIP: 3}, false, unix.PerfBitPreciseIPBit1 | unix.PerfBitPreciseIPBit2, 0, 2},
 		{"registers and stack", Sampling{Event: clock, Period: 2, UserRegs: 1 << 8, UserStack: 512}, false, 0,
 			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER, 2},
+		{"interrupt registers", Sampling{Event: clock, Period: 2, IntrRegs: 1 << 8}, false, 0, unix.PERF_SAMPLE_REGS_INTR, 2},
+		{"a function's address is in its raw data, its user stack nowhere", Sampling{Event: FunctionEntry(1), Period: 2}, false,
+			unix.PerfBitExcludeCallchainUser, unix.PERF_SAMPLE_RAW, 2},
 		{"address, raw, cgroup", Sampling{Event: clock, Period: 2, Addr: true, Raw: true, Cgroup: true}, false, 0,
 			unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_CGROUP, 2},
 	}
@@ -73,6 +76,9 @@ func TestSampleAttrAsksForWhatTheSamplingSays(t *testing.T) {
 		if got.Bits != base|tt.bits || got.Sample_type != fixedSample|tt.sampleType || got.Sample != tt.sample {
 			t.Errorf("%s: bits %#x, sample type %#x, sample %d; want %#x, %#x, %d", tt.name,
 				got.Bits, got.Sample_type, got.Sample, base|tt.bits, fixedSample|tt.sampleType, tt.sample)
+		}
+		if got.Sample_regs_intr != tt.sampling.IntrRegs {
+			t.Errorf("%s: interrupt registers %#x", tt.name, got.Sample_regs_intr)
 		}
 		if got.Clockid != unix.CLOCK_MONOTONIC || got.Wakeup != 4096 || got.Sample_stack_user != tt.sampling.UserStack {
 			t.Errorf("%s: clock %d, wakeup %d, stack %d", tt.name, got.Clockid, got.Wakeup, got.Sample_stack_user)

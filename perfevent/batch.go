@@ -16,14 +16,15 @@ type batch struct {
 	before uint64
 }
 
-// add copies a record into the batch.
-func (b *batch) add(record Record) {
+// add copies a record into the batch, and says whether it is no sample.
+func (b *batch) add(record Record) (other bool) {
 	switch r := record.(type) {
 	case *Sample:
 		b.samples = append(b.samples, *r)
 		c := &b.samples[len(b.samples)-1]
 		c.Callchain = b.keepWords(r.Callchain)
 		c.Regs.Values = b.keepWords(r.Regs.Values)
+		c.IntrRegs.Values = b.keepWords(r.IntrRegs.Values)
 		c.Stack = b.keepBytes(r.Stack)
 		c.Raw = b.keepBytes(r.Raw)
 		record = c
@@ -70,10 +71,12 @@ func (b *batch) add(record Record) {
 		c.Old, c.New = b.keepBytes(r.Old), b.keepBytes(r.New)
 		record = &c
 	}
+	b.records = append(b.records, record)
 	if _, ok := record.(*Sample); !ok {
 		b.others++
+		return true
 	}
-	b.records = append(b.records, record)
+	return false
 }
 
 // keepWords and keepBytes copy into the batch's memory.

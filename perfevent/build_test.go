@@ -44,11 +44,14 @@ const (
 
 // testDecoder knows one sampling and a side-band event.
 func testDecoder(sampleType uint64) *decoder {
-	regs := uint64(0)
+	user, intr := uint64(0), uint64(0)
 	if sampleType&unix.PERF_SAMPLE_REGS_USER != 0 {
-		regs = 0b101
+		user = 0b101
 	}
-	d := &decoder{stray: -1, layouts: []layout{newLayout(0, 5, fixedSample|sampleType, regs)}}
+	if sampleType&unix.PERF_SAMPLE_REGS_INTR != 0 {
+		intr = 0b1110
+	}
+	d := &decoder{stray: -1, layouts: []layout{newLayout(0, 5, fixedSample|sampleType, user, intr)}}
 	d.events = newEventTable([]uint64{testSampleID, testSideBandID},
 		[]eventInfo{{sampling: 0}, {sampling: sideBand}})
 	return d

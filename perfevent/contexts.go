@@ -28,3 +28,11 @@ func (s *Session) needsContexts() bool {
 		return s.Event.attr.Type == perf.TracepointEvent
 	})
 }
+
+// swapContexts gives up keepsContexts, which may be what the kernel refuses.
+func (s *Session) swapContexts() {
+	if s.needsContexts() {
+		s.opts.logger().Info("hits in forked children may be missed by this kernel; the whole system is traced without loss", "fixed", "Linux 6.12")
+	}
+	s.swapped = true
+}

@@ -108,8 +108,12 @@ func (c *Counters) Read() ([]uint64, error) {
 	counts := make([]uint64, len(c.session.samplings))
 	var value [8]byte
 	for _, cell := range c.cells {
-		if n, err := unix.Read(cell.fd, value[:]); err != nil || n != len(value) {
-			return nil, fmt.Errorf("read the count of %s: %d bytes, %w", c.session.samplings[cell.event].Event, n, err)
+		n, err := unix.Read(cell.fd, value[:])
+		if err == nil && n != len(value) {
+			err = fmt.Errorf("%d bytes", n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the count of %s: %w", c.session.samplings[cell.event].Event, err)
 		}
 		counts[cell.event] += binary.LittleEndian.Uint64(value[:])
 	}

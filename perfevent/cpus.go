@@ -13,6 +13,9 @@ const maxCPUs = 1 << 16
 // anyCPU stands for all CPUs where an event follows a thread.
 const anyCPU = -1
 
+// OnlineCPUs returns the CPUs that a session on the whole system watches.
+func OnlineCPUs() ([]int, error) { return onlineCPUs() }
+
 // onlineCPUs lists the CPUs that run now. One that comes online later is not
 // watched; a session is short compared with such changes.
 func onlineCPUs() ([]int, error) {

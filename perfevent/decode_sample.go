@@ -11,18 +11,20 @@ import (
 // decoded to: what the sampling did not ask for stays zero in it for good.
 type layout struct {
 	sampleType uint64
-	regsMask   uint64
-	regsCount  int
+	userRegs   uint64
+	intrRegs   uint64
+	isFunction bool // of FunctionEntry
 	sample     Sample
+	chain      []uint64 // memory of atFunction
 }
 
 // newLayout returns the layout of the index-th sampling. Its period is that of
 // samples that do not carry their own.
-func newLayout(index int, period, sampleType, regsMask uint64) layout {
+func newLayout(index int, period, sampleType, userRegs, intrRegs uint64) layout {
 	return layout{
 		sampleType: sampleType,
-		regsMask:   regsMask,
-		regsCount:  bits.OnesCount64(regsMask),
+		userRegs:   userRegs,
+		intrRegs:   intrRegs,
 		sample:     Sample{Header: Header{Type: unix.PERF_RECORD_SAMPLE}, Sampling: index, Period: period},
 	}
 }
@@ -82,25 +84,23 @@ func (d *decoder) decodeSample(b []byte) (Record, error) {
 		i += (4 + size + 7) / 8
 	}
 	if lay.sampleType&unix.PERF_SAMPLE_REGS_USER != 0 {
-		if i >= len(w) {
+		end, ok := s.Regs.decode(w, i, lay.userRegs)
+		if !ok {
 			return nil, sampleError("registers", b)
 		}
-		s.Regs = UserRegs{ABI: w[i]}
-		i++
-		// Without an ABI (a kernel thread, a task that exits) none follow.
-		if s.Regs.ABI != unix.PERF_SAMPLE_REGS_ABI_NONE {
-			end := i + lay.regsCount
-			if end > len(w) {
-				return nil, sampleError("registers", b)
-			}
-			s.Regs.Mask, s.Regs.Values = lay.regsMask, w[i:end:end]
-			i = end
-		}
+		i = end
 	}
 	if lay.sampleType&unix.PERF_SAMPLE_STACK_USER != 0 {
 		end, err := s.decodeStack(w, b, i)
 		if err != nil {
 			return nil, err
+		}
+		i = end
+	}
+	if lay.sampleType&unix.PERF_SAMPLE_REGS_INTR != 0 {
+		end, ok := s.IntrRegs.decode(w, i, lay.intrRegs)
+		if !ok {
+			return nil, sampleError("interrupt registers", b)
 		}
 		i = end
 	}
@@ -110,7 +110,30 @@ func (d *decoder) decodeSample(b []byte) (Record, error) {
 		}
 		s.Cgroup = w[i]
 	}
+	if lay.isFunction {
+		lay.atFunction()
+	}
 	return s, nil
+}
+
+// decode decodes the registers at word i, of which mask says which they are, and
+// returns where they end.
+func (r *Registers) decode(w []uint64, i int, mask uint64) (end int, ok bool) {
+	if i >= len(w) {
+		return 0, false
+	}
+	*r = Registers{ABI: w[i]}
+	i++
+	// Without an ABI (a kernel thread, a task that exits) none follow.
+	if r.ABI == unix.PERF_SAMPLE_REGS_ABI_NONE {
+		return i, true
+	}
+	end = i + bits.OnesCount64(mask)
+	if end > len(w) {
+		return 0, false
+	}
+	r.Mask, r.Values = mask, w[i:end:end]
+	return end, true
 }
 
 // decodeStack decodes the copied stack at word i: the size of the room for it,

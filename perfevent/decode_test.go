@@ -143,7 +143,15 @@ func TestDecodeReadsEveryFieldOfASample(t *testing.T) {
 				u64(900),
 			Sample{Header: head, IP: 0x401000, Addr: 0xadd7, Period: 8, Cgroup: 900,
 				Callchain: []uint64{0x11, 0x12}, Raw: []byte("raw data 123"),
-				Regs: UserRegs{ABI: 2, Mask: 0b101, Values: []uint64{0xa, 0xb}}, Stack: []byte("stack byte")},
+				Regs: Registers{ABI: 2, Mask: 0b101, Values: []uint64{0xa, 0xb}}, Stack: []byte("stack byte")},
+		},
+		{
+			"interrupt registers behind all but the cgroup", all | unix.PERF_SAMPLE_REGS_INTR,
+			start.u64(0).u32(3).u32(0).u64(8).u64(0).u32(4).add([]byte("raw.")).u64(2).u64(0xa).u64(0xb).u64(0).
+				u64(2).u64(0xc).u64(0xd).u64(0xe).u64(900),
+			Sample{Header: head, IP: 0x401000, Period: 8, Cgroup: 900, Callchain: []uint64{}, Raw: []byte("raw."),
+				Regs:     Registers{ABI: 2, Mask: 0b101, Values: []uint64{0xa, 0xb}},
+				IntrRegs: Registers{ABI: 2, Mask: 0b1110, Values: []uint64{0xc, 0xd, 0xe}}},
 		},
 		{
 			// A kernel thread: no register words, no room for a stack.
@@ -187,6 +195,8 @@ func TestDecodeRefusesRecordsThatClaimMoreThanTheyHold(t *testing.T) {
 		{"raw data longer by one", unix.PERF_SAMPLE_RAW, sample(sampleHead(1).u32(5).u32(0)), errShort},
 		{"huge raw data", unix.PERF_SAMPLE_RAW, sample(sampleHead(1).u32(1<<32 - 1).u32(0)), errShort},
 		{"registers cut short", unix.PERF_SAMPLE_REGS_USER, sample(sampleHead(1).u64(2).u64(0)), errShort},
+		{"interrupt registers cut short", unix.PERF_SAMPLE_REGS_INTR, sample(sampleHead(1).u64(2).u64(0).u64(0)), errShort},
+		{"no interrupt registers", unix.PERF_SAMPLE_REGS_INTR, sample(sampleHead(1)), errShort},
 		{"a stack without its filled size", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(8).u64(0)), errShort},
 		{"a huge stack", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(huge * 4).u64(0)), errShort},
 		{"a stack that is filled beyond its room", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(8).u64(0).u64(9)), errShort},

@@ -3,6 +3,7 @@
 // order, with books that balance.
 //
 //	target, samplings → Open → Enable → Read(handle) → Accounts → Close
+//	                         → OpenRecent → Start → Stop → Read
 //
 // # The data's way
 //
@@ -21,7 +22,8 @@
 // returned, so a record is valid exactly until then and nothing is allocated. With
 // Options.Spool the rings are read on a goroutine of their own and the records
 // copied (spool.go, batch.go), so that a caller that is held up for a while loses
-// none; Options.Early spares the copies of samples that need no handling.
+// none; Options.Early spares the copies of records that take no time. Where CPUs are
+// scarce its thread comes before others while a ring is more than half full (favour.go).
 //
 // Counters is the other, shorter way: any number of events that are counted and
 // not recorded, without rings (counters.go). They cannot tell what comes twice.
@@ -40,6 +42,22 @@
 // the events of a sampling by others with a larger copy while they run (grow.go
 // opens them, growth.go has the change and its argument, kin.go the children that
 // must be opened as well).
+//
+// # Kernel probes
+//
+// A Kprobe, FunctionEntry and a Breakpoint in the kernel are three ways to a
+// function of the kernel; a kprobe of tracefs is a fourth, and a Tracepoint here.
+// The first two must not be inherited, and on arm64 no thread has the third: for a
+// process the whole system is watched then, and what others do is left out. What
+// the kernel misses because it is in a probe already is in no Account.
+//
+// # What came before
+//
+// A Recent is the samplings of a session once more, in rings of their own that the
+// kernel writes over and over (overwrite.go; overwrite_ring.go has how they are
+// read). Nobody reads them until something has happened that makes one ask what came
+// before it. The records about processes are not among them: those of the session
+// go on all the time, so that all processes are known then.
 //
 // # What holds
 //

@@ -23,6 +23,8 @@ type duplicates struct {
 	ambiguous bool
 	shared    bool                 // this kernel's software counters share ids
 	bound     map[uint32][]binding // by tid
+	ended     [1024]uint32         // the threads that ended last: something of them may still come, and their exit twice
+	next      int                  // the place of ended that is used next
 }
 
 // binding is what a thread is bound to on a CPU for a sampling, and its last
@@ -84,3 +86,10 @@ const (
 
 // born forgets a thread's bindings: its number is being used again.
 func (d *duplicates) born(tid uint32) { delete(d.bound, tid) }
+
+// end forgets the bindings of the thread that ended so many ends ago.
+func (d *duplicates) end(tid uint32) {
+	delete(d.bound, d.ended[d.next])
+	d.ended[d.next] = tid
+	d.next = (d.next + 1) % len(d.ended)
+}

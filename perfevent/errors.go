@@ -27,8 +27,9 @@ var (
 	// ErrFilter: the kernel does not take a sampling's filter. Which part of it
 	// is wrong tells package ftrace's ExplainFilter.
 	ErrFilter = errors.New("filter refused")
-	// ErrNotProbeable: there is no place for a Uprobe: no such file, no such
-	// offset in it, or an instruction there that cannot be replaced.
+	// ErrNotProbeable: there is no place for a Uprobe, a Kprobe or an execution
+	// Breakpoint: no such file or function, no such offset in it, or an
+	// instruction there that cannot be replaced.
 	ErrNotProbeable = errors.New("cannot be probed")
 	// ErrNotInherited: new threads and children of the target cannot have the
 	// event, so that it can watch threads, control groups and the system only.
@@ -67,7 +68,7 @@ func (e *OpenError) Unwrap() []error { return []error{e.Kind, e.Err} }
 // openError explains an error of perf_event_open(2).
 func (s *Session) openError(name string, sampling *Sampling, err error) *OpenError {
 	e := &OpenError{Event: name, Target: s.target.String(), Kind: ErrInvalid, Err: err}
-	if sampling != nil && sampling.Event.path != "" && e.explainUprobe(sampling.Event) {
+	if sampling != nil && e.explainProbe(sampling.Event) {
 		return e
 	}
 	switch {
@@ -75,7 +76,7 @@ func (s *Session) openError(name string, sampling *Sampling, err error) *OpenErr
 		e.Kind = ErrPermission
 		e.Hint = s.permissionHint()
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENXIO):
-		if s.target.kind == cgroupTarget && sampling != nil && isSoftware(sampling) {
+		if s.target.kind == cgroupTarget && sampling != nil && !isHardware(sampling) {
 			e.Kind = ErrNoTarget
 			e.Hint = cgroupHint
 			break
@@ -138,7 +139,17 @@ func readSysctl(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-func isSoftware(s *Sampling) bool { return s.Event.attr.Type == unix.PERF_TYPE_SOFTWARE }
+// explainProbe says why a probe could not be placed. It reports whether the
+// error is about the place.
+func (e *OpenError) explainProbe(event Event) bool {
+	switch event.kind {
+	case uprobeEvent:
+		return e.explainUprobe(event)
+	case kprobeEvent:
+		return e.explainKprobe(event)
+	}
+	return event.isKernelBreakpoint() && e.explainBreakpoint()
+}
 
 func isHardware(s *Sampling) bool {
 	switch s.Event.attr.Type {

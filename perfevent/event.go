@@ -11,8 +11,19 @@ import (
 // Event is the hardware event "cycles" without a name; use the constructors.
 type Event struct {
 	attr perf.Attr
-	path string // of a Uprobe
+	kind eventKind
+	text string // that config1 points to: a Uprobe's file, a Kprobe's function
 }
+
+// eventKind tells the events that need special care from all others.
+type eventKind uint8
+
+const (
+	ordinaryEvent eventKind = iota
+	uprobeEvent             // of the uprobe PMU
+	kprobeEvent             // of the kprobe PMU
+	functionEvent           // ftrace:function
+)
 
 // String returns perf(1)'s own name of the event, as perf list prints it:
 // "cpu-clock", "LLC-load-misses", "sched:sched_switch", "mem:0x401000:x".

@@ -6,10 +6,12 @@ package perfevent
 type pidFilter struct {
 	pids map[uint32]bool
 	tids map[uint32]bool // when set, samples of these threads only
+	// samplings are the session's: of some everyone's samples are wanted.
+	samplings []Sampling
 }
 
-func newPIDFilter(target Target, processes []watched) pidFilter {
-	f := pidFilter{pids: make(map[uint32]bool)}
+func newPIDFilter(target Target, processes []watched, samplings []Sampling) pidFilter {
+	f := pidFilter{pids: make(map[uint32]bool), samplings: samplings}
 	for _, p := range processes {
 		f.pids[uint32(p.pid)] = true
 	}
@@ -29,6 +31,9 @@ func (f *pidFilter) active() bool { return f.pids != nil }
 func (f *pidFilter) wants(rec Record) bool {
 	switch r := rec.(type) {
 	case *Sample:
+		if r.Sampling < len(f.samplings) && f.samplings[r.Sampling].Everyone {
+			return true
+		}
 		if f.tids != nil {
 			return f.tids[r.TID]
 		}

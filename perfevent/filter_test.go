@@ -6,7 +6,7 @@ import (
 )
 
 func TestFilterFollowsChildren(t *testing.T) {
-	f := newPIDFilter(Process(10), []watched{{pid: 10, tid: 10}})
+	f := newPIDFilter(Process(10), []watched{{pid: 10, tid: 10}}, nil)
 	steps := []struct {
 		name string
 		rec  Record
@@ -37,7 +37,7 @@ func TestFilterFollowsChildren(t *testing.T) {
 }
 
 func TestFilterOfAThreadTakesItsSamplesAndItsProcessesRecords(t *testing.T) {
-	f := newPIDFilter(Thread(12), []watched{{pid: 10, tid: 12}})
+	f := newPIDFilter(Thread(12), []watched{{pid: 10, tid: 12}}, nil)
 	steps := []struct {
 		rec  Record
 		want bool

@@ -1,6 +1,7 @@
 package perfevent
 
 import (
+	"math/bits"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,8 @@ var fuzzSampleTypes = []uint64{
 	unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 	unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW |
 		unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER | unix.PERF_SAMPLE_CGROUP,
+	unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER |
+		unix.PERF_SAMPLE_REGS_INTR | unix.PERF_SAMPLE_CGROUP,
 }
 
 func FuzzDecode(f *testing.F) {
@@ -25,9 +28,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(uint8(0), trailed(unix.PERF_RECORD_TEXT_POKE, 0, 1, body(nil).u64(0).u16(2).u16(2).u32(0)))
 	f.Add(uint8(4), record(unix.PERF_RECORD_SAMPLE, 0, body(nil).u64(testSampleID).u64(1).u64(2).u64(3).u64(4).u64(5).u64(6).
 		u64(1).u64(9).u32(4).u32(0).u64(2).u64(0).u64(0).u64(8).u64(0).u64(8).u64(1)))
+	f.Add(uint8(0x40|5), functionSample(0xffffffff81000000, contextKernel, 0xffffffff81f00000, 0xffffffff81000005))
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
 		d := testDecoder(fuzzSampleTypes[int(kind)%len(fuzzSampleTypes)])
 		d.stray = int32(kind>>7) - 1
+		d.layouts[0].isFunction = kind&0x40 != 0
 		rec, err := d.decode(b)
 		if (rec == nil) == (err == nil) {
 			t.Fatalf("decode gives %v, %v", rec, err)
@@ -39,9 +44,12 @@ func FuzzDecode(f *testing.F) {
 		held := 0
 		switch rec := rec.(type) {
 		case *Sample:
-			held = 8*len(rec.Callchain) + len(rec.Raw) + 8*len(rec.Regs.Values) + len(rec.Stack)
-			if n := len(rec.Regs.Values); n != 0 && n != d.layouts[0].regsCount {
+			held = 8*len(rec.Callchain) + len(rec.Raw) + 8*len(rec.Regs.Values) + 8*len(rec.IntrRegs.Values) + len(rec.Stack)
+			if n := len(rec.Regs.Values); n != 0 && n != bits.OnesCount64(d.layouts[0].userRegs) {
 				t.Errorf("%d register values", n)
+			}
+			if n := len(rec.IntrRegs.Values); n != 0 && n != bits.OnesCount64(d.layouts[0].intrRegs) {
+				t.Errorf("%d interrupt register values", n)
 			}
 		case *Mmap:
 			held = len(rec.Filename) + len(rec.BuildID)

@@ -10,10 +10,10 @@ import (
 // ErrGrowing: an earlier GrowStack of the session is not through yet.
 var ErrGrowing = errors.New("a copy of the stack is growing already")
 
-// GrowStack makes the samples of a sampling carry more of the user stack, from
-// about the next look at the rings on, without a hit being missed or handed on
+// GrowStack makes the samples of a sampling carry more of the user stack, or less,
+// from about the next look at the rings on, without a hit being missed or handed on
 // twice. It may be called while Read runs, also by the function that Read calls;
-// it takes as long as Open. Fewer bytes than the sampling has change nothing.
+// it takes as long as Open. As many bytes as the sampling has change nothing.
 //
 // What is recorded twice in the moment of change counts as Account.Duplicates. If
 // records are lost in that very moment the Account is no longer Exact.
@@ -28,7 +28,7 @@ func (s *Session) GrowStack(sampling int, bytes uint32) error {
 	if err := larger.validate(); err != nil {
 		return err
 	}
-	if larger.Event.path == "" && larger.Event.attr.Type != perf.TracepointEvent || larger.Period != 1 {
+	if larger.Event.kind == ordinaryEvent && larger.Event.attr.Type != perf.TracepointEvent || larger.Period != 1 {
 		return &OpenError{Event: larger.Event.String(), Target: s.target.String(), Kind: ErrInvalid, Err: ErrInvalid,
 			Hint: "only tracepoints and uprobes whose every hit is a sample can be given a larger copy of the stack"}
 	}
@@ -47,15 +47,15 @@ func (s *Session) GrowStack(sampling int, bytes uint32) error {
 	return nil
 }
 
-// reserve reports whether a sampling has less than bytes, and keeps others from
-// growing at the same time.
+// reserve reports whether a sampling has another number of bytes, and keeps others
+// from growing at the same time.
 func (s *growing) reserve(sampling int, bytes, opened uint32) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stack == nil {
 		s.stack = make(map[int]uint32)
 	}
-	if bytes <= max(opened, s.stack[sampling]) {
+	if now, grown := s.stack[sampling]; bytes == now || !grown && bytes == opened {
 		return false, nil
 	}
 	if s.busy {

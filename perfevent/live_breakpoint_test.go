@@ -42,7 +42,13 @@ func TestLiveBreakpointSamplesEveryWrite(t *testing.T) {
 			t.Errorf("a sample at %#x, want %#x", f.addr, addr)
 		}
 	}
-	if a, _ := checkBooks(t, s); a.Received != writes {
+	// arm64 stops before the write and steps over it: a thread that is interrupted
+	// in between comes to the same write again.
+	again := uint64(0)
+	if runtime.GOARCH == "arm64" {
+		again = writes / 10
+	}
+	if a, _ := checkBooks(t, s); a.Received < writes || a.Received > writes+again {
 		t.Errorf("%d samples of %d writes", a.Received, writes)
 	}
 }

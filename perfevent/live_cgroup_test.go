@@ -8,27 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// cgroup2 returns where the unified hierarchy is mounted.
-func cgroup2(t *testing.T) string {
-	t.Helper()
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Fields(line); len(f) > 2 && f[2] == "cgroup2" {
-			return f[1]
-		}
-	}
-	t.Skip("no cgroup2 file system")
-	return ""
-}
+	"github.com/ringtap/ringtap/internal/truth"
+)
 
 func TestLiveCgroupSeesItsProcessesOnly(t *testing.T) {
 	needRoot(t)
-	dir := filepath.Join(cgroup2(t), "perfevent-test-"+strconv.Itoa(os.Getpid()))
+	dir := filepath.Join(truth.Cgroup2(t), "perfevent-test-"+strconv.Itoa(os.Getpid()))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Skipf("no cgroup can be made: %v", err)
 	}

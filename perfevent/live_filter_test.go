@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // tracefs returns where the trace file system is, mounted if need be.
@@ -62,16 +64,19 @@ func hitTracepoint(t testing.TB) Event {
 
 func TestLiveFilterHoldsForThreadsAndChildrenToo(t *testing.T) {
 	needRoot(t)
-	event := hitTracepoint(t)
+	event, calls := hitTracepoint(t), max(800, pace.Calls(4000))
 	for _, whole := range []bool{false, true} {
 		for _, ring := range []int{0, os.Getpagesize()} {
-			h := startHits(t, "hit", 2, 2, 3, 4000, 0)
-			target := Process(h.pid())
-			if whole {
-				target = System()
+			target, children := System(), 3
+			if !whole {
+				children = inheritedChildren(children)
+			}
+			h := startHits(t, "hit", 2, 2, children, calls, 0)
+			if !whole {
+				target = Process(h.pid())
 			}
 			s := open(t, target, []Sampling{
-				{Event: event, Period: 1, Raw: true, Filter: "n < 1000"},
+				{Event: event, Period: 1, Raw: true, Filter: fmt.Sprintf("n < %d", calls/4)},
 				{Event: event, Period: 1, Raw: true},
 			}, Options{RingBytes: ring})
 			enable(t, s)

@@ -5,13 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // The program numbers its calls, and the number is in a register: every call
 // must come once, whatever happens to the events meanwhile.
 func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 	needRoot(t)
-	const calls = 150_000
+	calls := 150_000
+	if pace.Emulated() {
+		calls = 4000 // the stack grows each 5000 samples of five threads
+	}
 	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)
 	for _, tt := range []struct {
 		where string
@@ -22,8 +28,12 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 		{"thread", pmu, 0},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.where, tt.event, tt.spool), func(t *testing.T) {
-			h := startHits(t, "hit", 2, 2, 1, calls, 40000)
-			threads := 5
+			children, threads := 1, 5
+			if tt.where == "process" {
+				children = inheritedChildren(children)
+				threads = 4 + children
+			}
+			h := startHits(t, "hit", 2, 2, children, calls, 40000)
 			var target Target
 			switch tt.where {
 			case "process":
@@ -43,7 +53,8 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			sizes := []uint32{2048, 8192, 32768}
 			seen := make(map[uint32][]bool)
 			stacks := make(map[int]uint64)
-			samples := uint64(0)
+			samples, again := uint64(0), 0
+			counted := time.Duration(0)
 			err := s.Read(ctx, func(rec Record) error {
 				sample, ok := rec.(*Sample)
 				if !ok {
@@ -56,9 +67,22 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 					seen[sample.TID] = make([]bool, calls)
 				}
 				if seen[sample.TID][n] {
-					t.Errorf("call %d of thread %d came twice", n, sample.TID)
+					if again++; again > miscounts(tt.event, threads*calls) {
+						t.Errorf("call %d of thread %d came twice", n, sample.TID)
+					}
 				}
 				seen[sample.TID][n] = true
+				if samples%1000 == 0 {
+					running, err := s.Running()
+					if err != nil {
+						return err
+					}
+					if now := running[0].Counted; now < counted {
+						t.Errorf("the events had counted for %v, now for %v", counted, now)
+					} else {
+						counted = now
+					}
+				}
 				if len(sizes) > 0 && samples%5000 == 0 {
 					err := s.GrowStack(0, sizes[0])
 					if err == nil {
@@ -73,7 +97,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if called != 5*calls {
+			if called != uint64((4+children)*calls) {
 				t.Fatalf("the program called %d times", called)
 			}
 			accounts, err := s.Accounts()
@@ -89,12 +113,13 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			// recorded by the new one only.
 			uncounted := a.Counted - a.Received - a.Lost - a.Duplicates
 			twice := int64(a.Received + a.Lost - want)
+			slack := int64(miscounts(tt.event, threads*calls))
 			doubles := !a.Exact
 			for _, set := range s.grow.sets {
 				doubles = doubles || set.ambiguous
 			}
 			if len(seen) > threads || a.Received != samples || uncounted > uint64(len(s.grow.sets)*len(s.events)) ||
-				twice < 0 || !doubles && twice != 0 {
+				twice < -slack || !doubles && twice > slack {
 				t.Errorf("%d calls of %d threads: %d samples of %d threads, %+v", want, threads, samples, len(seen), a)
 			}
 		})

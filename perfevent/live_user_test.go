@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // asNobody runs a test of this binary as an ordinary user. The binary lies in a
@@ -70,7 +72,7 @@ func TestLiveUserIsToldWhatIsNotPermitted(t *testing.T) {
 		{"own process with the kernel", Process(os.Getpid()), clock, ErrKernelExcluded, "perf_event_paranoid is 2"},
 		{"the system", System(), user, ErrPermission, "perf_event_paranoid is 2"},
 		{"root's process", Process(root), user, ErrPermission, "only own processes"},
-		{"the root cgroup", InCgroup("/sys/fs/cgroup/unified"), user, ErrPermission, "CAP_PERFMON"},
+		{"the root cgroup", InCgroup(truth.Cgroup2(t)), user, ErrPermission, "CAP_PERFMON"},
 	}
 	for _, tt := range tests {
 		s, err := Open(tt.target, []Sampling{tt.sampling}, Options{})

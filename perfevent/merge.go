@@ -15,9 +15,11 @@ package perfevent
 // everything that it sees. Records that come out of order, because of that or
 // because the kernel was held up for longer than settle, are counted in breaks.
 type merger struct {
-	rings []*ring
-	heap  []due // rings with a record to hand on, a min-heap by its time
-	clock func() uint64
+	rings  []*ring
+	heap   []due // rings with a record to hand on, a min-heap by its time
+	clock  func() uint64
+	favour func(bool)     // unless nil, is told at each look whether a ring is more than half full
+	see    func(b []byte) // unless nil, is offered all records of a round before the first is handed on
 
 	bound     uint64 // records before this time may go
 	candidate uint64 // the clock before the round that bound is taken from next
@@ -44,10 +46,14 @@ const releaseEvery = 16
 // returned for counts as taken.
 func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 	now := m.clock()
-	pressed := false
-	for _, r := range m.rings {
-		r.snapshot()
-		pressed = pressed || r.used() > uint64(len(r.data)/2)
+	pressed := m.pressed()
+	if m.favour != nil {
+		m.favour(pressed)
+	}
+	if m.see != nil {
+		for _, r := range m.rings {
+			r.look(m.see)
+		}
 	}
 	bound := m.advance(now)
 	switch {
@@ -57,6 +63,15 @@ func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 		bound = now
 	}
 	return m.handOn(bound, handle)
+}
+
+// pressed looks at the heads of all rings, and says whether one is more than half full.
+func (m *merger) pressed() (pressed bool) {
+	for _, r := range m.rings {
+		r.snapshot()
+		pressed = pressed || r.used() > uint64(len(r.data)/2)
+	}
+	return pressed
 }
 
 // advance returns the bound of a round that began at now.

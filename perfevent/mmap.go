@@ -17,10 +17,11 @@ type mappedRing struct {
 	fd  int    // of the owner, which is in Session.events
 }
 
-// mmap maps the ring of the event fd; size is a power of two of bytes.
-func (m *mappedRing) mmap(fd, cpu, size int) error {
+// mmap maps the ring of the event fd; size is a power of two of bytes. Without
+// PROT_WRITE the kernel writes over what is oldest.
+func (m *mappedRing) mmap(fd, cpu, size, prot int) error {
 	page := os.Getpagesize()
-	mem, err := unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := unix.Mmap(fd, 0, page+size, prot, unix.MAP_SHARED)
 	if err != nil {
 		return err
 	}
@@ -40,8 +41,17 @@ func (m *mappedRing) unmap() error {
 }
 
 // watermark is how many bytes of records wake the reader: a quarter of a ring,
-// so that three quarters are left while it gets going.
-func (s *Session) watermark() uint32 { return uint32(s.ringSize / 4) }
+// so that three quarters are left while it gets going, or any where they are to
+// be seen at once.
+func (s *Session) watermark() uint32 {
+	switch {
+	case s.backward:
+		return uint32(s.ringSize) // nobody waits for it
+	case s.opts.Seen != nil:
+		return 1
+	}
+	return uint32(s.ringSize / 4)
+}
 
 // The sizes of a chosen ring with the privilege to lock memory.
 const (
@@ -64,7 +74,11 @@ func (s *Session) chooseRingSize() int {
 	}
 	if !mayLockMemory() {
 		// The budget covers the control page as well.
-		return max(page, powerOfTwo(mlockBudget()-page))
+		budget := mlockBudget()
+		if s.opts.Recent {
+			budget /= 3
+		}
+		return max(page, powerOfTwo(budget-page))
 	}
 	all := s.opts.MaxRingBytes
 	if all == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,15 +39,15 @@ func readCount(fd int, format uint64) (count, error) {
 		id: le.Uint64(b[24:]), lost: le.Uint64(b[32:])}, nil
 }
 
-// perfEventOpen is the one place that opens an event. The path is that of a
-// Uprobe, else "".
-func perfEventOpen(attr *unix.PerfEventAttr, path string, on subject, cpu int) (int, error) {
-	if path != "" {
-		text := append([]byte(path), 0)
-		var pin runtime.Pinner // the kernel reads the text through an integer
-		pin.Pin(&text[0])
+// perfEventOpen is the one place that opens an event. The text is what its
+// configuration points to, "" for most.
+func perfEventOpen(attr *unix.PerfEventAttr, text string, on subject, cpu int) (int, error) {
+	if text != "" {
+		terminated := append([]byte(text), 0)
+		var pin runtime.Pinner // the kernel reads it through an integer
+		pin.Pin(&terminated[0])
 		defer pin.Unpin()
-		attr.Ext1 = addressOf(text)
+		attr.Ext1 = addressOf(terminated)
 	}
 	for tries := 1; ; tries++ {
 		fd, err := unix.PerfEventOpen(attr, on.pid, cpu, -1, on.flags|unix.PERF_FLAG_FD_CLOEXEC)
@@ -67,6 +68,9 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 	for {
 		attr := sideBandAttr(&s.opts, on.inherit, s.watermark(), s.format)
 		attr.Bits &^= s.dropped
+		if s.opts.SwitchCPUs != nil && !slices.Contains(s.opts.SwitchCPUs, s.cpus[cpu]) {
+			attr.Bits &^= unix.PerfBitContextSwitch
+		}
 		setBit(&attr.Sample_type, keepsContexts, on.inherit && s.needsContexts())
 		fd, err := perfEventOpen(&attr, "", on, s.cpus[cpu])
 		if err != nil {
@@ -78,7 +82,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 		if s.rings[cpu].mem != nil {
 			return s.join(fd, cpu, eventInfo{sampling: sideBand, origin: on.origin})
 		}
-		err = s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize)
+		err = s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize, unix.PROT_READ|unix.PROT_WRITE)
 		if err == nil {
 			return s.add(fd, eventInfo{sampling: sideBand, origin: on.origin})
 		}
@@ -106,7 +110,7 @@ func (s *Session) dropFeature(err error) bool {
 		return false
 	}
 	if !s.swapped {
-		s.swapped = true
+		s.swapContexts()
 		return true
 	}
 	if s.format&unix.PERF_FORMAT_LOST != 0 {
@@ -129,23 +133,25 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 	if s.counting {
 		return s.openCounter(cpu, index, inherit, on)
 	}
-	if s.rings[cpu].mem == nil {
+	if s.rings[cpu].mem == nil && !s.backward {
 		return unix.ENODEV
 	}
 	attr := sampleAttr(sampling, inherit, s.watermark(), s.format)
-	fd, err := perfEventOpen(&attr, sampling.Event.path, on, s.cpus[cpu])
+	setBit(&attr.Bits, unix.PerfBitWriteBackward, s.backward)
+	setBit(&attr.Bits, unix.PerfBitContextSwitch, index == 0 && s.opts.ContextSwitch && s.opts.SwitchesSampled)
+	fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu])
 	if err == nil {
 		if err := s.setFilter(fd, sampling); err != nil {
 			return errors.Join(err, unix.Close(fd))
 		}
-		return s.join(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin})
+		return s.joinOrOwn(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin})
 	}
 	failure := s.openError(sampling.Event.String(), sampling, err)
 	if failure.Kind == ErrPermission && !sampling.ExcludeKernel {
 		// Would it be allowed without the kernel, and is there such an event
 		// at all? Only trying tells.
 		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
-		fd, err := perfEventOpen(&attr, sampling.Event.path, on, s.cpus[cpu])
+		fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu])
 		if err != nil {
 			return s.openError(sampling.Event.String(), sampling, err)
 		}
@@ -164,9 +170,9 @@ func (s *Session) openCounter(cpu, index int, inherit bool, on subject) error {
 	if inherit && s.needsContexts() {
 		attr.Sample_type = keepsContexts | unix.PERF_SAMPLE_TID // the kernel wants the latter with it
 	}
-	fd, err := perfEventOpen(&attr, event.path, on, s.cpus[cpu])
+	fd, err := perfEventOpen(&attr, event.text, on, s.cpus[cpu])
 	if err == unix.EINVAL && attr.Sample_type != 0 {
-		s.swapped = true
+		s.swapContexts()
 		return s.openCounter(cpu, index, inherit, on)
 	}
 	if err != nil {
@@ -174,6 +180,21 @@ func (s *Session) openCounter(cpu, index int, inherit bool, on subject) error {
 	}
 	s.events = append(s.events, attached{fd: fd, eventInfo: eventInfo{sampling: int32(index), origin: on.origin}})
 	return nil
+}
+
+// joinOrOwn makes an event write to its CPU's ring. Where no side-band event has
+// that, the first event owns it.
+func (s *Session) joinOrOwn(fd, cpu int, info eventInfo) error {
+	for s.rings[cpu].mem == nil {
+		err := s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize, unix.PROT_READ)
+		if err == nil {
+			return s.add(fd, info)
+		}
+		if err := s.smallerRing(err); err != nil {
+			return errors.Join(err, unix.Close(fd))
+		}
+	}
+	return s.join(fd, cpu, info)
 }
 
 // join makes an event write to its CPU's ring.

@@ -32,8 +32,16 @@ type Options struct {
 
 	SideBand      SideBand
 	ContextSwitch bool // record every context switch of the target: *Switch
-	Ksymbol       bool // record kernel code that comes and goes: *Ksymbol; whole system only
-	TextPoke      bool // record changes of kernel code: *TextPoke; whole system only
+	// SwitchCPUs are the only CPUs whose context switches are recorded; nil is all.
+	SwitchCPUs []int
+	// SwitchesSampled records them by the first sampling instead, so that they
+	// come only while it is enabled, and among its recent samples.
+	SwitchesSampled bool
+	Ksymbol         bool // record kernel code that comes and goes: *Ksymbol; whole system only
+	TextPoke        bool // record changes of kernel code: *TextPoke; whole system only
+
+	// Recent leaves room for OpenRecent in what an ordinary user may lock.
+	Recent bool
 
 	// Round, unless nil, is called by Read about every fifth of a second,
 	// between records: all records of times before the one given
@@ -46,13 +54,23 @@ type Options struct {
 	// the records. 0 hands them on in place: a handler that takes longer than
 	// the rings last loses records.
 	Spool int
-	// Early, unless nil, is offered samples where they lie in the ring, before
-	// they are copied to the spool, as long as nothing but samples waits there;
-	// true says that the sample is done with. It is called on the goroutine that
-	// reads the rings, at times while handle runs, and must not block. It is for
-	// what the caller has seen the like of: copies are most of what a storm of
-	// samples costs its reader.
-	Early func(*Sample) bool
+	// Early, unless nil, is offered records where they lie in the ring, before they
+	// are copied to the spool; true says that the record is done with. With next all
+	// records before it have been handled; else it is a sample, and nothing but
+	// samples waits in the spool. It is called on the goroutine that reads the rings,
+	// at times while handle runs, and must not block. It is for what the caller has
+	// seen the like of: copies are most of what a storm of samples costs its reader.
+	Early func(record Record, next bool) bool
+
+	// Seen, unless nil, is offered every record as soon as it can be, each CPU's
+	// in their order, before Early and long before it is handed on in the order
+	// of time. Every record then wakes the reader, which takes a few
+	// microseconds of the program that makes it, and the reader is a real-time
+	// thread where it may be one (CAP_SYS_NICE), as long as it has little to do.
+	// It takes one of GOMAXPROCS for itself. Seen is called on the goroutine
+	// that reads the rings and must not block. Records that turn out not to be
+	// the target's are seen too.
+	Seen func(Record)
 
 	// Logger gets warnings about what was left out; nil discards them.
 	Logger *slog.Logger

@@ -25,6 +25,8 @@ func testDevices() fstest.MapFS {
 		"cpu/events/broken":         file("event=zz"),
 		"uprobe/type":               file("9"),
 		"uprobe/format/retprobe":    file("config:0"),
+		"kprobe/type":               file("8"),
+		"kprobe/format/retprobe":    file("config:0"),
 		"broken/type":               file("many"),
 		"uncore_imc/format/ignored": file("config:0"),
 	}
@@ -59,7 +61,7 @@ func TestDynamicSaysWhatIsWrong(t *testing.T) {
 	tests := []struct {
 		pmu, term, want string
 	}{
-		{"gpu", "", "this kernel has broken, cpu, uncore_imc, uprobe"},
+		{"gpu", "", "this kernel has broken, cpu, kprobe, uncore_imc, uprobe"},
 		{"../cpu", "", "not a PMU's name"},
 		{"broken", "", "read its type"},
 		{"cpu", "cycles", "the PMU's events are broken, cache-misses, its fields all,"},

@@ -22,7 +22,7 @@ const pollTimeout = 200 * time.Millisecond
 type poller struct {
 	file  *os.File // the epoll descriptor
 	epoll syscall.RawConn
-	event int
+	event *os.File // an eventfd: a late wake must not write to what has its number next
 }
 
 func newPoller() (poller, error) {
@@ -33,14 +33,17 @@ func newPoller() (poller, error) {
 	if err := unix.SetNonblock(epoll, true); err != nil {
 		return poller{}, errors.Join(fmt.Errorf("create epoll: %w", err), unix.Close(epoll))
 	}
-	p := poller{file: os.NewFile(uintptr(epoll), "epoll"), event: -1}
+	p := poller{file: os.NewFile(uintptr(epoll), "epoll")}
 	if p.epoll, err = p.file.SyscallConn(); err != nil {
 		return poller{}, errors.Join(fmt.Errorf("create epoll: %w", err), p.close())
 	}
-	if p.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
 		return poller{}, errors.Join(fmt.Errorf("create eventfd: %w", err), p.close())
 	}
-	if err := p.add(p.event, unix.EPOLLIN); err != nil {
+	p.event = os.NewFile(uintptr(event), "eventfd")
+	// Each write is an edge, so that nobody needs to empty the counter.
+	if err := p.add(event, unix.EPOLLIN|unix.EPOLLET); err != nil {
 		return poller{}, errors.Join(err, p.close())
 	}
 	return p, nil
@@ -81,12 +84,6 @@ func (p poller) wait() error {
 		woken = true
 		return ready
 	})
-	for _, e := range events[:max(n, 0)] {
-		if int(e.Fd) == p.event {
-			var counter [8]byte
-			_, _ = unix.Read(p.event, counter[:]) // an empty counter is as good as an emptied one
-		}
-	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
@@ -96,10 +93,24 @@ func (p poller) wait() error {
 	return errors.Join(err, waitErr)
 }
 
-// wake makes wait return, now or when it is called next.
+// waitHere is wait on the caller's own thread, which takes half as long to come
+// back and costs the runtime's monitor.
+func (p poller) waitHere() error {
+	var events [8]unix.EpollEvent
+	var waitErr error
+	err := p.epoll.Control(func(epoll uintptr) {
+		_, waitErr = unix.EpollWait(int(epoll), events[:], int(pollTimeout.Milliseconds()))
+	})
+	if waitErr == unix.EINTR {
+		waitErr = nil
+	}
+	return errors.Join(err, waitErr)
+}
+
+// wake makes wait return, now or when it is called next. After close it does
+// nothing.
 func (p poller) wake() {
-	// The counter of an eventfd is full only if it was woken already.
-	_, _ = unix.Write(p.event, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	_, _ = p.event.Write([]byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only after close
 }
 
 func (p poller) close() error {
@@ -107,8 +118,8 @@ func (p poller) close() error {
 		return nil
 	}
 	err := p.file.Close()
-	if p.event >= 0 {
-		err = errors.Join(err, unix.Close(p.event))
+	if p.event != nil {
+		err = errors.Join(err, p.event.Close())
 	}
 	return err
 }

@@ -16,6 +16,9 @@ func (s *Session) readSpooled(ctx context.Context, handle func(Record) error) er
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
+		var favour favour
+		defer favour.set(false)
+		s.merge.favour = favour.set
 		err := s.fillSpool(ctx, spool)
 		spool.end()
 		done <- err
@@ -41,22 +44,27 @@ func (s *Session) fillSpool(ctx context.Context, spool *spool) error {
 		spool.put(current)
 		current = spool.get()
 	}
+	last := uint64(0)
 	err := s.read(ctx, func(record Record) error {
 		if current == nil {
 			return errHandlerStopped
 		}
-		if sample, ok := record.(*Sample); !ok {
-			spool.others.Add(1)
-		} else if s.opts.Early != nil && spool.others.Load() == 0 && s.opts.Early(sample) {
+		if s.opts.Early != nil && s.early(spool, record) {
 			return nil
 		}
-		if current.add(record); current.full() {
+		spool.waiting.Add(1)
+		if current.add(record) {
+			spool.others.Add(1)
+		}
+		if current.full() {
 			pass(0)
 		}
 		return nil
 	}, func(before uint64) {
-		if current != nil && (s.opts.Round != nil || len(current.records) > 0) {
+		news := s.opts.Round != nil && before != last
+		if current != nil && (news || len(current.records) > 0) {
 			pass(before)
+			last = before
 		}
 	})
 	if current != nil {
@@ -65,9 +73,23 @@ func (s *Session) fillSpool(ctx context.Context, spool *spool) error {
 	return err
 }
 
+// early offers a record to Options.Early, unless what waits must be handled before.
+func (s *Session) early(spool *spool, record Record) bool {
+	next := spool.waiting.Load() == 0
+	if !next {
+		if _, ok := record.(*Sample); !ok || spool.others.Load() > 0 {
+			return false
+		}
+	}
+	return s.opts.Early(record, next)
+}
+
 // emptySpool handles the records of all batches.
 func (s *Session) emptySpool(spool *spool, handle func(Record) error) error {
+	var favour favour
+	defer favour.set(false)
 	for {
+		favour.set(spool.pressed())
 		b := spool.take()
 		if b == nil {
 			return nil

@@ -41,17 +41,18 @@ type Sample struct {
 	// Period is how many events the sample stands for: nanoseconds for a
 	// clock, 1 or an event's weight for a tracepoint.
 	Period    uint64
-	Cgroup    uint64   // of Sampling.Cgroup
-	Callchain []uint64 // leaf first, with PERF_CONTEXT_* markers before each part
-	Raw       []byte   // of Sampling.Raw; the kernel pads it with zeros
-	Regs      UserRegs
-	Stack     []byte // what was copied, from the stack pointer up; may be short or empty
+	Cgroup    uint64    // of Sampling.Cgroup
+	Callchain []uint64  // leaf first, with PERF_CONTEXT_* markers before each part
+	Raw       []byte    // of Sampling.Raw; the kernel pads it with zeros
+	Regs      Registers // of user mode, of Sampling.UserRegs
+	IntrRegs  Registers // of where the event happened, of Sampling.IntrRegs
+	Stack     []byte    // what was copied, from the stack pointer up; may be short or empty
 }
 
-// UserRegs are the user registers at a sample. A kernel thread has none: ABI
-// is 0 and Values is empty.
-type UserRegs struct {
-	ABI    uint64   // 0 none, 1 a 32 bit program, 2 a 64 bit program (enum perf_sample_regs_abi)
+// Registers are the registers at a sample. A kernel thread has no user
+// registers: ABI is 0 and Values is empty.
+type Registers struct {
+	ABI    uint64   // 0 none, 1 those of 32 bit code, 2 of 64 bit code (enum perf_sample_regs_abi)
 	Mask   uint64   // which registers, by the kernel's perf_regs.h numbers
 	Values []uint64 // one for each bit of Mask, lowest bit first
 }

@@ -26,6 +26,7 @@ type ring struct {
 
 	next  uint64 // the first byte not yet in the window
 	limit uint64 // head when it was last looked at
+	seen  uint64 // the first byte not yet shown to Options.Seen
 
 	window     [2 * lookahead]entry // those of [first, end) count
 	first, end int
@@ -48,7 +49,7 @@ type entry struct {
 func newRing(cpu int, head, tail *uint64, data []byte) *ring {
 	r := &ring{cpu: cpu, head: head, tail: tail, data: data}
 	r.next = atomic.LoadUint64(tail)
-	r.limit = r.next
+	r.limit, r.seen = r.next, r.next
 	return r
 }
 
@@ -90,10 +91,8 @@ func (r *ring) take() { r.first++ }
 // believed leaves no way to find the one after it, so everything up to the
 // snapshot is given up; one that is only too small for its time is skipped.
 func (r *ring) fill() {
-	head := r.data[r.next&uint64(len(r.data)-1):]
-	size := uint64(binary.LittleEndian.Uint16(head[6:]))
-	left := r.limit - r.next
-	if size < headerSize || size%8 != 0 || size > left || size > uint64(len(r.data)) {
+	size, ok := r.sizeAt(r.next)
+	if !ok {
 		r.malformed++
 		r.next = r.limit
 		return
@@ -102,7 +101,7 @@ func (r *ring) fill() {
 	r.next += size
 	timeAt := size - trailerTimeAt
 	least := uint64(minOtherSize)
-	if binary.LittleEndian.Uint32(head) == unix.PERF_RECORD_SAMPLE {
+	if binary.LittleEndian.Uint32(r.data[pos&uint64(len(r.data)-1):]) == unix.PERF_RECORD_SAMPLE {
 		timeAt, least = sampleTimeAt, minSampleSize
 	}
 	if size < least {
@@ -121,6 +120,13 @@ func (r *ring) fill() {
 	}
 	r.window[i] = e
 	r.end++
+}
+
+// sizeAt reads the size of the record at pos, and says whether it can be
+// believed.
+func (r *ring) sizeAt(pos uint64) (size uint64, ok bool) {
+	size = uint64(binary.LittleEndian.Uint16(r.data[pos&uint64(len(r.data)-1)+6:]))
+	return size, size >= headerSize && size%8 == 0 && size <= r.limit-pos && size <= uint64(len(r.data))
 }
 
 // bytes returns the record of an entry: in place, or where it wraps around the

@@ -29,6 +29,7 @@ type Sampling struct {
 	ExcludeUser   bool // nothing that happens in user mode
 	ExcludeKernel bool // nothing that happens in the kernel; needed by users without privileges
 	ExcludeIdle   bool // nothing while the CPU's idle task runs
+	ExcludeGuest  bool // nothing that a virtual machine on this host does, as perf leaves it out
 
 	Callchain CallchainMode
 	// MaxStack is the greatest number of frames in a callchain; 0 means the
@@ -38,6 +39,9 @@ type Sampling struct {
 	// UserRegs is the set of user registers to copy: bit n stands for
 	// register number n of the kernel's asm/perf_regs.h; 0 copies none.
 	UserRegs uint64
+	// IntrRegs is the set of registers to copy as they are where the event
+	// happens, in user mode or in the kernel; the numbers are those of UserRegs.
+	IntrRegs uint64
 	// UserStack is the number of bytes to copy from the user stack pointer
 	// up: a multiple of 8, at most MaxUserStack; 0 copies none.
 	UserStack uint32
@@ -50,6 +54,10 @@ type Sampling struct {
 	// before it makes a sample (Documentation/trace/events.rst, section
 	// "Event filtering"); "" lets all through. A Uprobe has no fields to ask.
 	Filter string
+
+	// Everyone samples the whole system, whatever the target is: what the target
+	// began and others end. It needs the privileges of System.
+	Everyone bool
 
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
 	// 3 (exactly there), for hardware that can.
@@ -70,6 +78,8 @@ func (s *Sampling) validate() error {
 		return fmt.Errorf("sample %s: a stack copy of %d bytes: must be a multiple of 8 up to %d", s.Event, s.UserStack, MaxUserStack)
 	case s.PreciseIP > 3:
 		return fmt.Errorf("sample %s: precise_ip %d: must be 0 to 3", s.Event, s.PreciseIP)
+	case s.Event.kind == functionEvent:
+		return s.validateFunction()
 	}
 	return nil
 }
@@ -141,7 +151,7 @@ func (s *Sampling) recordBytes() int {
 	if s.Callchain.Kernel || s.Callchain.User {
 		n += chain
 	}
-	n += 8 * bits.OnesCount64(s.UserRegs)
+	n += 8 * (bits.OnesCount64(s.UserRegs) + bits.OnesCount64(s.IntrRegs))
 	if s.Raw {
 		n += 64
 	}

@@ -30,7 +30,8 @@ type Session struct {
 	counting bool      // for Counters: events that make no samples, no rings, no side-band
 	// samplesOnly: no side-band, for openGrowth.
 	samplesOnly bool
-	ringSize    int // bytes of the next ring to be mapped
+	backward    bool // for Recent: rings that are written over
+	ringSize    int  // bytes of the next ring to be mapped
 
 	poll   poller
 	merge  merger
@@ -86,13 +87,7 @@ func (s *Session) open() error {
 	if err := s.attach(); err != nil {
 		return err
 	}
-	s.dec.layouts = make([]layout, len(s.samplings))
-	for i := range s.samplings {
-		attr := sampleAttr(&s.samplings[i], false, 0, 0)
-		s.dec.layouts[i] = newLayout(i, s.samplings[i].Period, attr.Sample_type, attr.Sample_regs_user)
-	}
-	s.dec.stray = strayOf(s.samplings)
-	s.nameEvents()
+	s.nameLayouts()
 	if s.target.kind == processTarget && !s.filter.active() {
 		s.kin = make(kin)
 	}
@@ -107,6 +102,18 @@ func (s *Session) open() error {
 		}
 	}
 	return nil
+}
+
+// nameLayouts tells the decoder what samples look like, and which are whose.
+func (s *Session) nameLayouts() {
+	s.dec.layouts = make([]layout, len(s.samplings))
+	for i := range s.samplings {
+		attr := sampleAttr(&s.samplings[i], false, 0, 0)
+		s.dec.layouts[i] = newLayout(i, s.samplings[i].Period, attr.Sample_type, attr.Sample_regs_user, attr.Sample_regs_intr)
+		s.dec.layouts[i].isFunction = s.samplings[i].Event.kind == functionEvent
+	}
+	s.dec.stray = strayOf(s.samplings)
+	s.nameEvents()
 }
 
 // nameEvents tells the decoder what the events' ids stand for.
@@ -131,6 +138,15 @@ func (s *Session) Enable() error {
 	return nil
 }
 
+// Start lets a Started command run without its being sampled: Enable may come later,
+// and again after Disable. For other targets it does nothing.
+func (s *Session) Start() error {
+	if s.target.command == nil {
+		return nil
+	}
+	return s.target.command.release()
+}
+
 // Disable stops all samplings. Read goes on with what is in the rings, and
 // records about processes still come.
 func (s *Session) Disable() error {
@@ -144,6 +160,11 @@ func (s *Session) control(request uint) error {
 	s.grow.mu.Lock()
 	defer s.grow.mu.Unlock()
 	s.grow.on = request == unix.PERF_EVENT_IOC_ENABLE
+	if err := s.controlEvents(s.events, request); err != nil || s.target.kind != processTarget {
+		return err
+	}
+	// Again, for a thread that is just being born to one whose event was not yet
+	// as it is to be, and that the first time does not see yet.
 	return s.controlEvents(s.events, request)
 }
 
@@ -182,6 +203,13 @@ func (s *Session) read(ctx context.Context, handle func(Record) error, round fun
 	stop := context.AfterFunc(ctx, s.poll.wake)
 	defer stop()
 	receive := func(r *ring, b []byte) error { return s.receive(b, handle) }
+	wait := s.poll.wait
+	if s.opts.Seen != nil {
+		s.merge.see = s.see
+		u := newUrgent()
+		defer u.leave()
+		wait = func() error { return u.wait(s.poll.waitHere) }
+	}
 	for ctx.Err() == nil && !s.gone() {
 		if err := s.merge.round(false, receive); err != nil {
 			return err
@@ -190,7 +218,10 @@ func (s *Session) read(ctx context.Context, handle func(Record) error, round fun
 		if err := s.changeStacks(); err != nil {
 			return fmt.Errorf("change to a larger copy of the stack: %w", err)
 		}
-		if err := s.poll.wait(); err != nil {
+		if s.merge.pressed() {
+			continue // a ring says only once that it is a quarter full, and did so meanwhile
+		}
+		if err := wait(); err != nil {
 			return fmt.Errorf("wait for records: %w", err)
 		}
 	}
@@ -245,6 +276,11 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 			for _, twice := range s.grow.sets {
 				twice.born(rec.TID)
 			}
+		}
+	case *Exit:
+		s.twice.end(rec.TID)
+		for _, twice := range s.grow.sets {
+			twice.end(rec.TID)
 		}
 	case *Lost:
 		s.stats.Lost += rec.Lost

@@ -28,7 +28,8 @@ type spool struct {
 	ended   bool // nothing is put any more
 	stopped bool // nothing is taken any more
 
-	others atomic.Int64 // records that are no samples and wait to be handled
+	waiting atomic.Int64 // records that are still to be handled
+	others  atomic.Int64 // of these, those that are no samples
 }
 
 func newSpool(bytes int) *spool {
@@ -87,9 +88,17 @@ func (p *spool) take() *batch {
 	return b
 }
 
+// pressed says that a quarter of what may wait does.
+func (p *spool) pressed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.full) > p.limit/4
+}
+
 // recycle takes a batch back that was handled.
 func (p *spool) recycle(b *batch) {
 	p.others.Add(-b.others)
+	p.waiting.Add(-int64(len(b.records)))
 	b.reset()
 	p.mu.Lock()
 	defer p.mu.Unlock()

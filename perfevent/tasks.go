@@ -2,10 +2,13 @@ package perfevent
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // listThreads returns the threads of a process, in the kernel's order.
@@ -27,6 +30,20 @@ func listThreads(pid int) ([]int, error) {
 		return nil, err
 	}
 	return tids, nil
+}
+
+// listsAll reports whether a list of threads that was just read names all that
+// lived, and their children. The kernel goes through /proc/PID/task from one thread
+// to the next it made, and by position where a thread has ended meanwhile: then it
+// leaves out others that live (proc_task_readdir in fs/proc/base.c). A list of which
+// none has ended is whole: threads born meanwhile were appended to it.
+func listsAll(pid int, tids []int) bool {
+	for _, tid := range tids {
+		if errors.Is(unix.Tgkill(pid, tid, 0), unix.ESRCH) {
+			return false
+		}
+	}
+	return true
 }
 
 // processOf returns the process that a thread belongs to.

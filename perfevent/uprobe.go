@@ -53,7 +53,7 @@ func uprobe(devices fs.FS, path string, offset, refCtr uint64, isReturn bool) (E
 	}
 	e.attr.Label = fmt.Sprintf("%s:%s:%#x", label, path, offset)
 	e.attr.Config2 = offset
-	e.path = path
+	e.kind, e.text = uprobeEvent, path
 	return e, nil
 }
 
@@ -64,7 +64,7 @@ func (s *Session) refuseInherited() error {
 		return nil
 	}
 	for i := range s.samplings {
-		if event := s.samplings[i].Event; event.path != "" {
+		if event := s.samplings[i].Event; event.kind == uprobeEvent {
 			return &OpenError{Event: event.String(), Target: s.target.String(), Kind: ErrNotInherited, Err: ErrNotInherited,
 				Hint: "the program could start no threads or children any more; a tracefs uprobe can do it"}
 		}
@@ -79,7 +79,7 @@ const enotsupp = unix.Errno(524)
 // explainUprobe says why a probe could not be placed. It reports whether the
 // error is about the place.
 func (e *OpenError) explainUprobe(event Event) bool {
-	info, err := os.Stat(event.path)
+	info, err := os.Stat(event.text)
 	switch {
 	case errors.Is(e.Err, unix.ENOENT), errors.Is(e.Err, unix.ENOTDIR):
 		e.Hint = "there is no such file"
@@ -97,8 +97,8 @@ func (e *OpenError) explainUprobe(event Event) bool {
 	case err == nil && event.attr.Config2 >= uint64(info.Size()):
 		e.Hint = fmt.Sprintf("the file has %d bytes only", info.Size())
 	default:
-		e.Hint = "the kernel can probe instructions in code that is mapped executable; a semaphore must lie at an even offset, " +
-			"and be the same for all probes of one place"
+		e.Hint = "the kernel can probe instructions in code that is mapped executable, on arm64 none that a trap would break, where " +
+			"another instruction of the function may do; a semaphore must lie at an even offset, and be the same for all probes of one place"
 	}
 	e.Kind = ErrNotProbeable
 	return true
