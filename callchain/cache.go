@@ -1,6 +1,6 @@
 package callchain
 
-// cacheBits gives 4096 places of 56 bytes: the code that a busy machine's
+// cacheBits gives 4096 places of 48 bytes: the code that a busy machine's
 // samples meet over and over, in a quarter of a second-level cache.
 const cacheBits = 12
 

@@ -134,6 +134,21 @@ func TestRowsAfterAMalformedInstructionAreUnknown(t *testing.T) {
 	}
 }
 
+func TestRowsAfterARelativeSetLocAreUnknown(t *testing.T) {
+	c := fuzzFile(AMD64)
+	if err := c.read(&frameSection{data: frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64), addr: 0x400000}, fromEHFrame); err != nil {
+		t.Fatal(err)
+	}
+	c.sections[fromEHFrame].cies[0].pointers |= encPCRel
+	c.functions[0].program = []byte{cfaAdvanceLoc | 4, cfaSetLoc, 0x10, 0x10, 0, 0, cfaDefCFAOffset, 16}
+	table := c.compile()
+	for offset, known := range map[uint64]bool{0x1003: true, 0x1004: false, 0x1020: false} {
+		if set := table.find(offset); (set != nil) != known {
+			t.Errorf("the rule at %#x is %+v", offset, set)
+		}
+	}
+}
+
 func repeat(b byte, n int) []byte {
 	s := make([]byte, n)
 	for i := range s {

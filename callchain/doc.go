@@ -39,5 +39,6 @@
 // frame yet, only the caller can say so (Capture.Entry); otherwise the chain
 // lacks a frame there. Go's runtime functions
 // that move to another stack (morestack, systemstack, mcall) have no rule
-// either. Return-probe trampolines are not seen through.
+// either. What a return probe has replaced is known to who saw the call only
+// (Returns).
 package callchain

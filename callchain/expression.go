@@ -62,8 +62,10 @@ const (
 
 // memory is the copied stack: data[0] was at address base.
 type memory struct {
-	base uint64
-	data []byte
+	base  uint64
+	data  []byte
+	reads []uint32 // offsets of the words that were read
+	sizes bool     // what is no word was read
 }
 
 // word reads eight bytes; false if they are not all in the copy.
@@ -72,6 +74,7 @@ func (m *memory) word(addr uint64) (uint64, bool) {
 	if n := uint64(len(m.data)); off >= n || n-off < 8 {
 		return 0, false
 	}
+	m.reads = append(m.reads, uint32(off))
 	return binary.LittleEndian.Uint64(m.data[off:]), true
 }
 
@@ -81,6 +84,7 @@ func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 	if n := uint64(len(m.data)); off >= n || n-off < uint64(size) {
 		return 0, false
 	}
+	m.sizes = true
 	b := m.data[off:]
 	switch size {
 	case 1:

@@ -68,7 +68,7 @@ func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 		return 0, recordUnknown
 	}
 	u.regs = c.Regs
-	u.mem = memory{base: c.Regs.v[m.sp], data: c.Stack}
+	u.mem = memory{base: c.Regs.v[m.sp], data: c.Stack, reads: u.mem.reads[:0]}
 	caller, ok := uint64(0), false
 	switch {
 	case p.set != nil:

@@ -45,7 +45,6 @@ type program struct {
 	code       reader
 	cie        *cie
 	exprs      *exprArena
-	addr       uint64 // virtual address of code.data[0], for DW_CFA_set_loc
 	loc        uint64 // virtual address that the row holds from on
 	row        row
 	remembered []row
@@ -84,8 +83,9 @@ func (p *program) extended(op uint8, emit func(uint64, *row)) bool {
 	case cfaNop, cfaNegateRA, cfaNegateRAPC:
 		// Signed return addresses are stripped whether marked or not.
 	case cfaSetLoc:
-		loc := c.pointer(p.cie.pointers, p.addr, 0)
-		if c.bad || loc < p.loc {
+		// Relative ones count from addresses of .eh_frame, where compilers advance.
+		loc := c.pointer(p.cie.pointers, 0, 0)
+		if c.bad || loc < p.loc || p.cie.pointers&0x70 != encAbsolute {
 			return false
 		}
 		p.move(loc, emit)

@@ -74,8 +74,16 @@ func (u *Unwinder) enter(ra uint64) (End, bool) {
 	if u.arch == ARM64 {
 		ra = stripPAC(ra)
 	}
-	if ra == 0 {
+	switch ra {
+	case 0:
 		return Complete, true
+	case u.trampoline:
+		// The same words on the stack, after calls from different places.
+		u.repeatable = false
+		var ok bool
+		if ra, ok = u.replaced(); !ok {
+			return Lost, true
+		}
 	}
 	u.regs.v[u.machine.pc] = ra
 	return 0, false

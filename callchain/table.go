@@ -23,9 +23,6 @@ type Table struct {
 	framePointers bool
 }
 
-// Arch is the machine that the object's code is for.
-func (t *Table) Arch() Arch { return t.arch }
-
 // FramePointers says whether most of the object's functions keep a chain of
 // frame records in the frame pointer, so that the kernel's own walk of that
 // chain is right in all but the leaf frame.

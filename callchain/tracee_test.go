@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // tracee is a child that is stepped instruction by instruction while a shadow
@@ -35,6 +37,9 @@ type tracee struct {
 // startTracee starts a program that stops at its first instruction.
 func startTracee(t *testing.T, env []string, path string, args ...string) *tracee {
 	t.Helper()
+	if pace.Emulated() {
+		t.Skip(pace.TooSlow)
+	}
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	cmd := exec.Command(path, args...)

@@ -33,6 +33,10 @@ type Capture struct {
 	// Stack is the copied stack: Stack[0] is the byte at the stack pointer
 	// (PERF_SAMPLE_STACK_USER cut to its dyn_size).
 	Stack []byte
+	// Other copies the stack at another stack pointer, for a thread whose memory can be
+	// read: the handler of a signal may have a stack of its own (sigaltstack(2)). It is
+	// asked once at most. nil: what was copied is all there is.
+	Other func(sp uint64) []byte
 	// Chain is the user part of the kernel's callchain, leaf first, then
 	// return addresses.
 	Chain []uint64
@@ -44,10 +48,13 @@ type Capture struct {
 	// is for a probe there: in code without an unwind table the return address
 	// is then taken from where the call put it.
 	Entry bool
+	// Returns knows the return addresses of the thread's frames that return probes
+	// have replaced; nil: none.
+	Returns Returns
 }
 
 // Unwinder makes chains of frames. It holds scratch memory and a cache of code
-// addresses (about 230 KiB), so that unwinding does not allocate; it must not
+// addresses (about 200 KiB), so that unwinding does not allocate; it must not
 // be used by two goroutines at a time.
 type Unwinder struct {
 	arch    Arch
@@ -55,11 +62,15 @@ type Unwinder struct {
 	regs    Regs
 	old     Regs // registers before the step under way
 	mem     memory
+	other   func(sp uint64) []byte // Capture.Other, nil once it was asked
 	eval    evaluator
 	pcs     []uint64 // addresses of the frames unwound last
 	cache   []place
 
 	repeatable bool // see Repeatable
+
+	trampoline uint64 // see Probed
+	returns    Returns
 
 	uncached place
 }
@@ -83,12 +94,17 @@ func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 		return dst, Lost
 	}
 	u.regs = c.Regs
-	u.mem = memory{base: c.Regs.v[u.machine.sp], data: c.Stack}
+	u.mem = memory{base: c.Regs.v[u.machine.sp], data: c.Stack, reads: u.mem.reads[:0]}
+	u.trampoline, u.returns, u.other = trampolineOf(space), c.Returns, c.Other
+	return u.walk(dst, space, step{leaf: true, exact: true, entry: c.Entry})
+}
+
+// walk follows the copied stack from the registers of a frame.
+func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) {
 	version := versionOf(space)
-	s := step{leaf: true, exact: true, entry: c.Entry}
 	// Each frame but the leaf takes at least one word of the copy, except that
 	// a signal frame may lead back down. The limit ends a circle of those.
-	for limit := len(c.Stack)/8 + 2; limit > 0; limit-- {
+	for limit := len(u.mem.data)/8 + 2; limit > 0; limit-- {
 		pc := u.regs.v[u.machine.pc]
 		at := pc
 		if !s.exact {
@@ -107,15 +123,36 @@ func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 		if end, done := u.step(p, &s); done {
 			return dst, end
 		}
+		if s.exact && u.other != nil && u.leaves() {
+			limit += len(u.mem.data)/8 + 2
+		}
 	}
 	return dst, Lost
 }
 
+// leaves goes on with another copy if what a signal has interrupted is not on the stack
+// of its handler.
+func (u *Unwinder) leaves() bool {
+	sp := u.regs.v[u.machine.sp]
+	if sp-u.mem.base < uint64(len(u.mem.data)) {
+		return false
+	}
+	u.mem.base, u.mem.data = sp, u.other(sp)
+	u.other = nil
+	u.repeatable = false // Reads are of one copy
+	return true
+}
+
 // Repeatable says that the chain of the last Unwind follows from the captured pc,
-// stack pointer, frame pointer and stack alone: in the same version of the
-// address space, where these are the same it is the same, whatever the other
-// registers hold. So it need not be unwound again.
-func (u *Unwinder) Repeatable() bool { return u.repeatable }
+// stack pointer, frame pointer, the length of the copied stack and the words of it
+// that Reads tells: in the same version of the address space, where these are the
+// same it is the same, whatever the other registers and words hold. So it need not be
+// unwound again.
+func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.sizes }
+
+// Reads returns where in the copied stack the words of eight bytes lie that the last
+// Unwind has read. They are valid until the next call.
+func (u *Unwinder) Reads() []uint32 { return u.mem.reads }
 
 func versionOf(space AddressSpace) uint64 {
 	if v, ok := space.(Versioned); ok {

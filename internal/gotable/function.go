@@ -73,6 +73,10 @@ const (
 	SPWrite  = 1 << 1 // moves to another stack: the table can't say where
 )
 
+// cgoCallback is the number of runtime.cgocallback (internal/abi.FuncID, the same since
+// Go 1.17). It moves to another stack as well, but both have a frame of it for the table.
+const cgoCallback = 4
+
 // last returns where the four one-byte fields are, and whether they are known.
 func (f *Func) last() (uint64, bool) {
 	at := uint64(8 * 4)
@@ -88,6 +92,9 @@ func (f *Func) Flags() (flags uint8, ok bool) {
 	at, ok := f.last()
 	if !ok {
 		return 0, false
+	}
+	if f.b[at] == cgoCallback {
+		return f.b[at+1] &^ SPWrite, true
 	}
 	return f.b[at+1], true
 }

@@ -6,14 +6,20 @@ import (
 )
 
 // Words of runtime.moduledata (runtime/symtab.go of the Go distribution), as
-// they stand since Go 1.18; Go 1.20 put two words before gofunc.
+// they stand since Go 1.18; Go 1.20 put two words before gofunc, and Go 1.27 three
+// more, with the end of the table behind it.
 const (
 	moduleHeader  = 0  // pcHeader: address of the table
 	moduleNames   = 1  // funcnametab: address of the names
 	moduleFtabLen = 17 // ftab: length
 	moduleText    = 22
+	moduleBSS     = 28 // bss, ebss
 	moduleGofunc  = 40
-	moduleWords   = 42
+	moduleEnd     = moduleGofunc + 3 + 1
+	moduleWords   = moduleEnd + 1
+
+	// What lies in these words before Go 1.27 are counts, smaller than any address.
+	leastAddress = 4 << 10
 )
 
 // maxModuleData is how many places that point at the table are tried, of those
@@ -87,8 +93,12 @@ func (t *Table) module(addr uint64) bool {
 		return false
 	}
 	t.Text, t.GoFunc = word(moduleText), word(moduleGofunc)
-	if t.Version == Go118 {
+	t.BSS, t.BSSEnd = word(moduleBSS), word(moduleBSS+1)
+	switch end := word(moduleEnd) - t.addr; {
+	case t.Version == Go118:
 		t.GoFunc = word(moduleGofunc - 2)
+	case word(moduleEnd-1) >= leastAddress && end > inTable && end <= maxTable:
+		t.GoFunc = word(moduleEnd - 1)
 	}
 	return true
 }

@@ -80,15 +80,18 @@ func TestTheTableIsFoundHoweverAProgramIsLinked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var data uint64
 			want := map[string]uint64{}
 			for _, s := range symbols {
 				switch s.Name {
 				case "main.main", "main.add", "runtime.mstart1", "runtime.text":
 					want[s.Name] = s.Value
+				case "go:func.*":
+					data = s.Value
 				}
 			}
-			if len(want) != 4 {
-				t.Fatalf("the program has the symbols %v only", want)
+			if len(want) != 4 || data == 0 {
+				t.Fatalf("the program has the symbols %v only, and data at %#x", want, data)
 			}
 			for form, b := range map[string][]byte{"sections": b, "segments": withoutSections(b)} {
 				m, err := elfimage.New(bytes.NewReader(b), int64(len(b)))
@@ -100,8 +103,8 @@ func TestTheTableIsFoundHoweverAProgramIsLinked(t *testing.T) {
 					t.Errorf("%s: %v", form, err)
 					continue
 				}
-				if table.Text != want["runtime.text"] || table.GoFunc == 0 {
-					t.Errorf("%s: text %#x, data %#x; text is %#x", form, table.Text, table.GoFunc, want["runtime.text"])
+				if table.Text != want["runtime.text"] || table.GoFunc != data {
+					t.Errorf("%s: text %#x, data %#x; text is %#x, data %#x", form, table.Text, table.GoFunc, want["runtime.text"], data)
 				}
 				for name, addr := range want {
 					if name == "runtime.text" {

@@ -30,6 +30,10 @@ type Table struct {
 	Text    uint64 // address that entries are relative to from Go 1.18 on
 	GoFunc  uint64 // address that Func.Data counts from, 0 when not known
 
+	// The addresses of the variables that hold pointers and begin as zeros; 0 when
+	// not known.
+	BSS, BSSEnd uint64
+
 	Names []byte // NUL-terminated, part of one read of the file
 
 	image   *elfimage.Image

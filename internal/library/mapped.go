@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // deletedMark is what the kernel appends to the path of a file that has no name
@@ -93,6 +95,26 @@ func (v *view) mapped() ([]mappedFile, error) {
 		list = append(list, mappedFile{link, path, deleted})
 	}
 	return list, nil
+}
+
+// Mapped tells whether a process has a file mapped now, as its program or otherwise.
+// Errors are *ProcessError and those of stat(2).
+func Mapped(pid int, file string) (bool, error) {
+	var wanted, st unix.Stat_t
+	if err := unix.Stat(file, &wanted); err != nil {
+		return false, &os.PathError{Op: "stat", Path: file, Err: err}
+	}
+	v := &view{pid: pid}
+	mapped, err := v.mapped()
+	for _, m := range mapped {
+		switch failed := unix.Stat(m.link, &st); {
+		case failed == nil && sameFile(&st, &wanted):
+			return true, nil
+		case failed != nil && failed != unix.ENOENT: // unmapped since
+			err = &ProcessError{PID: pid, Err: failed}
+		}
+	}
+	return false, err
 }
 
 // openMapped opens a mapped file by the kernel's link to it, which takes

@@ -4,6 +4,17 @@ package process
 // samples of other threads or of the exit itself that come after the record.
 const keepExited = 1024
 
+// keepReplayed is the same where samples come as late as Options.Keep.
+const keepReplayed = 16 * keepExited
+
+// keep is how many processes that have exited are at least kept.
+func (o *Options) keep() int {
+	if o.Keep > 0 {
+		return keepReplayed
+	}
+	return keepExited
+}
+
 // exit marks a process whose main thread has exited. It is kept for a while;
 // forgetting is done many at a time, because it looks at all mappings.
 func (t *Table) exit(p *Process) {
@@ -30,7 +41,7 @@ func (t *Table) sweep() {
 		t.swept = t.losses
 		t.findVanished()
 	}
-	old := len(t.exited) - keepExited
+	old := len(t.exited) - t.options.keep()
 	kept := t.exited[:0]
 	for i, p := range t.exited {
 		switch {
@@ -44,7 +55,7 @@ func (t *Table) sweep() {
 	}
 	clear(t.exited[len(kept):])
 	t.exited = kept
-	t.sweepAt = 2*len(kept) + keepExited
+	t.sweepAt = 2*len(kept) + t.options.keep()
 	t.sweepObjects()
 }
 
@@ -59,26 +70,43 @@ func (t *Table) findVanished() {
 
 // sweepObjects closes and forgets what nothing leads to any more.
 func (t *Table) sweepObjects() {
-	for _, p := range t.byPID {
+	for p := range t.kept {
 		for i := range p.mappings {
 			p.mappings[i].object.mapped = true
 		}
 	}
 	for k, o := range t.byKey {
-		if o.mapped || o.ID != 0 {
+		if o.mapped {
 			continue
 		}
-		if k == o.key {
-			t.bytes -= objectCost(o)
+		if o.ID != 0 {
+			o.drop() // its frames may be asked for by name
+			continue
 		}
 		if o.file != nil {
 			o.file.close()
 		}
-		delete(t.byKey, k)
+		t.forget(k)
 	}
-	for _, p := range t.byPID {
+	for p := range t.kept {
 		for i := range p.mappings {
 			p.mappings[i].object.mapped = false
+		}
+	}
+}
+
+// kept yields all processes that samples may be of, some of them twice.
+func (t *Table) kept(yield func(*Process) bool) {
+	for _, p := range t.byPID {
+		if !yield(p) {
+			return
+		}
+	}
+	for _, lives := range t.lives {
+		for _, l := range lives {
+			if !yield(l.process) {
+				return
+			}
 		}
 	}
 }

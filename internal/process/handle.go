@@ -88,6 +88,7 @@ func (t *Table) comm(r *perfevent.Comm) {
 	if path, ok := t.cgroup(next.PID); ok {
 		next.Cgroup = path
 	}
+	t.replaced(p, r.Time)
 	t.byPID[next.PID] = next
 }
 
@@ -112,6 +113,7 @@ func (t *Table) fork(r *perfevent.Fork) {
 	if child.nested {
 		t.readNSPID(child)
 	}
+	t.replaced(t.byPID[pid], r.Time)
 	t.byPID[pid] = child
 }
 

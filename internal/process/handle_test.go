@@ -209,6 +209,7 @@ func TestAGenerationTellsFilesWithTheSameInodeNumber(t *testing.T) {
 	if got := len(table.Objects()); got != 3 {
 		t.Errorf("%d objects; want the kernel and two files", got)
 	}
+	checkBytes(t, table)
 }
 
 func TestAMissingAddressMakesTheTableReadMappingsAgain(t *testing.T) {
@@ -253,5 +254,33 @@ func TestReadingMappingsAgainHidesNoExec(t *testing.T) {
 	table.Handle(execAt(first.since+1, 1, "next"))
 	if p := table.Process(1); p == first || p.Comm != "next" || first.Comm != "systemd" {
 		t.Errorf("after exec it is %q, before %q", p.Comm, first.Comm)
+	}
+}
+
+func TestWhatTakesLongIsRefusedWhileItMustBeBrief(t *testing.T) {
+	table := newTestTable(t, "testdata/proc")
+	table.Brief(true)
+	if p := table.Process(4242); p.PID != -1 || !table.Refused() {
+		t.Errorf("process %d was read from /proc", p.PID)
+	}
+	table.Brief(false)
+	p := table.Process(4242)
+	if p.PID != 4242 || table.Refused() {
+		t.Fatalf("process %d, refused %v", p.PID, table.Refused())
+	}
+	table.Brief(true)
+	if table.Process(4242) != p || table.Refused() {
+		t.Error("a process that is known was refused")
+	}
+	if _, ok := p.Find(0x400000); ok || !table.Refused() {
+		t.Error("a file was looked at for the first time")
+	}
+	table.Brief(false)
+	if got := pathAt(t, table, p, 0x400000); got == "" {
+		t.Error("nothing is found where it may take long")
+	}
+	table.Brief(true)
+	if _, ok := p.Find(0x400000); !ok || table.Refused() {
+		t.Error("a file that is known was refused")
 	}
 }

@@ -64,6 +64,12 @@ func TestFilesThatNobodyMapsAreForgotten(t *testing.T) {
 	if got := len(table.Objects()); got != sampled+1 {
 		t.Errorf("%d objects; want the kernel and the %d that were sampled", got, sampled)
 	}
+	checkBytes(t, table)
+}
+
+// checkBytes checks the count by which a table knows that it has too many objects.
+func checkBytes(t *testing.T, table *Table) {
+	t.Helper()
 	cost := 0
 	for k, o := range table.byKey {
 		if k == o.key {
@@ -104,6 +110,38 @@ func TestASampledFileOutlivesItsProcessItsNameAndTheSweep(t *testing.T) {
 	table.Handle(record)
 	if again := objectAt(t, table, 700, 0x400000); again != o {
 		t.Errorf("mapped again it is object %d, not %d", again.ID, o.ID)
+	}
+}
+
+// A host that builds runs thousands of programs a day that nobody runs again.
+func TestAnUnwindTableLivesAsLongAsTheObjectIsMapped(t *testing.T) {
+	name, err := os.Executable()
+	must(t, err)
+	var st unix.Stat_t
+	must(t, unix.Stat(name, &st))
+	table := NewTable(Options{ProcRoot: t.TempDir(), Unwind: true})
+	t.Cleanup(table.Close)
+	run := func(at uint64, pid int) bool {
+		record := mmapAt(at, pid, 0x400000, 1<<20, st.Ino, name)
+		record.Major, record.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+		table.Handle(execAt(at, pid, "prog"))
+		table.Handle(record)
+		m, ok := table.Process(pid).Find(0x400000)
+		return ok && m.Table != nil
+	}
+	if !run(1, 600) {
+		t.Fatal("no unwind table")
+	}
+	o := objectAt(t, table, 600, 0x400000)
+	table.Handle(exitAt(2, 600))
+	for i := range 4 * keepExited {
+		live(table, 3, 1000+i)
+	}
+	if o.unwind != nil {
+		t.Error("the table of a program that runs no more is kept")
+	}
+	if !run(4, 700) || objectAt(t, table, 700, 0x400000) != o {
+		t.Error("a program that runs again has no table, or is another object")
 	}
 }
 
@@ -165,5 +203,22 @@ func TestAProcessCannotFillTheMemoryWithFiles(t *testing.T) {
 	p := table.Process(1)
 	if got := pathAt(t, table, p, 20_000<<12); got != "[too many files]" {
 		t.Errorf("beyond the bound is %q", got)
+	}
+	checkBytes(t, table)
+}
+
+func TestWhatStandsForTooManyFilesIsNoneOfThem(t *testing.T) {
+	table := newTestTable(t, "")
+	table.Handle(execAt(1, 1, "init"))
+	table.bytes = maxObjectBytes
+	path := filepath.Join(t.TempDir(), "readable")
+	must(t, os.WriteFile(path, nil, 0o600))
+	var st unix.Stat_t
+	must(t, unix.Stat(path, &st))
+	record := mmapAt(2, 1, 1<<12, 0x1000, st.Ino, path)
+	record.Major, record.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+	table.Handle(record)
+	if got := table.files.count(); got != 0 {
+		t.Errorf("%d files are open", got)
 	}
 }

@@ -67,6 +67,7 @@ type Object struct {
 
 	unwind    *callchain.Table
 	unwindErr error
+	dropped   bool // unwind was, since nothing mapped the object: see drop
 }
 
 // Open returns the ELF file or image of a File or VDSO with its size in bytes.
@@ -86,7 +87,7 @@ func (o *Object) Open() (r io.ReaderAt, size int64, err error) {
 	return nil, 0, fmt.Errorf("open %s: %w", o.Path, ErrNoImage)
 }
 
-// compile makes the unwind table, once, when the first sample meets the object.
+// compile makes the unwind table, when the first sample meets the object.
 func (o *Object) compile() {
 	if o.Kind != File && o.Kind != VDSO {
 		return
@@ -96,6 +97,14 @@ func (o *Object) compile() {
 		o.unwind, err = callchain.Compile(r)
 	}
 	o.unwindErr = err
+}
+
+// drop frees the unwind table of an object that no process maps any more. If one does
+// again, it is compiled again.
+func (o *Object) drop() {
+	if o.unwind != nil {
+		o.unwind, o.dropped = nil, true
+	}
 }
 
 // byAddress tells whether the offsets of the object's frames are addresses.

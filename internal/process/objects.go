@@ -104,11 +104,14 @@ func (t *Table) fileObject(p *Process, s *seenMapping) *Object {
 	}
 	o := t.byKey[k]
 	if o != nil && o.generation != 0 && s.generation != 0 && o.generation != s.generation {
-		delete(t.byKey, k) // the inode number serves another file now
+		t.forget(k) // the inode number serves another file now
 		o = nil
 	}
 	if o == nil {
 		o = t.enter(k, &Object{Kind: File, Path: string(s.path), Deleted: s.deleted})
+		if o == t.overflow {
+			return o
+		}
 	}
 	if s.generation != 0 {
 		o.generation = s.generation
@@ -132,6 +135,14 @@ func (t *Table) enter(k key, o *Object) *Object {
 	o.key = k
 	t.byKey[k] = o
 	return o
+}
+
+// forget has a key lead to no object any more.
+func (t *Table) forget(k key) {
+	if o := t.byKey[k]; o != nil && o.key == k {
+		t.bytes -= objectCost(o)
+	}
+	delete(t.byKey, k)
 }
 
 // objectCost estimates the bytes that an object takes.

@@ -34,8 +34,8 @@ func (t *Table) openObject(o *Object, p *Process, s *seenMapping) *Object {
 	k := key{id: f.id}
 	if other := t.byKey[k]; other != nil && other != o && other.file != nil {
 		f.close()
+		t.forget(o.key)
 		t.byKey[o.key] = other
-		t.bytes -= objectCost(o)
 		return other
 	}
 	o.file, o.err = f, nil
@@ -187,27 +187,35 @@ func (t *Table) roots(p *Process) iter.Seq[string] {
 // name gives an object its ID when the first sample is in it, and makes ready
 // what its frames will need while the process is still there.
 func (t *Table) name(p *Process, m *mapping) {
-	o := m.object
-	switch {
-	case o.Kind == File && o.file == nil:
+	if o := m.object; o.ID == callchain.Kernel && o.Kind == File && o.file == nil {
 		m.object = t.openLate(o, p, m)
-		if o = m.object; o.ID != callchain.Kernel {
-			return
+	}
+	o := m.object
+	if o.ID == callchain.Kernel {
+		t.number(p, o)
+	} else if !o.dropped {
+		return
+	}
+	o.dropped = false
+	if t.options.Unwind {
+		if o.compile(); o.unwindErr != nil {
+			t.log.Info("no unwind table, frame pointers instead", "object", o.Path, "error", o.unwindErr)
 		}
-	case o.Kind == VDSO:
+	}
+}
+
+// number gives an object its ID.
+func (t *Table) number(p *Process, o *Object) {
+	switch o.Kind {
+	case VDSO:
 		o.image, o.err = readVDSO()
-	case o.Kind == Anon:
+	case Anon:
 		if _, err := o.PerfMap(); err != nil && !notFound(err) {
 			t.log.Debug("cannot open perf map", "pid", p.PID, "error", err)
 		}
 	}
 	o.ID = callchain.ObjectID(len(t.objects))
 	t.objects = append(t.objects, o)
-	if t.options.Unwind {
-		if o.compile(); o.unwindErr != nil {
-			t.log.Info("no unwind table, frame pointers instead", "object", o.Path, "error", o.unwindErr)
-		}
-	}
 }
 
 // notFound tells whether an error only says that a file or process is gone.

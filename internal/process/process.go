@@ -34,6 +34,9 @@ type Process struct {
 	last     int       // index of the mapping that Find returned last
 	version  uint64
 	anon     *Object // its memory without files
+
+	trampoline  uint64 // as of the version
+	trampolined uint64
 }
 
 // Find returns the executable mapping that holds an address. It allocates only
@@ -50,7 +53,10 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 		p.last = i
 	}
 	m := &p.mappings[i]
-	if m.object.ID == callchain.Kernel {
+	if m.object.ID == callchain.Kernel || m.object.dropped {
+		if p.table.refuses() {
+			return callchain.Mapping{}, false
+		}
 		p.table.name(p, m)
 	}
 	return callchain.Mapping{
@@ -66,6 +72,20 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 // mappings, and no other process of the table has or had it.
 func (p *Process) Version() uint64 { return p.version }
 
+// Trampoline implements callchain.Probed.
+func (p *Process) Trampoline() uint64 {
+	if p.trampolined == p.version {
+		return p.trampoline
+	}
+	p.trampoline, p.trampolined = 0, p.version
+	for i := range p.mappings {
+		if o := p.mappings[i].object; o != nil && o.Kind == Special && o.Path == "[uprobes]" {
+			p.trampoline = p.mappings[i].start
+		}
+	}
+	return p.trampoline
+}
+
 // findAgain reads the mappings again for an address that is in none of the
 // known ones. Records may have been lost, and some things have none: mremap(2),
 // and what threads do that are not of the session's target. But most such
@@ -74,7 +94,7 @@ func (p *Process) Version() uint64 { return p.version }
 func (p *Process) findAgain(pc uint64) (int, bool) {
 	t := p.table
 	now := time.Since(t.made)
-	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again {
+	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again || t.refuses() {
 		return 0, false
 	}
 	p.losses = t.losses

@@ -25,6 +25,9 @@ type Options struct {
 	// takes half of the soft RLIMIT_NOFILE, and 4096 at most.
 	MaxFiles int
 
+	// Keep is how long the former lives of a pid are kept for AsOf; 0 keeps none.
+	Keep time.Duration
+
 	// Logger receives what is odd but no error; nil drops it.
 	Logger *slog.Logger
 }
@@ -49,6 +52,13 @@ type Table struct {
 	losses  int    // LOST records so far
 	swept   int    // of them at the last sweep
 	made    time.Time
+
+	brief   bool // see Brief
+	refused bool
+
+	asOf       uint64         // what Process is asked about, 0 for the present
+	lives      map[int][]life // by pid, the oldest first
+	livesSwept uint64
 
 	objects  []*Object // those with an ID
 	byKey    map[key]*Object
@@ -75,7 +85,7 @@ func NewTable(options Options) *Table {
 		scan:    newProcfs(options.ProcRoot),
 		files:   &fileSet{limit: options.MaxFiles},
 		byPID:   make(map[int]*Process),
-		sweepAt: 2 * keepExited,
+		sweepAt: 2 * options.keep(),
 		byKey:   make(map[key]*Object),
 		made:    time.Now(),
 	}
@@ -113,11 +123,40 @@ func (t *Table) Process(pid int) *Process {
 	if pid < 0 || pid > maxPID {
 		return t.dying
 	}
+	if t.asOf > 0 {
+		if p := t.former(pid); p != nil {
+			return p
+		}
+	}
 	if p := t.byPID[pid]; p != nil {
 		p.seen = p.exited
 		return p
 	}
+	if t.refuses() {
+		return t.dying
+	}
 	return t.load(pid)
+}
+
+// Brief has Process and Process.Find answer at once, until the next call: what would
+// be read of /proc or compiled for an answer is not known. Refused says that there was
+// such a thing since, so that the answers are worth nothing.
+func (t *Table) Brief(brief bool) { t.brief, t.refused = brief, false }
+
+// Refused says that an answer was not given since Brief.
+func (t *Table) Refused() bool { return t.refused }
+
+// refuses says that nothing may be looked up that takes long, and notes it.
+func (t *Table) refuses() bool {
+	t.refused = t.refused || t.brief
+	return t.brief
+}
+
+// Reread is Process for a caller without records, who looks at a process again: it is
+// read from /proc anew, as another life. Its objects are those that it had.
+func (t *Table) Reread(pid int) *Process {
+	delete(t.byPID, pid)
+	return t.Process(pid)
 }
 
 // Processes returns how many processes the table knows, exited ones included.

@@ -8,9 +8,10 @@
 //	profile.Profile, stacks root first  ←───── frame with its name ─────┘
 //
 // It runs at report time, on its own goroutine, and keeps what it has learned
-// from one window to the next: files with their frames and the kernel's symbols
-// for the whole run; perf maps, which grow, for one window only. Files are read
-// through the readers that the window carries, so that processes that have
+// from one window to the next: frames of files and the kernel's symbols for the
+// whole run; the symbols of files until there are many; perf maps, which grow, for
+// one window only, or for a while where each stack is a window (Options.Brief). Files
+// are read through the readers that the window carries, so that processes that have
 // exited and files that are gone symbolize too.
 //
 // Everything distinct is in a profile once: a frame, a stack, an object. Names

@@ -1,6 +1,8 @@
 package symbolize
 
 import (
+	"strings"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
@@ -13,11 +15,22 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 	if f.Object == callchain.Kernel {
 		return b.kernelFrame(f)
 	}
+	if f.Object == collect.Labels {
+		return b.label(f)
+	}
 	image := b.window.Images[f.Object]
 	if !hasFile(image.Kind) {
 		return b.memoryFrame(f, image)
 	}
 	return b.fileFrame(f, image)
+}
+
+// label is the word that a frame stands for.
+func (b *build) label(f callchain.Frame) profile.Frame {
+	word := b.window.Labels[f.Offset]
+	return profile.Frame{Name: word, RawName: word, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
+		return profile.Object{Path: "[labels]", Labels: true, HasFunctions: true}
+	})}
 }
 
 // fileFrame names a place in an ELF file, which the symbolizer remembers.
@@ -26,7 +39,7 @@ func (b *build) fileFrame(f callchain.Frame, image *collect.Image) profile.Frame
 	object := b.object(objectKey{id: f.Object}, func() profile.Object { return from.object })
 	frame, ok := b.symbolizer.cache[f]
 	if !ok {
-		frame = b.symbolizer.lookUp(from.file, f.Offset)
+		frame = b.symbolizer.lookUp(b.symbolizer.file(from, image), f.Offset)
 		b.symbolizer.cache[f] = frame
 	}
 	frame.Object = object
@@ -57,14 +70,10 @@ func (b *build) kernelFrame(f callchain.Frame) profile.Frame {
 }
 
 // memoryFrame names code that lies in no file: generated code by its perf map.
-// A map grows while the process runs, so that it is read for each window.
 func (b *build) memoryFrame(f callchain.Frame, image *collect.Image) profile.Frame {
 	m, read := b.maps[f.Object]
 	if !read && image.PerfMap != nil {
-		var err error
-		if m, err = symbols.ReadPerfMap(image.PerfMap, 0); err != nil {
-			b.symbolizer.opts.Logger.Info("no perf map", "pid", image.PID, "error", err)
-		}
+		m = b.symbolizer.perfMap(f, image)
 		b.maps[f.Object] = m
 	}
 	frame := profile.Frame{Address: f.Offset, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
@@ -86,6 +95,7 @@ func (s *Symbolizer) lookUp(file *symbols.File, offset uint64) profile.Frame {
 		return frame
 	}
 	if symbol, ok := file.Lookup(offset); ok {
+		symbol.Name = strings.Clone(symbol.Name) // it is a part of all the file's names
 		named(&frame, symbol)
 	}
 	if s.opts.Lines {

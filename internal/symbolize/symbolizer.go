@@ -16,19 +16,28 @@ import (
 // Options says how names are found.
 type Options struct {
 	Lines    bool         // source lines and inlined functions too
+	Brief    bool         // windows are short and many: perf maps are not read for each
 	Kallsyms string       // path of the kernel's symbol table, /proc/kallsyms
 	Logger   *slog.Logger // is told why things have no names; nil discards
 }
 
-// maxCached bounds the frames that are remembered between windows.
-const maxCached = 1 << 20
+// maxCached bounds the frames that are remembered between windows, and maxLoaded the
+// bytes of the files whose symbols are, which take some twentieth of that: on a host
+// that builds, thousands of programs run once.
+const (
+	maxCached = 1 << 20
+	maxLoaded = 1 << 30
+)
 
 // Symbolizer gives frames their names, those of one run: an ObjectID must name
 // the same object in all windows. It belongs to one goroutine.
 type Symbolizer struct {
-	opts  Options
-	files map[callchain.ObjectID]source
-	cache map[callchain.Frame]profile.Frame // of files; Object depends on the window and is not kept
+	opts    Options
+	files   map[callchain.ObjectID]*source
+	loaded  int64                             // bytes of the files whose symbols are in memory
+	windows uint64                            // that were symbolized
+	cache   map[callchain.Frame]profile.Frame // of files; Object depends on the window and is not kept
+	maps    map[callchain.ObjectID]perfMap    // of Options.Brief
 
 	kernel     *symbols.Kallsyms
 	kernelErr  error
@@ -42,8 +51,9 @@ func New(opts Options) *Symbolizer {
 	}
 	return &Symbolizer{
 		opts:  opts,
-		files: make(map[callchain.ObjectID]source),
+		files: make(map[callchain.ObjectID]*source),
 		cache: make(map[callchain.Frame]profile.Frame),
+		maps:  make(map[callchain.ObjectID]perfMap),
 	}
 }
 
@@ -71,7 +81,9 @@ func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *p
 	if progress == nil {
 		progress = func(int, int) {}
 	}
+	s.windows++
 	b.stacks(progress)
+	s.unload()
 	if s.kernelErr != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernelErr))
 	}
@@ -99,26 +111,64 @@ func (s *Symbolizer) kallsyms() *symbols.Kallsyms {
 
 // source is the file of an object, and what a profile says of it.
 type source struct {
-	file   *symbols.File // nil if it can't be read
-	object profile.Object
+	file     *symbols.File // nil if it can't be read, or is unloaded
+	object   profile.Object
+	size     int64 // of the file, in bytes
+	unloaded bool
+	used     uint64 // the window that asked for it last
 }
 
-// source opens the file of an object, once.
-func (s *Symbolizer) source(id callchain.ObjectID, image *collect.Image) source {
+// source is the file of an object as the first window that had it has found it.
+func (s *Symbolizer) source(id callchain.ObjectID, image *collect.Image) *source {
 	from, ok := s.files[id]
-	if ok {
-		return from
+	if !ok {
+		from = &source{}
+		s.load(from, image)
+		from.object = profile.Object{Path: image.Path, HasFunctions: from.file != nil}
+		if from.file != nil {
+			from.object.BuildID = from.file.BuildID()
+		}
+		s.files[id] = from
 	}
+	from.used = s.windows
+	return from
+}
+
+// load opens a file and reads its symbols.
+func (s *Symbolizer) load(from *source, image *collect.Image) {
 	var err error
 	if from.file, err = openFile(image); err != nil {
 		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
 	}
-	from.object = profile.Object{Path: image.Path, HasFunctions: from.file != nil}
-	if from.file != nil {
-		from.object.BuildID = from.file.BuildID()
+	if from.size, from.unloaded = image.Size, false; from.file != nil {
+		s.loaded += from.size
 	}
-	s.files[id] = from
-	return from
+}
+
+// file is the file of a source, loaded again if it has been unloaded.
+func (s *Symbolizer) file(from *source, image *collect.Image) *symbols.File {
+	if from.unloaded {
+		s.load(from, image)
+	}
+	return from.file
+}
+
+// unload frees the symbols of the files that the last window did not have, if there
+// are many. The names that were found in them are remembered.
+func (s *Symbolizer) unload() {
+	if s.loaded <= maxLoaded {
+		return
+	}
+	for _, from := range s.files {
+		if from.file == nil || from.used == s.windows {
+			continue
+		}
+		if err := from.file.Close(); err != nil {
+			s.opts.Logger.Info("close debug file", "object", from.object.Path, "error", err)
+		}
+		from.file, from.unloaded = nil, true
+		s.loaded -= from.size
+	}
 }
 
 // openFile opens the symbols of an image. With an error the File may be one
@@ -143,4 +193,15 @@ func (s *Symbolizer) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Function is where the function begins that holds a frame of a file; false where
+// no symbol tells.
+func (s *Symbolizer) Function(f callchain.Frame, image *collect.Image) (start uint64, ok bool) {
+	file := s.file(s.source(f.Object, image), image)
+	if file == nil {
+		return 0, false
+	}
+	symbol, ok := file.Lookup(f.Offset)
+	return symbol.Start, ok
 }

@@ -245,6 +245,44 @@ func TestGeneratedCodeIsNamedByThePerfMapOfItsWindow(t *testing.T) {
 	}
 }
 
+// A tracer has each stack symbolized by itself: reading megabytes for each, it would
+// never come to an end.
+func TestAPerfMapIsNotReadForEachOfManyBriefWindows(t *testing.T) {
+	s := symbolizer(t, symbolize.Options{Brief: true})
+	text, reads := "7f0000001000 1000 function a() file.js:1\n", 0
+	name := func(offset uint64) string {
+		counted := &readOnce{Reader: strings.NewReader(text), first: func() { reads++ }}
+		images := []*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: counted}}
+		return s.Profile(window(images, []callchain.Frame{{Object: 1, Offset: offset}}), nil).Frames[0].Name
+	}
+	const windows = 1000
+	for i := range uint64(windows) {
+		if got := name(0x7f0000001000 + i); got != "function a() file.js:1" {
+			t.Fatalf("frame %d is %q", i, got)
+		}
+	}
+	if reads > windows/10 {
+		t.Errorf("the map was read %d times for %d windows", reads, windows)
+	}
+	text += "7f0000002000 100 function b() file.js:2\n"
+	for name(0x7f0000002000) == "" { // what is not known is soon looked for
+	}
+}
+
+// readOnce tells of the first read.
+type readOnce struct {
+	io.Reader
+	first func()
+}
+
+func (r *readOnce) Read(p []byte) (int, error) {
+	if r.first != nil {
+		r.first()
+		r.first = nil
+	}
+	return r.Reader.Read(p)
+}
+
 func TestAPerfMapThatFailsIsSaidToTheLoggerOnly(t *testing.T) {
 	var log bytes.Buffer
 	s := symbolizer(t, symbolize.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

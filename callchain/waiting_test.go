@@ -1,0 +1,74 @@
+package callchain
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// waiting has a thread that waits in the function at pc, with nothing known but its
+// stack.
+func waiting(t *testing.T, pc uint64, stack ...uint64) *toy {
+	toy := newToy(t, pc, 0, stack...)
+	if err := toy.c.Regs.LoadWaiting(AMD64, pc, toyStack); err != nil {
+		t.Fatal(err)
+	}
+	return toy
+}
+
+func TestAWaitingThreadsFrameRecordIsFound(t *testing.T) {
+	anyCall := func(uint64, uint64) bool { return true }
+	// What calls the framed function returns to one of these.
+	callsFramed := func(ra, callee uint64) bool {
+		return callee>>8 == toyFramed>>8 && (ra>>8 == toyStart>>8 || ra>>8 == toyLarge>>8)
+	}
+	start := uint64(toyStart + 0x10)
+	for _, test := range []struct {
+		name  string
+		pc    uint64
+		stack []uint64
+		calls func(ra, callee uint64) bool
+		want  []uint64
+		end   End
+	}{
+		{"by the table alone", toyEntry + 4, []uint64{start, 0}, anyCall, []uint64{toyEntry + 4, start - 1}, Complete},
+		// The leaf is left by the table, its caller has a record somewhere above.
+		{"one record", toyEntry + 4, []uint64{toyFramed + 9, 1, 2, 0, start, 0}, anyCall, []uint64{toyEntry + 4, toyFramed + 8, start - 1}, Complete},
+		{"in the leaf", toyFramed + 9, []uint64{1, 2, 0, start, 0}, anyCall, []uint64{toyFramed + 9, start - 1}, Complete},
+		// An earlier call from the framed function has left a record of its callee.
+		{"what an earlier call left", toyEntry + 4, []uint64{toyFramed + 9, 1, at(5), toyFramed + 0x21, 2, 0, start, 0}, callsFramed,
+			[]uint64{toyEntry + 4, toyFramed + 8, start - 1}, Complete},
+		{"no record", toyEntry + 4, []uint64{toyFramed + 9, 1, 2, 3, 4}, anyCall, []uint64{toyEntry + 4, toyFramed + 8}, Lost},
+		{"a record that no call led to", toyEntry + 4, []uint64{toyFramed + 9, 1, 2, 0, start, 0}, func(uint64, uint64) bool { return false },
+			[]uint64{toyEntry + 4, toyFramed + 8}, Lost},
+		{"not in code", 0x9000, []uint64{start}, anyCall, nil, Lost},
+	} {
+		toy := waiting(t, test.pc, test.stack...)
+		got, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, test.calls)
+		if !slices.Equal(offsets(got), test.want) || end != test.end {
+			t.Errorf("%s: %#x, %v; want %#x, %v", test.name, offsets(got), end, test.want, test.end)
+		}
+	}
+}
+
+// Whatever is on the stack, the search ends, and what it finds begins with what the
+// tables tell.
+func FuzzWaiting(f *testing.F) {
+	stack := func(words ...uint64) (b []byte) {
+		for _, w := range words {
+			b = binary.LittleEndian.AppendUint64(b, w)
+		}
+		return b
+	}
+	f.Add(uint64(toyFramed+9), stack(1, 2, 0, toyStart+0x10))
+	f.Add(uint64(toyBare+9), stack(at(2), toyBare+5, at(0), toyBare+7))
+	f.Fuzz(func(t *testing.T, pc uint64, stack []byte) {
+		toy := waiting(t, pc)
+		toy.c.Stack = stack
+		alone, _ := New(AMD64).Unwind(nil, &toy.space, &toy.c)
+		found, _ := New(AMD64).Waiting(nil, &toy.space, &toy.c, func(ra, _ uint64) bool { return ra%2 == 0 })
+		if len(found) < len(alone) || !slices.Equal(found[:len(alone)], alone) {
+			t.Errorf("%#x, by the tables %#x", offsets(found), offsets(alone))
+		}
+	})
+}
