@@ -3,8 +3,10 @@
 // places of one's own in programs and in the kernel.
 //
 //	Find, Mount → FS ─┬─ Events, Format → ParseFormat → Field, Printer → AppendLine
-//	                  ├─ ParseFetchArgs → UserArgs → NewGroup → Group.Define
-//	                  └─ ExplainFilter
+//	                  ├─ ParseFetchArgs → UserArgs, KernelArgs → NewGroup → Group.Define
+//	                  ├─ ExplainFilter
+//	                  └─ NewInstance ─┬─ OpenPipe → Entry → AppendLine
+//	                                  └─ NewSynthetic → Hists
 //
 // The package does not know perf rings. An event becomes a perf event by its
 // number, and a record that perf delivers becomes a line by its format:
@@ -60,9 +62,18 @@
 // that those of a process that was killed are removed by whoever comes next.
 // Shared files are appended to and never truncated, and nobody else's event is
 // touched. What a probe fetches is written in the kernel's own language:
-// ParseFetchArgs reads it and points at what is wrong, UserArgs translates $arg1
-// and the names of registers to the machine at hand. What the kernel refuses is a
-// *DefinitionError or *FilterError with the kernel's own words and the place.
+// ParseFetchArgs and ParseKernelArgs read it and point at what is wrong, UserArgs
+// and KernelArgs translate $arg1 and the names of registers to the machine at
+// hand. What the kernel refuses is a *DefinitionError or *FilterError with the
+// kernel's own words and the place.
+//
+// # Trace instances (instance*.go, tracer*.go, pages*.go, hist*.go, synthetic*.go)
+//
+// What perf can't do, the kernel's function tracers and histogram triggers, is done
+// in an Instance: a tracefs of our own with buffers, tracers, filters and triggers
+// that nobody else sees. A Pipe reads its buffers in binary. What only the tracefs
+// of the whole host has is changed by Settings, which refuse what is in use and
+// put back what was there, after kill -9 by whoever comes next.
 //
 // # What holds
 //
@@ -70,5 +81,5 @@
 //     question mark and never a panic. Every parser has a fuzz target.
 //   - An FS, a Format and a Printer never change once they are made; several
 //     goroutines may share them.
-//   - Nothing but the events of open groups stays behind.
+//   - Nothing but what is open stays behind: events of groups, instances, settings.
 package ftrace

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,15 +14,26 @@ import (
 )
 
 // Dynamic is the definition of one event of a Group
-// (Documentation/trace/uprobetracer.rst, "Synopsis of uprobe_tracer").
+// (Documentation/trace/uprobetracer.rst, "Synopsis of uprobe_tracer", and
+// kprobetrace.rst).
 type Dynamic struct {
 	Type  byte   // 'p', or 'r' for a return probe
 	Event string // its name, a C identifier of at most 63 characters: see EventIdentifier
 	// Place is where the probe goes: "PATH:0xOFF", or "PATH:0xOFF(0xREFCTR)"
-	// with the semaphore of a USDT probe. See Spellable for PATH.
+	// with the semaphore of a USDT probe; see Spellable for PATH. In the kernel it
+	// is "[MODULE:]FUNCTION[+OFF]" or "0xADDRESS".
 	Place string
 	Args  string // the fetch arguments, separated by spaces; "" for none
+	// MaxActive is how many calls at a time a return probe of the kernel follows
+	// till they return, up to MaxActiveLimit; those beyond are missed (see
+	// Group.Missed). 0 leaves it to the kernel, which takes twice as many as
+	// there can be CPUs, or ten. Each takes some hundred bytes.
+	MaxActive int
 }
+
+// MaxActiveLimit is the highest MaxActive that the kernel takes
+// (kernel/trace/trace_kprobe.c, KRETPROBE_MAXACTIVE_MAX).
+const MaxActiveLimit = 4096
 
 // maxLine is how long a line the kernel reads, without the newline
 // (kernel/trace/trace.c, WRITE_BUFSIZE).
@@ -30,8 +42,16 @@ const maxLine = 4094
 // line is the definition as the kernel reads it and writes it to its error
 // log: words with one space between them.
 func (d Dynamic) line(group string) string {
-	words := append([]string{string(d.Type) + ":" + group + "/" + d.Event, d.Place}, strings.FieldsFunc(d.Args, isSeparator)...)
+	words := append([]string{d.head() + group + "/" + d.Event, d.Place}, strings.FieldsFunc(d.Args, isSeparator)...)
 	return strings.Join(words, " ")
+}
+
+// head is what the line begins with: "p:", "r:" or "r1000:".
+func (d Dynamic) head() string {
+	if d.MaxActive != 0 {
+		return string(d.Type) + strconv.Itoa(d.MaxActive) + ":"
+	}
+	return string(d.Type) + ":"
 }
 
 // isSeparator tells whether r is white space in a definition. The kernel goes
@@ -65,16 +85,19 @@ func (d Dynamic) check(group string) error {
 	fail := func(pos int, message string) error {
 		return &DefinitionError{Command: line, Pos: pos, Message: message, Err: unix.EINVAL}
 	}
-	place := len(group) + len(d.Event) + len("p:/ ")
+	head := len(d.head())
+	place := head + len(group) + len(d.Event) + len("/ ")
 	switch {
 	case d.Type != 'p' && d.Type != 'r':
 		return fail(0, "A probe is of type p or r")
+	case d.MaxActive != 0 && (d.Type != 'r' || d.MaxActive < 0 || d.MaxActive > MaxActiveLimit):
+		return fail(1, fmt.Sprintf("A return probe follows 1 to %d calls at a time", MaxActiveLimit))
 	case !isIdentifier(d.Event):
-		return fail(len(group)+len("p:/"), "An event's name must follow the rules of C identifiers")
+		return fail(head+len(group)+len("/"), "An event's name must follow the rules of C identifiers")
 	case d.Place == "":
 		return fail(len(line), "A probe needs a place")
 	case !Spellable(d.Place):
-		return fail(place+unspellable(d.Place), "The kernel can't read a path with this character")
+		return fail(place+unspellable(d.Place), "The kernel can't read a place with this character")
 	case len(line) > maxLine:
 		return fail(maxLine, fmt.Sprintf("The definition has %d characters, the kernel reads %d", len(line), maxLine))
 	}

@@ -53,15 +53,17 @@ func (t *FS) define(file, line string) error {
 // does not say more, which it does since Linux 5.2.
 func refusal(errno unix.Errno) string {
 	meaning := map[unix.Errno]string{
-		unix.EINVAL: "there is a mistake in it, or this kernel lacks something it needs",
-		unix.ENOENT: "there is no such file",
-		unix.EEXIST: "there is another event of that name",
-		unix.EPERM:  "not allowed; is the kernel locked down (lockdown=confidentiality)?",
-		unix.EACCES: "not allowed: it takes root",
-		unix.ENODEV: "there are no numbers left for more events",
-		unix.ENOSPC: "there is no room for more arguments",
-		unix.E2BIG:  "it is too long",
-		unix.ENOMEM: "there is no memory left",
+		unix.EINVAL:        "there is a mistake in it, or this kernel lacks something it needs",
+		unix.EILSEQ:        "no instruction begins there",
+		unix.ENOENT:        "there is no such file, function or variable",
+		unix.EADDRNOTAVAIL: "several functions have that name",
+		unix.EEXIST:        "there is another event of that name",
+		unix.EPERM:         "not allowed; is the kernel locked down (lockdown=confidentiality)?",
+		unix.EACCES:        "not allowed: it takes root",
+		unix.ENODEV:        "there are no numbers left for more events",
+		unix.ENOSPC:        "there is no room for more arguments",
+		unix.E2BIG:         "it is too long",
+		unix.ENOMEM:        "there is no memory left",
 	}[errno]
 	if meaning == "" {
 		return fmt.Sprintf("The kernel refuses the definition: %v", errno)

@@ -93,22 +93,22 @@ func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 		d    Dynamic
 		at   string // the command from the caret on
 	}{
-		{"no such file", Dynamic{'p', "e", "/no/such/file:0x10", ""}, "/no/such/file:0x10"},
-		{"a directory", Dynamic{'p', "e", "/usr:0x10", ""}, "/usr:0x10"},
-		{"no offset", Dynamic{'p', "e", "/bin/true:0xzz", ""}, "0xzz"},
-		{"an unknown register", Dynamic{'p', "e", place, "x=%di  name=+0(%dix):string"}, "%dix):string"},
-		{"an unknown type", Dynamic{'p', "e", place, "x=%di:u33"}, "u33"},
-		{"an open parenthesis", Dynamic{'p', "e", place, "+0(%di"}, ""},
-		{"a name that is taken", Dynamic{'p', "e", place, "%di arg1=%si"}, "arg1=%si"},
-		{"a return value at the entry", Dynamic{'p', "e", place, "x=$retval"}, "$retval"},
-		{"an event's name with a space", Dynamic{'p', "e f", place, ""}, "e f " + place},
-		{"an event's name that is too long", Dynamic{'p', strings.Repeat("e", 64), place, ""}, strings.Repeat("e", 64) + " " + place},
-		{"an event's name of 10000 characters", Dynamic{'p', strings.Repeat("e", 10000), place, ""}, strings.Repeat("e", 10000-4094+len(group.Name())+3) + " " + place},
-		{"a second command", Dynamic{'p', "e", place + "\n-:" + group.Name() + "/good", ""}, "\n-:" + group.Name() + "/good"},
-		{"a comment", Dynamic{'p', "e", "/tmp/a#b:0x10", ""}, "#b:0x10"},
-		{"a letter that the kernel splits", Dynamic{'p', "e", "/tmp/à:0x10", ""}, "\xa0:0x10"},
-		{"a comment in an argument", Dynamic{'p', "e", place, `a=%di b=\"x#y"`}, `#y"`},
-		{"no type of probe", Dynamic{'e', "e", place, ""}, "e:" + group.Name() + "/e " + place},
+		{"no such file", Dynamic{Type: 'p', Event: "e", Place: "/no/such/file:0x10"}, "/no/such/file:0x10"},
+		{"a directory", Dynamic{Type: 'p', Event: "e", Place: "/usr:0x10"}, "/usr:0x10"},
+		{"no offset", Dynamic{Type: 'p', Event: "e", Place: "/bin/true:0xzz"}, "0xzz"},
+		{"an unknown register", Dynamic{Type: 'p', Event: "e", Place: place, Args: "x=%di  name=+0(%dix):string"}, "%dix):string"},
+		{"an unknown type", Dynamic{Type: 'p', Event: "e", Place: place, Args: "x=%di:u33"}, "u33"},
+		{"an open parenthesis", Dynamic{Type: 'p', Event: "e", Place: place, Args: "+0(%di"}, ""},
+		{"a name that is taken", Dynamic{Type: 'p', Event: "e", Place: place, Args: "%di arg1=%si"}, "arg1=%si"},
+		{"a return value at the entry", Dynamic{Type: 'p', Event: "e", Place: place, Args: "x=$retval"}, "$retval"},
+		{"an event's name with a space", Dynamic{Type: 'p', Event: "e f", Place: place}, "e f " + place},
+		{"an event's name that is too long", Dynamic{Type: 'p', Event: strings.Repeat("e", 64), Place: place}, strings.Repeat("e", 64) + " " + place},
+		{"an event's name of 10000 characters", Dynamic{Type: 'p', Event: strings.Repeat("e", 10000), Place: place}, strings.Repeat("e", 10000-4094+len(group.Name())+3) + " " + place},
+		{"a second command", Dynamic{Type: 'p', Event: "e", Place: place + "\n-:" + group.Name() + "/good"}, "\n-:" + group.Name() + "/good"},
+		{"a comment", Dynamic{Type: 'p', Event: "e", Place: "/tmp/a#b:0x10"}, "#b:0x10"},
+		{"a letter that the kernel splits", Dynamic{Type: 'p', Event: "e", Place: "/tmp/à:0x10"}, "\xa0:0x10"},
+		{"a comment in an argument", Dynamic{Type: 'p', Event: "e", Place: place, Args: `a=%di b=\"x#y"`}, `#y"`},
+		{"no type of probe", Dynamic{Type: 'e', Event: "e", Place: place}, "e:" + group.Name() + "/e " + place},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := group.Define(test.d)

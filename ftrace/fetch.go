@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// FetchArg is one argument of a user probe: what the kernel fetches at a hit
-// (Documentation/trace/uprobetracer.rst, FETCHARGS).
+// FetchArg is one argument of a probe: what the kernel fetches at a hit
+// (Documentation/trace/uprobetracer.rst and kprobetrace.rst, FETCHARGS).
 type FetchArg struct {
 	Name  string // of the field in the record
 	Fetch string // where the value comes from: "%di", "+0($retval)", "$stack1"
@@ -59,7 +59,9 @@ const (
 // of are errors: text behind a closing parenthesis or behind $retval, both of
 // which it does not read, and a stack word beyond 32 bits, of which it fetches
 // another one.
-func ParseFetchArgs(text string) ([]FetchArg, error) {
+func ParseFetchArgs(text string) ([]FetchArg, error) { return parseFetchArgs(text, false) }
+
+func parseFetchArgs(text string, kernel bool) ([]FetchArg, error) {
 	for i := range len(text) {
 		if isForbidden(text[i]) {
 			return nil, &SyntaxError{text, i, "The kernel can't read this character"}
@@ -75,7 +77,7 @@ func ParseFetchArgs(text string) ([]FetchArg, error) {
 		if len(args) == maxFetchArgs {
 			return nil, &SyntaxError{text, start, fmt.Sprintf("A probe can't have more than %d arguments", maxFetchArgs)}
 		}
-		p := fetchParser{text: text}
+		p := fetchParser{text: text, kernel: kernel}
 		arg, err := p.arg(start, end, args)
 		if err != nil {
 			return nil, err

@@ -9,12 +9,14 @@ import (
 // fetchParser reads one argument of a text. Its methods take the bytes they
 // read as [start, end) of the text, so that errors can point into it.
 type fetchParser struct {
-	text string
+	text   string
+	kernel bool // for a kernel probe
 
 	// The kernel makes a short program of an argument. Which types go with it
 	// depends on the program's last step, and its length is limited.
 	last  fetchStep
 	steps int
+	stack bool // the value is $stack
 }
 
 type fetchStep int
@@ -112,6 +114,7 @@ func (p *fetchParser) variable(start, end int) error {
 	digits := name[len(word):]
 	switch {
 	case name == "retval", name == "stack":
+		p.stack = name == "stack"
 		p.step(fetchValue)
 		return nil
 	case name == "comm", name == "COMM":
@@ -122,16 +125,22 @@ func (p *fetchParser) variable(start, end int) error {
 		if !ok || number > 1<<32-1 || word == "arg" && number == 0 {
 			return p.fail(start+1+len(word), "There is no $%s", name)
 		}
+		if p.kernel && number > maxKernelStack {
+			return p.fail(start+1+len(word), "There is no $%s: a kernel stack has %d words", name, maxKernelStack)
+		}
 		p.step(fetchValue)
 		return nil
 	}
 	return p.fail(start, "There are $argN, $retval, $stackN, $stack and $comm, no $%s", name)
 }
 
-// memory reads @ADDRESS and @+FILEOFFSET.
+// memory reads @ADDRESS, @+FILEOFFSET of user probes and @SYMBOL of kernel
+// probes.
 func (p *fetchParser) memory(start, end int) error {
 	where, ok := p.text[start+1:end], false
 	switch {
+	case p.kernel && (where == "" || !isDigit(where[0])):
+		return p.symbol(start, end)
 	case strings.HasPrefix(where, "+"):
 		_, ok = kernelInt(where[1:])
 	case where != "" && isDigit(where[0]):

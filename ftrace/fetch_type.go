@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// fetchTypes are the names of types; the kernel knows symbol and symstr
-// besides, but not for user probes.
+// fetchTypes are the names of types that all probes know.
 var fetchTypes = []string{
 	"string", "ustring", "char",
 	"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64",
@@ -28,14 +27,16 @@ func (p *fetchParser) typ(start, end int) error {
 	case p.last == fetchText && (array || name != "string" && name != ""):
 		return p.fail(start, "A text is of type string")
 	case name == "" && !array:
-	case name == "symbol", name == "symstr":
+	case p.kernel && name == "symstr":
+		return p.symstr(start, array)
+	case !p.kernel && (name == "symbol" || name == "symstr"):
 		return p.fail(start, "The type %s is for kernel probes: it names functions of the kernel", name)
 	case bits:
 		if err := p.bitfield(start, nameEnd); err != nil {
 			return err
 		}
-	case !slices.Contains(fetchTypes, name):
-		return p.fail(start, "There is no type %q, but %s, bWIDTH@OFFSET/SIZE and arrays of them", name, strings.Join(fetchTypes, ", "))
+	case !slices.Contains(p.types(), name):
+		return p.fail(start, "There is no type %q, but %s, bWIDTH@OFFSET/SIZE and arrays of them", name, strings.Join(p.types(), ", "))
 	case isText && p.last == fetchValue:
 		return p.fail(start, "A %s is read from an address: put +0(…) around the value", name)
 	case !isText && array && p.last != fetchDeref:

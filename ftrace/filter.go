@@ -15,7 +15,7 @@ import (
 type FilterError struct {
 	Filter  string
 	Pos     int    // the byte in Filter that the kernel complains about; -1 if unknown
-	Message string // the kernel's words
+	Message string // the kernel's words, and which fields there are where those may help
 	Err     error  // the errno of the write; the kernel's choice of it means little
 }
 
@@ -55,29 +55,47 @@ func (t *FS) ExplainFilter(system, event, filter string) error {
 		}
 		err = try(filepath.Join("events", system, event, "filter"), filter)
 	}
-	if refused := (*FilterError)(nil); err != nil && !errors.As(err, &refused) {
+	refused := (*FilterError)(nil)
+	if err != nil && !errors.As(err, &refused) {
 		return fmt.Errorf("check a filter: %w", err)
+	}
+	if refused != nil && (refused.Pos < 0 || refused.Message == "Field not found") {
+		refused.Message += t.fields(system, event)
 	}
 	return err
 }
 
+// fields says which fields an event has, those of all events aside; it is "" if
+// that can't be read.
+func (t *FS) fields(system, event string) string {
+	format, err := t.Format(system, event)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for i := range format.Fields {
+		if f := &format.Fields[i]; !f.Common && !strings.HasPrefix(f.Name, "__probe_") {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "; the event has no fields but those of all events, such as common_pid"
+	}
+	return "; the event's fields are " + strings.Join(names, ", ")
+}
+
 // tryInInstance tries the filter in a trace instance.
 func (t *FS) tryInInstance(file, filter string) (err error) {
-	owner, err := t.own()
+	instance, err := t.NewInstance()
 	if err != nil {
 		return err
 	}
-	defer owner.release()
-	instance := filepath.Join(t.dir, "instances", owner.name)
-	if err := unix.Mkdir(instance, 0o700); err != nil {
-		return &os.PathError{Op: "mkdir", Path: instance, Err: err}
-	}
 	defer func() {
-		if rmErr := unix.Rmdir(instance); rmErr != nil {
-			err = errors.Join(err, &os.PathError{Op: "rmdir", Path: instance, Err: rmErr})
+		if closeErr := instance.Close(); closeErr != nil {
+			err = errors.Join(err, closeErr)
 		}
 	}()
-	return tryFilter(filepath.Join(instance, file), filter)
+	return tryFilter(filepath.Join(instance.FS().Dir(), file), filter)
 }
 
 // tryInPlace tries the filter and takes it away again. What listens through perf

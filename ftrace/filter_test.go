@@ -35,7 +35,7 @@ func TestAFilterThatTheKernelDoesNotExplainIsRefusedNonetheless(t *testing.T) {
 func TestLiveARefusedFilterSaysWhere(t *testing.T) {
 	tracefs := withUprobes(t)
 	group := newGroup(t, tracefs)
-	if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place, Args: "name=+0(%di):string n=%si:s32"}); err != nil {
+	if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place, Args: here("name=+0(%di):string n=%si:s32")}); err != nil {
 		t.Fatal(err)
 	}
 	static := EventName{"sched", "sched_switch"}
@@ -76,6 +76,9 @@ func TestLiveARefusedFilterSaysWhere(t *testing.T) {
 			}
 			if e.Pos < 0 || test.at != "" && e.Filter[e.Pos:] != test.at {
 				t.Errorf("%v\nwant the caret at %q", e, test.at)
+			}
+			if test.event == own && strings.HasPrefix(e.Message, "Field") && !strings.HasSuffix(e.Message, "fields are name, n") {
+				t.Errorf("%v\nwant the event's fields", e)
 			}
 		})
 	}

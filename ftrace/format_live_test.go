@@ -25,6 +25,22 @@ var listed = map[string]string{
 	"kvmmmu:kvm_mmu_sync_page":        "the same",
 	"kvmmmu:kvm_mmu_unsync_page":      "the same",
 	"kvmmmu:kvm_mmu_prepare_zap_page": "the same",
+
+	"intel_iommu:prq_report":              "calls functions of the kernel",
+	"nvme:nvme_complete_rq":               "the same",
+	"nvme:nvme_setup_cmd":                 "the same",
+	"nvme:nvme_sq":                        "the same",
+	"xen:xen_mc_batch":                    "the same, or names constants that the kernel does not tell",
+	"xen:xen_mc_entry":                    "the same",
+	"xen:xen_mc_extend_args":              "the same",
+	"xen:xen_mc_flush_reason":             "the same",
+	"xen:xen_mc_issue":                    "the same",
+	"xen:xen_mmu_ptep_modify_prot_commit": "the same",
+	"xen:xen_mmu_ptep_modify_prot_start":  "the same",
+	"xen:xen_mmu_set_p4d":                 "the same",
+	"xen:xen_mmu_set_pmd":                 "the same",
+	"xen:xen_mmu_set_pte":                 "the same",
+	"xen:xen_mmu_set_pud":                 "the same",
 }
 
 func TestLiveEveryEventsFormatIsUnderstood(t *testing.T) {

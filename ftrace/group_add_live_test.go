@@ -14,7 +14,7 @@ func TestLiveAnEventHasThePlacesThatAreAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Define(Dynamic{Type: 'p', Event: "many", Place: program + ":0x1000", Args: "a=%di:u32"}); err != nil {
+	if _, err := g.Define(Dynamic{Type: 'p', Event: "many", Place: program + ":0x1000", Args: here("a=%di:u32")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -22,9 +22,9 @@ func TestLiveAnEventHasThePlacesThatAreAdded(t *testing.T) {
 		d    Dynamic
 		ok   bool
 	}{
-		{"another place", Dynamic{Type: 'p', Event: "many", Place: program + ":0x1010", Args: "a=%si:u32"}, true},
-		{"other arguments", Dynamic{Type: 'p', Event: "many", Place: program + ":0x1020", Args: "b=%si:u32"}, false},
-		{"another type", Dynamic{Type: 'r', Event: "many", Place: program + ":0x1030", Args: "a=%si:u32"}, false},
+		{"another place", Dynamic{Type: 'p', Event: "many", Place: program + ":0x1010", Args: here("a=%si:u32")}, true},
+		{"other arguments", Dynamic{Type: 'p', Event: "many", Place: program + ":0x1020", Args: here("b=%si:u32")}, false},
+		{"another type", Dynamic{Type: 'r', Event: "many", Place: program + ":0x1030", Args: here("a=%si:u32")}, false},
 		{"an event that is not there", Dynamic{Type: 'p', Event: "other", Place: program + ":0x1040"}, false},
 	} {
 		err := g.Add(test.d)

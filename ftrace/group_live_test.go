@@ -261,6 +261,30 @@ func TestLiveAnInstanceOfADeadOwnerIsRemoved(t *testing.T) {
 	}
 }
 
+// Every NewInstance and NewGroup on the host removes what is stale: one finds that
+// another was quicker, at any step of it, and that is no error.
+func TestLiveAnInstanceThatSeveralRemoveIsGoneForAll(t *testing.T) {
+	tracefs := withUprobes(t)
+	dir := filepath.Join(tracefs.Dir(), "instances", fmt.Sprintf("ringtap_%d_%d", os.Getpid(), 2))
+	for range 20 {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, 8)
+		for range cap(errs) {
+			go func() { errs <- removeInstance(dir, stalePatience) }()
+		}
+		for range cap(errs) {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s is still there: %v", dir, err)
+		}
+	}
+}
+
 // What a tracer with arguments pays between its start and being armed.
 func BenchmarkLiveGroup(b *testing.B) {
 	tracefs := withUprobes(b)
@@ -270,7 +294,7 @@ func BenchmarkLiveGroup(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place, Args: "a=%di"}); err != nil {
+		if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place, Args: here("a=%di")}); err != nil {
 			b.Fatal(err)
 		}
 		if err := group.Close(); err != nil {

@@ -29,7 +29,7 @@ func ownGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, event := range []string{"f", "g"} {
-		if _, err := group.Define(Dynamic{Type: 'p', Event: event, Place: place, Args: "a=%di"}); err != nil {
+		if _, err := group.Define(Dynamic{Type: 'p', Event: event, Place: place, Args: here("a=%di")}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // stalePatience is short: who died with its perf events open has them closed
@@ -18,9 +16,10 @@ import (
 const stalePatience = 20 * time.Millisecond
 
 // RemoveStale removes what ringtaps have left behind that were killed: the
-// events of groups whose owner is gone, and trace instances. Removed names
-// them, "GROUP/EVENT" and "instances/NAME". What belongs to living processes or
-// to others than ringtap is not touched. The error joins those of everything
+// events of groups whose owner is gone, and trace instances; and it puts back the
+// settings that they had changed (Settings). Removed names them, "GROUP/EVENT",
+// "instances/NAME" and "SETTING=VALUE". What belongs to living processes or to
+// others than ringtap is not touched. The error joins those of everything
 // that should have been removed and could not, for instance because another
 // program listens to the event.
 func (t *FS) RemoveStale() (removed []string, err error) {
@@ -33,6 +32,20 @@ func (t *FS) RemoveStale() (removed []string, err error) {
 			stale[name] = known
 		}
 		return known
+	}
+	// Instances go first: an event that is on in one can't be removed.
+	done, instanceErr := t.removeStaleInstances(isStale)
+	removed = append(removed, done...)
+	if instanceErr != nil {
+		errs = append(errs, instanceErr)
+	}
+	// So do synthetic events, which such an instance may name.
+	for _, name := range t.staleSynthetics(isStale) {
+		if err := t.removeSynthetic(name, stalePatience); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, syntheticSystem+"/"+name)
 	}
 	for _, file := range []string{"uprobe_events", "kprobe_events"} {
 		text, err := os.ReadFile(filepath.Join(t.dir, file))
@@ -51,19 +64,6 @@ func (t *FS) RemoveStale() (removed []string, err error) {
 				continue
 			}
 			removed = append(removed, event.System+"/"+event.Name)
-		}
-	}
-	// A kernel without trace instances has no such directory.
-	instances, _ := os.ReadDir(filepath.Join(t.dir, "instances"))
-	for _, instance := range instances {
-		name := filepath.Join("instances", instance.Name())
-		if !isStale(instance.Name()) {
-			continue
-		}
-		if err := unix.Rmdir(filepath.Join(t.dir, name)); err == nil {
-			removed = append(removed, name)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("remove %s: %w", name, err))
 		}
 	}
 	return removed, errors.Join(errs...)

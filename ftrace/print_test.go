@@ -2,6 +2,7 @@ package ftrace
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,7 +179,7 @@ func TestReadConstantsReadsEnumerators(t *testing.T) {
 	if err != nil || len(constants) != 2 || constants["A"] != -1 || constants["B"] != 2 {
 		t.Errorf("ReadConstants = %v, %v", constants, err)
 	}
-	if _, err := ReadConstants([]byte("nothing of the kind at all")); err != ErrNotBTF {
+	if _, err := ReadConstants([]byte("nothing of the kind at all")); !errors.Is(err, ErrNotBTF) {
 		t.Errorf("no BTF: %v", err)
 	}
 }

@@ -21,7 +21,10 @@ import (
 // what was understood differently from what it says. The error says why an
 // argument can't be had: *RegisterError for a register that isn't there.
 func UserArgs(args []FetchArg, arch string, isReturn bool) (out []FetchArg, notes []string, err error) {
-	regs := registers(arch)
+	return translateArgs(args, registers(arch), arch, isReturn)
+}
+
+func translateArgs(args []FetchArg, regs *registerSet, arch string, isReturn bool) (out []FetchArg, notes []string, err error) {
 	if regs == nil {
 		return nil, nil, fmt.Errorf("the registers of %s are not known", arch)
 	}
@@ -100,9 +103,9 @@ type RegisterError struct {
 func (e *RegisterError) Error() string {
 	text := fmt.Sprintf("%s has no register %%%s", e.Arch, e.Name)
 	if len(e.Near) > 0 {
-		text += "; did you mean %" + strings.Join(e.Near, ", %") + "?"
+		text += " (did you mean %" + strings.Join(e.Near, ", %") + "?)"
 	}
-	return text + " There are %" + strings.Join(e.All, " %")
+	return text + "; there are %" + strings.Join(e.All, " %")
 }
 
 // argument is where argument n is at a function's entry.

@@ -1,9 +1,12 @@
 package facility
 
 import (
+	"bufio"
 	"errors"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/perfevent"
@@ -22,8 +25,16 @@ func try(target perfevent.Target, s perfevent.Sampling) error {
 	if err == nil {
 		return session.Close()
 	}
+	return short(err)
+}
+
+// short is why an event can't be opened, in few words.
+func short(err error) error {
 	var open *perfevent.OpenError
-	if errors.As(err, &open) && open.Hint != "" {
+	switch {
+	case errors.Is(err, perfevent.ErrNoEvent):
+		return errors.New("not on this machine")
+	case errors.As(err, &open) && open.Hint != "":
 		return errors.New(open.Hint)
 	}
 	return err
@@ -65,4 +76,36 @@ func (h *host) kernelSamples() error {
 	s := clock()
 	s.ExcludeKernel = false
 	return h.opens(s)
+}
+
+// kernelBreakpoint sets a breakpoint on a function of the kernel that nobody
+// calls, on this thread, and lets it sleep.
+func (h *host) kernelBreakpoint() error {
+	f, err := os.Open(h.path("proc/kallsyms"))
+	if err != nil {
+		return absent(err)
+	}
+	defer f.Close()
+	const function = " T kernel_restart"
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		digits, ok := strings.CutSuffix(lines.Text(), function)
+		if !ok {
+			continue
+		}
+		addr, err := strconv.ParseUint(digits, 16, 64)
+		if err != nil || addr == 0 {
+			return errors.New("the kernel hides its addresses")
+		}
+		event := perfevent.Breakpoint(perfevent.BreakpointExecute, addr, 8)
+		counters, err := perfevent.OpenCounters(perfevent.System(), []perfevent.Event{event},
+			perfevent.Options{Logger: slog.New(slog.DiscardHandler)})
+		if errors.Is(err, perfevent.ErrNotProbeable) {
+			return errors.New("not in the kernel's code (x86: CONFIG_KPROBES)")
+		}
+		if err != nil {
+			return short(err)
+		}
+		return counters.Close()
+	}
+	return errAbsent
 }

@@ -33,20 +33,25 @@ func TestLiveProbesAgreeWithTheKernelsConfiguration(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: an ordinary user is refused what the kernel has")
 	}
-	config := kernelConfig(t)
+	config, needs := kernelConfig(t), Needs()
 	for _, test := range []struct{ facility, option string }{
 		{"uprobe PMU", "CONFIG_UPROBE_EVENTS"},
 		{"uprobe_events", "CONFIG_UPROBE_EVENTS"},
 		{"kprobe PMU", "CONFIG_KPROBE_EVENTS"},
 		{"kprobe_events", "CONFIG_KPROBE_EVENTS"},
 		{"event probe", "CONFIG_EPROBE_EVENTS"},
+		{"fprobe events", "CONFIG_FPROBE_EVENTS"},
+		{"hist triggers", "CONFIG_HIST_TRIGGERS"},
+		{"synthetic events", "CONFIG_SYNTH_EVENTS"},
+		{"function profiler", "CONFIG_FUNCTION_PROFILER"},
+		{"graph tracer, shared", "CONFIG_FUNCTION_GRAPH_TRACER"},
 		{"BTF", "CONFIG_DEBUG_INFO_BTF"},
 		{"cpu-clock", "CONFIG_PERF_EVENTS"},
 		{"kallsyms", "CONFIG_KALLSYMS"},
 		{"perf_event controller", "CONFIG_CGROUP_PERF"},
 	} {
 		built := bytes.Contains(config, []byte("\n"+test.option+"=y\n"))
-		for _, need := range Needs() {
+		for _, need := range needs {
 			i := slices.IndexFunc(need.Choices, func(c Choice) bool { return c.Facility == test.facility })
 			if i >= 0 && (need.Choices[i].Err == nil) != built {
 				t.Errorf("%s: %s is %v, but %s is built in: %t", need.What, test.facility, need.Choices[i].Err, test.option, built)
@@ -58,7 +63,11 @@ func TestLiveProbesAgreeWithTheKernelsConfiguration(t *testing.T) {
 func kernelConfig(t *testing.T) []byte {
 	f, err := os.Open("/proc/config.gz")
 	if err != nil {
-		t.Skip("/proc/config.gz: the kernel does not show its configuration")
+		text, err := os.ReadFile("/boot/config-" + newHost().release())
+		if err != nil {
+			t.Skip("/proc/config.gz, /boot/config: the kernel does not show its configuration")
+		}
+		return text
 	}
 	defer f.Close()
 	unzipped, err := gzip.NewReader(f)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -81,5 +83,56 @@ func TestSyscallStringsAreSeenInTheFormat(t *testing.T) {
 	untraced := &host{tracingErr: ftrace.ErrNotMounted}
 	if err := untraced.syscallStrings(); !errors.Is(err, ftrace.ErrNotMounted) {
 		t.Errorf("without tracefs: %v", err)
+	}
+}
+
+func TestATracerIsThereIfItsFunctionsMayBeChosen(t *testing.T) {
+	const tracers, functions = "tracing/available_tracers", "tracing/available_filter_functions"
+	for _, test := range []struct {
+		name  string
+		files map[string]string
+		want  error
+	}{
+		{"there", map[string]string{tracers: "blk function nop\n", functions: "vfs_read\n"}, nil},
+		{"another", map[string]string{tracers: "blk nop\n", functions: "vfs_read\n"}, errAbsent},
+		{"a name that begins so", map[string]string{tracers: "function_graph nop\n", functions: "vfs_read\n"}, errAbsent},
+		{"no tracers", nil, errAbsent},
+		{"no functions", map[string]string{tracers: "function nop\n"}, unix.ENOENT},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := hostOf(t, test.files).tracer("function"); !errors.Is(err, test.want) || (test.want == nil) != (err == nil) {
+				t.Errorf("tracer = %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAVersionIsComparedByNumber(t *testing.T) {
+	for _, test := range []struct {
+		release      string
+		major, minor int
+		want         bool
+	}{
+		{"6.1.0-50-cloud-amd64\n", 6, 1, true},
+		{"6.1.0\n", 6, 11, false},
+		{"6.12+\n", 6, 11, true},
+		{"5.19.1\n", 6, 0, false},
+		{"7.0-rc1\n", 6, 11, true},
+		{"?\n", 4, 0, false},
+	} {
+		h := hostOf(t, map[string]string{"proc/sys/kernel/osrelease": test.release})
+		if err := h.since(test.major, test.minor); (err == nil) != test.want {
+			t.Errorf("%q since %d.%d: %v, want %t", test.release, test.major, test.minor, err, test.want)
+		}
+	}
+}
+
+func TestTheReadmeTellsWhatIsBuiltIn(t *testing.T) {
+	h := hostOf(t, map[string]string{"tracing/README": "\t           f[:[<group>/][<event>]] <func-name>[%return] [<args>]\n"})
+	if err := h.inReadme("f[:[<group>/]"); err != nil {
+		t.Errorf("with the line: %v", err)
+	}
+	if err := hostOf(t, map[string]string{"tracing/README": "tracing mini-HOWTO\n"}).inReadme("f[:[<group>/]"); err != errAbsent {
+		t.Errorf("without: %v, want %v", err, errAbsent)
 	}
 }

@@ -3,12 +3,14 @@ package facility
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // tracefs looks for files that the kernel has with a facility of tracing.
@@ -61,15 +63,80 @@ func (h *host) eventProbes() error {
 	return errAbsent
 }
 
-// functionEvent opens ftrace's event of every function call. It is disabled,
-// so that no function is traced.
+// functionEvent looks for ftrace's event of every function call. It is not
+// opened: that would patch all functions of the kernel.
 func (h *host) functionEvent() error {
+	if err := h.tracefs("events/ftrace/function/id"); err != nil {
+		return err
+	}
+	return h.tracer("function")
+}
+
+// tracer looks for one of ftrace's tracers, and whether its functions may be
+// chosen: some machines refuse that to everyone.
+func (h *host) tracer(name string) error {
 	if h.tracingErr != nil {
 		return h.tracingErr
 	}
-	id, err := h.tracing.EventID("ftrace", "function")
+	text, err := os.ReadFile(filepath.Join(h.tracing.Dir(), "available_tracers"))
 	if err != nil {
 		return absent(err)
 	}
-	return try(perfevent.System(), perfevent.Sampling{Event: perfevent.Tracepoint(id, "ftrace:function"), Period: 1})
+	if !slices.Contains(strings.Fields(string(text)), name) {
+		return errAbsent
+	}
+	f, err := os.Open(filepath.Join(h.tracing.Dir(), "available_filter_functions"))
+	if err != nil {
+		return refused(err)
+	}
+	defer f.Close()
+	if _, err := f.Read(make([]byte, 1)); err != nil && err != io.EOF {
+		return refused(err)
+	}
+	return nil
+}
+
+// privateGraph looks whether a trace instance of one's own may have the graph
+// tracer.
+func (h *host) privateGraph() error {
+	if err := h.tracer("function_graph"); err != nil {
+		return err
+	}
+	return h.since(6, 11)
+}
+
+// refused is why a file can't be used that is there.
+func refused(err error) error {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return fmt.Errorf("refused: %w", errno)
+	}
+	return err
+}
+
+// addsPlaces asks whether one event may have several places.
+func (h *host) addsPlaces() error {
+	if h.tracingErr != nil {
+		return h.tracingErr
+	}
+	if !h.tracing.AddsPlaces() {
+		return errAbsent
+	}
+	return nil
+}
+
+// inReadme looks for a text in tracefs's description of itself, which has the
+// parts that the kernel was built with.
+func (h *host) inReadme(text string) error {
+	if h.tracingErr != nil {
+		return h.tracingErr
+	}
+	readme, err := os.ReadFile(filepath.Join(h.tracing.Dir(), "README"))
+	if err != nil {
+		return absent(err)
+	}
+	if !bytes.Contains(readme, []byte(text)) {
+		return errAbsent
+	}
+	return nil
 }

@@ -74,10 +74,8 @@ func (p Probe) fetch(text string, machine elf.Machine) (fetch, typ, reason strin
 	if addr == ambiguous {
 		return "", "", fmt.Sprintf("the file's symbol tables have no variable %s, or several", o.symbol)
 	}
-	// The kernel counts from where the file's first byte would be if all of the
-	// file were mapped as the probe's segment is (translate_user_vaddr in
-	// kernel/trace/trace_uprobe.c), whatever segment the variable is in.
-	return "@+" + strconv.FormatInt(int64(addr+uint64(o.value)-(p.vaddr-p.Location)), 10), typ, ""
+	// From the nop itself: @+OFFSET, which is meant for this, reads 0 on Linux 6.1.
+	return fmt.Sprintf("%+d(%%ip)", int64(addr+uint64(o.value)-p.vaddr)), typ, ""
 }
 
 // byteSize is the size of an argument in bytes, below zero if it has a sign.

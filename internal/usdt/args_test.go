@@ -22,7 +22,7 @@ func TestOperandsBecomeFetchArguments(t *testing.T) {
 		{elf.EM_X86_64, "8@-16(%rbp) 4@(%rax) 4@8(%rsp)", "arg1=-16(%bp):u64 arg2=+0(%ax):u32 arg3=+8(%sp):u32"},
 		{elf.EM_X86_64, "8@-8(%rbp,%rax,8) 8@(,%rdi,4) 4@%edi", "!1 !2 arg3=%di:u32"},
 		{elf.EM_X86_64, "4@counter(%rip) 4@8+counter(%rip) 4@counter-4+2(%rip) 4@counter",
-			"arg1=@+12288:u32 arg2=@+12296:u32 arg3=@+12286:u32 arg4=@+12288:u32"},
+			"arg1=+11008(%ip):u32 arg2=+11016(%ip):u32 arg3=+11006(%ip):u32 arg4=+11008(%ip):u32"},
 		{elf.EM_X86_64, "4@nowhere(%rip) 4@twins(%rip) 4@12(%rip) 8@counter@GOTPCREL(%rip)", "!1 !2 !3 !4"},
 		{elf.EM_X86_64, "8@%fs:16 8@$counter 8@%xmm0 8f@%xmm0 16@%rax 3@%rax", "!1 !2 !3 !4 !5 !6"},
 		{elf.EM_X86_64, "%rdi $5", `arg1=%di:u64 arg2=\5:u64`},

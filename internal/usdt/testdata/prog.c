@@ -5,6 +5,14 @@
 
 SEMAPHORE(prog_guarded_semaphore);
 
+#if defined(__x86_64__)
+#define BYTE(N) "%b" N
+#define BYTE_REGISTER "q"
+#else
+#define BYTE(N) "%" N
+#define BYTE_REGISTER "r"
+#endif
+
 int counter = 1234567;
 static short table[4] = { 1, -2, 3, -4 };
 static __thread int local = 9;
@@ -13,7 +21,7 @@ __attribute__((noinline)) static void marks(int number, const char *text, long b
 {
 	signed char small = (signed char)number;
 	volatile int stacked = number * 2;
-	MARK("prog", "registers", "0", "-4@%0 8@%1 8@%2 -1@%b3", "r"(number), "r"(text), "r"(big), "q"(small));
+	MARK("prog", "registers", "0", "-4@%0 8@%1 8@%2 -1@" BYTE("3"), "r"(number), "r"(text), "r"(big), BYTE_REGISTER(small));
 	MARK("prog", "immediates", "0", "-4@%0 8@%1 4@%2", "n"(-1), "n"(77), "n"(0x7fffffff));
 	MARK("prog", "memory", "0", "-4@%0", "m"(stacked));
 	MARK("prog", "none", "0", "", "r"(number));

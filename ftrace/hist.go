@@ -1,0 +1,121 @@
+package ftrace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Hist is what one hist trigger of an event has counted
+// (Documentation/trace/histogram.rst).
+type Hist struct {
+	Trigger string // as the kernel writes it: "hist:keys=lat.log2:vals=hitcount:…"
+	Entries []HistEntry
+	Hits    uint64 // hits of the event that were counted
+	Dropped uint64 // hits whose key had no room any more
+}
+
+// HistEntry is one key of a Hist.
+type HistEntry struct {
+	Keys   []HistKey
+	Values map[string]uint64 // "hitcount", and what else the trigger adds up
+}
+
+// HistKey is one field of a key.
+type HistKey struct {
+	Name string
+	Text string // "4242", "~ 2^12", "bash [1234]"
+}
+
+// Log2 returns n of a key with the modifier .log2, "~ 2^n". The kernel rounds up:
+// of 2^n are the values above 2^(n-1) up to 2^n.
+func (k *HistKey) Log2() (n int, ok bool) {
+	text, ok := strings.CutPrefix(k.Text, "~ 2^")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && n <= 64
+}
+
+// Hists reads what the hist triggers of an event have counted, in an instance
+// those of that instance. The error wraps fs.ErrNotExist if the kernel has no
+// such event, or no hist triggers.
+func (t *FS) Hists(system, event string) ([]Hist, error) {
+	text, err := os.ReadFile(filepath.Join(t.dir, "events", system, event, "hist"))
+	if err != nil {
+		return nil, fmt.Errorf("read a histogram of the kernel: %w", err)
+	}
+	return ParseHists(string(text))
+}
+
+// ParseHists reads an event's file "hist", which has the histograms of all
+// triggers of the event. Lines that it doesn't know are passed over.
+func ParseHists(text string) ([]Hist, error) {
+	const info = "# trigger info: "
+	var hists []Hist
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		trigger, isInfo := strings.CutPrefix(line, info)
+		switch {
+		case isInfo:
+			hists = append(hists, Hist{Trigger: strings.TrimSuffix(trigger, " [active]")})
+			continue
+		case len(hists) == 0:
+			continue
+		}
+		h := &hists[len(hists)-1]
+		var err error
+		switch {
+		case strings.HasPrefix(line, "{"):
+			var entry HistEntry
+			if entry, err = parseHistEntry(line); err == nil {
+				h.Entries = append(h.Entries, entry)
+			}
+		case strings.HasPrefix(line, "Hits:"):
+			h.Hits, err = strconv.ParseUint(strings.TrimSpace(line[len("Hits:"):]), 10, 64)
+		case strings.HasPrefix(line, "Dropped:"):
+			h.Dropped, err = strconv.ParseUint(strings.TrimSpace(line[len("Dropped:"):]), 10, 64)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %q of a histogram: %w", line, err)
+		}
+	}
+	return hists, nil
+}
+
+// errHistEntry says that a line is no entry of a histogram.
+var errHistEntry = errors.New("not { KEY: VALUE, … } NAME: NUMBER …")
+
+// parseHistEntry reads "{ name: text, name: text } hitcount: 3  lat: 42". The
+// text of a key may hold anything that a task's name may.
+func parseHistEntry(line string) (HistEntry, error) {
+	end := strings.LastIndexByte(line, '}')
+	if end < 0 {
+		return HistEntry{}, errHistEntry
+	}
+	entry := HistEntry{Values: make(map[string]uint64)}
+	for key := range strings.SplitSeq(line[1:end], ", ") {
+		name, text, ok := strings.Cut(key, ":")
+		if !ok {
+			return HistEntry{}, errHistEntry
+		}
+		entry.Keys = append(entry.Keys, HistKey{strings.TrimSpace(name), strings.TrimSpace(text)})
+	}
+	words := strings.Fields(line[end+1:])
+	if len(words)%2 != 0 {
+		return HistEntry{}, errHistEntry
+	}
+	for i := 0; i < len(words); i += 2 {
+		name, ok := strings.CutSuffix(words[i], ":")
+		n, err := strconv.ParseUint(words[i+1], 10, 64)
+		if !ok || err != nil {
+			return HistEntry{}, errHistEntry
+		}
+		entry.Values[name] = n
+	}
+	return entry, nil
+}

@@ -1,0 +1,92 @@
+package ftrace
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// removeStaleInstances removes the instances that isStale says are. What they
+// hold of a journal is put back before.
+func (t *FS) removeStaleInstances(isStale func(name string) bool) (removed []string, err error) {
+	var errs []error
+	if t.hasStaleJournal(isStale) {
+		lock, err := t.lockSettings()
+		if err == nil {
+			restored, err := t.putBackStale(isStale)
+			removed = append(removed, restored...)
+			errs = append(errs, err)
+			lock.Close()
+		}
+		// Else another ringtap puts the settings back, or found that it can't.
+	}
+	for _, name := range t.instances(isStale) {
+		dir := filepath.Join(t.dir, "instances", name)
+		if len(At(dir).readJournal()) > 0 {
+			continue // not put back
+		}
+		if err := removeStaleInstance(dir); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, filepath.Join("instances", name))
+	}
+	return removed, errors.Join(errs...)
+}
+
+// instances lists the instances whose names are wanted. A kernel without
+// instances has no such directory.
+func (t *FS) instances(want func(name string) bool) []string {
+	dirs, _ := os.ReadDir(filepath.Join(t.dir, "instances"))
+	var names []string
+	for _, dir := range dirs {
+		if want(dir.Name()) {
+			names = append(names, dir.Name())
+		}
+	}
+	return names
+}
+
+func (t *FS) hasStaleJournal(isStale func(name string) bool) bool {
+	for _, name := range t.instances(isStale) {
+		if len(At(filepath.Join(t.dir, "instances", name)).readJournal()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// putBackStale puts back what the journals of stale instances hold, and removes
+// those instances whose journal has been acted upon. The caller has the lock of
+// the settings.
+func (t *FS) putBackStale(isStale func(name string) bool) (restored []string, err error) {
+	var errs []error
+	for _, name := range t.instances(isStale) {
+		dir := filepath.Join(t.dir, "instances", name)
+		notes := At(dir).readJournal()
+		if len(notes) == 0 {
+			continue
+		}
+		done, left, err := t.putBack(notes)
+		restored = append(restored, done...)
+		errs = append(errs, err)
+		if len(left) > 0 {
+			continue
+		}
+		if err := removeStaleInstance(dir); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		restored = append(restored, filepath.Join("instances", name))
+	}
+	return restored, errors.Join(errs...)
+}
+
+// removeStaleInstance removes an instance whose owner could not do so.
+func removeStaleInstance(dir string) error {
+	triggers := At(dir).removeTriggers()
+	if err := removeInstance(dir, stalePatience); err != nil {
+		return errors.Join(triggers, err)
+	}
+	return nil
+}

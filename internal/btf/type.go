@@ -1,0 +1,221 @@
+package btf
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// pointerSize is that of the machines that ringtap is for, in bytes.
+const pointerSize = 8
+
+// maxChain bounds how many types are followed that only stand for others, and
+// how deeply types are nested: information that leads in circles ends there.
+const maxChain = 32
+
+// Type is one type, or function or variable, of a Spec. It is a view into it:
+// small, and copied freely. The zero Type is Void.
+type Type struct {
+	spec *Spec
+	id   ID
+	at   uint32 // where it is in spec.types
+	info uint32
+}
+
+// Type returns the type of a number, Void if there is none.
+func (s *Spec) Type(id ID) Type {
+	for id < s.firstType {
+		if s.base == nil {
+			return Type{}
+		}
+		s = s.base
+	}
+	i := uint64(id - s.firstType)
+	if i >= uint64(len(s.starts)) {
+		return Type{}
+	}
+	at := s.starts[i]
+	return Type{s, id, at, u32(s.types, int(at)+4)}
+}
+
+// Types are the types that s itself describes, not its base, in the order of
+// their numbers.
+func (s *Spec) Types() iter.Seq[Type] {
+	return func(yield func(Type) bool) {
+		for i, at := range s.starts {
+			if !yield(Type{s, s.firstType + ID(i), at, u32(s.types, int(at)+4)}) {
+				return
+			}
+		}
+	}
+}
+
+// Find is the types of a name and a kind that s itself describes, not its base.
+// There may be several: static functions of one name, and structs of one name in
+// different files. It takes about a millisecond for all of a kernel's types.
+func (s *Spec) Find(kind Kind, name string) iter.Seq[Type] {
+	return func(yield func(Type) bool) {
+		for i, at := range s.starts {
+			info := u32(s.types, int(at)+4)
+			if Kind(info>>24&maxKind) != kind || !s.isText(u32(s.types, int(at)), name) {
+				continue
+			}
+			if !yield(Type{s, s.firstType + ID(i), at, info}) {
+				return
+			}
+		}
+	}
+}
+
+// ID is the type's number.
+func (t Type) ID() ID { return t.id }
+
+// Kind says what the type is.
+func (t Type) Kind() Kind { return Kind(t.info >> 24 & maxKind) }
+
+// Name is the type's name, without struct or union before it; "" if it has none,
+// as pointers, arrays and anonymous structs. It may hold any bytes.
+func (t Type) Name() string {
+	if t.spec == nil {
+		return ""
+	}
+	return t.spec.text(t.word(0))
+}
+
+// word is one of the type's description: 0 its name, 1 info, 2 size or type, and
+// from 3 what follows it. The description has been found to be whole by index.
+func (t Type) word(i int) uint32 { return u32(t.spec.types, int(t.at)+4*i) }
+
+// flag is the kind_flag, whose meaning depends on the kind.
+func (t Type) flag() bool { return t.info>>31 != 0 }
+
+// Len is the number of a struct's or union's members, an enum's enumerators, a
+// function type's parameters, a section's variables, or an array's elements.
+func (t Type) Len() int {
+	if t.Kind() == Array {
+		return int(t.word(5))
+	}
+	return int(t.info & maxMembers)
+}
+
+// Target is what a pointer points to, what an array is of, what a typedef,
+// qualifier or tag stands for, a function's or variable's type, and what a
+// function type returns. Of others it is Void.
+func (t Type) Target() Type {
+	switch t.Kind() {
+	case Pointer, Typedef, Volatile, Const, Restrict, Func, FuncProto, Var, DeclTag, TypeTag:
+		return t.spec.Type(ID(t.word(2)))
+	case Array:
+		return t.spec.Type(ID(t.word(3)))
+	}
+	return Type{}
+}
+
+// standsForAnother tells whether a type is a name, a qualifier or a tag of
+// another one.
+func (t Type) standsForAnother() bool {
+	switch t.Kind() {
+	case Typedef, Volatile, Const, Restrict, TypeTag:
+		return true
+	}
+	return false
+}
+
+// Resolve returns the type behind typedefs, qualifiers and tags.
+func (t Type) Resolve() Type {
+	for range maxChain {
+		if !t.standsForAnother() {
+			return t
+		}
+		t = t.Target()
+	}
+	return Type{}
+}
+
+// Qualified tells whether the type, behind typedefs and qualifiers, has one of a
+// kind: Const, Volatile, Restrict, or a Typedef or TypeTag of a name.
+func (t Type) Qualified(kind Kind, name string) bool {
+	for range maxChain {
+		if t.Kind() == kind && (name == "" || t.Name() == name) {
+			return true
+		}
+		if !t.standsForAnother() {
+			return false
+		}
+		t = t.Target()
+	}
+	return false
+}
+
+// Size is the bytes that a value takes, false if it has no size, as void and
+// functions, or a size that can't be.
+func (t Type) Size() (uint64, bool) {
+	size := uint64(1)
+	for range maxChain {
+		t = t.Resolve()
+		var own uint32
+		switch t.Kind() {
+		case Int, Struct, Union, Enum, Float, Enum64, Datasec:
+			own = t.word(2)
+		case Pointer:
+			own = pointerSize
+		case Array:
+			own = t.word(5)
+		default:
+			return 0, false
+		}
+		high, low := bits.Mul64(size, uint64(own))
+		if high != 0 || low > 1<<40 {
+			return 0, false
+		}
+		size = low
+		if t.Kind() != Array {
+			return size, true
+		}
+		t = t.Target()
+	}
+	return 0, false
+}
+
+// Encodings of an Int.
+const (
+	encodingSigned = 1 << 0
+	encodingChar   = 1 << 1
+	encodingBool   = 1 << 2
+)
+
+// Signed tells whether an Int or an Enum has negative values.
+func (t Type) Signed() bool {
+	switch t.Kind() {
+	case Int:
+		return t.word(3)>>24&encodingSigned != 0
+	case Enum, Enum64:
+		return t.flag()
+	}
+	return false
+}
+
+// Bool tells whether the type is _Bool.
+func (t Type) Bool() bool { return t.Kind() == Int && t.word(3)>>24&encodingBool != 0 }
+
+// Char tells whether the type is char, signed char or unsigned char: an Int of
+// one byte that is called so. Most compilers do not set the encoding for it.
+func (t Type) Char() bool {
+	if t.Kind() != Int || t.word(2) != 1 {
+		return false
+	}
+	switch t.Name() {
+	case "char", "signed char", "unsigned char":
+		return true
+	}
+	return t.word(3)>>24&encodingChar != 0
+}
+
+// intBits are the first bit of an Int within its bytes and the number of its
+// bits, which say where a bitfield is in information without the flag for it.
+func (t Type) intBits() (offset, width uint32) {
+	word := t.word(3)
+	return word >> 16 & 0xff, word & 0xff
+}
+
+// IsUnion tells whether a Forward declares a union, and not a struct.
+func (t Type) IsUnion() bool { return t.Kind() == Union || t.Kind() == Forward && t.flag() }

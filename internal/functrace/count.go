@@ -1,0 +1,210 @@
+package functrace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/follow"
+)
+
+// CountOptions is what Count does.
+type CountOptions struct {
+	Functions []string      // as Options has them
+	PID       int           // only this process, its threads and children; 0: all but ourselves
+	Duration  time.Duration // 0: until the context is done or the target has ended
+	Interval  time.Duration // of the counts that Emit is given; 0: one at the end
+	Logger    *slog.Logger  // nil discards
+	// Armed, unless nil, is called when calls begin to be counted, with the number
+	// of functions that the kernel has chosen.
+	Armed func(functions int) error
+	// Emit is given the calls of each interval by function, to keep. Its error
+	// ends the run.
+	Emit func(calls map[string]uint64) error
+}
+
+// countBuffer bounds the buffers of all CPUs, in KiB, and cpuBuffer that of one.
+const (
+	countBuffer = 128 << 10
+	cpuBuffer   = 8 << 10
+)
+
+// Count counts calls by the function tracer: it records every call in a buffer
+// of our own, and the records are counted here. However many functions, the
+// kernel arms them at once. Errors are those of Run.
+func Count(ctx context.Context, top *ftrace.FS, o CountOptions) (account Account, err error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	words, err := filterWords(o.Functions)
+	if err != nil {
+		return Account{}, err
+	}
+	c := &counter{functions: newFunctions(follow.Printing(top, o.Logger)), counts: map[uint64]uint64{}}
+	if err := c.format(top); err != nil {
+		return Account{}, err
+	}
+	r := &run{Options: Options{Kind: Calls, PID: o.PID, Logger: o.Logger, Out: io.Discard}, names: newNames(top), printer: c}
+	if r.room, err = openRoom(top, Calls.tracer(), false); err != nil {
+		return Account{}, err
+	}
+	defer func() {
+		if closeErr := r.close(); closeErr != nil {
+			err = errors.Join(err, closeErr)
+		}
+	}()
+	// Every CPU of the host has a buffer, wherever we may run ourselves.
+	cpus, _ := filepath.Glob(filepath.Join(r.room.fs().Dir(), "per_cpu", "cpu[0-9]*"))
+	size := min(cpuBuffer, max(countBuffer/max(len(cpus), 1), 1<<10))
+	if err := r.room.set("buffer_size_kb", strconv.Itoa(size)); err != nil {
+		o.Logger.Info("the trace buffer stays as it is", "error", err)
+	}
+	if err := r.arm(words); err != nil {
+		return Account{}, err
+	}
+	if o.Armed != nil {
+		if err := o.Armed(r.chosen()); err != nil {
+			return Account{}, err
+		}
+	}
+	return r.count(ctx, c, o)
+}
+
+// chosen is how many functions the filter has.
+func (r *run) chosen() int {
+	text, err := readFile(r.room.fs(), "set_ftrace_filter")
+	if err != nil {
+		return 0
+	}
+	lines := 1
+	for _, b := range []byte(text) {
+		if b == '\n' {
+			lines++
+		}
+	}
+	return lines
+}
+
+// count hands on counts until the end.
+func (r *run) count(ctx context.Context, c *counter, o CountOptions) (Account, error) {
+	var end, interval <-chan time.Time
+	until := time.Now().Add(o.Duration)
+	if o.Duration > 0 {
+		timer := time.NewTimer(o.Duration)
+		defer timer.Stop()
+		end = timer.C
+	}
+	if o.Interval > 0 {
+		ticker := time.NewTicker(o.Interval)
+		defer ticker.Stop()
+		interval = ticker.C
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		ended := false
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-end:
+			ended = true
+		case now := <-interval:
+			if o.Duration > 0 && !now.Before(until) {
+				ended = true
+				break
+			}
+			// What was called by now is in this interval.
+			if err := o.Emit(c.take()); err != nil {
+				return r.account, err
+			}
+			continue
+		case <-ticker.C:
+		}
+		for more := true; more && !ended; {
+			var err error
+			if more, err = r.pipe.Read(r.hand); err != nil {
+				return r.account, err
+			}
+			if err := r.flush(); err != nil {
+				return r.account, err
+			}
+			select {
+			case <-ctx.Done():
+				ended = true
+			case <-end:
+				ended = true
+			default:
+				more = more && len(interval) == 0
+			}
+		}
+		if ended || r.room.ended(r.PID, r.TID) {
+			account, err := r.finish()
+			return account, errors.Join(err, o.Emit(c.take()))
+		}
+	}
+}
+
+// counter counts records of calls. It is a printer that prints nothing.
+type counter struct {
+	functions *functions
+	call      int // number of the records
+	function  *ftrace.Field
+	counts    map[uint64]uint64 // by address
+	// The last function and its calls, which are not in counts yet: functions are
+	// called many times in a row.
+	last  uint64
+	times uint64
+}
+
+// format learns what the records look like.
+func (c *counter) format(top *ftrace.FS) error {
+	calls, err := newCalls(top, nil, nil, false)
+	if err != nil {
+		return err
+	}
+	c.call, c.function = calls.call, calls.function
+	return nil
+}
+
+func (c *counter) header(string) string { return "" }
+
+// append counts a record.
+func (c *counter) append(dst []byte, e, _ *ftrace.Entry) ([]byte, bool) {
+	if e.Type() != c.call {
+		return dst, false
+	}
+	function, ok := c.function.Uint(e.Raw)
+	if !ok {
+		return dst, false
+	}
+	if function != c.last {
+		c.settle()
+		c.last = function
+	}
+	c.times++
+	return dst, true
+}
+
+func (c *counter) settle() {
+	if c.times > 0 {
+		c.counts[c.last] += c.times
+	}
+	c.times = 0
+}
+
+// take returns the calls since it was last called, by name: those of one name are
+// one, as in the kernel's own profile.
+func (c *counter) take() map[string]uint64 {
+	c.settle()
+	calls := make(map[string]uint64, len(c.counts))
+	for addr, n := range c.counts {
+		calls[c.functions.name(addr)] += n
+	}
+	clear(c.counts)
+	return calls
+}

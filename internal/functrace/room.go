@@ -1,0 +1,220 @@
+package functrace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// room is where a tracer runs: an instance, or tracefs itself.
+type room struct {
+	top      *ftrace.FS
+	instance *ftrace.Instance // nil if the tracer runs in tracefs itself
+	settings *ftrace.Settings // nil as long as nothing of tracefs itself is changed
+	force    bool
+}
+
+// NoTracerError says that the kernel does not have a tracer, or refuses it.
+type NoTracerError struct {
+	Tracer string
+	Err    error // of the kernel; nil if it has no such tracer
+}
+
+func (e *NoTracerError) Error() string {
+	why := "the kernel has no " + e.Tracer + " tracer (CONFIG_" + strings.ToUpper(e.Tracer) + "_TRACER)"
+	switch {
+	case errors.Is(e.Err, unix.EPERM):
+		why = "the kernel refuses the " + e.Tracer + " tracer to everyone (locked down, or this machine's policy)"
+	case e.Err != nil:
+		why = fmt.Sprintf("the kernel refuses the %s tracer (%v)", e.Tracer, e.Err)
+	}
+	return why + "; tracepoints (ringtap tpoint -l) and user functions (ringtap uprobe) can be traced without it"
+}
+
+func (e *NoTracerError) Unwrap() error { return e.Err }
+
+// openRoom finds a room for the tracer. What it opens must be closed.
+func openRoom(top *ftrace.FS, tracer string, force bool) (*room, error) {
+	tracers, err := readFile(top, "available_tracers")
+	if err != nil {
+		return nil, fmt.Errorf("look for the %s tracer: %w", tracer, err)
+	}
+	if !slices.Contains(strings.Fields(tracers), tracer) {
+		return nil, &NoTracerError{Tracer: tracer}
+	}
+	if text, err := os.ReadFile("/proc/sys/kernel/ftrace_enabled"); err == nil && strings.TrimSpace(string(text)) == "0" {
+		return nil, errors.New("function tracing is switched off on this host: sysctl kernel.ftrace_enabled=1 switches it on")
+	}
+	r := &room{top: top, force: force}
+	instance, err := top.NewInstance()
+	if err != nil {
+		return nil, err
+	}
+	if tracers, err = instance.Read("available_tracers"); err == nil && slices.Contains(strings.Fields(tracers), tracer) {
+		r.instance = instance
+		return r, nil
+	}
+	if err := instance.Close(); err != nil {
+		return nil, err
+	}
+	if err := r.openSettings(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openSettings claims settings of tracefs itself, all that there are or the named
+// ones, unless someone else uses them.
+func (r *room) openSettings(names ...string) error {
+	if r.settings != nil {
+		return nil
+	}
+	settings, err := r.top.OpenSettings()
+	if err != nil {
+		return err
+	}
+	if err := settings.Uses(names...); err != nil && !(r.force && isBusy(err)) {
+		return errors.Join(err, settings.Close())
+	}
+	r.settings = settings
+	return nil
+}
+
+func isBusy(err error) bool {
+	var busy *ftrace.BusyError
+	return errors.As(err, &busy)
+}
+
+// fs is where the tracer's files are.
+func (r *room) fs() *ftrace.FS {
+	if r.instance != nil {
+		return r.instance.FS()
+	}
+	return r.top
+}
+
+// set gives a file of the room a value.
+func (r *room) set(name, value string) error {
+	if r.instance != nil {
+		return r.instance.Write(name, value)
+	}
+	return r.settings.Set(name, value)
+}
+
+// add adds words to a list of the room.
+func (r *room) add(name, value string) error {
+	if r.instance != nil {
+		return r.instance.Append(name, value+"\n")
+	}
+	return r.settings.Add(name, value)
+}
+
+// readFile returns the text of a file of tracefs.
+func readFile(fs *ftrace.FS, name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(fs.Dir(), name))
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+// global are the settings that the whole kernel has one of, whatever the room.
+var global = []string{"set_graph_function", "set_graph_notrace", "max_graph_depth", "tracing_thresh"}
+
+// setGlobal gives a setting of tracefs itself a value.
+func (r *room) setGlobal(name, value string) error {
+	if err := r.openSettings(global...); err != nil {
+		return err
+	}
+	return r.settings.Set(name, value)
+}
+
+// setOption sets an option of the tracer. Some kernels have one for all rooms.
+func (r *room) setOption(name, value string) error {
+	if r.instance == nil || r.top.Has("options/"+name) && !r.instance.FS().Has("options/"+name) {
+		return r.setGlobal("options/"+name, value)
+	}
+	// Kernels in which the option is everyone's change it everywhere.
+	if before, err := readFile(r.top, "options/"+name); err == nil && before != value {
+		if err := r.setGlobal("options/"+name, value); err != nil {
+			return err
+		}
+	}
+	return r.instance.Write("options/"+name, value)
+}
+
+// start sets the tracer. It is the last thing that is set.
+func (r *room) start(tracer string) error {
+	err := r.set("current_tracer", tracer)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return errors.New("the tracer can't be changed: another program reads trace_pipe of tracefs itself, and would take the records")
+	case err != nil:
+		return &NoTracerError{Tracer: tracer, Err: rootCause(err)}
+	}
+	return nil
+}
+
+// startWith sets the tracer when an option has a value. The kernel has one such
+// option for all rooms and looks at it when a tracer starts, so that it has the
+// value for that moment only; the tracers of others go on as they are.
+func (r *room) startWith(option, value, tracer string) error {
+	option = "options/" + option
+	if is, err := readFile(r.fs(), option); err != nil || is == value {
+		return r.start(tracer)
+	}
+	if r.instance == nil {
+		if err := r.set(option, value); err != nil {
+			return err
+		}
+		return r.start(tracer)
+	}
+	settings, err := r.top.OpenSettings()
+	for end := time.Now().Add(patience); isBusy(err) && time.Now().Before(end); {
+		time.Sleep(every) // another ringtap is at this place
+		settings, err = r.top.OpenSettings()
+	}
+	if err != nil {
+		return err
+	}
+	err = settings.Note(option)
+	if err == nil {
+		err = r.instance.Write(option, value)
+	}
+	if err == nil {
+		err = r.start(tracer)
+	}
+	if closeErr := settings.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// patience is how long another ringtap may take to start.
+const patience = 5 * time.Second
+
+// rootCause is the errno of an error, for messages that need no path.
+func rootCause(err error) error {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
+
+// close puts everything back.
+func (r *room) close() error {
+	var errs []error
+	if r.instance != nil {
+		errs = append(errs, r.instance.Close())
+	}
+	if r.settings != nil {
+		errs = append(errs, r.settings.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,72 @@
+package syscalltext
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// commonFlags is where a record's flags are, and irqsOff one of them
+// (TRACE_FLAG_IRQS_OFF in include/linux/trace_events.h).
+const (
+	commonFlags = 2
+	irqsOff     = 1
+)
+
+// event is an event with texts.
+type event struct {
+	layout *layout
+	// probe is the format of the records of a probe that stands for the
+	// tracepoint; nil if the records are the tracepoint's own.
+	probe *ftrace.Format
+}
+
+// pointer is the i-th parameter with text in a record.
+func (e *event) pointer(i int, raw []byte) uint64 {
+	field := e.layout.args[i]
+	if e.probe != nil {
+		if field = e.probe.Field(field.Name); field == nil {
+			return 0
+		}
+	}
+	return uint64At(raw, field.Offset)
+}
+
+// fetched is the text that the record has of the i-th parameter with text; nil
+// if it has none.
+func (e *event) fetched(i int, raw []byte) []byte {
+	if e.probe == nil {
+		return nil
+	}
+	field := e.probe.Field(ftrace.SyscallText(e.layout.params[i].Name))
+	if field == nil || len(raw) < field.Offset+4 {
+		return nil
+	}
+	where := binary.LittleEndian.Uint32(raw[field.Offset:])
+	from, length := int(where&0xffff), int(where>>16)
+	if length == 0 || from+length > len(raw) {
+		return nil
+	}
+	return bytes.Clone(raw[from : from+length])
+}
+
+// tracepoint makes the fixed part of the tracepoint's record of a probe's.
+func (e *event) tracepoint(dst, raw []byte) []byte {
+	if e.probe == nil {
+		return append(dst, raw...)
+	}
+	start := len(dst)
+	dst = append(dst, raw[:min(len(raw), firstArgument)]...)
+	if len(dst) > start+commonFlags {
+		// A probe may be hit with interrupts off where the call is not made so.
+		dst[start+commonFlags] &^= irqsOff
+	}
+	dst = append(dst, make([]byte, start+e.layout.base-len(dst))...)
+	for _, to := range arguments(e.layout.format) {
+		if from := e.probe.Field(to.Name); from != nil && len(raw) >= from.Offset+8 && to.Offset+8 <= e.layout.base {
+			copy(dst[start+to.Offset:], raw[from.Offset:from.Offset+8])
+		}
+	}
+	return dst
+}

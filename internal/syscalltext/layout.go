@@ -1,0 +1,72 @@
+package syscalltext
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// layout is the records that an event has here: those of the tracepoint, with
+// the fields that Linux 6.19 has for the text, and a mark for text that was
+// read later than the event:
+//
+//	the tracepoint's fields up to base
+//	__NAME_val   4 bytes for each parameter, where its text is (__data_loc)
+//	__NAME_late  1 byte for each parameter
+//	the texts
+type layout struct {
+	format *ftrace.Format
+	params []Param
+	args   []*ftrace.Field // of params
+	base   int
+}
+
+func newLayout(f *ftrace.Format, params []Param) *layout {
+	extended := *f
+	extended.Fields = slices.Clone(f.Fields)
+	l := &layout{format: &extended, params: params}
+	for i := range f.Fields {
+		l.base = max(l.base, f.Fields[i].Offset+f.Fields[i].Size)
+	}
+	l.base = (l.base + 3) &^ 3
+	for i, p := range params {
+		l.args = append(l.args, arguments(f)[p.Index])
+		extended.Fields = append(extended.Fields, ftrace.Field{
+			Name: ftrace.SyscallText(p.Name), Type: "char", Offset: l.base + 4*i, Size: 4,
+			Location: ftrace.DataLoc, Array: true, ElemSize: 1, String: !p.Vector,
+		})
+	}
+	for i, p := range params {
+		extended.Fields = append(extended.Fields, ftrace.Field{
+			Name: ftrace.SyscallTextLate(p.Name), Type: "u8", Offset: l.base + 4*len(params) + i, Size: 1, ElemSize: 1,
+		})
+	}
+	return l
+}
+
+// append makes a record of a tracepoint's and the texts.
+func (l *layout) append(dst, raw []byte, texts []text) []byte {
+	start := len(dst)
+	dst = append(dst, raw[:min(len(raw), l.base)]...)
+	dst = append(dst, make([]byte, start+l.base-len(dst)+5*len(l.params))...)
+	for i := range l.params {
+		if i >= len(texts) || len(texts[i].bytes) == 0 {
+			continue
+		}
+		t := &texts[i]
+		where := uint32(len(dst)-start) | uint32(len(t.bytes))<<16
+		binary.LittleEndian.PutUint32(dst[start+l.base+4*i:], where)
+		if t.late {
+			dst[start+l.base+4*len(l.params)+i] = 1
+		}
+		dst = append(dst, t.bytes...)
+	}
+	return dst
+}
+
+// text is the text behind a parameter.
+type text struct {
+	bytes []byte // terminated, of a vector each element; empty if it could not be had
+	late  bool
+}

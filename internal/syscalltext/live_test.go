@@ -1,0 +1,166 @@
+package syscalltext_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/syscalltext"
+	"github.com/ringtap/ringtap/perfevent"
+	"golang.org/x/sys/unix"
+)
+
+// asOpener is the environment variable that makes this test the program that
+// opens names.
+const asOpener = "RINGTAP_TEST_OPENER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asOpener) != "" {
+		openNames()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	opened    = 1000
+	nameForm  = "/nonexistent/%s/%04d\x00"
+	openFlags = unix.O_RDONLY | unix.O_NOFOLLOW
+)
+
+// openNames opens a thousand names, each in memory of its own, a quarter of them
+// with another flag. It then lives until its input ends, so that its memory can
+// be read at any time.
+func openNames() {
+	runtime.LockOSThread()
+	names := make([][]byte, opened)
+	for i := range names {
+		names[i] = fmt.Appendf(nil, nameForm, os.Getenv(asOpener), i)
+	}
+	fmt.Println("ready")
+	in := bufio.NewReader(os.Stdin)
+	_, _ = in.ReadString('\n')
+	for i, name := range names {
+		flags := openFlags
+		if i%4 == 0 {
+			flags |= unix.O_DIRECTORY
+		}
+		_, _ = unix.Open(string(name[:len(name)-1]), flags, 0)
+	}
+	fmt.Println("done")
+	_, _ = in.ReadString('\n')
+	runtime.KeepAlive(names)
+}
+
+// Every name is shown as the program knows it, whatever way it came, and in the
+// order of the calls.
+func TestLiveNamesAreThoseThatWereOpened(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints are root's")
+	}
+	for _, way := range syscalltext.Ways()[:3] {
+		for _, filter := range []string{"", fmt.Sprintf("flags & %d", unix.O_DIRECTORY)} {
+			t.Run(string(way)+" "+filter, func(t *testing.T) {
+				lines := followOpener(t, way, filter)
+				step := 1
+				if filter != "" {
+					step = 4
+				}
+				for i, n := 0, 0; i < opened; i, n = i+step, n+1 {
+					want := fmt.Sprintf(nameForm, way, i)
+					if n >= len(lines) || lines[n]+"\x00" != want {
+						t.Fatalf("line %d of %d is not of %q: %q", n, len(lines), want, lines[max(0, n-2):min(len(lines), n+2)])
+					}
+				}
+			})
+		}
+	}
+}
+
+// followOpener runs the program, and returns the names of the lines about it.
+func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
+	t.Helper()
+	tracefs, err := ftrace.Find()
+	if err != nil {
+		t.Skip(err)
+	}
+	format, err := tracefs.Format("syscalls", "sys_enter_openat")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := syscalltext.Attach([]*ftrace.Format{format}, syscalltext.Options{Tracefs: tracefs, Way: way})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := texts.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if got := texts.Events[0].Way; got != way {
+		t.Fatalf("the way is %q, want %q", got, way)
+	}
+	program := exec.Command("/proc/self/exe")
+	program.Env = append(os.Environ(), asOpener+"="+string(way))
+	in, err := program.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer program.Wait()
+	defer in.Close()
+	said := bufio.NewScanner(out)
+	said.Scan()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var lines bytes.Buffer
+	account, err := follow.Run(ctx, follow.Options{
+		Target: perfevent.Process(program.Process.Pid),
+		Events: []follow.Event{{
+			Event: texts.Events[0].Event, Format: texts.Events[0].Format, Filter: filter,
+			Ask: func(s *perfevent.Sampling) { texts.Ask(0, s) },
+			Raw: func(dst []byte, s *perfevent.Sample) []byte { return texts.Raw(dst, 0, s) },
+		}},
+		Seen: texts.Seen(),
+		Out:  &lines,
+		Armed: func() {
+			fmt.Fprintln(in)
+			go func() {
+				said.Scan()
+				time.Sleep(time.Second) // what was recorded last is then seen
+				cancel()
+			}()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if account.Lost > 0 {
+		t.Errorf("%d lost", account.Lost)
+	}
+	var names []string
+	for _, match := range regexp.MustCompile(`sys_openat\(.*filename: 0x[0-9a-f]+ ~?"(/nonexistent/[^"]*)"`).FindAllStringSubmatch(lines.String(), -1) {
+		names = append(names, match[1])
+	}
+	return names
+}

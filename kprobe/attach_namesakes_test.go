@@ -1,0 +1,53 @@
+package kprobe
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+func TestPlacesWithoutANameAreToldApart(t *testing.T) {
+	p := planOf("*", "first", "second", "third")
+	p.Sites[1].Symbol, p.Sites[2].Symbol = "", ""
+	p.text = p.Sites[0].Address - 16
+	probes := make([]dynevent.Probe, len(p.Sites))
+	for i := range probes {
+		probes[i] = p.Sites[i].probe(len(probes))
+	}
+	p.tellApart(probes)
+	for i, want := range []string{"first", "_stext+272", "_stext+528"} {
+		if got := probes[i].Place; got != want {
+			t.Errorf("place %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestLiveFunctionsOfOneNameShareAnEvent(t *testing.T) {
+	p := livePlan(t, "p:vfs_[fc]*l*")
+	table, err := kernel{}.symbols(false, func(*symbolLine) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.text = table.sections["text"].start
+	for i := range p.Sites {
+		p.Sites[i].Symbol = "" // as if each had a namesake
+	}
+	a := attach(t, p, AttachOptions{Way: WayKprobeEvents, Target: perfevent.System(), Merge: true})
+	const n = 20
+	got := traceHits(t, a, perfevent.System(), func() {
+		if err := program(n).Run(); err != nil {
+			t.Error(err)
+		}
+	})
+	count := 0
+	for _, text := range got.texts {
+		if strings.HasPrefix(text, "(vfs_fallocate+0x0/") {
+			count++
+		}
+	}
+	if count != callers*n {
+		t.Errorf("%d hits of vfs_fallocate among %d, want %d", count, len(got.texts), callers*n)
+	}
+}

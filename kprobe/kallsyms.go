@@ -1,0 +1,217 @@
+package kprobe
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// symbolLine is a line of /proc/kallsyms. Its bytes are good until the next one.
+type symbolLine struct {
+	address uint64
+	kind    byte // as nm(1) has it
+	name    []byte
+	module  []byte // empty for the kernel proper
+}
+
+// isFunction tells whether a symbol of this kind is in code.
+func isFunction(kind byte) bool { return kind == 't' || kind == 'T' || kind == 'w' || kind == 'W' }
+
+// maxLine is the longest line of the kernel's lists: a name of 511 bytes, an
+// address, a module.
+const maxLine = 4096
+
+// eachSymbol reads text in the form of /proc/kallsyms:
+//
+//	ADDRESS TYPE NAME[\t[MODULE]]
+func eachSymbol(r io.Reader, each func(*symbolLine)) error {
+	var s symbolLine
+	return eachLine(r, func(line []byte) error {
+		address, n := hexadecimal(line)
+		rest := line[n:]
+		if n == 0 || len(rest) < 4 || rest[0] != ' ' || rest[2] != ' ' {
+			return errors.New("want ADDRESS TYPE NAME")
+		}
+		s.address, s.kind = address, rest[1]
+		if s.name, s.module = cutModule(rest[3:]); len(s.name) > 0 {
+			each(&s)
+		}
+		return nil
+	})
+}
+
+// cutModule splits "NAME\t[MODULE]", in available_filter_functions "NAME [MODULE]".
+func cutModule(text []byte) (name, module []byte) {
+	i := len(text) - 1
+	if i < 0 || text[i] != ']' {
+		return text, nil
+	}
+	open := bytes.LastIndexByte(text, '[')
+	if open < 1 || text[open-1] != '\t' && text[open-1] != ' ' {
+		return text, nil
+	}
+	return text[:open-1], text[open+1 : i]
+}
+
+// eachLine calls each for every line, without its newline.
+func eachLine(r io.Reader, each func(line []byte) error) error {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for n := 1; ; n++ {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > maxLine || errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("line %d: longer than %d bytes", n, maxLine)
+		}
+		if line = bytes.TrimSuffix(line, []byte("\n")); len(line) > 0 {
+			if err := each(line); err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// hexadecimal reads up to 16 digits and returns how many there are.
+func hexadecimal(text []byte) (value uint64, n int) {
+	for ; n < len(text) && n < 16; n++ {
+		c := text[n]
+		switch {
+		case isDigit(c):
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return value, n
+		}
+		value = value<<4 | uint64(c)
+	}
+	return value, n
+}
+
+// section is a part of the kernel's code that the linker marks with a symbol at
+// either end (include/asm-generic/vmlinux.lds.h).
+type section struct{ start, end uint64 }
+
+func (s section) has(address uint64) bool { return s.start <= address && address < s.end }
+
+// unprobed are the parts of the code where no probe may be, and why.
+var unprobed = []struct{ name, why string }{
+	{"__noinstr_text", "it runs where the kernel can't be instrumented (noinstr)"},
+	{"__entry_text", "it is where the processor enters the kernel"},
+	{"__kprobes_text", "the handling of probes itself depends on it"},
+	{"__hyp_text", "it runs in the hypervisor"},
+	{"__hyp_idmap_text", "it runs in the hypervisor"},
+	{"__idmap_text", "it runs with the kernel's memory switched off"},
+	{"inittext", "it ran when the kernel started, and is no longer in memory (__init)"},
+}
+
+// symtab is what one reading of /proc/kallsyms found.
+type symtab struct {
+	found    []symbol            // those that were asked for, in the order of the list
+	starts   []uint64            // the addresses of all code symbols, if they were asked for
+	aliases  map[uint64][]string // the names of code of an address, where there are several
+	sections map[string]section
+	modules  map[string]bool
+	hidden   bool // all addresses read as zero
+}
+
+// symbol is one line that was asked for.
+type symbol struct {
+	Function
+	kind byte
+}
+
+// readSymbols reads kallsyms and keeps the symbols that keep says. Starts are
+// collected where all is true.
+func readSymbols(r io.Reader, all bool, keep func(*symbolLine) bool) (*symtab, error) {
+	t := &symtab{sections: map[string]section{}, modules: map[string]bool{}, hidden: true}
+	if all {
+		t.starts = make([]uint64, 0, 64<<10)
+	}
+	module := "" // of the line before: they come in runs
+	var same aliases
+	err := eachSymbol(r, func(s *symbolLine) {
+		if string(s.module) != module {
+			module = string(s.module)
+			t.modules[module] = true
+		}
+		if s.address != 0 {
+			t.hidden = false
+		}
+		code := isFunction(s.kind)
+		if all && code {
+			t.starts = append(t.starts, s.address)
+		}
+		if code && module == "" && s.name[0] == '_' && bytes.Contains(s.name, []byte("text")) {
+			t.mark(s)
+		}
+		kept := keep(s)
+		if kept {
+			t.found = append(t.found, symbol{Function{Name: string(s.name), Module: module, Address: s.address}, s.kind})
+		}
+		if code {
+			same.add(s, kept)
+		}
+	})
+	same.end()
+	t.aliases = same.of
+	if err != nil {
+		return nil, fmt.Errorf("read kallsyms: %w", err)
+	}
+	return t, nil
+}
+
+// mark keeps a symbol if it is one end of a section: __NAME_start and __NAME_end,
+// or _sNAME and _eNAME.
+func (t *symtab) mark(s *symbolLine) {
+	name, isStart := bytes.CutSuffix(s.name, []byte("_start"))
+	isEnd := false
+	if !isStart {
+		name, isEnd = bytes.CutSuffix(s.name, []byte("_end"))
+	}
+	if !isStart && !isEnd {
+		if name, isStart = bytes.CutPrefix(s.name, []byte("_s")); !isStart {
+			name, isEnd = bytes.CutPrefix(s.name, []byte("_e"))
+		}
+	}
+	at := t.sections[string(name)]
+	switch {
+	case isStart:
+		at.start = s.address
+	case isEnd:
+		at.end = s.address
+	default:
+		return
+	}
+	t.sections[string(name)] = at
+}
+
+// end is where the function that begins at an address ends at the latest: where
+// the next symbol of code begins; 0 if there is none.
+func (t *symtab) end(start uint64) uint64 {
+	end := uint64(0)
+	for _, a := range t.starts {
+		if a > start && (end == 0 || a < end) {
+			end = a
+		}
+	}
+	return end
+}
+
+// isHelper tells whether a symbol of code is no function of the source: what
+// compilers and the build put beside those, and code that comes and goes.
+func isHelper(f *Function) bool {
+	for _, prefix := range []string{"__pfx_", "__cfi_", "__kcfi_", "__pi___pfx_"} {
+		if strings.HasPrefix(f.Name, prefix) {
+			return true
+		}
+	}
+	return f.Module == "bpf" || strings.HasPrefix(f.Module, "__builtin__")
+}

@@ -1,0 +1,142 @@
+package kprobe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// kernel is where the running kernel tells about itself.
+type kernel struct{ root string }
+
+// tracefs are the directories where it may be mounted.
+var tracefs = []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"}
+
+func (k kernel) path(name string) string {
+	if k.root == "" {
+		return "/" + name
+	}
+	return filepath.Join(k.root, name)
+}
+
+// symbols reads /proc/kallsyms.
+func (k kernel) symbols(all bool, keep func(*symbolLine) bool) (*symtab, error) {
+	f, err := os.Open(k.path("proc/kallsyms"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readSymbols(f, all, keep)
+}
+
+// traced are the functions of a name that the function tracer knows, each between
+// its neighbours in the list, which is in the order of addresses.
+type traced map[tracedName][]neighbours
+
+type tracedName struct{ module, name string }
+
+// neighbours are the names before and after an entry, "" where there is none of
+// the same module.
+type neighbours struct{ before, after string }
+
+// has tells whether a function is in the list. What the compiler split off a
+// function (.cold, .part.0) may be probed if the function itself may
+// (kernel/trace/trace_kprobe.c, within_notrace_func).
+func (t traced) has(f *Function) bool {
+	return len(t[tracedName{f.Module, f.Name}]) > 0 || len(t[tracedName{f.Module, baseName(f.Name)}]) > 0
+}
+
+// traceable reads available_filter_functions and keeps the names that keep says.
+// The list is nil, and the error says why, where the kernel does not have it or
+// does not show it.
+func (k kernel) traceable(keep func(name []byte) bool) (traced, error) {
+	var errs []error
+	for _, dir := range tracefs {
+		f, err := os.Open(k.path(dir + "/available_filter_functions"))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list, err := readTraced(f, keep)
+		f.Close()
+		if err == nil {
+			return list, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// readTraced reads lines of "NAME" and "NAME [MODULE]".
+func readTraced(r io.Reader, keep func(name []byte) bool) (traced, error) {
+	list := traced{}
+	var lastName, lastModule []byte
+	var open *neighbours // the entry before, which the next name belongs to
+	err := eachLine(r, func(line []byte) error {
+		name, module := cutModule(line)
+		if len(name) == 0 {
+			return nil
+		}
+		if open != nil && bytes.Equal(module, lastModule) {
+			open.after = string(name)
+		}
+		open = nil
+		if keep(name) {
+			key := tracedName{string(module), string(name)}
+			n := neighbours{}
+			if bytes.Equal(module, lastModule) {
+				n.before = string(lastName)
+			}
+			list[key] = append(list[key], n)
+			open = &list[key][len(list[key])-1]
+		}
+		lastName, lastModule = append(lastName[:0], name...), append(lastModule[:0], module...)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read available_filter_functions: %w", err)
+	}
+	return list, nil
+}
+
+// blacklist reads the kernel's list of places where no probe may be. It is in
+// debugfs and empty where that is not mounted.
+func (k kernel) blacklist() ([]section, error) {
+	f, err := os.Open(k.path("sys/kernel/debug/kprobes/blacklist"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBlacklist(f)
+}
+
+// readBlacklist reads lines of "0xSTART-0xEND\tNAME".
+func readBlacklist(r io.Reader) ([]section, error) {
+	var list []section
+	err := eachLine(r, func(line []byte) error {
+		first, rest, ok := bytes.Cut(line, []byte("-"))
+		second, _, _ := bytes.Cut(rest, []byte("\t"))
+		first, ok1 := bytes.CutPrefix(first, []byte("0x"))
+		second, ok2 := bytes.CutPrefix(second, []byte("0x"))
+		start, n := hexadecimal(first)
+		end, m := hexadecimal(second)
+		if !ok || !ok1 || !ok2 || n == 0 || n < len(first) || m == 0 || m < len(second) {
+			return errors.New("want 0xSTART-0xEND NAME")
+		}
+		if start < end { // hidden addresses are all zero
+			list = append(list, section{start, end})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the kernel's blacklist of probes: %w", err)
+	}
+	return list, nil
+}

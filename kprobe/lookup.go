@@ -1,0 +1,174 @@
+package kprobe
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// lookup is a search of the kernel's lists for a name or a pattern.
+type lookup struct {
+	kernel
+	module  string // "" for all
+	symbol  string
+	pattern bool
+	address uint64 // looked for instead of a symbol if it is not 0
+	all     bool   // the addresses of all functions are needed
+	others  map[string]bool
+	logger  *slog.Logger
+
+	glob   glob
+	table  *symtab
+	traced traced // nil where the kernel does not show the list
+}
+
+// matches tells whether a name is what is looked for.
+func (l *lookup) matches(name []byte) bool { return l.glob.match(name) }
+
+// read reads kallsyms and the function tracer's list at the same time: making
+// their text takes the kernel most of the time. Of an address the function is
+// not known yet, so that its list is left for later.
+func (l *lookup) read() error {
+	if l.address != 0 {
+		var err error
+		l.table, err = l.kernel.symbols(l.all, l.keepNearest())
+		return err
+	}
+	l.glob = glob{text: l.symbol, prefix: l.symbol}
+	keep := l.keepOne()
+	if l.pattern {
+		l.glob = newGlob(l.symbol)
+		keep = l.matches
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		var err error
+		if l.traced, err = l.kernel.traceable(keep); err != nil {
+			l.logger.Debug("the list of functions that can be traced can't be read", "error", err)
+		}
+	})
+	var err error
+	l.table, err = l.kernel.symbols(l.all, func(s *symbolLine) bool {
+		return keep(s.name) && (l.module == "" || string(s.module) == l.module)
+	})
+	wait.Wait()
+	return err
+}
+
+// keepOne keeps the symbol, what compilers made of it, and what it may be called
+// today.
+func (l *lookup) keepOne() func(name []byte) bool {
+	l.others = map[string]bool{}
+	for _, name := range renamed(l.symbol) {
+		l.others[name] = true
+	}
+	l.others[baseName(l.symbol)] = true
+	var begins [256]bool // spares most names the look into the map
+	for name := range l.others {
+		begins[name[0]] = true
+	}
+	symbol := l.symbol
+	return func(name []byte) bool {
+		if len(name) >= len(symbol) && string(name[:len(symbol)]) == symbol && (len(name) == len(symbol) || name[len(symbol)] == '.') {
+			return true
+		}
+		return begins[name[0]] && l.others[string(name)]
+	}
+}
+
+// keepNearest keeps the symbols of code that begin at the address, or come
+// nearest to it from below: the last ones kept.
+func (l *lookup) keepNearest() func(*symbolLine) bool {
+	best := uint64(0)
+	return func(s *symbolLine) bool {
+		if !isFunction(s.kind) || s.address > l.address || s.address < best || s.address == 0 {
+			return false
+		}
+		best = s.address
+		return true
+	}
+}
+
+// missing is the error for a symbol that is not there.
+func (l *lookup) missing() error {
+	e := &SymbolError{Name: l.symbol, Module: l.module, Pattern: l.pattern}
+	if l.module != "" && !l.table.modules[l.module] {
+		if e.Why = l.kernel.unloaded(l.module); !l.pattern {
+			e.Today = l.elsewhere()
+		}
+		return e
+	}
+	for i := range l.table.found {
+		s := &l.table.found[i]
+		switch {
+		case s.Name == l.symbol && !isFunction(s.kind):
+			e.Why = notFunction(s)
+		case s.Name == l.symbol && isHelper(&s.Function):
+			e.Why = "it is no function of the kernel's source"
+			if s.Module == "bpf" {
+				e.Why = "it is a BPF program, which kernel probes can't be placed in"
+			}
+		case isFunction(s.kind) && !isCold(s.Name) && !slices.Contains(e.Today, s.Name):
+			e.Today = append(e.Today, s.Name)
+		}
+	}
+	if e.Why == "" && len(e.Today) > 0 {
+		e.Why = whyRenamed(l.symbol, e.Today)
+	}
+	if e.Why == "" && !l.pattern {
+		e.Near = l.near()
+	}
+	return e
+}
+
+// elsewhere finds functions of the symbol's name outside of its module.
+func (l *lookup) elsewhere() []string {
+	table, err := l.kernel.symbols(false, func(s *symbolLine) bool { return isFunction(s.kind) && string(s.name) == l.symbol })
+	if err != nil {
+		l.logger.Debug("look for it outside of the module", "error", err)
+		return nil
+	}
+	var names []string
+	for i := range table.found {
+		names = append(names, table.found[i].String())
+	}
+	return slices.Compact(names)
+}
+
+// notFunction says what a symbol is that is in no code.
+func notFunction(s *symbol) string {
+	switch s.kind | 0x20 {
+	case 'd', 'b', 'r', 'v', 'g', 's':
+		return "it is a variable: fetch it in another probe as @" + s.Name
+	}
+	return "it is a constant of the kernel's build"
+}
+
+// near finds the functions whose names resemble the symbol.
+func (l *lookup) near() []string {
+	n := newNearest(l.symbol)
+	_, err := l.kernel.symbols(false, func(s *symbolLine) bool {
+		if isFunction(s.kind) && (l.module == "" || string(s.module) == l.module) {
+			n.add(s.name)
+		}
+		return false
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.logger.Debug("look for names that resemble it", "error", err)
+	}
+	return n.best()
+}
+
+// unloaded says why a module has no functions.
+func (k kernel) unloaded(module string) string {
+	if k.isBuiltin(module) {
+		return "module " + module + " is built into this kernel: name the function alone"
+	}
+	if strings.HasPrefix(module, "__builtin__") || module == "bpf" {
+		return "it is no module"
+	}
+	return "module " + module + " is not loaded: modprobe " + module + " first"
+}

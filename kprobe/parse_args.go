@@ -1,0 +1,198 @@
+package kprobe
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// maxArgs is the kernel's MAX_TRACE_ARGS (kernel/trace/trace_probe.h).
+const maxArgs = 128
+
+// fetchBegins are what arguments begin with, and nothing that is a function:
+// where the kernel fetches from, and the start of a C expression.
+const fetchBegins = `%$@+-\(&`
+
+// indexed is an element of an array. As a pattern for functions it would mean one
+// name, which is simpler to write.
+var indexed = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\[[0-9]+\]`)
+
+// typed is a parameter with a type, and no function of a module.
+var typed = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*:(?:[usx](?:8|16|32|64)|char|string|ustring|symbol|symstr|b[0-9]+@[0-9]+/[0-9]+)(?:\[[0-9]+\])?$`)
+
+// isFetchWord tells whether the second word of a definition is an argument, so
+// that the first is the function. perf-tools' kprobe takes a word with =, % or $
+// in it for one; what else can only be one is so too. A parameter's bare name is
+// not: name function is an alias, and Resolve asks whether there is a
+// function of that name.
+func isFetchWord(word string) bool {
+	if word[0] == '"' {
+		return false
+	}
+	return strings.ContainsAny(word, "=%$") || strings.IndexByte(fetchBegins, word[0]) >= 0 ||
+		strings.Contains(word, "->") || indexed.MatchString(word) || typed.MatchString(word)
+}
+
+// args reads the arguments up to the end of the text.
+func (p *parser) args(d *Definition) error {
+	p.blanks()
+	d.Fetch = strings.TrimRight(p.text[p.pos:], " \t\n")
+	for ; p.pos < len(p.text); p.blanks() {
+		start := p.pos
+		if len(d.Args) == maxArgs {
+			return p.fail(start, "a probe can't have more than %d arguments", maxArgs)
+		}
+		p.argEnd()
+		arg, err := p.arg(d, p.text[start:p.pos], start)
+		if err != nil {
+			return err
+		}
+		d.Args = append(d.Args, arg)
+	}
+	return p.checkNames(d)
+}
+
+// argEnd moves to the end of an argument: a blank, which in a C expression may
+// be within parentheses.
+func (p *parser) argEnd() {
+	start := p.pos
+	for !p.done() {
+		p.pos++
+	}
+	word := p.text[start:p.pos]
+	if _, body := cutName(word); body == "" || strings.IndexByte(`%@+-\`, body[0]) >= 0 {
+		return
+	}
+	open := 0
+	for p.pos = start; p.pos < len(p.text); p.pos++ {
+		switch c := p.text[p.pos]; {
+		case c == '(':
+			open++
+		case c == ')':
+			open--
+		case open <= 0 && isBlank(c):
+			return
+		}
+	}
+}
+
+// cutName splits NAME=BODY; without a name all is the body.
+func cutName(word string) (name, body string) {
+	if name, body, ok := strings.Cut(word, "="); ok {
+		return name, body
+	}
+	return "", word
+}
+
+// arg reads one argument.
+func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
+	name, body := cutName(word)
+	if !isPath(body) {
+		fetch, err := p.fetch(word, pos, 0)
+		if !strings.Contains(word, "=") {
+			fetch.Name = "" // the parser's own numbering, which knows this word only
+		}
+		return Arg{Fetch: fetch, Pos: pos}, err
+	}
+	arg := Arg{Path: body, Pos: pos}
+	arg.Fetch.Name = name
+	at := pos + len(word) - len(body) // of body
+	if len(word) > len(body) {
+		if _, err := p.fetch(name+"=$stack", pos, 0); err != nil {
+			return arg, err
+		}
+	}
+	if colon := strings.LastIndexByte(body, ':'); colon >= 0 {
+		arg.Path, arg.Fetch.Type = body[:colon], body[colon+1:]
+		if arg.Fetch.Type == "" {
+			return arg, p.fail(at+len(body), "a type follows the colon: u8 … u64, s8 … s64, x8 … x64, string")
+		}
+		const valid = "a=+0($stack0):"
+		if _, err := p.fetch(valid+arg.Fetch.Type, at+colon+1, len(valid)); err != nil {
+			return arg, err
+		}
+	}
+	return arg, p.checkPath(d, &arg, at)
+}
+
+// isPath tells whether what is to be fetched is an expression for Types, and not
+// in the kernel's words.
+func isPath(body string) bool {
+	if body == "" {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(body, "$"); ok {
+		end := strings.IndexFunc(rest, func(r rune) bool { return r > 0x7f || !isLetter(byte(r)) && !isDigit(byte(r)) })
+		if end < 0 {
+			return body == "$args"
+		}
+		return rest[end] != ':' && slices.Contains([]string{"retval", "arg"}, strings.TrimRight(rest[:end], "0123456789")) || strings.HasPrefix(body, "$args:")
+	}
+	return isLetter(body[0]) || strings.IndexByte("(&*", body[0]) >= 0
+}
+
+// checkPath finds what can't be in an expression, or not in this probe.
+func (p *parser) checkPath(d *Definition, arg *Arg, pos int) error {
+	open := 0
+	for i := range len(arg.Path) {
+		c := arg.Path[i]
+		switch {
+		case c == '(' || c == '[':
+			open++
+		case c == ')' || c == ']':
+			open--
+		case !isLetter(c) && !isDigit(c) && strings.IndexByte(".->*& \t$", c) < 0:
+			return p.fail(pos+i, "a parameter, its members and elements are a->b.c[1], without a %q", c)
+		}
+		if open < 0 {
+			return p.fail(pos+i, "this %c closes nothing", c)
+		}
+	}
+	switch {
+	case arg.Path == "":
+		return p.fail(pos, "There is nothing to fetch")
+	case open > 0:
+		return p.fail(pos+len(arg.Path), "a parenthesis or a bracket is not closed")
+	case arg.Path == "$args":
+		if arg.Fetch.Name != "" || arg.Fetch.Type != "" {
+			return p.fail(pos, "$args is all parameters, each with its own name and type; give them one by one")
+		}
+	case d.Kind == Return && !strings.Contains(arg.Path, "$retval"):
+		return p.fail(pos, "%s is a parameter, and those are gone when the function returns; $retval is what it returns", arg.Path)
+	case d.Kind == Entry && strings.Contains(arg.Path, "$retval"):
+		return p.fail(pos, "$retval is known when the function returns: use a return probe (r:)")
+	}
+	if d.Kind == Entry && (d.Offset > 0 || d.Symbol == "") {
+		return p.fail(pos, "where %s is is known at a function's first instruction only; name a register instead", arg.Path)
+	}
+	return nil
+}
+
+// fetch reads one argument in the kernel's grammar. Its byte skip is at pos of
+// the definition.
+func (p *parser) fetch(word string, pos, skip int) (ftrace.FetchArg, error) {
+	args, err := ftrace.ParseKernelArgs(word)
+	if syntax := (*ftrace.SyntaxError)(nil); errors.As(err, &syntax) {
+		return ftrace.FetchArg{}, p.fail(min(pos+max(syntax.Pos-skip, 0), len(p.text)), "%s", syntax.Message)
+	}
+	if err != nil || len(args) != 1 {
+		return ftrace.FetchArg{}, p.fail(pos, "%q is no fetch argument", word)
+	}
+	return args[0], nil
+}
+
+// checkNames refuses two arguments of one name. Those without one are called
+// after their number.
+func (p *parser) checkNames(d *Definition) error {
+	for i := range d.Args {
+		for j := range i {
+			if a, b := &d.Args[i], &d.Args[j]; a.Fetch.Name != "" && a.Fetch.Name == b.Fetch.Name {
+				return p.fail(a.Pos, "there is an argument %s already", a.Fetch.Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package kprobe
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/ringtap/ringtap/uprobe/placement"
+)
+
+// maxCode is the longest function whose instructions are read.
+const maxCode = 1 << 20
+
+// address adds the site of an address.
+func (r *resolver) address() error {
+	d := r.definition
+	place := fmt.Sprintf("%#x", d.Address)
+	table := r.lookup.table
+	if table.hidden {
+		return &PlaceError{Place: place, Err: ErrAddressesHidden}
+	}
+	var function *Function
+	for i := range table.found {
+		// Of several names the first that is a function of the source.
+		f := &table.found[i].Function
+		if function == nil || f.Address > function.Address || isHelper(function) {
+			function = f
+		}
+	}
+	if function == nil || isHelper(function) {
+		return &PlaceError{Place: place, Err: errors.New("there is no function of the kernel")}
+	}
+	end := table.end(function.Address)
+	offset := d.Address - function.Address
+	if end == 0 && offset > maxCode || end != 0 && d.Address >= end {
+		return &PlaceError{Place: place, Err: errors.New("there is no function of the kernel")}
+	}
+	if err := r.probeableAddress(function); err != nil {
+		return err
+	}
+	if d.Kind == Return && offset > 0 {
+		return &PlaceError{Place: place, Err: fmt.Errorf("a return probe is on a function's start, and this is %s+%#x", function, offset)}
+	}
+	if err := r.checkOffset(function, offset); err != nil {
+		return err
+	}
+	return r.add(*function, offset, d.Address)
+}
+
+// probeableAddress looks up whether the function around an address can be
+// probed: its name was not known when the lists were read.
+func (r *resolver) probeableAddress(f *Function) error {
+	list, err := r.lookup.kernel.traceable(func(name []byte) bool { return string(name) == f.Name || string(name) == baseName(f.Name) })
+	if err != nil {
+		r.options.Logger.Debug("the list of functions that can be traced can't be read", "error", err)
+	}
+	r.lookup.traced = list
+	f.Traceable = list.has(f)
+	one := []Function{*f}
+	r.lookup.traceAliases(one)
+	*f = one[0]
+	return r.probeable(f)
+}
+
+// checkOffset refuses an offset into a function where no instruction begins, if
+// its instructions can be read. The kernel checks it as well.
+func (r *resolver) checkOffset(f *Function, offset uint64) error {
+	if offset == 0 || r.options.Force {
+		return nil
+	}
+	place := fmt.Sprintf("%s+%#x", f, offset)
+	end := r.lookup.table.end(f.Address)
+	switch {
+	case f.Address == 0:
+		r.options.Logger.Debug("whether an instruction begins there is left to the kernel", "place", place, "error", ErrAddressesHidden)
+		return nil
+	case end != 0 && f.Address+offset >= end:
+		return &PlaceError{Place: place, Err: fmt.Errorf("%s has %#x bytes", f, end-f.Address)}
+	case r.arch == "arm64" && offset%4 != 0:
+		return &PlaceError{Place: place, Err: errors.New("an instruction begins every four bytes")}
+	case r.arch == "arm64":
+		return nil
+	}
+	code, err := r.lookup.kernel.code(f.Address, min(end-f.Address, maxCode))
+	if err == nil {
+		err = boundary(code, offset)
+	}
+	if not := (*placement.NotBoundaryError)(nil); errors.As(err, &not) {
+		return &PlaceError{Place: place, Err: not}
+	}
+	if err != nil {
+		r.options.Logger.Debug("whether an instruction begins there is left to the kernel", "place", place, "error", err)
+	}
+	return nil
+}
+
+// breakpoint is int3, which stands where other probes are instead of an
+// instruction's first byte.
+const breakpoint = 0xcc
+
+// boundary is nil if an instruction of amd64 begins at the offset. Code that has
+// probes already says nothing: they hide what is below them.
+func boundary(code []byte, offset uint64) error {
+	f := &placement.Function{Machine: elf.EM_X86_64, Code: code}
+	for at := range min(offset, uint64(len(code))) {
+		if code[at] == breakpoint && f.Boundary(int(at)) == nil {
+			return errors.New("there are breakpoints before it")
+		}
+	}
+	return f.Boundary(int(offset))
+}
+
+// code reads instructions of the running kernel, as they are in its memory, from
+// /proc/kcore.
+func (k kernel) code(address, size uint64) ([]byte, error) {
+	f, err := os.Open(k.path("proc/kcore"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	core, err := elf.NewFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	for _, p := range core.Progs {
+		if p.Type == elf.PT_LOAD && p.Vaddr <= address && address-p.Vaddr < p.Memsz {
+			code := make([]byte, size)
+			if _, err := p.ReadAt(code, int64(address-p.Vaddr)); err != nil {
+				return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+			}
+			return code, nil
+		}
+	}
+	return nil, fmt.Errorf("%s does not have address %#x", f.Name(), address)
+}

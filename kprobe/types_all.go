@@ -1,0 +1,91 @@
+package kprobe
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/dynevent"
+)
+
+// all is $args: every parameter as its own type, or what is returned. A struct
+// that is passed by value is fetched as the words that it is made of.
+func (e *evaluator) all() ([]ftrace.FetchArg, error) {
+	if e.unknown != "" {
+		return nil, errors.New(e.unknown)
+	}
+	if e.isReturn {
+		if e.result.Resolve().Kind() == btf.Void {
+			return nil, nil
+		}
+		return e.words(e.returned())
+	}
+	var out []ftrace.FetchArg
+	for i, p := range e.params {
+		v := p.value
+		var next ctype
+		if i+1 < len(e.params) {
+			next = e.params[i+1].typ
+		}
+		if isBuffer(v.typ, next) {
+			v.typ = ctype{stars: 1}
+		}
+		args, err := e.words(v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, args...)
+	}
+	return out, nil
+}
+
+// isBuffer tells whether a char pointer leads to bytes that need not be text: to
+// what the function is to fill, or to as many as the next parameter says. Its
+// name shows them as text all the same; $args does not.
+func isBuffer(t, next ctype) bool {
+	return t.isPointer() && t.isText() && (!t.elem().t.Qualified(btf.Const, "") || next.t.Qualified(btf.Typedef, "size_t"))
+}
+
+// words are the arguments for one value, whatever it is.
+func (e *evaluator) words(v value) ([]ftrace.FetchArg, error) {
+	if v.kind == nowhere {
+		return nil, nil
+	}
+	a, err := e.fetch(v, "")
+	if err == nil {
+		return []ftrace.FetchArg{a}, nil
+	}
+	switch v.kind {
+	case inWords:
+		var out []ftrace.FetchArg
+		size, _ := v.typ.size()
+		for i, word := range v.words {
+			suffix := "_" + strconv.Itoa(i)
+			name := v.name[:min(len(v.name), dynevent.MaxArg-len(suffix))] + suffix
+			out = append(out, ftrace.FetchArg{Name: name, Fetch: word, Type: wordType(size - 8*uint64(i))})
+		}
+		return out, nil
+	case inMemory:
+		size, _ := v.typ.size()
+		n := min((size+7)/8, maxArray)
+		a = ftrace.FetchArg{
+			Name: v.name[:min(len(v.name), dynevent.MaxArg)], Fetch: deref(v.offset, v.text, v.user), Type: fmt.Sprintf("x64[%d]", n),
+		}
+		return []ftrace.FetchArg{a}, nil
+	}
+	return nil, err
+}
+
+// wordType is the type of a word of which a struct has so many bytes; what is
+// behind them in a register is anything.
+func wordType(bytes uint64) string {
+	switch {
+	case bytes >= 8:
+		return "x64"
+	case bytes == 1 || bytes == 2 || bytes == 4:
+		return fmt.Sprintf("x%d", 8*bytes)
+	}
+	return fmt.Sprintf("b%d@0/64", 8*bytes)
+}

@@ -1,0 +1,159 @@
+package kprobe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/btf"
+)
+
+// member reads a member's name behind -> or ., which is at.
+func (e *evaluator) member(v value, arrow string, at int) (value, error) {
+	e.blanks()
+	pos := e.pos
+	name := e.identifier()
+	if name == "" {
+		return v, e.fail(pos, "the name of a member follows %s", arrow)
+	}
+	indirect := v.typ.isPointer() || v.typ.kind() == btf.Array
+	switch {
+	case arrow == "." && v.typ.isPointer():
+		return v, e.fail(at, "%s is a pointer (%s): its members are %[1]s->%[3]s", v.name, v.typ, name)
+	case arrow == "." && indirect:
+		return v, e.fail(at, "%s is an array (%s): name an element, %[1]s[0].%[3]s", v.name, v.typ, name)
+	case arrow == "->" && !indirect && v.typ.isStruct():
+		return v, e.fail(at, "%s is no pointer, but the %s itself: its members are %[1]s.%[3]s", v.name, v.typ, name)
+	case !indirect && !v.typ.isStruct():
+		return v, e.fail(at, "%s has no members: it is %s", v.name, v.typ)
+	}
+	if indirect {
+		var err error
+		if v, err = e.followed(v, 0, at); err != nil {
+			return v, err
+		}
+	}
+	holder, err := e.complete(v.typ)
+	if err != nil {
+		return v, e.fail(at, "%s leads to %v", v.name, err)
+	}
+	m, ok := field(holder, name)
+	if !ok {
+		return v, e.fail(pos, "%s", noMember(holder, name))
+	}
+	v.typ = ctype{t: m.Type}
+	v.offset += int64(m.Bit / 8)
+	v.bit, v.width = m.Bit%8, m.Width
+	v.name, v.pos = name, pos
+	return v, nil
+}
+
+// field finds a member, also of struct sock by the macros that the kernel's source
+// has for its first members (include/net/sock.h): sk_prot for
+// __sk_common.skc_prot.
+func field(t btf.Type, name string) (btf.Member, bool) {
+	m, ok := t.Field(name)
+	rest, isMacro := strings.CutPrefix(name, "sk_")
+	if ok || !isMacro || t.Name() != "sock" {
+		return m, ok
+	}
+	common, ok := t.Field("__sk_common")
+	if !ok {
+		return m, false
+	}
+	m, ok = common.Type.Resolve().Field("skc_" + rest)
+	m.Bit += common.Bit
+	return m, ok
+}
+
+// complete is the struct or union of a type, also where the type's own
+// information has no more than its name. The error says what it is instead.
+func (e *evaluator) complete(c ctype) (btf.Type, error) {
+	t := c.t.Resolve()
+	switch {
+	case c.isStruct():
+		return t, nil
+	case c.kind() != btf.Forward:
+		return t, fmt.Errorf("%s, which has no members", c)
+	}
+	kind := btf.Struct
+	if t.IsUnion() {
+		kind = btf.Union
+	}
+	found, err := e.named(kind, t.Name())
+	if err == nil && found.Kind() == btf.Void {
+		err = fmt.Errorf("%s, whose members the kernel's type information does not have", c)
+	}
+	return found, err
+}
+
+// named is the type of a name, Void if there is none. The kernel has some names
+// twice, of different types.
+func (e *evaluator) named(kind btf.Kind, name string) (btf.Type, error) {
+	for _, spec := range e.specs {
+		var found btf.Type
+		for t := range spec.Find(kind, name) {
+			size, _ := t.Size()
+			if before, _ := found.Size(); found.Kind() != btf.Void && before != size {
+				return found, fmt.Errorf("one of several different types that are called %s %s", kind, name)
+			}
+			if found.Kind() == btf.Void {
+				found = t
+			}
+		}
+		if found.Kind() != btf.Void {
+			return found, nil
+		}
+	}
+	return btf.Type{}, nil
+}
+
+// manyMembers is how many members are looked at for one that was meant.
+const manyMembers = 4096
+
+// noMember says what members there are.
+func noMember(t btf.Type, name string) string {
+	names := t.FieldNames(manyMembers)
+	near := newNearest(name)
+	for _, n := range names {
+		near.add([]byte(n))
+	}
+	text := fmt.Sprintf("%s has no member %s", t, name)
+	// A member of a member is often left out.
+	for i := range t.Len() {
+		m := t.Member(i)
+		if inner, ok := m.Type.Resolve().Field(name); ok && m.Name != "" {
+			return fmt.Sprintf("%s; its %s has: %[2]s.%s", text, m.Name, inner.Name)
+		}
+	}
+	if best := near.best(); len(best) > 0 {
+		return text + "; near it: " + strings.Join(best, ", ")
+	}
+	return text + "; it has " + some(names)
+}
+
+// noParameter says what parameters there are.
+func (e *evaluator) noParameter(name string) string {
+	if e.isReturn {
+		return fmt.Sprintf("%s is gone when the function returns; $retval is what it returns", name)
+	}
+	var names []string
+	for _, p := range e.params {
+		names = append(names, p.name)
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("%s has no parameter %s: it has none", e.function, name)
+	}
+	return fmt.Sprintf("%s has no parameter %s; it has %s", e.function, name, some(names))
+}
+
+// some lists names, but not all of a long list.
+func some(names []string) string {
+	const most = 8
+	if len(names) == 0 {
+		return "none"
+	}
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
+}
