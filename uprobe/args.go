@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -34,7 +34,7 @@ func (r *resolver) args(function uint64, entry bool) ([]ftrace.FetchArg, error) 
 				a.Name = "arg" + strconv.Itoa(len(out)+1)
 			}
 			if arg.Param != "" && arg.Fetch.Name == "" {
-				a.Name = freeName(a.Name, out)
+				a.Name = dynevent.FreeArg(a.Name, out)
 			}
 			a, err := r.userArg(a, arg.Pos, function, entry)
 			if err != nil {
@@ -85,31 +85,12 @@ func (r *resolver) argError(pos int, format string, args ...any) error {
 	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: visible.Text(fmt.Sprintf(format, args...))}
 }
 
-// checkNames refuses two arguments of one name, as the kernel does.
+// checkNames refuses two arguments of one name.
 func (r *resolver) checkNames(args []ftrace.FetchArg) error {
-	seen := make(map[string]bool, len(args))
-	for _, a := range args {
-		if seen[a.Name] {
-			return r.argError(r.definition.Args[0].Pos, "two arguments are called %s; give one another name with NAME=", a.Name)
-		}
-		seen[a.Name] = true
+	if err := dynevent.CheckArgs(args); err != nil {
+		return r.argError(r.definition.Args[0].Pos, "%v", err)
 	}
 	return nil
-}
-
-// maxArgName is the kernel's MAX_ARG_NAME_LEN without the zero byte.
-const maxArgName = 31
-
-// freeName makes the name of a parameter one that no argument has yet: a Go
-// function may have several that are called _.
-func freeName(name string, taken []ftrace.FetchArg) string {
-	base := name[:min(len(name), maxArgName)]
-	name = base
-	for n := 2; slices.ContainsFunc(taken, func(a ftrace.FetchArg) bool { return a.Name == name }); n++ {
-		suffix := "_" + strconv.Itoa(n)
-		name = base[:min(len(base), maxArgName-len(suffix))] + suffix
-	}
-	return name
 }
 
 // goArgs puts Go's registers in the place of $argN.

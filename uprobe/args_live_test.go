@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
@@ -39,8 +41,14 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 	}
 	built := map[string]string{}
 	for _, test := range tests {
+		if pace.Emulated() && test.build != "pie" && test.build != "go" {
+			continue // what differs is in the files
+		}
 		program := built[test.build]
 		if program == "" {
+			if withoutCompiler(t, test.build) {
+				continue
+			}
 			program = build(t, test.build)
 			built[test.build] = program
 		}

@@ -3,18 +3,20 @@ package uprobe
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // fewEvents is how many of perf's own uprobe events may serve one probe. Each is
-// a consumer of its own that the kernel calls at every hit, some 130 ns, whether
-// or not it watches the thread that hit; any number of perf events of one
-// tracefs event cost nothing more.
-const fewEvents = 4
+// a consumer of its own that the kernel calls at every hit, whether or not it
+// watches the CPU or thread that hit, and a thread that moves to another CPU
+// between two of these calls is seen by the events of both CPUs or of neither
+// (handler_chain in kernel/events/uprobes.c is preemptible). A tracefs event is
+// one consumer for any number of perf events.
+const fewEvents = 1
 
 // AttachOptions say what the events of a plan are for.
 type AttachOptions struct {
@@ -71,7 +73,7 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 		o.Logger.Debug("this kernel has no uprobe events of perf's own", "error", err)
 	}
 	a, err := attachTracefs(p, o)
-	if err == nil || p.fetches() || !noTracefs(err) {
+	if err == nil || p.fetches() || !dynevent.IsMissing(err) {
 		return a, err
 	}
 	o.Logger.Debug("tracefs can't be used", "error", err)
@@ -90,18 +92,6 @@ func (p *Plan) fetches() bool {
 		}
 	}
 	return false
-}
-
-// noTracefs tells whether an error says that tracefs, or its uprobe_events,
-// can't be had, and not that the kernel dislikes what was written to it.
-func noTracefs(err error) bool {
-	if refused := (*ftrace.DefinitionError)(nil); errors.As(err, &refused) {
-		return errors.Is(err, fs.ErrPermission) // lockdown
-	}
-	if wrong := (*ftrace.FilterError)(nil); errors.As(err, &wrong) {
-		return false
-	}
-	return errors.Is(err, ftrace.ErrNotMounted) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)
 }
 
 // inherits tells whether new threads and children of a target get its events.

@@ -7,22 +7,25 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 func TestLiveThreadsAndChildrenAreHitToTheLastCall(t *testing.T) {
 	program := build(t, "pie")
 	p := resolve(t, "p:"+program+":target", Options{})
-	if hits := trace(t, p, AttachOptions{Few: 1}, program, "20000", "4"); len(hits) != 5*20000 {
-		t.Errorf("of a process %d hits, want 100000", len(hits))
+	calls := pace.Calls(20000)
+	if hits := trace(t, p, AttachOptions{Few: 1}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {
+		t.Errorf("of a process %d hits, want %d", len(hits), 5*calls)
 	}
-	if hits := traceSystem(t, p, AttachOptions{}, program, "20000", "4"); len(hits) != 5*20000 {
-		t.Errorf("system-wide %d hits, want 100000", len(hits))
+	if hits := traceSystem(t, p, AttachOptions{}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {
+		t.Errorf("system-wide %d hits, want %d", len(hits), 5*calls)
 	}
 }
 

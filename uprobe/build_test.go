@@ -34,6 +34,19 @@ var builds = map[string]string{
 	"go-stripped": "go build -ldflags=-s -o go-stripped {}.go",
 }
 
+// withoutCompiler skips a subtest in the place of those that need a build which
+// this machine has no compiler for.
+func withoutCompiler(t *testing.T, name string) bool {
+	for line := range strings.Lines(builds[name]) {
+		tool := strings.Fields(line)[0]
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Run(name, func(t *testing.T) { t.Skipf("%s is not installed", tool) })
+			return true
+		}
+	}
+	return false
+}
+
 // build makes one of the builds and returns its path. It skips the test where a
 // compiler is missing.
 func build(t testing.TB, name string) string {

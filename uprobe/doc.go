@@ -58,8 +58,9 @@
 // # Which events
 //
 // perf's own uprobe events need no tracefs and vanish with their descriptors, but
-// fetch nothing, cost their time once for each open event at each hit, and must
-// never be inherited (errInherit says why). They serve a few CPUs or a thread.
+// fetch nothing, cost their time once for each open event at each hit, miscount
+// threads that move between CPUs if there is one event for each (fewEvents), and
+// must never be inherited (errInherit says why). They serve one CPU or a thread.
 // All else are events of tracefs, in an ftrace.Group: however the program ends,
 // they do not stay. An event may have many sites (AttachOptions.Merge): closing
 // one takes the kernel a tenth of a second, which a thousand would add up.

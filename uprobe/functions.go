@@ -166,7 +166,8 @@ func (r *resolver) function(fn *symbols.Function) error {
 
 // returns adds the sites where a function returns. The kernel's return probes
 // replace the return address, which Go's runtime does not survive when it
-// copies a stack or walks it: there each return instruction is probed.
+// copies a stack or walks it, nor a program that throws an exception through the
+// function: there each return instruction is probed.
 func (r *resolver) returns(fn *symbols.Function, event string) error {
 	args, err := r.args(fn.Offset, true)
 	if err != nil {
@@ -176,19 +177,34 @@ func (r *resolver) returns(fn *symbols.Function, event string) error {
 	if err != nil {
 		return err
 	}
-	if !r.isGo(fn.Offset) {
-		if err := probeable(code, 0); err != nil {
-			return &PlaceError{Path: r.Path, Offset: fn.Offset, Err: err}
+	goCode := r.isGo(fn.Offset)
+	var ends []uint64
+	switch {
+	case goCode:
+		var returns []int
+		returns, err = code.Returns()
+		for _, end := range returns {
+			ends = append(ends, fn.Offset+uint64(end))
 		}
-		r.add(Site{Offset: fn.Offset, Return: true, Symbol: fn.Name, Event: event, Args: args})
-		return nil
+	default:
+		err = probeable(code, 0)
+		unwound := r.exceptions()
+		if err == nil && unwound && len(args) == 0 {
+			ends = r.ends(fn, code)
+		}
+		if err == nil && ends == nil {
+			if unwound {
+				r.note("an exception or a panic that passes through %s while its return is probed ends the program", symbols.Demangle(fn.Name))
+			}
+			r.add(Site{Offset: fn.Offset, Return: true, Symbol: fn.Name, Event: event, Args: args, Unwound: unwound})
+			return nil
+		}
 	}
-	ends, err := code.Returns()
 	if err != nil {
 		return &PlaceError{Path: r.Path, Offset: fn.Offset, Err: err}
 	}
 	for _, end := range ends {
-		r.add(Site{Offset: fn.Offset + uint64(end), Symbol: fn.Name, Event: event, Args: args})
+		r.add(Site{Offset: end, Symbol: fn.Name, Event: event, Args: args, Go: goCode})
 	}
 	return nil
 }

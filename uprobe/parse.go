@@ -6,15 +6,12 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/dynevent"
 )
 
-// Longest texts that make sense: of a path PATH_MAX, of an event's name the
-// kernel's MAX_EVENT_NAME_LEN without the zero byte. Names of C++ templates
-// are long, but nobody types one of four thousand bytes.
-const (
-	maxName  = 4096
-	maxEvent = 63
-)
+// maxName is the longest name that makes sense: of a path PATH_MAX. Names of C++
+// templates are long, but nobody types one of four thousand bytes.
+const maxName = 4096
 
 // Parse reads a definition in the grammar that the package's doc describes. The
 // error is a *ftrace.SyntaxError that points at the mistake.
@@ -173,8 +170,8 @@ func (p *parser) alias(d *Definition, word string, pos int) error {
 			return p.fail(pos+i, "invalid probe: the name of an event has letters, digits and _ only, and no digit first")
 		}
 	}
-	if len(word) > maxEvent {
-		return p.fail(pos, "invalid probe: an event's name of %d characters; the kernel takes %d at most", len(word), maxEvent)
+	if len(word) > dynevent.MaxEvent {
+		return p.fail(pos, "invalid probe: an event's name of %d characters; the kernel takes %d at most", len(word), dynevent.MaxEvent)
 	}
 	d.Alias = word
 	return nil

@@ -26,12 +26,16 @@ type Site struct {
 	KernelPath string // leads the kernel to the file; good until the Plan is closed
 	Offset     uint64 // of the instruction in the file
 	RefCtr     uint64 // file offset of a USDT probe's semaphore, 0 if it has none
-	Return     bool   // a kernel return probe; those of Go functions are not
-	Symbol     string // raw name of the function, "" if not known
-	Event      string // name of the event, unique in the plan
-	Args       []ftrace.FetchArg
-	Moved      uint64 // bytes from the function's first instruction to Offset, if placement moved it
-	Why        string // why it was moved, or was not, for people
+	Return     bool   // a kernel return probe; where one would harm the program, return instructions are probed
+	Go         bool   // in compiled Go code
+	// Unwound, of a kernel return probe, says that exceptions may be thrown through
+	// the function: such a one would end the program.
+	Unwound bool
+	Symbol  string // raw name of the function, "" if not known
+	Event   string // name of the event, unique in the plan
+	Args    []ftrace.FetchArg
+	Moved   uint64 // bytes from the function's first instruction to Offset, if placement moved it
+	Why     string // why it was moved, or was not, for people
 	// Entry says that at this instruction the function's frame is not set up
 	// yet: the return address is on top of the stack, or in the link register.
 	Entry bool

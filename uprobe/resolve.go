@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -76,7 +77,11 @@ func (r *resolver) resolve() error {
 	if err != nil {
 		return err
 	}
-	uniqueNames(r.plan.Sites)
+	names := make(map[string]bool, len(r.plan.Sites))
+	for i := range r.plan.Sites {
+		site := &r.plan.Sites[i]
+		site.Event = dynevent.FreeEvent(site.Event, names)
+	}
 	return nil
 }
 

@@ -30,19 +30,31 @@ func (r *Recorder) intern(frames []callchain.Frame, truncated bool) (callchain.S
 // known says that a row is there, or was in an earlier window of a run that is
 // kept whole: memory that is used up is no reason to forget it.
 func (r *Recorder) known(k key) bool {
-	_, ok := r.table.rows[k]
-	if !ok && r.whole != nil {
-		_, ok = r.whole.table.rows[k]
-	}
-	return ok
+	return r.table.find(k) != nil || r.whole != nil && r.whole.table.find(k) != nil
 }
 
 // full says that distinct stacks and rows take the memory that they may.
-func (r *Recorder) full() bool {
+func (r *Recorder) full() bool { return r.used() > r.opts.Memory }
+
+// room says that there is memory for that many bytes more.
+func (r *Recorder) room(bytes int) bool { return r.used()+bytes <= r.opts.Memory }
+
+// used is the memory that counts against Options.Memory, in bytes.
+func (r *Recorder) used() int {
 	rows, processes := len(r.table.rows), len(r.live)
 	if r.whole != nil {
-		rows += len(r.whole.table.rows)
+		rows += len(r.whole.table.rows) + len(r.whole.passing.rows) + len(r.whole.passed.rows)
 		processes += len(r.whole.processes)
 	}
-	return r.interner.Bytes()+rowBytes*rows+processBytes*processes > r.opts.Memory
+	return r.interner.Bytes() + rowBytes*rows + processBytes*processes + r.held()
+}
+
+// held is what the collectors hold themselves.
+func (r *Recorder) held() (bytes int) {
+	for i := range r.parts {
+		if holder, ok := r.parts[i].collector.(Holder); ok {
+			bytes += holder.Bytes()
+		}
+	}
+	return bytes
 }

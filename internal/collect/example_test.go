@@ -16,7 +16,7 @@ func Example() {
 	processes := process.NewTable(process.Options{ProcRoot: "testdata/none"})
 	defer processes.Close()
 	collector := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100, Stacks: collect.Stacks{Kernel: true}}
-	recorder := collect.NewRecorder(collector, processes, 0, collect.Options{
+	recorder := collect.NewRecorder([]collect.Collector{collector}, processes, 0, collect.Options{
 		Interval: 1e9,
 		Memory:   1 << 20,
 		Emit: func(w *collect.Window) {

@@ -41,4 +41,4 @@ func (h *Hits) Retreat(error) (note string, ok bool) { return "", false }
 func (h *Hits) Skip(*perfevent.Sample) bool { return false }
 
 // Fold counts a hit.
-func (h *Hits) Fold(row []uint64, _ *perfevent.Sample) { row[0]++ }
+func (h *Hits) Fold(rows *Rows, _ int, s *perfevent.Sample) { rows.Add(rows.Of(s), 0, 1) }

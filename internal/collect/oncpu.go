@@ -67,4 +67,4 @@ func hint(err error) string {
 func (c *OnCPU) Skip(s *perfevent.Sample) bool { return s.PID == 0 && !c.Idle }
 
 // Fold counts a sample.
-func (c *OnCPU) Fold(row []uint64, _ *perfevent.Sample) { row[0]++ }
+func (c *OnCPU) Fold(rows *Rows, _ int, s *perfevent.Sample) { rows.Add(rows.Of(s), 0, 1) }

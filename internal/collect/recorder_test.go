@@ -46,7 +46,7 @@ func recorder(t *testing.T, opts Options) *Recorder {
 	if opts.Memory == 0 {
 		opts.Memory = 1 << 20
 	}
-	return NewRecorder(&OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: Stacks{Kernel: true}}, processes, 0, opts)
+	return NewRecorder([]Collector{&OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: Stacks{Kernel: true}}}, processes, 0, opts)
 }
 
 func handle(t *testing.T, r *Recorder, record perfevent.Record) {
@@ -132,8 +132,8 @@ func TestPastTheMemoryBoundEverySampleIsStillCounted(t *testing.T) {
 	if sum(whole) != n+2 {
 		t.Errorf("%d samples counted, want %d", sum(whole), n+2)
 	}
-	if len(whole.Rows) > n/4 || whole.Counts.Unkept < n/2 {
-		t.Errorf("%d rows, %d samples not kept: the bound does nothing", len(whole.Rows), whole.Counts.Unkept)
+	if len(whole.Rows) > n/4 || whole.Counts[0].Unkept < n/2 {
+		t.Errorf("%d rows, %d samples not kept: the bound does nothing", len(whole.Rows), whole.Counts[0].Unkept)
 	}
 	for _, row := range whole.Rows {
 		if row.Kernel >= 0 && len(whole.Stacks[row.Kernel].Frames) == 1 && row.Values[0] != 2 {
@@ -150,12 +150,12 @@ func TestPastTheMemoryBoundALaterWindowStillHasTheRowsThatAreKnown(t *testing.T)
 	}
 	samples = append(samples, known(second+1), known(second+2))
 	windows, _ := record(t, Options{Interval: second, Whole: true, Memory: 1 << 17}, 2*second, samples...)
-	if windows[0].Counts.Unkept == 0 {
+	if windows[0].Counts[0].Unkept == 0 {
 		t.Fatal("the bound was not reached")
 	}
 	last := windows[1]
-	if len(last.Rows) != 1 || last.Counts.Unkept != 0 || last.Rows[0].Values[0] != 2 {
-		t.Errorf("the next window has rows %v, %d samples not kept; want two samples of the known row", last.Rows, last.Counts.Unkept)
+	if len(last.Rows) != 1 || last.Counts[0].Unkept != 0 || last.Rows[0].Values[0] != 2 {
+		t.Errorf("the next window has rows %v, %d samples not kept; want two samples of the known row", last.Rows, last.Counts[0].Unkept)
 	}
 }
 
@@ -193,10 +193,10 @@ func TestTheCountsOfARunHaveWhatCameAfterItsLastWindow(t *testing.T) {
 	handle(t, r, &perfevent.Lost{Header: perfevent.Header{Time: second + 1}, Lost: 5})
 	whole := r.Finish(2 * second)
 	want := Counts{Samples: 1, LeftOut: 2, Lost: 5}
-	if got := r.Counts(); got != want {
+	if got := r.Counts(); got[0] != want {
 		t.Errorf("counts of the run = %+v, want %+v", got, want)
 	}
-	if whole.Counts != want {
+	if whole.Counts[0] != want {
 		t.Errorf("counts of the whole run's window = %+v, want %+v", whole.Counts, want)
 	}
 }

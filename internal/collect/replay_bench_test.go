@@ -19,9 +19,9 @@ func BenchmarkReplay(b *testing.B) {
 	defer processes.Close()
 	chains := chainsOf(processes.Process(os.Getpid()), distinct, depth)
 	for b.Loop() {
-		r := NewRecorder(&OnCPU{
+		r := NewRecorder([]Collector{&OnCPU{
 			Event: perfevent.CPUClock(), Frequency: 999, Stacks: Stacks{User: true, Kernel: true, Unwind: FP},
-		}, processes, 0, Options{
+		}}, processes, 0, Options{
 			Interval: 5 * second, Whole: true, Memory: 256 << 20, Emit: func(*Window) {},
 		})
 		sample := &perfevent.Sample{Header: perfevent.Header{PID: uint32(os.Getpid())}}

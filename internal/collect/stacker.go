@@ -19,12 +19,13 @@ type Stacker struct {
 	unwinder *callchain.Unwinder
 	maxStack int // entries after which the kernel stops a callchain
 	capture  callchain.Capture
+	returns  returns
 	frames   []callchain.Frame // of the stack made last
 }
 
 // NewStacker makes a Stacker.
 func NewStacker(stacks Stacks) *Stacker {
-	return &Stacker{Stacks: stacks, unwinder: callchain.New(callchain.Host()), maxStack: maxStack()}
+	return &Stacker{Stacks: stacks, unwinder: callchain.New(callchain.Host()), maxStack: maxStack(), returns: make(returns)}
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain
@@ -53,15 +54,11 @@ func (s *Stacker) Kernel(sample *perfevent.Sample) []callchain.Frame {
 // User returns the user frames of a sample, leaf first, valid until the next
 // call, and how the chain ended.
 func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]callchain.Frame, callchain.End) {
+	s.note(space, sample)
 	kernel, user := callchain.Split(sample.Callchain)
 	c := &s.capture
-	c.Chain, c.Stack, c.MaxStack = user, sample.Stack, s.maxStack-len(kernel)
-	c.Entry = s.Entry
-	c.Regs = callchain.Regs{}
-	if sample.Regs.ABI == abi64 {
-		// Without pc and sp the registers stay unknown, and the chain is Lost.
-		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
-	}
+	c.Chain, c.MaxStack, c.Returns = user, s.maxStack-len(kernel), s.returns[sample.TID]
+	s.load(sample)
 	var end callchain.End
 	switch {
 	case s.Unwind == FP || sample.Regs.ABI != abi64:
@@ -74,8 +71,35 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	return s.frames, end
 }
 
+// load takes over what the sample says of the thread.
+func (s *Stacker) load(sample *perfevent.Sample) {
+	c := &s.capture
+	c.Stack, c.Entry, c.Regs = sample.Stack, s.Entry, callchain.Regs{}
+	if sample.Regs.ABI == abi64 {
+		// Without pc and sp the registers stay unknown, and the chain is Lost.
+		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
+	}
+}
+
+// note remembers where the function returns to that a sample is at the entry of. Of a
+// sample whose user stack is known, and not asked for again, it is to be told too. Where
+// a function has jumped to it whose return is probed, that one's call is its own.
+func (s *Stacker) note(space *process.Process, sample *perfevent.Sample) {
+	if !s.Entry {
+		return
+	}
+	s.load(sample)
+	if cfa, address, ok := s.capture.Caller(); ok && address != space.Trampoline() {
+		s.returns.note(sample.TID, cfa, address)
+	}
+}
+
 // Repeatable says that the chain which User returned last follows from pc, stack
-// pointer, frame pointer and copied stack alone: see callchain.Unwinder.
+// pointer, frame pointer and the words of the copied stack that Reads tells: see
+// callchain.Unwinder.
 func (s *Stacker) Repeatable() bool {
 	return s.Unwind != FP && len(s.capture.Chain) == 0 && s.unwinder.Repeatable()
 }
+
+// Reads is where in the copied stack those words are.
+func (s *Stacker) Reads() []uint32 { return s.unwinder.Reads() }

@@ -44,6 +44,10 @@ type Stacks struct {
 	// Copy is the number of bytes of the user stack that a sample carries where
 	// it is unwound; 0 chooses by the sampling's frequency.
 	Copy uint32
+	// Budget is how many bytes a second all copies together may take: they grow, where
+	// chains come out cut, as long as they stay within it, and become smaller where
+	// samples come faster. 0 is no bound.
+	Budget uint64
 	// Entry says that every sample is taken at a function's first instruction.
 	Entry bool
 }

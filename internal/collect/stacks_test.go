@@ -62,10 +62,4 @@ func TestOneSampleStandsForOnePeriod(t *testing.T) {
 	if scale := plan.Metrics[0].Scale; scale != 20408163 || uint64(plan.Period) != scale {
 		t.Errorf("a sample at 49 Hz stands for %v, a count for %d ns; want 20408163 of both", plan.Period, scale)
 	}
-	row := []uint64{0}
-	c.Fold(row, hit(1, 0))
-	c.Fold(row, hit(1, 1))
-	if row[0] != 2 {
-		t.Errorf("two samples count %d", row[0])
-	}
 }

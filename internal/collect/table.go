@@ -23,22 +23,37 @@ type table struct {
 	columns int
 	rows    map[key]int // index of a row's first value
 	values  []uint64
+	last    key // the row that find has found last; unless found, none
+	at      int
+	found   bool
 }
 
 func newTable(columns int) *table {
 	return &table{columns: columns, rows: make(map[key]int)}
 }
 
+// find returns the values of the row, nil if it is new. They are valid until the
+// next call of row. A collector adds to several columns of one row at a time.
+func (t *table) find(k key) []uint64 {
+	if !t.found || t.last != k {
+		at, ok := t.rows[k]
+		if !ok {
+			return nil
+		}
+		t.last, t.at, t.found = k, at, true
+	}
+	return t.values[t.at : t.at+t.columns]
+}
+
 // row returns the values of the row, all zero if it is new. They are valid
 // until the next call.
 func (t *table) row(k key) []uint64 {
-	at, ok := t.rows[k]
-	if !ok {
-		at = len(t.values)
-		t.values = append(t.values, make([]uint64, t.columns)...)
-		t.rows[k] = at
+	if values := t.find(k); values != nil {
+		return values
 	}
-	return t.values[at : at+t.columns]
+	t.rows[k] = len(t.values)
+	t.values = append(t.values, make([]uint64, t.columns)...)
+	return t.find(k)
 }
 
 // merge adds every row of other, a table with the same columns and ids.
@@ -49,6 +64,23 @@ func (t *table) merge(other *table) {
 			row[i] += v
 		}
 	}
+}
+
+// zero sets columns to zero in all rows.
+func (t *table) zero(columns []int) {
+	if len(columns) == 0 {
+		return
+	}
+	for at := 0; at < len(t.values); at += t.columns {
+		for _, column := range columns {
+			t.values[at+column] = 0
+		}
+	}
+}
+
+// empty tells whether a row has nothing but zeros.
+func (t *table) empty(k key) bool {
+	return !slices.ContainsFunc(t.row(k), func(v uint64) bool { return v != 0 })
 }
 
 // keys returns the rows' keys in a fixed order.

@@ -12,7 +12,8 @@ import (
 // changes any more, so that another goroutine may symbolize and print it. What
 // its Images read stays readable until the process table is closed.
 type Window struct {
-	Start, End uint64 // CLOCK_MONOTONIC, nanoseconds
+	Start, End uint64   // CLOCK_MONOTONIC, nanoseconds
+	Notes      []string // of its Span
 
 	Rows      []profile.Row // User and Kernel are indexes into Stacks
 	Stacks    []Stack
@@ -20,8 +21,10 @@ type Window struct {
 	// Images holds what the stacks' frames lie in, by callchain.ObjectID; nil
 	// for an object that no frame lies in.
 	Images []*Image
+	// Labels are the words that frames of the object Labels stand for.
+	Labels []string
 
-	Counts Counts
+	Counts []Counts // of each collector
 }
 
 // Stack is a chain of frames, leaf first.
@@ -44,7 +47,7 @@ type Image struct {
 }
 
 // window makes a Window of a table.
-func (r *Recorder) window(t *table, described map[int]profile.Process, counts Counts, start, end uint64) *Window {
+func (r *Recorder) window(t *table, described map[int]profile.Process, counts []Counts, start, end uint64) *Window {
 	w := &Window{Start: start, End: end, Counts: counts}
 	stacks := make(map[callchain.StackID]int)
 	stack := func(id callchain.StackID) int {
@@ -63,6 +66,9 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts Co
 	described[noProcess] = profile.Process{PID: -1, NSPID: -1, TGID: -1, Comm: "[no memory left]"}
 	processes := make(map[int]int)
 	for _, k := range t.keys() {
+		if t.empty(k) {
+			continue
+		}
 		p, ok := processes[k.process]
 		if !ok {
 			p = len(w.Processes)
@@ -72,6 +78,7 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts Co
 		w.Rows = append(w.Rows, profile.Row{Process: p, User: stack(k.user), Kernel: stack(k.kernel), Values: t.row(k)})
 	}
 	w.Images = Images(w.Stacks, r.processes.Objects())
+	w.Labels = r.labels[:len(r.labels):len(r.labels)]
 	return w
 }
 
@@ -80,7 +87,7 @@ func Images(stacks []Stack, objects []*process.Object) []*Image {
 	images := make([]*Image, len(objects))
 	for _, s := range stacks {
 		for _, f := range s.Frames {
-			if images[f.Object] == nil {
+			if f.Object != Labels && images[f.Object] == nil {
 				images[f.Object] = image(objects[f.Object])
 			}
 		}

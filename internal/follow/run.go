@@ -24,19 +24,25 @@ type Event struct {
 	Event  perfevent.Event
 	Filter string         // by which the kernel leaves hits out; "" takes all
 	Format *ftrace.Format // of its records
-	// Places names the hits of an event of several user probes: by the offset in
-	// its file of the instruction that is probed. Nil if all are called as
-	// Format is.
+	// Places names the hits of an event of several probes: by the offset in its
+	// file of the instruction that is probed, or by its address in the kernel. Nil
+	// if all are called as Format is.
 	Places map[uint64]string
+	// Ask, unless nil, adds to what is sampled.
+	Ask func(*perfevent.Sampling)
+	// Raw, unless nil, makes the record that Format describes, where samples
+	// do not carry it as it is.
+	Raw func(dst []byte, s *perfevent.Sample) []byte
 }
 
 // Options is what a run does.
 type Options struct {
 	Target   perfevent.Target
 	Events   []Event
-	Stacks   collect.Stacks // that are shown after each line; the zero value shows none
-	Duration time.Duration  // 0: until the context is done or the target has ended
-	MaxRate  uint64         // hits a second at which the run ends, with a *RateError; 0: none
+	Stacks   collect.Stacks         // that are shown after each line; the zero value shows none
+	Duration time.Duration          // 0: until the context is done or the target has ended
+	Seen     func(perfevent.Record) // see perfevent.Options.Seen
+	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
 	Printing ftrace.PrintOptions
 	// Out is given whole lines. Its error ends the run.
 	Out    io.Writer
@@ -74,7 +80,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		f.printers = append(f.printers, printer)
 		f.places = append(f.places, newPlaces(&e))
 	}
-	opts := perfevent.Options{Logger: o.Logger, Round: f.round, Spool: spoolBytes}
+	opts := perfevent.Options{Logger: o.Logger, Round: f.round, Spool: spoolBytes, Seen: o.Seen}
 	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}
@@ -91,7 +97,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		}
 	}
 	if f.wantsStacks() {
-		symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: o.Logger})
+		symbolizer := symbolize.New(symbolize.Options{Brief: true, Kallsyms: "/proc/kallsyms", Logger: o.Logger})
 		defer symbolizer.Close() // the debug files were only read
 		f.stacks = newStacks(o.Stacks, f.processes, symbolizer)
 	}
@@ -109,6 +115,7 @@ type follower struct {
 	stacks    *stacks // nil if none are shown
 	places    []places
 
+	raw      []byte // that Event.Raw made
 	line     []byte // under way
 	head     []byte // of the lines of a stack
 	out      bytes.Buffer
@@ -120,7 +127,7 @@ type follower struct {
 func (f *follower) wantsStacks() bool { return f.opts.Stacks.User || f.opts.Stacks.Kernel }
 
 func (f *follower) wantsProcesses() bool {
-	return f.wantsStacks() || slices.ContainsFunc(f.opts.Events, func(e Event) bool { return e.Places != nil })
+	return f.wantsStacks() || slices.ContainsFunc(f.places, places.inFiles)
 }
 
 // samplings is what is opened, one for each event.
@@ -131,12 +138,19 @@ func (f *follower) samplings() []perfevent.Sampling {
 		if f.wantsStacks() {
 			f.opts.Stacks.Ask(&s)
 		}
+		if e.Ask != nil {
+			e.Ask(&s)
+		}
 		samplings = append(samplings, s)
 	}
 	return samplings
 }
 
 func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Account, error) {
+	snapshot := sync.OnceFunc(func() { f.threads.snapshot(session.Processes()...) })
+	if len(session.Processes()) > 0 {
+		snapshot() // before a command that was started runs, and runs another program
+	}
 	if err := session.Enable(); err != nil {
 		return Account{}, err
 	}
@@ -148,13 +162,14 @@ func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Acco
 		ctx, cancel = context.WithTimeout(ctx, f.opts.Duration)
 		defer cancel()
 	}
-	// The names are read while the rings are: this function is first called when
-	// there is a record, on another goroutine than the one that reads them.
-	snapshot := sync.OnceFunc(func() { f.threads.snapshot(session.Processes()...) })
+	// The names of a whole system are read at once, before their threads end, and
+	// while the rings are read: the first record waits for them.
+	go snapshot()
 	err := session.Read(ctx, func(record perfevent.Record) error {
 		snapshot()
 		return f.handle(record)
 	})
+	snapshot()
 	f.flush()
 	if f.stacks != nil {
 		f.account.Cut = f.stacks.cut
@@ -192,9 +207,14 @@ const outBytes = 64 << 10
 
 // show appends the line of a sample, and its stacks, to the output.
 func (f *follower) show(sample *perfevent.Sample) {
-	format := f.opts.Events[sample.Sampling].Format
+	event := &f.opts.Events[sample.Sampling]
+	format := event.Format
+	if event.Raw != nil {
+		f.raw = event.Raw(f.raw[:0], sample)
+		sample.Raw = f.raw
+	}
 	if p := f.places[sample.Sampling]; p != nil {
-		format = p.format(f.processes.Process(int(int32(sample.PID))), sample.Raw, format)
+		format = p.format(f.processes, sample, format)
 	}
 	comm := f.threads.name(sample.TID)
 	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])

@@ -33,6 +33,25 @@ type Metric struct {
 	Type  string // pprof sample type, "samples"
 	Unit  string // base unit of the tables' heading, "nanoseconds", "bytes", "counts"
 	Scale uint64 // units that one count of Row.Values stands for: 20408163 for 49 Hz
+	// Share, unless nil, makes the metric a share of others, in percent: it does not
+	// add up, and Row.Values has 0 in its place.
+	Share *Share
+}
+
+// Share is the part of Whole that is not Missing: 100 × (1 − Missing/Whole). Both
+// are indexes into Profile.Metrics.
+type Share struct {
+	Missing, Whole int
+}
+
+// Of is the share of a row's or a sum's values, rounded; 0 of nothing, and where
+// more is missing than there is: the two were sampled one by one.
+func (s *Share) Of(values []uint64) uint64 {
+	missing, whole := float64(values[s.Missing]), float64(values[s.Whole])
+	if missing >= whole {
+		return 0
+	}
+	return uint64(100*(1-missing/whole) + 0.5)
 }
 
 // Object is a file, the kernel or memory that holds code.
@@ -40,6 +59,7 @@ type Object struct {
 	Path                               string // as the process sees it; "[kernel]", "[vdso]", "[anon]" where there is no file
 	BuildID                            string // lower-case hexadecimal, "" if there is none
 	Kernel                             bool
+	Labels                             bool // no code: the names of its frames are words of a collector
 	HasFunctions, HasLines, HasInlines bool
 }
 
@@ -88,21 +108,23 @@ type Row struct {
 	Process int      // index into Processes
 	User    int      // index into Stacks, or None
 	Kernel  int      // index into Stacks, or None
-	Values  []uint64 // one per Metric
+	Values  []uint64 // one per Metric, of those that add up
 }
 
-// Account is the bookkeeping of one event: Received + Lost = Counted wherever
+// Account is the bookkeeping of one event: Received + Lost + Overwritten = Counted wherever
 // the kernel counts what it samples.
 type Account struct {
-	Event     string
-	Received  uint64 // records read
-	Lost      uint64 // records the kernel says it dropped
-	Throttled uint64 // times the kernel throttled the event
-	Counted   uint64 // the kernel's own count; meaningful only if Exact
-	Exact     bool   // one count is one record (period 1)
-	Truncated uint64 // samples whose user stack was cut short
-	Broken    uint64 // samples whose user stack ends before its outermost function
-	LeftOut   uint64 // samples received but not shown: ringtap's own, the idle task's, late ones
-	Unkept    uint64 // samples counted on one row, for want of memory
-	Unknown   uint64 // distinct frames without a name
+	Event       string
+	Received    uint64 // records read
+	Lost        uint64 // records the kernel says it dropped
+	Overwritten uint64 // records that were kept for an alarm, and written over by later ones before one came
+	Throttled   uint64 // times the kernel throttled the event
+	Counted     uint64 // the kernel's own count, but of records that came twice or were not the target's; meaningful only if Exact
+	Exact       bool   // one count is one record (period 1)
+	Stacks      uint64 // samples with a user stack: what is only paired with another sample has none
+	Truncated   uint64 // samples whose user stack was cut short
+	Broken      uint64 // samples whose user stack ends before its outermost function
+	LeftOut     uint64 // samples received but not shown: ringtap's own, the idle task's, late ones
+	Unkept      uint64 // samples counted on one row, for want of memory
+	Unknown     uint64 // distinct frames without a name
 }

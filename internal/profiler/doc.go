@@ -10,6 +10,12 @@
 // the window under way goes on (collect.Options.Ready). The reading goroutine is
 // the caller's; the other ends before Run returns.
 //
+// With a Trigger nothing is sampled but at alarms (pressure.go): a third goroutine
+// waits for them and has the events enabled and disabled (pressure_watch.go). What
+// came before an alarm is kept by the kernel meanwhile (perfevent.Recent); the reading
+// goroutine replays it when it comes to the records of the alarm's time
+// (pressure_replay.go).
+//
 // Whatever ends a run (its duration, its context, its target's end) ends the
 // reading first; what was read is then reported to the end. An error of
 // Options.Report ends the reading too, and what was read after it is dropped.

@@ -21,11 +21,11 @@ func ExampleRun() {
 	defer command.Kill() // unless Run let it go
 	_, err = profiler.Run(context.Background(), profiler.Options{
 		Target: perfevent.Started(command),
-		Collector: &collect.OnCPU{
+		Collectors: []collect.Collector{&collect.OnCPU{
 			Event:     perfevent.CPUCycles(), // or what stands in for it
 			Frequency: 99,
 			Stacks:    collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto},
-		},
+		}},
 		Memory: 64 << 20,
 		Report: func(p *profile.Profile) error {
 			for _, row := range p.Rows {

@@ -21,15 +21,15 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 	}
 	reports := 0
 	r := &run{opts: Options{
-		Collector: &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{User: true, Unwind: collect.Auto}},
-		Whole:     true,
-		Memory:    1 << 20,
-		Logger:    slog.New(slog.DiscardHandler),
-		Report:    func(*profile.Profile) error { reports++; return nil },
-		Progress:  func(Progress) {},
+		Collectors: []collect.Collector{&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{User: true, Unwind: collect.Auto}}},
+		Whole:      true,
+		Memory:     1 << 20,
+		Logger:     slog.New(slog.DiscardHandler),
+		Report:     func(*profile.Profile) error { reports++; return nil },
+		Progress:   func(Progress) {},
 	}}
 	var err error
-	if r.session, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collector, perfevent.Options{Round: r.round}); err != nil {
+	if r.session, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{Round: r.round}); err != nil {
 		t.Fatal(err)
 	}
 	defer closed(t, r.session)
@@ -58,9 +58,9 @@ func TestLiveACommandThatCantBeLetRunIsAnError(t *testing.T) {
 	}
 	reports := 0
 	opts := Options{
-		Target:    perfevent.Started(command),
-		Collector: &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49},
-		Report:    func(*profile.Profile) error { reports++; return nil },
+		Target:     perfevent.Started(command),
+		Collectors: []collect.Collector{&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49}},
+		Report:     func(*profile.Profile) error { reports++; return nil },
 	}
 	killed, err := exec.Command("sh", "-c", `kill -9 "$0"; while grep -q 'State:.*t (tracing' /proc/"$0"/status; do sleep 0.01; done`, strconv.Itoa(command.PID())).CombinedOutput()
 	if err != nil {

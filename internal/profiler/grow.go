@@ -1,7 +1,9 @@
 package profiler
 
 import (
+	"cmp"
 	"errors"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/perfevent"
@@ -10,10 +12,17 @@ import (
 // growth has the copies of the stack grow where chains come out cut. Where every
 // event is a sample, a run begins with small ones: what is copied is most of what
 // a hit costs the program. One that samples by time begins with large ones.
+//
+// Where there is a budget, copies stay within it: there are programs that switch
+// threads a few times a second, and all at once 100,000 times.
 type growth struct {
-	bytes  uint32 // of a copy; 0 when it is not to grow any more
-	counts collect.Counts
-	settle uint64 // until when records of a smaller copy may come
+	samplings []int  // of the session
+	bytes     uint32 // of a copy; 0 when it is not to grow any more
+	least     uint32 // that copies become smaller to
+	budget    uint64 // bytes a second of all copies; 0: no bound
+	counts    collect.Counts
+	looked    uint64 // when counts was taken; 0: never
+	settle    uint64 // until when records of a smaller copy may come
 }
 
 // sizes are the copies that are grown to, in bytes. Most stacks end in the first
@@ -30,51 +39,124 @@ func larger(bytes uint32) (uint32, bool) {
 	return 0, false
 }
 
+// smaller is the largest size of which so many may be copied a second, at least
+// the least.
+func smaller(rate, budget uint64, least uint32) uint32 {
+	best := least
+	for _, size := range sizes {
+		if size > best && uint64(size)*rate <= budget {
+			best = size
+		}
+	}
+	return best
+}
+
 // settling is how long records with the smaller copy are on their way, in
 // nanoseconds.
 const settling = 1e9
 
-// cutShare is the share of samples, one of so many, that may be cut.
+// steady is how long stacks are counted before it is said how many come a second, in
+// nanoseconds: much of what programs do comes in bursts. A storm is told sooner.
+const steady = 250e6
+
+// cutShare is the share of stacks, one of so many, that may be cut.
 const cutShare = 100
 
-func newGrowth(plan *collect.Plan) growth {
+// newGrowth is how the copies of a plan grow whose samplings are the session's
+// from first on.
+func newGrowth(plan *collect.Plan, first int) growth {
+	g := growth{bytes: plan.Stacks.Copy, least: min(plan.Stacks.Copy, sizes[0]), budget: plan.Stacks.Budget}
 	for i := range plan.Samplings {
 		if plan.Samplings[i].Period != 1 || plan.Stacks.Unwind == collect.FP {
 			return growth{}
 		}
+		if plan.Samplings[i].UserStack > 0 {
+			g.samplings = append(g.samplings, first+i)
+		}
 	}
-	return growth{bytes: plan.Stacks.Copy}
+	return g
 }
 
-// grow makes the copies of all samplings larger if many of the samples since the
-// last call, whose times are before the one given, were cut.
-func (r *run) grow(before uint64) {
-	g := &r.growth
-	next, ok := larger(g.bytes)
-	if g.bytes == 0 || !ok {
+// samplings is how many samplings plans have.
+func samplings(plans []collect.Plan) (n int) {
+	for i := range plans {
+		n += len(plans[i].Samplings)
+	}
+	return n
+}
+
+// grow makes the copies of a collector's samplings larger if many of its samples
+// since the last call, whose times are before the one given, were cut, and smaller
+// if they are beyond their budget.
+func (r *run) grow(g *growth, now collect.Counts, before uint64) {
+	// Of what has no stack, as the ends of calls, nothing is copied.
+	stacks, cut, since := now.Stacks-g.counts.Stacks, now.Truncated-g.counts.Truncated, before-g.looked
+	if g.bytes == 0 || since < steady && !g.floods(stacks, since) {
 		return
 	}
-	now := r.recorder.Counts()
-	if before < g.settle {
-		g.counts = now
+	g.counts, g.looked = now, before
+	if before < g.settle || since == before {
+		return // or it is the first look
+	}
+	next := g.choose(stacks, cut, stacks*uint64(time.Second)/since)
+	if next == g.bytes {
 		return
 	}
-	samples, cut := now.Samples-g.counts.Samples, now.Truncated-g.counts.Truncated
-	g.counts = now
-	if cut*cutShare <= samples {
-		return
-	}
-	for i := range r.plan.Samplings {
+	for _, i := range g.samplings {
 		err := r.session.GrowStack(i, next)
 		if errors.Is(err, perfevent.ErrGrowing) {
 			return // the samples of the next round will say it again
 		}
+		if errors.Is(err, perfevent.ErrNoTarget) {
+			g.bytes = 0 // it has ended
+			return
+		}
 		if err != nil {
-			r.opts.Logger.Warn("stacks stay cut", "bytes", g.bytes, "error", err)
+			r.opts.Logger.Warn("the copies of the stack stay as they are", "bytes", g.bytes, "error", err)
 			g.bytes = 0
 			return
 		}
 	}
-	r.opts.Logger.Info("copying more of the stack", "bytes", next, "cut", cut, "samples", samples)
+	r.opts.Logger.Info("copying more or less of the stack", "bytes", next, "cut", cut, "stacks", stacks)
 	g.bytes, g.settle = next, before+settling
 }
+
+// floods tells whether so many stacks in less than a steady while are a storm: what is
+// copied of them would soon fill the rings.
+func (g *growth) floods(stacks, since uint64) bool {
+	return stacks*uint64(g.bytes) > flood && g.over(stacks*uint64(time.Second)/since)
+}
+
+// flood is half of what two CPUs' rings hold, in bytes.
+const flood = 32 << 20
+
+// over tells whether so many stacks a second are far beyond the budget.
+func (g *growth) over(rate uint64) bool {
+	return g.budget > 0 && uint64(g.bytes)*rate > 2*g.budget
+}
+
+// choose chooses the size of the next copies, by the stacks of a while, how many of
+// them were cut, and how many come a second.
+func (g *growth) choose(stacks, cut, rate uint64) uint32 {
+	if g.over(rate) {
+		return smaller(rate, g.budget, g.least)
+	}
+	next, ok := larger(g.bytes)
+	if !ok || cut*cutShare <= stacks || g.budget > 0 && uint64(next)*rate > g.budget {
+		return g.bytes
+	}
+	// Where samples are few, whole stacks soon are worth more than small copies.
+	for _, size := range sizes {
+		if size <= leap*g.bytes && uint64(size)*rate <= min(cmp.Or(g.budget, plenty), plenty) {
+			next = max(next, size)
+		}
+	}
+	return next
+}
+
+// leap is how many times larger copies may become at once; plenty is how many bytes a
+// second of them nobody notices.
+const (
+	leap   = 8
+	plenty = 64 << 20
+)

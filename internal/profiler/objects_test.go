@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
@@ -21,12 +22,16 @@ import (
 // in our part of the file system.
 func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 	needRoot(t)
+	const elsewhere = "it lives in another mount namespace"
 	built := truth.Named("c-O2-nofp-nopie").Build(t)
 	for name, start := range map[string]func(*testing.T, truth.Built) *exec.Cmd{
-		"its file is deleted":                 func(t *testing.T, b truth.Built) *exec.Cmd { return startDeleted(t, b, nil) },
-		"its file is replaced by another":     func(t *testing.T, b truth.Built) *exec.Cmd { return startDeleted(t, b, []byte("#!/bin/sh\n")) },
-		"it lives in another mount namespace": startElsewhere,
+		"its file is deleted":             func(t *testing.T, b truth.Built) *exec.Cmd { return startDeleted(t, b, nil) },
+		"its file is replaced by another": func(t *testing.T, b truth.Built) *exec.Cmd { return startDeleted(t, b, []byte("#!/bin/sh\n")) },
+		elsewhere:                         startElsewhere,
 	} {
+		if pace.Emulated() && name != elsewhere {
+			continue // internal/process reads such files there
+		}
 		t.Run(name, func(t *testing.T) {
 			cmd := start(t, built)
 			defer cmd.Wait()
@@ -45,8 +50,8 @@ func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 				}
 			}
 			p.Rows = ours
-			if share := matching(t, p, built); share < enough {
-				t.Errorf("%.1f %% of the samples have the program's chain, want %.0f %%", 100*share, 100*enough)
+			if share := matching(t, p, built); share < enough() {
+				t.Errorf("%.1f %% of the samples have the program's chain, want %.0f %%", 100*share, 100*enough())
 			}
 		})
 	}

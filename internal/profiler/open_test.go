@@ -27,7 +27,7 @@ func TestLiveTheClockStandsInForMissingHardwareCycles(t *testing.T) {
 	default:
 		t.Fatal(err)
 	}
-	session, notes, err := open(perfevent.Process(os.Getpid()), cycles, discard())
+	session, notes, err := open(perfevent.Process(os.Getpid()), []collect.Collector{cycles}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 	}
 	clock := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{Kernel: true}}
 	unprivileged(t, func() {
-		session, notes, err := open(perfevent.Process(os.Getpid()), clock, discard())
+		session, notes, err := open(perfevent.Process(os.Getpid()), []collect.Collector{clock}, discard())
 		if err != nil {
 			t.Error(err)
 			return
@@ -58,7 +58,7 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 		if !clock.UserOnly || len(notes) != 1 || !strings.Contains(notes[0], "kernel.perf_event_paranoid is 2") {
 			t.Errorf("user only: %t, notes %q; want one that names the setting", clock.UserOnly, notes)
 		}
-		_, _, err = open(perfevent.System(), clock, discard())
+		_, _, err = open(perfevent.System(), []collect.Collector{clock}, discard())
 		if !errors.Is(err, perfevent.ErrPermission) {
 			t.Errorf("the whole system: %v, want %v", err, perfevent.ErrPermission)
 		}
@@ -68,7 +68,7 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 func TestLiveAnErrorThatNothingCuresIsReturned(t *testing.T) {
 	needRoot(t)
 	clock := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49}
-	_, _, err := open(perfevent.Process(1<<22), clock, discard())
+	_, _, err := open(perfevent.Process(1<<22), []collect.Collector{clock}, discard())
 	var open *perfevent.OpenError
 	if !errors.As(err, &open) || !errors.Is(err, perfevent.ErrNoTarget) {
 		t.Errorf("a process that does not exist: %v, want an OpenError of %v", err, perfevent.ErrNoTarget)

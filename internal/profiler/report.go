@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
@@ -39,9 +40,10 @@ func (r *reporter) report(windows <-chan *collect.Window, cancel func()) error {
 		}
 		p := r.profile(w)
 		r.unknown = max(r.unknown, p.Accounts[0].Unknown)
-		if interval := r.run.opts.Interval; interval > 0 && p.Duration > interval {
+		if interval := r.run.opts.Interval; interval > 0 && p.Duration > interval && r.run.alarms == nil {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
+		noteLosses(p, r.run.plans)
 		if failed = r.run.opts.Report(p); failed != nil {
 			cancel()
 		}
@@ -49,30 +51,65 @@ func (r *reporter) report(windows <-chan *collect.Window, cancel func()) error {
 	return failed
 }
 
+// noteLosses says of a window what was lost where the rings hold more than one
+// collector's samples: those of others, or the kernel's records of switches. The
+// kernel counts the losses of each event, but for the whole run.
+func noteLosses(p *profile.Profile, plans []collect.Plan) {
+	shared := len(plans) > 1 || plans[0].Switches
+	if lost := &p.Accounts[0].Lost; *lost > 0 && shared {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d records did not fit in the rings; the end of the run tells of which events", *lost))
+		*lost = 0
+	}
+}
+
 // profile finishes a window.
 func (r *reporter) profile(w *collect.Window) *profile.Profile {
-	plan := &r.run.plan
 	p := r.symbolizer.Profile(w, func(named, frames int) {
 		r.run.opts.Progress(Progress{Named: named, Frames: frames})
 	})
-	p.Collector = plan.Name
-	p.Event = plan.Event
-	p.Period = plan.Period
-	p.Metrics = plan.Metrics
+	var names, events []string
+	for i := range r.run.plans {
+		plan := &r.run.plans[i]
+		names, events = append(names, plan.Name), append(events, plan.Event)
+		p.Metrics = appendMetrics(p.Metrics, plan.Metrics)
+		p.Period = plan.Period
+		p.Accounts = append(p.Accounts, account(plan, w.Counts[i]))
+	}
+	if len(r.run.plans) > 1 {
+		p.Period = 0
+	}
+	p.Collector, p.Event = strings.Join(names, " "), strings.Join(events, " ")
+	p.Accounts[0].Unknown = unknown(p)
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
-	p.Notes = append(p.Notes, r.run.notes...)
-	p.Accounts = []profile.Account{account(p, w.Counts)}
+	p.Notes = append(append(p.Notes, r.run.notes...), w.Notes...)
 	return p
 }
 
-// account is the bookkeeping of one window. What the kernel counted and lost is
-// known for the whole run only.
-func account(p *profile.Profile, c collect.Counts) profile.Account {
-	a := profile.Account{Event: p.Event, Received: c.Samples + c.LeftOut, Lost: c.Lost, LeftOut: c.LeftOut, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept}
+// appendMetrics adds the metrics of a plan to those of others.
+func appendMetrics(all, plan []profile.Metric) []profile.Metric {
+	before := len(all)
+	for _, m := range plan {
+		if m.Share != nil {
+			m.Share = &profile.Share{Missing: before + m.Share.Missing, Whole: before + m.Share.Whole}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// account is a collector's bookkeeping of one window. What the kernel counted
+// and lost is known for the whole run only.
+func account(plan *collect.Plan, c collect.Counts) profile.Account {
+	return profile.Account{Event: plan.Event, Received: c.Samples + c.LeftOut, Lost: c.Lost, LeftOut: c.LeftOut,
+		Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept}
+}
+
+// unknown is the number of frames without a name.
+func unknown(p *profile.Profile) (n uint64) {
 	for i := range p.Frames {
 		if p.Frames[i].Name == "" {
-			a.Unknown++
+			n++
 		}
 	}
-	return a
+	return n
 }

@@ -19,15 +19,17 @@ import (
 // Options is what a run does.
 type Options struct {
 	Target perfevent.Target
-	// Collector says what is sampled. Run has it retreat to what the machine
-	// and the caller's privileges allow.
-	Collector collect.Collector
-	Interval  time.Duration // between two calls of Report; 0: one call, at the end
-	Duration  time.Duration // 0: until the context is done or the target has ended
-	Whole     bool          // also make the profile of the whole run
-	Lines     bool          // source lines and inlined functions
-	Memory    int           // bound in bytes of what distinct stacks take
-	Logger    *slog.Logger  // nil discards
+	// Collectors say what is sampled, at least one. They share rings, stacks and
+	// symbols, and their columns stand side by side. Run has them retreat to
+	// what the machine and the caller's privileges allow.
+	Collectors []collect.Collector
+	Interval   time.Duration // between two calls of Report; 0: one call, at the end
+	Trigger    *Trigger      // records at alarms only, whatever the Interval; nil: all the time
+	Duration   time.Duration // 0: until the context is done or the target has ended
+	Whole      bool          // also make the profile of the whole run
+	Lines      bool          // source lines and inlined functions
+	Memory     int           // bound in bytes of what distinct stacks take
+	Logger     *slog.Logger  // nil discards
 
 	// Report is given the profile of each interval, to keep, on the reporting
 	// goroutine. Its error ends the run. While it takes longer than some
@@ -48,11 +50,12 @@ type Progress struct {
 
 // Result is what a run leaves.
 type Result struct {
-	Whole   *profile.Profile // nil unless Options.Whole
-	Account profile.Account  // of the whole run
+	Whole    *profile.Profile  // nil unless Options.Whole
+	Accounts []profile.Account // of the whole run, one for each collector
+	Alarms   int               // that were recorded; see Options.Trigger
 }
 
-// Run runs the collector until the context is done, the duration is over, the
+// Run runs the collectors until the context is done, the duration is over, the
 // target has ended or Report fails. The first three are no errors: what was
 // seen until then is reported. The error is the *perfevent.OpenError of events
 // that can't be opened, the one of Report, or says what else failed.
@@ -69,11 +72,18 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	}
 	r := &run{opts: opts}
 	var err error
-	r.session, r.notes, err = open(opts.Target, opts.Collector, perfevent.Options{Logger: opts.Logger, Round: r.round, Spool: spoolBytes, Early: r.early})
+	r.session, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger, Round: r.round, Spool: spoolBytes, Early: r.early,
+		SwitchesSampled: opts.Trigger != nil, Recent: opts.Trigger != nil && opts.Trigger.Before > 0})
 	if err != nil {
 		return nil, err
 	}
 	defer r.session.Close()
+	if opts.Trigger != nil {
+		if r.alarms, err = newAlarms(r, *opts.Trigger); err != nil {
+			return nil, err
+		}
+		defer r.alarms.close()
+	}
 	return r.run(ctx)
 }
 
@@ -86,13 +96,14 @@ const maxWaiting = 4
 
 type run struct {
 	opts      Options
-	plan      collect.Plan
+	plans     []collect.Plan // of the collectors
 	session   *perfevent.Session
 	notes     []string // of open
 	processes *process.Table
 	recorder  *collect.Recorder
 	begin     clocks
-	growth    growth
+	growths   []growth // of the collectors' samplings
+	alarms    *alarms  // nil without Options.Trigger
 }
 
 // clocks is one moment on the clock of the records and on the wall's.
@@ -106,9 +117,18 @@ func now() clocks {
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
-	r.plan = r.opts.Collector.Plan()
-	r.growth = newGrowth(&r.plan)
-	r.processes = process.NewTable(process.Options{Unwind: r.plan.Stacks.User, Logger: r.opts.Logger})
+	userStacks := false
+	for _, collector := range r.opts.Collectors {
+		plan := collector.Plan()
+		r.growths = append(r.growths, newGrowth(&plan, samplings(r.plans)))
+		r.plans = append(r.plans, plan)
+		userStacks = userStacks || plan.Stacks.User
+	}
+	var keep time.Duration
+	if r.alarms != nil && r.alarms.Before > 0 {
+		keep = r.alarms.Before + keepLives
+	}
+	r.processes = process.NewTable(process.Options{Unwind: userStacks, Keep: keep, Logger: r.opts.Logger})
 	defer r.processes.Close()
 	// The side-band has been recording since Open, so that nothing is missed
 	// between the snapshot and the first record.
@@ -117,14 +137,18 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	windows := make(chan *collect.Window, maxWaiting)
 	r.begin = now()
-	r.recorder = collect.NewRecorder(r.opts.Collector, r.processes, r.begin.monotonic, collect.Options{
+	r.recorder = collect.NewRecorder(r.opts.Collectors, r.processes, r.begin.monotonic, collect.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
-		Self: uint32(os.Getpid()),
+		Self: uint32(os.Getpid()), Spans: r.alarms != nil,
 		Emit: func(w *collect.Window) { windows <- w },
 		// Nobody else sends, so that room stays.
 		Ready: func() bool { return len(windows) < cap(windows) },
 	})
-	if err := r.session.Enable(); err != nil {
+	if r.alarms != nil {
+		r.alarms.ready = func(n int) bool { return len(windows)+n <= cap(windows) }
+	}
+	r.meter()
+	if err := r.enable(); err != nil {
 		return nil, err
 	}
 
@@ -152,27 +176,48 @@ func (r *run) result(reporter *reporter, whole *collect.Window) (*Result, error)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}
 	var err error
-	if result.Account, err = r.account(reporter.unknown); err != nil {
+	if result.Accounts, err = r.accounts(reporter.unknown); err != nil {
 		return nil, err
 	}
 	if whole != nil {
-		result.Whole.Accounts = []profile.Account{result.Account}
+		result.Whole.Accounts = result.Accounts
+	}
+	if r.alarms != nil {
+		result.Alarms = r.alarms.count
+		r.alarms.describe(result.Whole)
 	}
 	return result, nil
 }
 
-// account is the bookkeeping of the whole run, by the kernel's own counts.
-func (r *run) account(unknown uint64) (profile.Account, error) {
-	accounts, err := r.session.Accounts()
+// accounts is the bookkeeping of the whole run, by the kernel's own counts. The
+// frames without a name are all collectors'; they stand with the first.
+func (r *run) accounts(unknown uint64) ([]profile.Account, error) {
+	samplings, err := r.session.Accounts()
 	if err != nil {
-		return profile.Account{}, err
+		return nil, err
 	}
-	a, c := accounts[0], r.recorder.Counts()
-	return profile.Account{
-		Event:    r.plan.Event,
-		Received: a.Received, Lost: a.Lost, Throttled: a.Throttled, Counted: a.Counted, Exact: a.Exact,
-		LeftOut: c.LeftOut, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown,
-	}, nil
+	if r.alarms != nil {
+		if err := r.alarms.account(samplings); err != nil {
+			return nil, err
+		}
+	}
+	var all []profile.Account
+	for i, c := range r.recorder.Counts() {
+		plan := &r.plans[i]
+		a := profile.Account{Event: plan.Event, Exact: true,
+			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown}
+		for _, s := range samplings[:len(plan.Samplings)] {
+			a.Received += s.Received
+			a.Lost += s.Lost
+			a.Throttled += s.Throttled
+			a.Counted += s.Counted - min(s.Counted, s.Duplicates+s.Filtered)
+			a.Overwritten += s.Overwritten
+			a.Exact = a.Exact && s.Exact
+		}
+		samplings, unknown = samplings[len(plan.Samplings):], 0
+		all = append(all, a)
+	}
+	return all, nil
 }
 
 // read reads records until the run ends.
@@ -182,9 +227,19 @@ func (r *run) read(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, r.opts.Duration)
 		defer cancel()
 	}
-	err := r.session.Read(ctx, r.recorder.Handle)
-	r.logUsage()
-	return err
+	defer r.logUsage()
+	if r.alarms != nil {
+		return r.alarms.read(ctx)
+	}
+	return r.session.Read(ctx, r.recorder.Handle)
+}
+
+// enable lets the run begin.
+func (r *run) enable() error {
+	if r.alarms != nil {
+		return r.alarms.arm()
+	}
+	return r.session.Enable()
 }
 
 // logUsage says what the run has cost so far, symbols and output not included.
@@ -199,14 +254,19 @@ func (r *run) logUsage() {
 // perfevent.Options.Round.
 func (r *run) round(before uint64) {
 	if before > r.begin.monotonic {
+		if r.alarms != nil {
+			r.alarms.come(before)
+		}
 		r.recorder.Advance(before)
-		r.grow(before)
+		for i, counts := range r.recorder.Counts() {
+			r.grow(&r.growths[i], counts, before)
+		}
 		r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: r.recorder.Samples()})
 	}
 }
 
-// early takes samples that need no more than counting.
-func (r *run) early(sample *perfevent.Sample) bool { return r.recorder.Early(sample) }
+// early takes records that need no more than counting.
+func (r *run) early(record perfevent.Record, next bool) bool { return r.recorder.Early(record, next) }
 
 // end is when the run ends by its duration, on the records' clock; 0 if it has
 // none.

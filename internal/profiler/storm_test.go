@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/truth"
@@ -20,6 +21,9 @@ import (
 // made, long after they are gone.
 func TestLiveShortLivesAreAttributed(t *testing.T) {
 	needRoot(t)
+	if pace.Emulated() {
+		t.Skip(pace.TooUneven)
+	}
 	built := truth.Named("c-O2-nofp-nopie").Build(t)
 	storm := exec.Command("sh", "-c", `while :; do "$1" 0.004 >/dev/null; done`, "storm", built.Path)
 	if err := storm.Start(); err != nil {
@@ -29,7 +33,7 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 	defer storm.Process.Kill()
 
 	opts := options(perfevent.System(), collect.Auto)
-	opts.Collector.(*collect.OnCPU).Frequency = 999
+	opts.Collectors[0].(*collect.OnCPU).Frequency = 999
 	opts.Duration = 4 * time.Second
 	result, err := profiler.Run(context.Background(), opts)
 	if err != nil {

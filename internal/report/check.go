@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ringtap/ringtap/internal/profile"
 )
@@ -30,6 +31,27 @@ func check(p *profile.Profile) error {
 		}
 	}
 	return nil
+}
+
+// addable is p without the metrics that are shares of others: what a picture or a
+// pprof profile adds up.
+func addable(p *profile.Profile) *profile.Profile {
+	isShare := func(m profile.Metric) bool { return m.Share != nil }
+	if !slices.ContainsFunc(p.Metrics, isShare) {
+		return p
+	}
+	less := *p
+	less.Metrics, less.Rows = slices.DeleteFunc(slices.Clone(p.Metrics), isShare), slices.Clone(p.Rows)
+	for i := range less.Rows {
+		r := &less.Rows[i]
+		r.Values = nil
+		for m, v := range p.Rows[i].Values {
+			if p.Metrics[m].Share == nil {
+				r.Values = append(r.Values, v)
+			}
+		}
+	}
+	return &less
 }
 
 func checkRow(p *profile.Profile, r *profile.Row) error {

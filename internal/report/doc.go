@@ -9,7 +9,7 @@
 //
 //   - the three tables show rows: choose takes the top rows and the stacks and
 //     processes they name (selection.go), tables.go lays them out, drawn.go
-//     draws them for a terminal;
+//     draws them for a terminal, and pieces.go those that are too wide for it;
 //   - folded stacks and flame graphs show levels: leveler turns a row into
 //     comm, user frames, kernel frames (level.go); fold merges equal stacks to
 //     lines, grow merges equal beginnings to a tree that the page and the
@@ -36,8 +36,10 @@
 //   - stacks: frames, root first; truncated.
 //   - processes: pid, nspid, tgid, comm, cgroup.
 //   - rows: process, user, kernel (stacks), values: one count for each metric.
-//   - accounts: event, received, lost, throttled, counted (the kernel's count,
-//     where it must be received + lost), truncated, broken, unkept, unknown.
+//   - accounts: event, received, lost, overwritten (kept for an alarm, and let go
+//     of), left_out (of those received), throttled, counted (the kernel's count,
+//     where it must be received + lost + overwritten), truncated, broken, unkept,
+//     unknown.
 //   - notes: sentences.
 //
 // Fields that are empty, zero or false may be missing. A reader must take the

@@ -3,7 +3,6 @@ package report_test
 import (
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
@@ -61,16 +60,4 @@ func ExampleWriteFolded() {
 	}
 	// Output:
 	// cat;main;vfs_read_[k] 12
-}
-
-func ExampleReadFolded() {
-	lines, err := report.ReadFolded(strings.NewReader("cat;main;vfs_read_[k] 12\n"))
-	if err != nil {
-		fmt.Println(err)
-	}
-	for _, l := range lines {
-		fmt.Println(l.Frames[len(l.Frames)-1], l.Value)
-	}
-	// Output:
-	// vfs_read_[k] 12
 }

@@ -12,7 +12,8 @@ import (
 type FileOptions struct {
 	// Metric names the metric of forms that show one (folded, svg) and the one
 	// that html shows first: Metric.Name or Metric.Type, any case. Empty
-	// stands for the first. pprof and JSON carry every metric.
+	// stands for the first. html and pprof carry every metric that adds up, JSON
+	// every one.
 	Metric string
 	// Inlines shows inlined functions as frames of their own in folded, html
 	// and svg. pprof and JSON always carry the lines that the profile has.
@@ -20,11 +21,13 @@ type FileOptions struct {
 }
 
 // metric checks p and finds the chosen metric in it.
-func (o *FileOptions) metric(p *profile.Profile) (int, error) {
+func (o *FileOptions) metric(p *profile.Profile) (int, error) { return checkMetric(p, o.Metric) }
+
+func checkMetric(p *profile.Profile, name string) (int, error) {
 	if err := check(p); err != nil {
 		return 0, err
 	}
-	i, err := find(o.Metric, p.Metrics)
+	i, err := find(name, p.Metrics)
 	if err != nil {
 		return 0, fmt.Errorf("profile of %s: %w", p.Collector, err)
 	}
@@ -45,6 +48,9 @@ func find(name string, metrics []profile.Metric) (int, error) {
 	}
 	var names []string
 	for i, m := range metrics {
+		if m.Share != nil {
+			continue // it does not add up over stacks
+		}
 		if strings.EqualFold(name, m.Name) || strings.EqualFold(name, m.Type) {
 			return i, nil
 		}
@@ -88,10 +94,13 @@ func (e *FormError) Error() string {
 }
 
 // CheckPath returns a *FormError if WriteFile would not know what form a file
-// of this name has. A command calls it before it does any work.
+// of this name has, and another error if it could not write there. It leaves nothing.
+// A command calls it before it does any work.
 func CheckPath(path string) error {
-	_, err := formOf(path)
-	return err
+	if _, err := formOf(path); err != nil {
+		return err
+	}
+	return checkPlace(path)
 }
 
 func formOf(path string) (form, error) {

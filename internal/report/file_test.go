@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,33 @@ func TestWriteFileKnowsEveryForm(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v, %v", ending, info, err)
 		}
+	}
+}
+
+func TestAPathIsCheckedAndNothingIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	there, link := filepath.Join(dir, "there.json"), filepath.Join(dir, "link.json")
+	if err := errors.Join(os.WriteFile(there, []byte("old"), 0o600), os.Symlink("there.json", link), os.Mkdir(filepath.Join(dir, "dir.json"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{
+		"new.json": nil, "there.json": nil, "link.json": nil,
+		"dir.json": unix.EISDIR, "missing/new.json": unix.ENOENT, "there.json/new.json": unix.ENOTDIR,
+	} {
+		path := filepath.Join(dir, name)
+		if err := CheckPath(path); !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), path+":") {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		if err := WriteFile(path, sample(), FileOptions{}); !errors.Is(err, want) {
+			t.Errorf("%s is then written: %v", name, err)
+		}
+		if name == "new.json" {
+			os.Remove(path)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 3 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }
 
@@ -165,8 +193,8 @@ func TestWriteFileWritesIntoWhatIsNotAFile(t *testing.T) {
 			return
 		}
 		defer f.Close()
-		read, _ := ReadFolded(f)
-		lines <- len(read)
+		text, _ := io.ReadAll(f)
+		lines <- bytes.Count(text, []byte("\n"))
 	}()
 	if err := WriteFile(pipe, sample(), FileOptions{}); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
-// FoldedLine is one line of folded stacks.
-type FoldedLine struct {
+// foldedLine is one line of folded stacks.
+type foldedLine struct {
 	Frames []string // root first; Frames[0] is the command's name
 	Value  uint64
 }
@@ -33,7 +33,7 @@ func WriteFolded(w io.Writer, p *profile.Profile, opts FileOptions) error {
 }
 
 // fold merges the rows of p to lines. Two processes of one name are one tower.
-func fold(p *profile.Profile, metric int, inlines bool) []FoldedLine {
+func fold(p *profile.Profile, metric int, inlines bool) []foldedLine {
 	l := newLeveler(p, inlines)
 	sums := make(map[string]uint64)
 	var levels []level
@@ -59,11 +59,11 @@ func fold(p *profile.Profile, metric int, inlines bool) []FoldedLine {
 		}
 		sums[string(keepText(key))] += r.Values[metric]
 	}
-	lines := make([]FoldedLine, 0, len(sums))
+	lines := make([]foldedLine, 0, len(sums))
 	for stack, value := range sums {
-		lines = append(lines, FoldedLine{strings.Split(stack, ";"), value})
+		lines = append(lines, foldedLine{strings.Split(stack, ";"), value})
 	}
-	slices.SortFunc(lines, func(a, b FoldedLine) int { return slices.Compare(a.Frames, b.Frames) })
+	slices.SortFunc(lines, func(a, b foldedLine) int { return slices.Compare(a.Frames, b.Frames) })
 	return lines
 }
 
@@ -82,7 +82,7 @@ func keepText(stack []byte) []byte {
 	return stack
 }
 
-func writeFolded(w io.Writer, lines []FoldedLine) error {
+func writeFolded(w io.Writer, lines []foldedLine) error {
 	out := bufio.NewWriter(w)
 	for _, l := range lines {
 		out.WriteString(strings.Join(l.Frames, ";"))

@@ -15,17 +15,21 @@ type hot struct {
 	count    uint64
 }
 
-// hottest returns the n functions with the highest counts of the first metric,
+// hottest returns the n functions with the highest counts of a metric,
 // highest first. A row of the tables is one exact place in the code, so that
 // the hottest rows of a busy host say little about its hottest functions.
-func hottest(p *profile.Profile, n int, inlines bool) []hot {
+func hottest(p *profile.Profile, metric, n int, inlines bool) []hot {
 	l := newLeveler(p, inlines)
 	counts := make(map[level]uint64)
 	var levels []level
 	for i := range p.Rows {
 		levels = l.row(levels[:0], &p.Rows[i])
-		if leaf := levels[len(levels)-1]; leaf.kind != process {
-			counts[leaf] += p.Rows[i].Values[0]
+		leaf := levels[len(levels)-1]
+		for n := len(levels) - 1; leaf.kind == label; n-- {
+			leaf = levels[n-1]
+		}
+		if leaf.kind != process && p.Rows[i].Values[metric] > 0 {
+			counts[leaf] += p.Rows[i].Values[metric]
 		}
 	}
 	functions := make([]hot, 0, len(counts))
@@ -41,10 +45,10 @@ func hottest(p *profile.Profile, n int, inlines bool) []hot {
 
 // hottestLine lists the hottest functions with their objects and shares of
 // total; "" if there are none.
-func hottestLine(p *profile.Profile, total uint64, inlines bool) string {
+func hottestLine(p *profile.Profile, metric int, total uint64, inlines bool) string {
 	const most = 5
 	var parts []string
-	for _, h := range hottest(p, most, inlines) {
+	for _, h := range hottest(p, metric, most, inlines) {
 		name := h.function.name
 		if h.function.kind != unknown && h.function.object >= 0 {
 			name += " (" + objectName(&p.Objects[h.function.object]) + ")"

@@ -28,6 +28,10 @@ func scripts() []string {
 // network, and says so to the browser (Content-Security-Policy). Text from the
 // profiled processes is data of the page and never markup.
 func WriteHTML(w io.Writer, p *profile.Profile, opts FileOptions) error {
+	if err := check(p); err != nil {
+		return err
+	}
+	p = addable(p)
 	metric, err := opts.metric(p)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func TestHTML(t *testing.T) {
 }
 
 // pageLines reads the data of a page as model.js does and folds it again.
-func pageLines(t *testing.T, text string, metric int) []FoldedLine {
+func pageLines(t *testing.T, text string, metric int) []foldedLine {
 	t.Helper()
 	_, data, _ := strings.Cut(text, `id="profile">`)
 	data, _, _ = strings.Cut(data, "</script>")
@@ -59,11 +59,11 @@ func pageLines(t *testing.T, text string, metric int) []FoldedLine {
 			sums[string(keepText([]byte(strings.Join(path, ";"))))] += v
 		}
 	}
-	var lines []FoldedLine
+	var lines []foldedLine
 	for stack, v := range sums {
-		lines = append(lines, FoldedLine{strings.Split(stack, ";"), v})
+		lines = append(lines, foldedLine{strings.Split(stack, ";"), v})
 	}
-	slices.SortFunc(lines, func(a, b FoldedLine) int { return slices.Compare(a.Frames, b.Frames) })
+	slices.SortFunc(lines, func(a, b foldedLine) int { return slices.Compare(a.Frames, b.Frames) })
 	return lines
 }
 

@@ -22,7 +22,7 @@ type pageData struct {
 }
 
 // kindNames are what the page calls the kinds.
-var kindNames = [...]string{user: "user", inlined: "inlined", kernel: "kernel", unknown: "unknown", process: "process", cut: "truncated"}
+var kindNames = [...]string{user: "user", inlined: "inlined", kernel: "kernel", unknown: "unknown", label: "label", process: "process", cut: "truncated"}
 
 func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
 	d := &pageData{

@@ -50,7 +50,7 @@ type jsonMetric struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Unit  string `json:"unit"`
-	Scale uint64 `json:"scale"` // units that one count stands for
+	Scale uint64 `json:"scale"` // units that one count stands for; of "percent" it is no sum of rows
 }
 
 // jsonObject is a file, the kernel or memory that holds code.
@@ -58,6 +58,7 @@ type jsonObject struct {
 	Path    string `json:"path"`
 	BuildID string `json:"build_id,omitempty"` // hexadecimal
 	Kernel  bool   `json:"kernel,omitempty"`
+	Labels  bool   `json:"labels,omitempty"` // no code: its frames' names are words of the collector
 }
 
 // jsonFrame is one place in an object. Without a name the function is unknown.
@@ -103,15 +104,17 @@ type jsonRow struct {
 
 // jsonAccount is the bookkeeping of one event.
 type jsonAccount struct {
-	Event     string  `json:"event"`
-	Received  uint64  `json:"received"`
-	Lost      uint64  `json:"lost"`
-	Throttled uint64  `json:"throttled"`
-	Counted   *uint64 `json:"counted,omitempty"` // only where received + lost must be equal to it
-	Truncated uint64  `json:"truncated"`         // stacks cut short
-	Broken    uint64  `json:"broken"`            // stacks that end before their outermost function
-	Unkept    uint64  `json:"unkept"`            // stacks counted on one row, for want of memory
-	Unknown   uint64  `json:"unknown"`           // frames without a name
+	Event       string  `json:"event"`
+	Received    uint64  `json:"received"`
+	Lost        uint64  `json:"lost"`
+	Overwritten uint64  `json:"overwritten,omitempty"` // kept for an alarm, and let go of
+	LeftOut     uint64  `json:"left_out,omitempty"`    // of those received: ringtap's own, idle, past the end
+	Throttled   uint64  `json:"throttled"`
+	Counted     *uint64 `json:"counted,omitempty"` // only where received + lost + overwritten must be equal to it
+	Truncated   uint64  `json:"truncated"`         // stacks cut short
+	Broken      uint64  `json:"broken"`            // stacks that end before their outermost function
+	Unkept      uint64  `json:"unkept"`            // stacks counted on one row, for want of memory
+	Unknown     uint64  `json:"unknown"`           // frames without a name
 }
 
 // WriteJSON writes the whole of p as one JSON object of the schema Schema. The
@@ -141,7 +144,7 @@ func toJSON(p *profile.Profile) *jsonProfile {
 			return jsonMetric{visible.Text(m.Name), visible.Text(m.Type), visible.Text(m.Unit), max(m.Scale, 1)}
 		}),
 		Objects: each(p.Objects, func(o profile.Object) jsonObject {
-			return jsonObject{visible.Text(o.Path), visible.Text(o.BuildID), o.Kernel}
+			return jsonObject{visible.Text(o.Path), visible.Text(o.BuildID), o.Kernel, o.Labels}
 		}),
 		Frames: each(p.Frames, jsonFrameOf),
 		Stacks: each(p.Stacks, func(s profile.Stack) jsonStack {
@@ -151,7 +154,7 @@ func toJSON(p *profile.Profile) *jsonProfile {
 			return jsonProcess{q.PID, q.NSPID, q.TGID, visible.Text(q.Comm), visible.Text(q.Cgroup)}
 		}),
 		Rows: each(p.Rows, func(r profile.Row) jsonRow {
-			return jsonRow(r)
+			return jsonRow{r.Process, r.User, r.Kernel, allValues(p, &r)}
 		}),
 		Accounts: each(p.Accounts, jsonAccountOf),
 		Notes:    each(p.Notes, visible.Text),
@@ -176,14 +179,16 @@ func jsonFrameOf(f profile.Frame) jsonFrame {
 
 func jsonAccountOf(a profile.Account) jsonAccount {
 	out := jsonAccount{
-		Event:     visible.Text(a.Event),
-		Received:  a.Received,
-		Lost:      a.Lost,
-		Throttled: a.Throttled,
-		Truncated: a.Truncated,
-		Broken:    a.Broken,
-		Unkept:    a.Unkept,
-		Unknown:   a.Unknown,
+		Event:       visible.Text(a.Event),
+		Received:    a.Received,
+		Lost:        a.Lost,
+		Overwritten: a.Overwritten,
+		LeftOut:     a.LeftOut,
+		Throttled:   a.Throttled,
+		Truncated:   a.Truncated,
+		Broken:      a.Broken,
+		Unkept:      a.Unkept,
+		Unknown:     a.Unknown,
 	}
 	if a.Exact {
 		out.Counted = &a.Counted

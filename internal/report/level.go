@@ -15,6 +15,7 @@ const (
 	inlined      // expanded at its caller, it has no frame of its own
 	kernel
 	unknown // code without a symbol
+	label   // no code: a word of the collector
 	process // the command name at the root
 	cut     // stands for the missing root of a truncated stack
 )
@@ -74,6 +75,8 @@ func (l *leveler) frame(id int) []level {
 	switch {
 	case l.p.Objects[f.Object].Kernel:
 		own.kind = kernel
+	case l.p.Objects[f.Object].Labels:
+		own = level{own.name, -1, label}
 	case f.Name == "":
 		own.kind = unknown
 	}
@@ -99,7 +102,10 @@ func frameName(p *profile.Profile, f *profile.Frame) string {
 
 // place is frameName with the place in the function, as tables show it.
 func place(p *profile.Profile, f *profile.Frame) string {
-	if f.Name != "" {
+	switch {
+	case p.Objects[f.Object].Labels:
+		return escapeFrame(f.Name)
+	case f.Name != "":
 		return fmt.Sprintf("%s+%#x", escapeFrame(f.Name), f.Offset)
 	}
 	return fmt.Sprintf("[unknown] (%s+%#x)", objectName(&p.Objects[f.Object]), f.Address)

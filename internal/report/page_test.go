@@ -127,7 +127,7 @@ func TestPeerPageTableOfFunctionsIsTrue(t *testing.T) {
 		if want := lines.matching(is); row.Total != want {
 			t.Errorf("%s: total %d, want %d", row.Name, row.Total, want)
 		}
-		if want := lines.sum(func(l FoldedLine) bool { return is(plain(l.Frames[len(l.Frames)-1])) }); row.Self != want {
+		if want := lines.sum(func(l foldedLine) bool { return is(plain(l.Frames[len(l.Frames)-1])) }); row.Self != want {
 			t.Errorf("%s: self %d, want %d", row.Name, row.Self, want)
 		}
 	}

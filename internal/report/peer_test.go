@@ -47,7 +47,7 @@ func TestPeerPprofReadsTheTrueSums(t *testing.T) {
 		}
 		seen++
 		is := func(s string) bool { return s == name }
-		flat := lines.sum(func(l FoldedLine) bool { return is(plain(l.Frames[len(l.Frames)-1])) })
+		flat := lines.sum(func(l foldedLine) bool { return is(plain(l.Frames[len(l.Frames)-1])) })
 		if m[1] != fmt.Sprint(flat) || m[2] != fmt.Sprint(lines.matching(is)) {
 			t.Errorf("%s: pprof has flat %s, cum %s; want %d, %d", name, m[1], m[2], flat, lines.matching(is))
 		}
@@ -104,7 +104,7 @@ func TestPeerFlamegraphPlAcceptsFolded(t *testing.T) {
 	noStack := sample()
 	noStack.Rows[0].User = -1
 	noStack.Processes[0].Comm = "idle 1 2.5"
-	for name, p := range map[string][]FoldedLine{
+	for name, p := range map[string][]foldedLine{
 		"sample":   fold(sample(), 0, true),
 		"forest":   fold(forest, 0, false),
 		"hostile":  fold(hostile(), 0, true),

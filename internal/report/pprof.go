@@ -25,7 +25,7 @@ func WritePprof(w io.Writer, p *profile.Profile, _ FileOptions) error {
 	if err := check(p); err != nil {
 		return err
 	}
-	out := toPprof(p)
+	out := toPprof(addable(p))
 	if err := out.CheckValid(); err != nil {
 		return fmt.Errorf("make pprof profile of %s: %w", visible.Text(p.Collector), err)
 	}

@@ -18,28 +18,57 @@ import (
 // not even a kill leaves half a file; where the file system can't do that it is
 // a hidden file beside path.
 func replace(path string, write func(io.Writer) error) error {
-	mode := fs.FileMode(0o666)
-	if old, err := os.Stat(path); err == nil {
-		if !old.Mode().IsRegular() {
-			return overwrite(path, write)
-		}
-		mode = old.Mode().Perm()
-		// A link stays a link: what it leads to is replaced.
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
-	}
-	file, err := unnamed(filepath.Dir(path), mode)
-	if err != nil {
-		if file, err = hidden(path, mode); err != nil {
-			return err
-		}
+	path, file, err := begin(path)
+	switch {
+	case err != nil:
+		return err
+	case file == nil:
+		return overwrite(path, write)
 	}
 	defer file.remove()
 	if err := fill(file.File, write); err != nil {
 		return err
 	}
 	return file.rename(path)
+}
+
+// checkPlace tells why replace could not write to path.
+func checkPlace(path string) error {
+	path, file, err := begin(path)
+	switch {
+	case err != nil:
+		return err
+	case file == nil: // opening a pipe could wait for who reads it
+		if err := unix.Access(path, unix.W_OK); err != nil {
+			return &fs.PathError{Op: "write", Path: path, Err: err}
+		}
+		return nil
+	}
+	file.remove()
+	return nil
+}
+
+// begin makes the file that is to be put in place of path, which it returns without
+// links: a link stays a link, and what it leads to is replaced. There is no such
+// file if path can only be overwritten.
+func begin(path string) (place string, file *temporary, err error) {
+	mode := fs.FileMode(0o666)
+	if old, err := os.Stat(path); err == nil {
+		switch {
+		case old.IsDir():
+			return "", nil, &fs.PathError{Op: "write", Path: path, Err: unix.EISDIR}
+		case !old.Mode().IsRegular():
+			return path, nil, nil
+		}
+		mode = old.Mode().Perm()
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", nil, err
+		}
+	}
+	if file, err = unnamed(filepath.Dir(path), mode); err != nil {
+		file, err = hidden(path, mode)
+	}
+	return path, file, err
 }
 
 // overwrite is for what can't be replaced: a pipe, a terminal, a device.
@@ -86,7 +115,7 @@ func hidden(path string, mode fs.FileMode) (*temporary, error) {
 	name := hiddenName(path)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "create", Path: path, Err: errors.Unwrap(err)}
 	}
 	return &temporary{f, name}, nil
 }

@@ -10,19 +10,19 @@ import (
 // selection is what the three tables show of a profile: the top rows, and only
 // the stacks and processes that those name.
 type selection struct {
-	rows      []profile.Row // ascending by the first metric
+	rows      []profile.Row // ascending by the chosen metric
 	stacks    []int         // in the order of first mention
 	processes []int         // ascending by pid
 
 	all          int    // rows there would be without a limit
-	shown, total uint64 // first metric: of rows, of the whole profile
+	shown, total uint64 // chosen metric: of rows, of the whole profile
 }
 
-func choose(p *profile.Profile, opts TableOptions) selection {
+func choose(p *profile.Profile, opts TableOptions, metric int) selection {
 	rows := visibleRows(p, opts)
 	slices.SortFunc(rows, func(a, b profile.Row) int {
 		return cmp.Or(
-			cmp.Compare(a.Values[0], b.Values[0]),
+			cmp.Compare(a.Values[metric], b.Values[metric]),
 			cmp.Compare(p.Processes[a.Process].PID, p.Processes[b.Process].PID),
 			cmp.Compare(a.Process, b.Process),
 			cmp.Compare(a.User, b.User),
@@ -31,7 +31,7 @@ func choose(p *profile.Profile, opts TableOptions) selection {
 	})
 	s := selection{all: len(rows)}
 	for i := range rows {
-		s.total += rows[i].Values[0]
+		s.total += rows[i].Values[metric]
 	}
 	if opts.Top > 0 && len(rows) > opts.Top {
 		rows = rows[len(rows)-opts.Top:]
@@ -41,7 +41,7 @@ func choose(p *profile.Profile, opts TableOptions) selection {
 	stacks, processes := map[int]bool{profile.None: true}, map[int]bool{}
 	for i := range rows {
 		r := &rows[i]
-		s.shown += r.Values[0]
+		s.shown += r.Values[metric]
 		for _, id := range [2]int{r.User, r.Kernel} {
 			if !stacks[id] {
 				stacks[id] = true

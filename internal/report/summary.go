@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/visible"
@@ -15,15 +16,19 @@ import (
 // was throttled, stacks cut short and frames without a name; and the profile's
 // notes. It takes the options of the tables.
 func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
-	if err := check(p); err != nil {
+	metric, err := checkMetric(p, opts.Metric)
+	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	s := choose(p, opts)
-	m := &p.Metrics[0]
+	s := choose(p, opts, metric)
+	m := &p.Metrics[metric]
 	fmt.Fprintf(&b, "%d of %s, %s of %s %s\n", len(s.rows), plural(uint64(s.all), "stack"),
 		percent(s.shown, s.total), quantity(s.total, m), visible.Text(m.Name))
-	if line := hottestLine(p, s.total, opts.Inlines); line != "" {
+	if line := othersLine(p, metric); line != "" {
+		fmt.Fprintln(&b, line)
+	}
+	if line := hottestLine(p, metric, s.total, opts.Inlines); line != "" {
 		fmt.Fprintln(&b, line)
 	}
 	for _, line := range accountLines(p) {
@@ -36,6 +41,29 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
+}
+
+// othersLine tells the totals of the metrics that the tables are not ordered by.
+func othersLine(p *profile.Profile, metric int) string {
+	totals := make([]uint64, len(p.Metrics))
+	for i := range p.Rows {
+		for m, v := range p.Rows[i].Values {
+			totals[m] += v
+		}
+	}
+	var parts []string
+	for i := range p.Metrics {
+		switch m := &p.Metrics[i]; {
+		case m.Share != nil:
+			parts = append(parts, fmt.Sprintf("%d %% %s", m.Share.Of(totals), visible.Text(m.Name)))
+		case i != metric:
+			parts = append(parts, quantity(totals[i], m)+" "+visible.Text(m.Name))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "in all: " + strings.Join(parts, ", ")
 }
 
 // WriteAccount writes the line of bookkeeping of a whole run.
@@ -65,18 +93,21 @@ func accountLine(a *profile.Account) string {
 	if a.LeftOut > 0 {
 		line += fmt.Sprintf(", %d of them not shown (ringtap's own, idle, or past the end)", a.LeftOut)
 	}
-	if a.Exact && a.Counted != a.Received+a.Lost {
+	if a.Overwritten > 0 {
+		line += fmt.Sprintf(", %d kept for an alarm and let go of", a.Overwritten)
+	}
+	if a.Exact && a.Counted != a.Received+a.Lost+a.Overwritten {
 		line += fmt.Sprintf(", the kernel counted %d", a.Counted)
 	}
 	if a.Throttled > 0 {
 		line += fmt.Sprintf(", throttled %s", plural(a.Throttled, "time"))
 	}
 	for _, stacks := range []struct {
-		n    uint64
-		what string
-	}{{a.Truncated, "cut short"}, {a.Broken, "without the outermost callers"}, {a.Unkept, "not kept for want of memory"}} {
+		n, of uint64
+		what  string
+	}{{a.Truncated, a.Stacks, "cut short"}, {a.Broken, a.Stacks, "without the outermost callers"}, {a.Unkept, a.Received, "not kept for want of memory"}} {
 		if stacks.n > 0 {
-			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, a.Received))
+			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, stacks.of))
 		}
 	}
 	if a.Unknown > 0 {

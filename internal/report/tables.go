@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,22 +27,25 @@ type TableOptions struct {
 	User, Kernel bool
 	// Inlines shows inlined functions as levels of their own.
 	Inlines bool
+	// Metric names the metric that the rows are ordered by, as FileOptions has it.
+	Metric string
 }
 
 // WriteTables writes the three tables of p to w: counts, the traces that the
 // shown counts name, and the processes that they belong to. Counts ascend by
-// the first metric and are in units of Metric.Scale, which the heading names.
+// the chosen metric and are in units of Metric.Scale, which the heading names.
 // User and kernel stacks share one space of ids; -1 stands for no stack.
 //
 // Text from the profiled processes is escaped. The error is one of w, or tells
 // that p is inconsistent.
 func WriteTables(w io.Writer, p *profile.Profile, opts TableOptions) error {
-	if err := check(p); err != nil {
+	metric, err := checkMetric(p, opts.Metric)
+	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "time:%s\n", p.Start.Format("20060102_15_04_05"))
-	for _, t := range tables(p, opts) {
+	for _, t := range tables(p, opts, metric) {
 		fmt.Fprintf(out, "%s:\n", t.name)
 		if err := t.write(out, opts); err != nil {
 			return fmt.Errorf("write table of %s: %w", t.name, err)
@@ -61,15 +65,16 @@ type table struct {
 	align   string // of each column: 'r' for numbers, 'l' for text
 	narrow  bool   // the last column gives way where the terminal is too narrow:
 	wrap    string // it goes on in the next line after this, or loses its middle
+	keys    int    // columns that name a row, 0 for a table that is drawn in one piece
 }
 
-func tables(p *profile.Profile, opts TableOptions) []table {
-	s := choose(p, opts)
+func tables(p *profile.Profile, opts TableOptions, metric int) []table {
+	s := choose(p, opts, metric)
 	return []table{counts(p, &s), traces(p, &s, opts), info(p, &s)}
 }
 
 func counts(p *profile.Profile, s *selection) table {
-	t := table{name: "counts", heading: []string{"pid", "usid", "ksid"}, align: "rrr"}
+	t := table{name: "counts", heading: []string{"pid", "usid", "ksid"}, align: "rrr", keys: 3}
 	for i := range p.Metrics {
 		t.heading = append(t.heading, metricHeading(&p.Metrics[i]))
 		t.align += "r"
@@ -77,12 +82,23 @@ func counts(p *profile.Profile, s *selection) table {
 	for i := range s.rows {
 		r := &s.rows[i]
 		row := []string{strconv.Itoa(p.Processes[r.Process].PID), strconv.Itoa(r.User), strconv.Itoa(r.Kernel)}
-		for _, v := range r.Values {
+		for _, v := range allValues(p, r) {
 			row = append(row, strconv.FormatUint(v, 10))
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t
+}
+
+// allValues are a row's values with those of metrics that are shares.
+func allValues(p *profile.Profile, r *profile.Row) []uint64 {
+	values := slices.Clone(r.Values)
+	for i := range p.Metrics {
+		if share := p.Metrics[i].Share; share != nil {
+			values[i] = share.Of(r.Values)
+		}
+	}
+	return values
 }
 
 // metricHeading is the name of a metric and what one count of it stands for:
@@ -130,7 +146,12 @@ func info(p *profile.Profile, s *selection) table {
 
 func (t *table) write(w io.Writer, opts TableOptions) error {
 	if opts.Drawn {
-		return t.draw(w, opts.Width)
+		for _, piece := range t.pieces(opts.Width) {
+			if err := piece.draw(w, opts.Width); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for _, row := range append([][]string{t.heading}, t.rows...) {
 		if _, err := io.WriteString(w, strings.Join(row, "\t")+"\n"); err != nil {

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,6 +180,30 @@ func TestDrawnTablesFitTheTerminalAndLoseNoFrame(t *testing.T) {
 				if !strings.Contains(text, frame) {
 					t.Fatalf("width %d: %s is missing", width, frame)
 				}
+			}
+		}
+	}
+}
+
+func TestMetricsThatDoNotFitStandBelow(t *testing.T) {
+	p := forest(3, 20)
+	p.Metrics = p.Metrics[:1]
+	for _, name := range []string{"OffCPUTime", "OffCPUCount", "PreemptedTime", "PreemptedCount", "libc:pthread_mutex_lockTime"} {
+		p.Metrics = append(p.Metrics, profile.Metric{Name: name, Type: name, Unit: "nanoseconds", Scale: 1})
+	}
+	for i := range p.Rows {
+		p.Rows[i].Values = []uint64{uint64(i), 1e18 + 1, 1e18 + 2, 1e18 + 3, 1e18 + 4, 1e18 + 5}
+	}
+	for _, width := range []int{60, 80, 132, 250, 0} {
+		text := tablesText(t, p, TableOptions{Drawn: true, Top: 20, Width: width})
+		for _, line := range strings.Split(text, "\n") {
+			if w := twwidth.Width(line); width > 0 && w > width {
+				t.Errorf("line of %d columns on a terminal of %d: %s", w, width, line)
+			}
+		}
+		for i := range p.Metrics[1:] {
+			if got := strings.Count(text, fmt.Sprint(uint64(1e18)+uint64(i)+1)); got != len(p.Rows) {
+				t.Errorf("width %d: %d values of %s, want %d", width, got, p.Metrics[i+1].Name, len(p.Rows))
 			}
 		}
 	}

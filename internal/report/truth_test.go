@@ -53,14 +53,14 @@ func openPage(t *testing.T, b *browser, p *profile.Profile) {
 }
 
 // truth answers from the folded lines what the page computes from its tree.
-type truth []FoldedLine
+type truth []foldedLine
 
 // plain takes the marks of kinds off, which the page has as colours.
 func plain(frame string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(frame, "_[k]"), "_[i]")
 }
 
-func (lines truth) sum(holds func(FoldedLine) bool) (sum uint64) {
+func (lines truth) sum(holds func(foldedLine) bool) (sum uint64) {
 	for _, l := range lines {
 		if holds(l) {
 			sum += l.Value
@@ -70,7 +70,7 @@ func (lines truth) sum(holds func(FoldedLine) bool) (sum uint64) {
 }
 
 func (lines truth) matching(test func(string) bool) uint64 {
-	return lines.sum(func(l FoldedLine) bool {
+	return lines.sum(func(l foldedLine) bool {
 		for _, f := range l.Frames {
 			if test(plain(f)) {
 				return true
@@ -81,7 +81,7 @@ func (lines truth) matching(test func(string) bool) uint64 {
 }
 
 func (lines truth) below(path []string) uint64 {
-	return lines.sum(func(l FoldedLine) bool {
+	return lines.sum(func(l foldedLine) bool {
 		for i, name := range path {
 			if i >= len(l.Frames) || plain(l.Frames[i]) != name {
 				return false

@@ -29,7 +29,8 @@ func main() {
 	if len(os.Args) > 1 {
 		var b [1]byte
 		os.Stdin.Read(b[:])
-		for range 100 {
+		times, _ := strconv.Atoi(os.Args[1])
+		for range times {
 			done := make(chan int)
 			go func() { done <- Deep(1000) + Small(1, 2) + Medium(3) + Large(4) }() // on a new, small stack
 			<-done

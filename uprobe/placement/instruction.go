@@ -20,6 +20,9 @@ type instruction struct {
 	target int
 	// direct says that there is a target.
 	direct bool
+	// notrack marks an indirect jump within the function, by the jump table of a
+	// switch.
+	notrack bool
 	// stepped says that a kernel that is in use single-steps it.
 	stepped bool
 	// refused says why the kernel takes no probe here, or must not be asked to.

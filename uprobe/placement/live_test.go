@@ -18,6 +18,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // uprobeType is the number of the uprobe PMU.
@@ -184,7 +186,7 @@ func waitFor(t testing.TB, pid int, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2000 {
+	for range pace.Patience(2*time.Second) / time.Millisecond {
 		call, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
 		link, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if link == real && strings.HasPrefix(string(call), "0 0x0 ") { // read(0)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // stopped is a child that stands still while its registers are set and single
@@ -163,6 +165,9 @@ int main(int c, char **v) { if (c > 5) { EVP_MD_CTX_new(); std::terminate(); } a
 // TestLiveMovingChangesNothingThatAProbeReads executes, with random registers,
 // the instructions that are passed over in every function that is moved.
 func TestLiveMovingChangesNothingThatAProbeReads(t *testing.T) {
+	if pace.Emulated() {
+		t.Skip(pace.TooSlow)
+	}
 	const lib = "/lib/x86_64-linux-gnu/"
 	dir := t.TempDir()
 	goProgram(t, filepath.Join(dir, "go"), "amd64")

@@ -28,7 +28,7 @@ func (f *Function) x86(offset int) (instruction, bool) {
 		case op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb, op == 0xcf:
 			out.flow = flowReturn
 		case op == 0xff && (in.modrm>>3&7 == 4 || in.modrm>>3&7 == 5):
-			out.flow = flowIndirect
+			out.flow, out.notrack = flowIndirect, in.segment
 		}
 	case 1:
 		if in.opcode >= 0x80 && in.opcode <= 0x8f { // Jcc

@@ -1,0 +1,49 @@
+package allocator
+
+import (
+	"testing"
+
+	"github.com/ringtap/ringtap/uprobe"
+)
+
+func TestEventsTellFunctionsApart(t *testing.T) {
+	// The second file has its functions at the same places of pages.
+	var all []Probe
+	for file, base := range []uint64{0x10000, 0x20000} {
+		for i, name := range []string{"malloc", "posix_memalign", "free"} {
+			all = append(all, Probe{Function: Named(name), Entry: uprobe.Site{KernelPath: string(rune('a' + file)), Offset: base + uint64(i)*32, Entry: i != 1}})
+		}
+	}
+	groups := groups(all)
+	roles := make(map[Role]int)
+	for i, g := range groups {
+		roles[g.Role]++
+		if i > 0 && g.Role < Gives && groups[i-1].Role < g.Role && groups[i-1].Role == Begins {
+			t.Errorf("a call can begin before its end is watched")
+		}
+		for k, site := range g.sites {
+			ends := g.Role == Ends || g.Role == EndsThrough
+			if site.Return != ends || !ends && g.Function(0x7f0000000000+site.Offset) != g.of[k] {
+				t.Errorf("%v: %+v is another's", g.Role, site)
+			}
+		}
+		if g.Role == Begins && g.AtEntry {
+			t.Error("one of the places is not where its function begins")
+		}
+	}
+	if roles[Ends] != 1 || roles[EndsThrough] != 1 || roles[Begins] != 2 || roles[Gives] != 2 {
+		t.Errorf("%v events by role", roles)
+	}
+}
+
+func TestEveryFunctionSaysWhatItDoes(t *testing.T) {
+	seen := make(map[string]bool)
+	for i := range functions {
+		f := &functions[i]
+		takes := f.Effect == Frees || f.Effect == Reallocates || f.Effect == Unmaps || f.Effect == Remaps
+		if seen[f.Name] || takes != (f.Pointer != 0) || f.Effect != Frees && f.Size == 0 || f.Pointer != 0 && f.Through != 0 {
+			t.Errorf("%+v", *f)
+		}
+		seen[f.Name] = true
+	}
+}

@@ -1,0 +1,160 @@
+package collect
+
+import (
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Rows is where a collector adds up: its columns of the window under way.
+type Rows struct {
+	recorder *Recorder
+	part     *part
+}
+
+// Row names a row: a process and its two stacks. The zero value names none.
+type Row struct {
+	key     key
+	process *process.Process // nil for the row of what there was no memory for
+}
+
+// Of names the row of a sample's process and stacks. It unwinds the stack: a
+// collector asks once, and only for samples that it will count. Where the memory
+// is used up, what is new has no row of its own.
+func (r *Rows) Of(sample *perfevent.Sample) Row {
+	return r.recorder.row(r.part, sample)
+}
+
+// Process names the row of a process without any stack.
+func (r *Rows) Process(pid uint32) Row {
+	p := r.recorder.processes.Process(int(int32(pid)))
+	return Row{key: key{process: p.Index, user: NoStack, kernel: NoStack}, process: p}
+}
+
+// Own tells whether a sample is ringtap's own, which is left out. Collectors whose
+// samples are Ordered are given those as well.
+func (r *Rows) Own(sample *perfevent.Sample) bool { return sample.PID == r.recorder.opts.Self }
+
+// Begin is when the records began, without a gap since: with the run, or with the
+// last Forget. CLOCK_MONOTONIC, in nanoseconds.
+func (r *Rows) Begin() uint64 { return r.recorder.since }
+
+// Add adds to one of the collector's columns.
+func (r *Rows) Add(row Row, column int, n uint64) {
+	r.recorder.table.row(r.place(row))[r.part.column+column] += n
+}
+
+// AddLast adds to a column of a Standing plan what later windows don't show any more,
+// and that of the whole run does.
+func (r *Rows) AddLast(row Row, column int, n uint64) {
+	r.Add(row, column, n)
+	if whole := r.recorder.whole; whole != nil {
+		whole.passing.row(r.place(row))[r.part.column+column] += n
+	}
+}
+
+// place is where a row is in the tables, or that of what there is no memory for.
+func (r *Rows) place(row Row) key {
+	rec := r.recorder
+	switch {
+	case row.process == nil:
+		return rest
+	case rec.table.find(row.key) != nil:
+		return row.key
+	case !rec.known(row.key) && rec.full():
+		r.part.counts.Unkept++
+		return rest
+	}
+	rec.live[row.process.Index] = row.process
+	return row.key
+}
+
+// row names the row of a sample of a part.
+func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
+	p := r.processes.Process(int(int32(sample.PID)))
+	k := key{process: p.Index, user: NoStack, kernel: NoStack}
+	kept := true
+	if part.stacker.Stacks.Kernel {
+		if frames := part.stacker.Kernel(sample); len(frames) > 0 {
+			k.kernel, kept = r.intern(frames, false)
+		}
+	}
+	if user := r.unwound; user.found {
+		part.counts.stack(user.end)
+		k.user, kept = user.id, kept && user.kept
+	}
+	if !kept || !r.known(k) && r.full() {
+		part.counts.Unkept++
+		return Row{key: rest}
+	}
+	return Row{key: k, process: p}
+}
+
+// userStack is the user stack of a sample.
+type userStack struct {
+	found bool
+	id    callchain.StackID // NoStack if there was no memory for it
+	end   callchain.End
+	kept  bool // there was
+}
+
+// unwind finds the user stack of a sample, if it has one: it is known, or follows from
+// the copy. Whether the collector will ask for it is not: what Early refuses is met
+// here by Handle, and then known.
+func (r *Recorder) unwind(sample *perfevent.Sample) {
+	r.unwound = userStack{}
+	p := r.processes.Process(int(int32(sample.PID)))
+	if !r.stacked[sample.Sampling] || sample.Regs.ABI == 0 || sample.PID == r.opts.Self {
+		return
+	}
+	stacker := r.bySample[sample.Sampling].stacker
+	if c := r.memo.find(p, sample); c != nil {
+		stacker.note(p, sample)
+		r.unwound = userStack{true, c.id, c.end, true}
+		return
+	}
+	frames, end := stacker.User(p, sample)
+	if len(frames) == 0 || r.processes.Refused() {
+		return
+	}
+	id, kept := r.intern(frames, end == callchain.Cut)
+	if kept && stacker.Repeatable() {
+		r.memo.keep(p, sample, stacker.Reads(), id, end)
+	}
+	r.unwound = userStack{true, id, end, kept}
+}
+
+// forget forgets all stacks but those of rows that collectors keep, whose ids it
+// changes. Nothing but the window that was just emitted refers to the others.
+func (r *Recorder) forget() {
+	type stack struct {
+		frames    []callchain.Frame
+		truncated bool
+	}
+	stacks := make(map[callchain.StackID]stack)
+	keep := func(id callchain.StackID) {
+		if _, ok := stacks[id]; !ok && id != NoStack {
+			frames, truncated := r.interner.Stack(id)
+			stacks[id] = stack{frames, truncated}
+		}
+	}
+	r.kept(func(row *Row) { keep(row.key.user); keep(row.key.kernel) })
+	r.interner.Reset()
+	r.memo.forget()
+	again := func(id callchain.StackID) callchain.StackID {
+		if s, ok := stacks[id]; ok {
+			return r.interner.Intern(s.frames, s.truncated)
+		}
+		return NoStack
+	}
+	r.kept(func(row *Row) { row.key.user, row.key.kernel = again(row.key.user), again(row.key.kernel) })
+}
+
+// kept yields the rows that collectors keep.
+func (r *Recorder) kept(yield func(*Row)) {
+	for i := range r.parts {
+		if keeper, ok := r.parts[i].collector.(Keeper); ok {
+			keeper.Kept(yield)
+		}
+	}
+}

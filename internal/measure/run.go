@@ -1,0 +1,188 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Role says what a hit of an event means.
+type Role uint8
+
+const (
+	Enter  Role = iota // a call begins
+	Return             // a call ends
+	Value              // the event tells a value
+)
+
+// Event is one event of a run.
+type Event struct {
+	Event  perfevent.Event
+	Filter string // by which the kernel leaves hits out; "" takes all
+	Role   Role
+	// Function is what the event is about, as an index of Options.Functions.
+	Function int
+	// Value reads the value out of a sample, of events with that role. False
+	// counts the sample as unreadable.
+	Value func(*perfevent.Sample) (int64, bool)
+	// Site is where the entry or the return is.
+	Site pair.Site
+	// IntrRegs are registers that Value wants.
+	IntrRegs uint64
+}
+
+// Options is what a run does.
+type Options struct {
+	Target    perfevent.Target
+	Functions []string // what is measured, for people
+	Events    []Event
+	Scale     histogram.Scale
+	Unit      time.Duration // of calls' times in the histograms: a nanosecond, microsecond …; 0 is a nanosecond
+	Stacks    collect.Stacks
+	Top       int           // rows with stacks that a window has: those with the most values; 0: all
+	Interval  time.Duration // of a window; 0: one for the whole run
+	Duration  time.Duration // 0: until the context is done or the target has ended
+	Logger    *slog.Logger  // nil discards
+	// Armed, unless nil, is called when all events are counting.
+	Armed func() error
+	// Emit is given each window that ends, to keep, on a goroutine of its own.
+	// While it is held up, the window under way grows. Its error ends the run.
+	Emit func(*Window) error
+}
+
+// Window is what was measured in a stretch of time.
+type Window struct {
+	End  time.Time
+	Rows []Row // with the fewest values first
+	// Rest is how many rows Options.Top has left out.
+	Rest int
+}
+
+// Row is a histogram and what it is of.
+type Row struct {
+	Function  int      // as an index of Options.Functions
+	Stack     []string // leaf first; nil where stacks were not asked for
+	Cut       bool     // the stack is deeper than what was copied of it
+	Histogram *histogram.Histogram
+}
+
+// Account says where the events of a run went.
+type Account struct {
+	Values     uint64 // in the histograms
+	Before     uint64 // returns without an entry: calls that had begun before the run
+	Open       uint64 // calls that had not returned at its end
+	Left       uint64 // calls that can have no return: longjmp, exit, exec, return probes the kernel missed
+	Broken     uint64 // calls given up because records were lost
+	Unreadable uint64 // hits without a value
+	Unkept     uint64 // values in a row without a stack, for want of memory
+	Own        uint64 // hits of ringtap itself, which are left out
+	Lost       uint64 // hits that did not fit in a ring
+	Counted    uint64 // the kernel's own count of hits
+	Exact      bool   // all hits were to be recorded, and the kernel says what was lost
+}
+
+// spoolBytes is how much may wait while stacks are given their names.
+const spoolBytes = 64 << 20
+
+// Run measures until the context is done, the duration is over, the target has
+// ended or Emit fails. The error is the *perfevent.OpenError of an event that
+// can't be opened, or Emit's. When Run returns, the events are closed.
+func Run(ctx context.Context, o Options) (Account, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Unit == 0 {
+		o.Unit = time.Nanosecond
+	}
+	m := newMeter(&o)
+	opts := perfevent.Options{Logger: o.Logger, Round: m.round, SideBand: perfevent.SideBandNames}
+	if m.wantsStacks() {
+		// Naming stacks takes longer than rings last.
+		opts.SideBand, opts.Spool = perfevent.SideBandAll, spoolBytes
+	}
+	session, err := perfevent.Open(o.Target, m.samplings(), opts)
+	if err != nil {
+		return Account{}, err
+	}
+	defer session.Close()
+	if m.wantsStacks() {
+		if m.stacks, err = newStacks(&o, session.Processes()); err != nil {
+			return Account{}, err
+		}
+		defer m.stacks.close()
+	}
+	return m.run(ctx, session)
+}
+
+// run measures with the open session.
+func (m *meter) run(ctx context.Context, session *perfevent.Session) (Account, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := session.Enable(); err != nil {
+		return Account{}, err
+	}
+	m.begin(perfevent.Now())
+	if m.opts.Armed != nil {
+		if err := m.opts.Armed(); err != nil {
+			return Account{}, err
+		}
+	}
+	if m.opts.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.opts.Duration)
+		defer cancel()
+	}
+	emitted := make(chan error, 1)
+	go func() { emitted <- m.emitAll(cancel) }()
+	readErr := session.Read(ctx, m.handle)
+	account, err := m.finish(session)
+	if emitErr := <-emitted; emitErr != nil {
+		return account, emitErr
+	}
+	if readErr != nil {
+		return account, readErr
+	}
+	return account, err
+}
+
+// emitAll emits windows until there are no more; an error ends the run.
+func (m *meter) emitAll(cancel func()) error {
+	var failed error
+	for w := range m.windows {
+		if failed != nil {
+			continue
+		}
+		if failed = m.opts.Emit(w); failed != nil {
+			cancel()
+		}
+	}
+	return failed
+}
+
+// finish closes the last window and the books.
+func (m *meter) finish(session *perfevent.Session) (Account, error) {
+	defer close(m.windows)
+	accounts, err := session.Accounts()
+	if err != nil {
+		return m.account, fmt.Errorf("read the kernel's counts: %w", err)
+	}
+	m.account.Exact = true
+	for _, a := range accounts {
+		m.account.Lost += a.Lost
+		m.account.Counted += a.Counted
+		m.account.Exact = m.account.Exact && a.Exact
+	}
+	m.settle()
+	m.windows <- m.window()
+	return m.account, nil
+}
+
+// self is the process that is left out.
+func self() uint32 { return uint32(os.Getpid()) }

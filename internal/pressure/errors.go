@@ -1,0 +1,145 @@
+package pressure
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kinds of Error, to be asked for with errors.Is.
+var (
+	// ErrOff: the kernel keeps no account of pressure.
+	ErrOff = errors.New("no pressure stall information")
+	// ErrWindow: the window is refused to a caller without CAP_SYS_RESOURCE.
+	ErrWindow = errors.New("the window is refused")
+	// ErrPermission: the caller may not have a trigger there.
+	ErrPermission = errors.New("not permitted")
+	// ErrNoPlace: the control group does not exist, or has no such file.
+	ErrNoPlace = errors.New("no pressure file")
+	// ErrGone: the control group of an armed trigger was removed. It is io.EOF too:
+	// there are no more alarms.
+	ErrGone = fmt.Errorf("the control group is gone: %w", io.EOF)
+)
+
+// Error says why a trigger could not be armed, or is no longer. It unwraps to Kind
+// and to the kernel's error number.
+type Error struct {
+	Trigger Trigger
+	Path    string // of the pressure file; "" if it did not come to that
+	Kind    error  // one of the Err values of this package; nil for what is none of them
+	Err     error  // what the kernel said
+	Hint    string // what to do about it; may be empty
+}
+
+// Error returns one line: what failed, on what, why, and what to do.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("trigger %q", e.Trigger)
+	if e.Path != "" {
+		text += " on " + e.Path
+	}
+	text += fmt.Sprintf(": %v", e.Err)
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+// Unwrap makes errors.Is find both the kind and the kernel's error.
+func (e *Error) Unwrap() []error {
+	if e.Kind == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+const (
+	// cpuFull: since Linux 5.13 the kernel takes it, and never tells.
+	cpuFull = "cpu full means nothing for the whole system, where something always runs: use cpu some, or watch a control group with -g"
+
+	off = "this kernel keeps no account of pressure: it needs CONFIG_PSI, and psi=1 on the boot command line where CONFIG_PSI_DEFAULT_DISABLED is set"
+)
+
+// explainOpen explains why a pressure file could not be opened.
+func explainOpen(t Trigger, path string, err error) *Error {
+	e := &Error{Trigger: t, Path: path, Err: err}
+	dir := filepath.Dir(path)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		e.Kind, e.Hint = ErrOff, off
+	case errors.Is(err, unix.ENOENT) && dir == system:
+		e.Kind, e.Hint = ErrOff, off
+		if _, err := os.Stat(system); err == nil {
+			e.Kind, e.Hint = ErrNoPlace, fmt.Sprintf("this kernel tells no pressure of %s; there are %s", t.Resource, strings.Join(filesIn(dir), ", "))
+		}
+	case errors.Is(err, unix.ENOENT):
+		e.Kind, e.Hint = ErrNoPlace, explainPlace(t, dir)
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		e.Kind, e.Hint = ErrPermission, "a trigger needs the right to write to the file, before Linux 6.5 CAP_SYS_RESOURCE as well; without them: sudo"
+	}
+	return e
+}
+
+// explainPlace says why a directory has no such file.
+func explainPlace(t Trigger, dir string) string {
+	const elsewhere = "; -T " + "'%s@/proc/pressure %s' watches the whole system's"
+	system := fmt.Sprintf(elsewhere, t.Resource, t.written())
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return "there is no such directory"
+	}
+	if fs.Type != unix.CGROUP2_SUPER_MAGIC {
+		return "only control groups of cgroup v2 have their own pressure, and this is no directory of it" + system
+	}
+	switch text, err := os.ReadFile(filepath.Join(dir, "cgroup.pressure")); {
+	case err == nil && strings.TrimSpace(string(text)) == "0":
+		return "the group's own account is turned off: write 1 to its cgroup.pressure"
+	case len(filesIn(dir)) == 0:
+		return off + system
+	}
+	return fmt.Sprintf("this kernel tells no pressure of %s for a control group; there are %s", t.Resource, strings.Join(filesIn(dir), ", "))
+}
+
+// filesIn lists the resources whose pressure a directory tells.
+func filesIn(dir string) (found []string) {
+	for _, resource := range Resources() {
+		if _, err := os.Stat(Trigger{Resource: resource, Place: dir}.file()); err == nil {
+			found = append(found, resource)
+		}
+	}
+	return found
+}
+
+// explainWrite explains why the kernel did not take a trigger whose numbers are
+// sound.
+func explainWrite(t Trigger, path string, err error) *Error {
+	e := &Error{Trigger: t, Path: path, Err: err}
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		e.Kind, e.Hint = ErrOff, off
+	case errors.Is(err, unix.EINVAL) && t.Window%OrdinaryWindow != 0:
+		like := t.ordinary()
+		e.Kind = ErrWindow
+		e.Hint = fmt.Sprintf("without CAP_SYS_RESOURCE the window must be 2, 4, 6, 8 or 10 s: %q is the same share", like)
+	case errors.Is(err, unix.EINVAL) && t.Resource == "cpu" && t.Full:
+		e.Hint = "this kernel does not tell cpu full: use cpu some"
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		e.Kind, e.Hint = ErrPermission, "a trigger needs CAP_SYS_RESOURCE before Linux 6.5"
+	case errors.Is(err, unix.EBUSY):
+		e.Hint = "the file has a trigger already"
+	}
+	return e
+}
+
+// ordinary is the trigger of about the same share that anybody may have.
+func (t Trigger) ordinary() Trigger {
+	share := float64(t.Threshold) / float64(t.Window)
+	t.Window = max(OrdinaryWindow, t.Window.Round(OrdinaryWindow))
+	t.Threshold = time.Duration(share * float64(t.Window)).Round(time.Microsecond)
+	return t
+}

@@ -1,0 +1,88 @@
+package profiler_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// faultsSource touches as many new pages as it is told in each of two threads.
+const faultsSource = `
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+__attribute__((noinline)) void touch(volatile char *p, long n) { for (long i = 0; i < n; i++) p[i * 4096] = 1; __asm__ volatile("" ::: "memory"); }
+static void *work(void *n) {
+	char *p = mmap(0, (long)n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, (long)n * 4096, MADV_NOHUGEPAGE);
+	touch(p, (long)n);
+	return 0;
+}
+int main(int argc, char **argv) {
+	pthread_t t[2];
+	for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, (void *)atol(argv[1]));
+	for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+	return argc - 2;
+}
+`
+
+// The kernel's own counters stand in for the CPU's, which few virtual machines show:
+// each sample weighs its period, in the threads that came later too.
+func TestLiveSamplesOfAPeriodAddUpToTheEvents(t *testing.T) {
+	needRoot(t)
+	const pages, period = 20000, 100
+	dir := t.TempDir()
+	program := filepath.Join(dir, "faults")
+	if err := os.WriteFile(program+".c", []byte(faultsSource), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-static", "-O1", "-pthread", "-o", program, program+".c").CombinedOutput(); err != nil {
+		t.Skipf("gcc: %v\n%s", err, out)
+	}
+	command, err := perfevent.StartCommand(exec.Command(program, strconv.Itoa(pages)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer command.Kill()
+	collector := collect.NewLLC(period, collect.Stacks{User: true, Unwind: collect.Auto})
+	collector.Misses = perfevent.Software(perfevent.SoftwareMinorFaults)
+	collector.References = perfevent.Software(perfevent.SoftwarePageFaults)
+	result, err := profiler.Run(context.Background(), profiler.Options{
+		Target: perfevent.Started(command), Collectors: []collect.Collector{collector},
+		Whole: true, Memory: 64 << 20, Report: func(*profile.Profile) error { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var sums [2]uint64
+	for _, row := range result.Whole.Rows {
+		frames := result.Whole.Stacks[max(row.User, 0)].Frames
+		if row.User < 0 || result.Whole.Frames[frames[len(frames)-1]].Name != "touch" {
+			continue
+		}
+		for i := range sums {
+			sums[i] += row.Values[i]
+		}
+	}
+	// What is left of a period is no sample, of each of the program's three threads.
+	for i, name := range []string{"minor-faults", "page-faults"} {
+		if sums[i] > 2*pages+3*period || sums[i]+3*period < 2*pages {
+			t.Errorf("%d %s below touch, which makes %d", sums[i], name, 2*pages)
+		}
+	}
+	misses, references := collector.Shared()
+	if misses.Enabled == 0 || misses.Counted < misses.Enabled*99/100 || references.Counted < references.Enabled*99/100 {
+		t.Errorf("the kernel's counters are shared: %+v, %+v", misses, references)
+	}
+}

@@ -1,0 +1,120 @@
+package profiler
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// pending is what the watching goroutine leaves to the handling one: recent
+// samples, to be replayed before records of a time are handled.
+type pending struct {
+	from  atomic.Uint64 // that time; 0 when there is nothing
+	ready chan struct{} // is closed when the rest is said
+	there bool          // the rings can be read
+	end   uint64        // up to this time
+	notes []string
+	done  chan struct{} // is told when they have been replayed
+
+	mu    sync.Mutex
+	later []collect.Span // that follow
+}
+
+// announce says that there will be something.
+func (p *pending) announce(from uint64) {
+	p.ready, p.there = make(chan struct{}), false
+	select {
+	case <-p.done: // nobody has waited for it
+	default:
+	}
+	p.from.Store(from)
+}
+
+// give says that it is there, or that nothing came of it.
+func (p *pending) give() { close(p.ready) }
+
+// handle handles a record of the session.
+func (a *alarms) handle(record perfevent.Record) error {
+	a.come(record.Common().Time)
+	a.births.see(record)
+	if sample, ok := record.(*perfevent.Sample); ok {
+		if woken := a.woken.Swap(0); woken > 0 {
+			a.run.opts.Logger.Debug("first event", "at", sample.Time, "after", time.Duration(sample.Time-woken))
+		}
+	}
+	return a.run.recorder.Handle(record)
+}
+
+// come replays what is to come before records of a time.
+func (a *alarms) come(now uint64) {
+	if from := a.pending.from.Load(); from != 0 && now >= from {
+		a.replay()
+	}
+}
+
+// replay replays the recent samples, together with what was recorded of threads.
+func (a *alarms) replay() {
+	p, recorder := &a.pending, a.run.recorder
+	<-p.ready
+	if p.there {
+		kept := a.recent.Read()
+		start := kept.Span(p.end, a.Before)
+		recorder.Record(collect.Span{Start: start, End: p.end, Notes: a.reach(kept, start, p.end, p.notes)})
+		before := a.births.records
+		upTo := func(at uint64) {
+			for len(before) > 0 && before[0].Common().Time <= at {
+				recorder.Replay(before[0])
+				before = before[1:]
+			}
+		}
+		_ = kept.Each(func(record perfevent.Record) error {
+			upTo(record.Common().Time)
+			recorder.Replay(record)
+			return nil
+		})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.later {
+		recorder.Record(s)
+	}
+	p.later = nil
+	p.from.Store(0)
+	p.done <- struct{}{}
+}
+
+// births keeps the records of threads' births and ends and of programs' beginnings
+// for as long as recent samples are kept. Collectors follow them.
+type births struct {
+	keep    uint64 // nanoseconds; 0 keeps none
+	records []perfevent.Record
+}
+
+// see keeps a copy of a record, and forgets those that are too old.
+func (b *births) see(record perfevent.Record) {
+	if b.keep == 0 {
+		return
+	}
+	switch r := record.(type) {
+	case *perfevent.Fork:
+		c := *r
+		b.records = append(b.records, &c)
+	case *perfevent.Exit:
+		c := *r
+		b.records = append(b.records, &c)
+	case *perfevent.Comm:
+		c := *r
+		c.Name = bytes.Clone(r.Name)
+		b.records = append(b.records, &c)
+	default:
+		return
+	}
+	now := record.Common().Time
+	for now-min(now, b.records[0].Common().Time) > b.keep+uint64(keepLives) {
+		b.records = b.records[1:]
+	}
+}

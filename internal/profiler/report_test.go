@@ -1,0 +1,33 @@
+package profiler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/profile"
+)
+
+func TestWhatIsLostOfSeveralIsNoneOfTheFirst(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		plans []collect.Plan
+		lost  uint64
+		noted bool
+	}{
+		{"one", make([]collect.Plan, 1), 3, false},
+		{"one, with records of switches", []collect.Plan{{Switches: true}}, 3, true},
+		{"two", make([]collect.Plan, 2), 3, true},
+		{"two, nothing lost", make([]collect.Plan, 2), 0, false},
+	} {
+		p := &profile.Profile{Accounts: make([]profile.Account, len(test.plans))}
+		p.Accounts[0].Lost = test.lost
+		noteLosses(p, test.plans)
+		if noted := len(p.Notes) == 1 && strings.HasPrefix(p.Notes[0], "3 records did not fit"); noted != test.noted {
+			t.Errorf("%s: notes %q", test.name, p.Notes)
+		}
+		if moved := p.Accounts[0].Lost != test.lost; moved != test.noted {
+			t.Errorf("%s: %d lost of the first", test.name, p.Accounts[0].Lost)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package profiler
+
+import (
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// meter tells the collectors that ask how long their events count.
+func (r *run) meter() {
+	first := 0
+	for i, collector := range r.opts.Collectors {
+		n := len(r.plans[i].Samplings)
+		if metered, ok := collector.(collect.Metered); ok {
+			metered.Running(r.running(first, n))
+		}
+		first += n
+	}
+}
+
+// running reads how long n of the session's samplings, from first on, have counted.
+func (r *run) running(first, n int) func() ([]perfevent.Running, error) {
+	return func() ([]perfevent.Running, error) {
+		all, err := r.session.Running()
+		if err != nil {
+			return nil, err
+		}
+		return all[first : first+n], nil
+	}
+}
