@@ -1,0 +1,122 @@
+package descriptors
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// socket says what the socket of an inode is.
+func (t *Table) socket(inode string) string {
+	if t.sockets == nil {
+		t.sockets = make(map[string]string)
+		for _, protocol := range []string{"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6"} {
+			t.internet(protocol)
+		}
+		t.unix()
+		t.others()
+	}
+	if name := t.sockets[inode]; name != "" {
+		return name
+	}
+	return "socket " + inode
+}
+
+// lines calls f for the fields of each line of a file of /proc/PID/net but the
+// heading. A file that is not there has no lines.
+func (t *Table) lines(name string, f func(fields []string)) {
+	text, err := os.ReadFile(filepath.Join(t.dir, "net", name))
+	if err != nil {
+		return
+	}
+	first := true
+	for line := range strings.Lines(string(text)) {
+		if !first {
+			f(strings.Fields(line))
+		}
+		first = false
+	}
+}
+
+// states are those of TCP (net/tcp_states.h); a datagram socket that is connected
+// is in the first, one that is not in the seventh.
+var states = [...]string{1: "established", "syn sent", "syn received", "fin wait 1", "fin wait 2", "time wait", "closed", "close wait", "last ack", "listening", "closing"}
+
+// internet reads the sockets of a protocol (proc_pid_net(5)): "sl: local remote
+// state queues timer retransmits uid timeout inode …".
+func (t *Table) internet(protocol string) {
+	t.lines(protocol, func(fields []string) {
+		if len(fields) < 10 {
+			return
+		}
+		local, ok := endpoint(fields[1])
+		remote, ok2 := endpoint(fields[2])
+		state, err := strconv.ParseUint(fields[3], 16, 8)
+		if !ok || !ok2 || err != nil || state >= uint64(len(states)) {
+			return
+		}
+		name := strings.TrimSuffix(protocol, "6") + " " + local.String()
+		if remote.Port() != 0 {
+			name += " ↔ " + remote.String()
+		}
+		if strings.HasPrefix(protocol, "tcp") && states[state] != "established" {
+			name += " " + states[state]
+		}
+		t.sockets[fields[9]] = name
+	})
+}
+
+// endpoint reads "0100007F:1F90": the address as words of the machine's order, the
+// port as a number.
+func endpoint(text string) (netip.AddrPort, bool) {
+	address, port, _ := strings.Cut(text, ":")
+	bytes, err := hex.DecodeString(address)
+	number, err2 := strconv.ParseUint(port, 16, 16)
+	if err != nil || err2 != nil || len(bytes)%4 != 0 {
+		return netip.AddrPort{}, false
+	}
+	for i := 0; i < len(bytes); i += 4 {
+		binary.NativeEndian.PutUint32(bytes[i:], binary.BigEndian.Uint32(bytes[i:]))
+	}
+	addr, ok := netip.AddrFromSlice(bytes)
+	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
+}
+
+// Numbers of /proc/net/unix: types of sockets, and the flag of one that listens.
+var unixTypes = map[string]string{"0001": "stream", "0002": "datagram", "0005": "packet"}
+
+const unixListens = 1 << 16
+
+// unix reads the sockets of the Unix domain: "Num: refs protocol flags type state
+// inode path".
+func (t *Table) unix() {
+	t.lines("unix", func(fields []string) {
+		if len(fields) < 7 {
+			return
+		}
+		name := "unix " + unixTypes[fields[4]]
+		if len(fields) > 7 {
+			name += " " + strings.Join(fields[7:], " ")
+		}
+		if flags, err := strconv.ParseUint(fields[3], 16, 32); err == nil && flags&unixListens != 0 {
+			name += " listening"
+		}
+		t.sockets[fields[6]] = name
+	})
+}
+
+// others reads the sockets of protocols whose files name little but the inode.
+func (t *Table) others() {
+	for _, name := range []string{"netlink", "packet"} {
+		column := map[string]int{"netlink": 9, "packet": 8}[name]
+		t.lines(name, func(fields []string) {
+			if column < len(fields) {
+				t.sockets[fields[column]] = name
+			}
+		})
+	}
+}

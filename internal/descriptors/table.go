@@ -1,0 +1,90 @@
+package descriptors
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Table names the file descriptors of one process. It belongs to one goroutine.
+type Table struct {
+	dir     string            // /proc/PID
+	names   map[int]string    // by descriptor
+	sockets map[string]string // by inode; nil until one is asked for
+}
+
+// Open makes the table of a process of the proc(5) that is mounted at root,
+// "/proc". It never fails: what can't be read has no name.
+func Open(root string, pid int) *Table {
+	return &Table{dir: filepath.Join(root, strconv.Itoa(pid)), names: make(map[int]string)}
+}
+
+// Name says what a descriptor is: "/etc/hosts", "tcp 127.0.0.1:8080 listening",
+// "pipe 4242"; "" where it is not open or may not be looked at.
+func (t *Table) Name(fd int) string {
+	name, ok := t.names[fd]
+	if !ok {
+		t.names[fd] = "" // what an epoll instance watches may seem to watch that: see watched
+		name = t.find(fd)
+		t.names[fd] = name
+	}
+	return name
+}
+
+func (t *Table) find(fd int) string {
+	link, err := os.Readlink(filepath.Join(t.dir, "fd", strconv.Itoa(fd)))
+	if err != nil {
+		return ""
+	}
+	kind, number, special := strings.Cut(link, ":")
+	if !special || strings.HasPrefix(link, "/") {
+		return link
+	}
+	number = strings.Trim(number, "[]")
+	switch {
+	case kind == "socket":
+		return t.socket(number)
+	case kind == "pipe":
+		return "pipe " + number
+	case number == "eventpoll":
+		return "epoll of " + t.watched(fd)
+	}
+	return number
+}
+
+// maxWatched is how many files of an epoll instance are named.
+const maxWatched = 4
+
+// watched lists what an epoll instance watches (proc_pid_fdinfo(5)), by the numbers that
+// it was told: one that was closed since may be another file now, the instance itself too.
+func (t *Table) watched(fd int) string {
+	text, err := os.ReadFile(filepath.Join(t.dir, "fdinfo", strconv.Itoa(fd)))
+	if err != nil {
+		return "unknown files"
+	}
+	var names []string
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, "tfd:")
+		if !ok {
+			continue
+		}
+		fields := strings.Fields(rest)
+		watched, err := strconv.Atoi(fields[0])
+		if err != nil {
+			continue
+		}
+		if n++; n <= maxWatched {
+			names = append(names, strings.TrimSuffix(strconv.Itoa(watched)+" "+t.Name(watched), " "))
+		}
+	}
+	if n == 0 {
+		return "no files"
+	}
+	if n > len(names) {
+		names = append(names, fmt.Sprintf("… %d in all", n))
+	}
+	return strings.Join(names, ", ")
+}

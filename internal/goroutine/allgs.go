@@ -1,0 +1,190 @@
+package goroutine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Bounds on what a process can ask for.
+const (
+	maxGoroutines = 1 << 24  // that there ever were at a time
+	maxBSS        = 64 << 20 // bytes that are searched for the list; the linker puts small variables first
+	maxCandidates = 1 << 16  // slices there that may be the list
+	maxLists      = 8        // of these, that begin like one
+	maxStack      = 1 << 40  // bytes between the bounds of a stack
+)
+
+// errMoved says that the list changed while it was read.
+var errMoved = errors.New("the list of goroutines changed while it was read, each time")
+
+// attempts is how often something is read that changes meanwhile.
+const attempts = 4
+
+// slice is a slice variable of Go.
+type slice struct{ array, len, cap uint64 }
+
+func sliceAt(b []byte) slice {
+	return slice{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
+}
+
+// plausible tells whether it can be a list of goroutines.
+func (s slice) plausible() bool {
+	return s.array != 0 && s.array%8 == 0 && s.len > 0 && s.len <= s.cap && s.cap <= maxGoroutines
+}
+
+// goroutines returns the addresses of all runtime.g that there ever were.
+func (r *Runtime) goroutines() ([]uint64, error) {
+	if r.list == 0 {
+		return r.search()
+	}
+	for range attempts {
+		var b [24]byte
+		ok, err := readAt(r.memory, r.list, b[:])
+		if err != nil {
+			return nil, err
+		}
+		s := sliceAt(b[:])
+		if !ok || s.len == 0 {
+			return nil, nil
+		}
+		if !s.plausible() {
+			continue
+		}
+		if list, err := r.elements(s); list != nil || err != nil {
+			return list, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", r.Path, errMoved)
+}
+
+// elements reads the addresses in a list, nil if they are not all there.
+func (r *Runtime) elements(s slice) ([]uint64, error) {
+	b := make([]byte, min(s.len*8, 1<<20))
+	list := make([]uint64, 0, len(b)/8) // it may say more than there is
+	for done := uint64(0); done < s.len; {
+		n := min(s.len-done, uint64(len(b))/8)
+		ok, err := readAt(r.memory, s.array+done*8, b[:n*8])
+		if err != nil || !ok {
+			return nil, err
+		}
+		for i := range n {
+			g := binary.LittleEndian.Uint64(b[i*8:])
+			if g == 0 || g%8 != 0 {
+				return nil, nil
+			}
+			list = append(list, g)
+		}
+		done += n
+	}
+	return list, nil
+}
+
+// search finds the list in a program without symbols: among the variables a slice
+// whose elements prove to be goroutines, and whose array is what another variable,
+// runtime.allgptr, points at. The garbage collector may have a copy of the list;
+// nothing points at that.
+func (r *Runtime) search() ([]uint64, error) {
+	b := make([]byte, min(r.bss.size, maxBSS)&^7)
+	for range attempts {
+		if ok, err := readAt(r.memory, r.bss.addr, b); err != nil || !ok {
+			return nil, err
+		}
+		words := make(map[uint64]int) // how often a word that begins a candidate occurs
+		var candidates []slice
+		for at := 0; at+24 <= len(b) && len(candidates) < maxCandidates; at += 8 {
+			if s := sliceAt(b[at:]); s.plausible() {
+				candidates = append(candidates, s)
+				words[s.array] = 0
+			}
+		}
+		for at := 0; at+8 <= len(b); at += 8 {
+			w := binary.LittleEndian.Uint64(b[at:])
+			if n, ok := words[w]; ok {
+				words[w] = n + 1
+			}
+		}
+		candidates = slices.DeleteFunc(candidates, func(s slice) bool { return words[s.array] < 2 })
+		list, err := r.choose(candidates)
+		if list != nil || err != nil {
+			return list, err
+		}
+	}
+	return nil, nil
+}
+
+// choose returns the candidate that is the list of goroutines, nil if none is: of
+// two for the same array the longer one, of two arrays none.
+func (r *Runtime) choose(candidates []slice) (list []uint64, err error) {
+	var array uint64
+	lists := 0
+	for _, s := range candidates {
+		if s.array == array && s.len <= uint64(len(list)) {
+			continue
+		}
+		ok, err := r.all(slice{s.array, min(s.len, 8), s.cap}) // most are none, which the first tells
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if lists++; lists > maxLists {
+			return nil, nil
+		}
+		if ok, err = r.all(s); err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if list != nil && s.array != array {
+			return nil, nil
+		}
+		array = s.array
+		if list, err = r.elements(s); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// all tells whether the elements of a slice are goroutines, one of them alive. Of many
+// one in some is looked at.
+func (r *Runtime) all(s slice) (bool, error) {
+	list, err := r.elements(s)
+	if list == nil || err != nil {
+		return false, err
+	}
+	if step := len(list) / maxSpans; step > 1 {
+		for i := range maxSpans {
+			list[i] = list[i*step]
+		}
+		list = list[:maxSpans]
+	}
+	return r.sane(list)
+}
+
+// sane tells whether at all addresses are goroutines, but for a few that may change
+// while they are read, and one of them is alive.
+func (r *Runtime) sane(list []uint64) (bool, error) {
+	alive, wrong := false, 0
+	var b batch
+	for part := range slices.Chunk(list, maxSpans) {
+		if err := r.read(&b, part); err != nil {
+			return false, err
+		}
+		for i := range part {
+			g, ok := r.parse(&b, i)
+			if !ok {
+				wrong++
+			}
+			alive = alive || ok && !isDead(g.status)
+		}
+		if wrong > len(list)/64 {
+			return false, nil
+		}
+	}
+	return alive, nil
+}

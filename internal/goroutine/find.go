@@ -1,0 +1,189 @@
+package goroutine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/gotable"
+	"github.com/ringtap/ringtap/internal/process"
+)
+
+// Process is the process that is looked at, in the caller's model of it. Space and
+// Unwinder are used by Find and Goroutines, on the caller's goroutine.
+type Process struct {
+	PID      int
+	Space    *process.Process // as it was read just now
+	Unwinder *callchain.Unwinder
+}
+
+// Runtime is a Go runtime that lives in a process. It belongs to one goroutine, and
+// is good as long as the process has the same mappings.
+type Runtime struct {
+	Path    string // of the program or library that it is in
+	Version string // of Go, as that says itself: "go1.26.8"
+
+	process Process
+	memory  memory
+	arch    callchain.Arch
+	layout  layout
+	reasons []string
+	list    uint64         // where runtime.allgs is; 0: to be looked for in variables
+	bss     symbol         // in the process
+	table   *gotable.Table // may be nil
+	bias    uint64
+	stacks  *callchain.Interner
+	system  map[uint64]bool // by the address that goroutines were started at
+	clock   bool            // its clock is ours
+}
+
+// Find finds the Go runtimes of a process: one in a Go program, none or more in
+// others, which may have loaded libraries that are written in Go. Those whose
+// goroutines can be read are returned. Without any the error is an *UnknownError, or
+// wraps ErrNotGo or why the process can't be read.
+func Find(p Process) ([]*Runtime, error) {
+	var found []*Runtime
+	var unknown error
+	seen := make(map[*process.Object]bool)
+	for m := range p.Space.Mapped {
+		if m.Object.Kind != process.File || seen[m.Object] {
+			continue
+		}
+		seen[m.Object] = true
+		program := openProgram(m)
+		if program == nil {
+			continue
+		}
+		r, err := open(p, processMemory(p.PID), program)
+		switch {
+		case err != nil && unknown == nil:
+			unknown = err
+		case err == nil:
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case unknown != nil:
+		return nil, unknown
+	}
+	return nil, fmt.Errorf("process %d: %w", p.PID, ErrNotGo)
+}
+
+// open finds the runtime of a program.
+func open(process Process, mem memory, p *program) (*Runtime, error) {
+	r := &Runtime{Path: p.path, Version: p.version, process: process, memory: mem, arch: callchain.Host(), bias: p.bias,
+		stacks: callchain.NewInterner(), system: make(map[uint64]bool), clock: sameClock(process.PID)}
+	unknown := func(why string) error { return &UnknownError{Path: r.Path, Version: r.Version, Why: why} }
+	if why := p.supported(r.arch); why != "" {
+		return nil, unknown(why)
+	}
+	symbols := p.symbols()
+	if s, ok := symbols[buildVersion]; ok && r.Version == "" {
+		r.Version = r.text(s.addr + p.bias)
+	}
+	var tableErr error
+	if r.table, tableErr = p.functions(); tableErr != nil && symbols[allgs].addr == 0 {
+		return nil, unknown("it has neither a symbol table nor a function table: " + tableErr.Error())
+	}
+	switch s, ok := symbols[allgs]; {
+	case ok:
+		r.list = s.addr + p.bias
+	case r.table.BSSEnd <= r.table.BSS:
+		return nil, unknown("it has no symbol table, and its function table does not say where variables are")
+	default:
+		r.bss = symbol{r.table.BSS + p.bias, r.table.BSSEnd - r.table.BSS}
+	}
+	why, err := r.learn(p, symbols)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		return nil, unknown(why)
+	}
+	return r, nil
+}
+
+// learn finds out what goroutines look like: by the release, and where that is not
+// known, or what is there does not look so, by the debug information. It says why
+// that can't be done, "" if it is.
+func (r *Runtime) learn(p *program, symbols map[string]symbol) (why string, err error) {
+	minor, isRelease := minorOf(r.Version)
+	if isRelease && minor < oldest {
+		return fmt.Sprintf("releases before Go 1.%d are not known", oldest), nil
+	}
+	why = fmt.Sprintf("the releases that are known are Go 1.%d to 1.%d", oldest, newest)
+	if l, reasons, ok := known(minor, r.arch); isRelease && ok {
+		r.layout, r.reasons = l, reasons
+		if why, err = r.check(); why == "" || err != nil {
+			return why, err
+		}
+	}
+	function := symbols[allgadd].addr
+	if function == 0 && r.table != nil {
+		function = functionNamed(r.table, allgadd)
+	}
+	l, missing := layoutOf(p.image, function)
+	if missing != "" {
+		return fmt.Sprintf("%s, and %s (go build without -ldflags=-s or -w keeps what is needed)", why, missing), nil
+	}
+	r.layout = l
+	r.reasons = r.readReasons(symbols[reasonsTable])
+	return r.check()
+}
+
+// maxReasons bounds how many wait reasons are believed.
+const maxReasons = 256
+
+// readReasons reads the runtime's words for wait reasons; none if it is not known
+// where they are.
+func (r *Runtime) readReasons(table symbol) (reasons []string) {
+	if table.addr == 0 {
+		return nil
+	}
+	for i := range min(table.size/16, maxReasons) {
+		reasons = append(reasons, r.text(table.addr+r.bias+i*16))
+	}
+	return reasons
+}
+
+// maxText bounds the strings that are read, in bytes.
+const maxText = 128
+
+// text reads a string variable, "" if it can't be read.
+func (r *Runtime) text(addr uint64) string {
+	var head [16]byte
+	if ok, err := readAt(r.memory, addr, head[:]); err != nil || !ok {
+		return ""
+	}
+	b := make([]byte, min(binary.LittleEndian.Uint64(head[8:]), maxText))
+	if ok, err := readAt(r.memory, binary.LittleEndian.Uint64(head[:]), b); err != nil || !ok {
+		return ""
+	}
+	return string(b)
+}
+
+// functionNamed is the address of a function; 0 if there is none of that name.
+func functionNamed(t *gotable.Table, name string) uint64 {
+	want := []byte(name + "\x00")
+	for i := range t.Len {
+		if f := t.Func(i); uint64(f.Name()) < uint64(len(t.Names)) && bytes.HasPrefix(t.Names[f.Name():], want) {
+			return f.Entry
+		}
+	}
+	return 0
+}
+
+// nameOf is the name of a function of Go, "" if the table has none.
+func nameOf(t *gotable.Table, f *gotable.Func) string {
+	at := uint64(f.Name())
+	if at >= uint64(len(t.Names)) {
+		return ""
+	}
+	b := t.Names[at:min(at+maxText, uint64(len(t.Names)))]
+	name, _, _ := strings.Cut(string(b), "\x00")
+	return name
+}

@@ -1,0 +1,162 @@
+package goroutine
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+const parkVariable = "RINGTAP_PARK"
+
+// TestMain is also the program that TestLive looks at, where there is no compiler.
+func TestMain(m *testing.M) {
+	switch os.Getenv(parkVariable) {
+	case "wait":
+		park()
+	case "spin":
+		parkTurns()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+//go:noinline
+func parkReceives(c chan int) { <-c }
+
+//go:noinline
+func parkSelects(c chan int) {
+	select {
+	case <-c:
+	case c <- 1:
+	}
+}
+
+//go:noinline
+func parkLocks(mu *sync.Mutex) { mu.Lock() }
+
+//go:noinline
+func parkSleeps() { time.Sleep(time.Hour) }
+
+//go:noinline
+func parkReads(fd int) {
+	_, _ = syscall.Read(fd, make([]byte, 1))
+}
+
+// park has goroutines at known places.
+func park() {
+	c, mu, fds := make(chan int), new(sync.Mutex), make([]int, 2)
+	if err := syscall.Pipe(fds); err != nil {
+		panic(err)
+	}
+	mu.Lock()
+	for range 10 {
+		go parkReceives(c)
+		go parkSelects(nil)
+		go parkLocks(mu)
+		go parkSleeps()
+		go parkReads(fds[0])
+	}
+	time.Sleep(500 * time.Millisecond)
+	runtime.GC()
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+}
+
+//go:noinline
+func parkSpins(n *int) {
+	for {
+		*n++
+	}
+}
+
+// parkTurns has goroutines that take turns to run, since signals stop them.
+func parkTurns() {
+	runtime.GOMAXPROCS(1)
+	for range 2 {
+		go parkSpins(new(int))
+	}
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+}
+
+// startPark starts this program as another.
+func startPark(t *testing.T, what string) *target {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), parkVariable+"="+what)
+	return startCommand(t, cmd)
+}
+
+func TestLiveGoroutinesStandWhereTheyWerePut(t *testing.T) {
+	p := startPark(t, "wait")
+	type place struct{ function, state string }
+	got := make(map[place]int)
+	for _, g := range goroutines(t, p.runtime(t)) {
+		names := p.names(t, g.Frames)
+		if g.System || g.ID == 1 {
+			continue
+		}
+		if g.End != callchain.Complete {
+			t.Errorf("goroutine %d [%s] is in %v (%v) %s", g.ID, g.State(), names, g.End, g.Missing)
+		}
+		if (g.Status == "syscall") != (g.Thread != 0) {
+			t.Errorf("goroutine %d [%s] is on thread %d", g.ID, g.State(), g.Thread)
+		}
+		for _, name := range names {
+			if function, ok := strings.CutPrefix(name, "github.com/ringtap/ringtap/internal/goroutine.park"); ok {
+				got[place{function, g.State()}]++
+			}
+		}
+	}
+	want := map[place]int{
+		{"Receives", "chan receive"}: 10, {"Selects", "select"}: 10, {"Locks", "sync.Mutex.Lock"}: 10,
+		{"Sleeps", "sleep"}: 10, {"Reads", "syscall"}: 10,
+	}
+	for place, n := range want {
+		if got[place] != n {
+			t.Errorf("%d goroutines are in %v, want %d; all: %v", got[place], place, n, got)
+		}
+	}
+}
+
+func TestLiveAGoroutineThatASignalStoppedHasItsStack(t *testing.T) {
+	p := startPark(t, "spin")
+	r := p.runtime(t)
+	const spins = "github.com/ringtap/ringtap/internal/goroutine.parkSpins"
+	stopped := 0
+	for range 1000 {
+		for _, g := range goroutines(t, r) {
+			if !strings.Contains(p.functions(t, g.Start)[0], "parkTurns") || g.Status == "running" {
+				continue
+			}
+			var names []string
+			for _, f := range g.Frames {
+				names = append(names, p.functions(t, f)...)
+			}
+			if g.End != callchain.Complete || !slices.Contains(names, "runtime.goexit") {
+				t.Fatalf("goroutine %d [%s] is in %v, %v", g.ID, g.State(), names, g.End)
+			}
+			if len(names) > 3 && slices.Equal(names[:3], []string{"runtime.asyncPreempt2", "runtime.asyncPreempt", spins}) {
+				stopped++
+			}
+		}
+		if stopped >= 10 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("one that waits to run was seen %d times", stopped)
+}

@@ -1,0 +1,55 @@
+package snapshot
+
+import (
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// clocks are the scheduler's clocks, one for each CPU: they stand still while a
+// hypervisor runs others, and differ by many seconds.
+type clocks map[int]time.Duration // CLOCK_MONOTONIC less the CPU's clock
+
+// now is the time of a CPU's clock; false if that can't be known.
+func (c clocks) now(cpu int) (time.Duration, bool) {
+	ahead, ok := c[cpu]
+	if !ok {
+		if ahead, ok = compare(cpu); !ok {
+			return 0, false
+		}
+		c[cpu] = ahead
+	}
+	return monotonic() - ahead, true
+}
+
+func monotonic() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return time.Duration(now.Nano())
+}
+
+// compare runs on a CPU for a moment. When a thread last ran is what the scheduler
+// tells of it, and of the one that asks that is now.
+func compare(cpu int) (ahead time.Duration, ok bool) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return 0, false
+	}
+	only.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		return 0, false
+	}
+	defer unix.SchedSetaffinity(0, &before)
+	text, err := os.ReadFile("/proc/thread-self/sched")
+	if err != nil {
+		return 0, false
+	}
+	ran, ok := schedValue(text, "se.exec_start")
+	return monotonic() - ran, ok
+}

@@ -1,0 +1,154 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/syscalls"
+)
+
+// fileLock is a line of /proc/locks (proc_locks(5)).
+type fileLock struct {
+	id      string // of the lock; those that wait for it have the same
+	kind    string // "POSIX", "FLOCK", "OFDLCK"
+	blocked bool
+	pid     int    // -1 for locks of open files
+	inode   string // "08:01:42", device and inode
+	extent  extent
+}
+
+// extent is the bytes that a lock is for: the first and the last, "EOF" for all that follow.
+type extent struct{ first, last string }
+
+// parseLocks reads the lines of /proc/locks, or of a file of /proc/PID/fdinfo behind "lock:".
+func parseLocks(text string) (locks []fileLock) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		l := fileLock{}
+		if len(fields) > 1 && fields[1] == "->" {
+			l.blocked = true
+			fields = slices.Delete(fields, 1, 2)
+		}
+		if len(fields) < 8 {
+			continue
+		}
+		pid, err := strconv.Atoi(fields[4])
+		if err != nil {
+			continue
+		}
+		l.id, l.kind, l.pid, l.inode = fields[0], fields[1], pid, fields[5]
+		l.extent = extent{fields[6], fields[7]}
+		locks = append(locks, l)
+	}
+	return locks
+}
+
+// lockHolder finds who holds the file lock that a thread waits for.
+func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
+	fd := int(int32(t.Args[0]))
+	kind := map[string]string{"fcntl": "POSIX", "flock": "FLOCK"}[syscalls.Name(t.Number)]
+	if kind == "POSIX" && t.Args[1] == unix.F_OFD_SETLKW {
+		kind = "OFDLCK"
+	}
+	inode := ":" + l.inode(fd)
+	asked, known := l.extent(t, kind)
+	for _, waiting := range locks {
+		if !waiting.blocked || waiting.kind != kind || waiting.pid != l.snapshot.PID && waiting.pid != -1 || !strings.HasSuffix(waiting.inode, inode) {
+			continue
+		}
+		if known && waiting.extent != asked { // what another thread waits for
+			continue
+		}
+		for _, held := range locks {
+			if !held.blocked && held.id == waiting.id && held.inode == waiting.inode {
+				pid := held.pid
+				if Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
+					pid = whoHas(held)
+				}
+				return &Holder{What: "lock on " + l.describe.File(fd), PID: pid, Name: Comm(pid)}
+			}
+		}
+	}
+	return nil
+}
+
+// extent is what a thread asks to lock, by the struct flock of its call: false if that
+// can't be read, or depends on where in the file it is.
+func (l *look) extent(t *Thread, kind string) (asked extent, known bool) {
+	var b [24]byte // l_type, l_whence, l_start, l_len
+	if kind == "FLOCK" || l.user.read(t.Args[2], b[:]) < len(b) {
+		return extent{}, false
+	}
+	return parseExtent(b)
+}
+
+func parseExtent(b [24]byte) (asked extent, known bool) {
+	first, n := int64(binary.NativeEndian.Uint64(b[8:])), int64(binary.NativeEndian.Uint64(b[16:]))
+	if binary.NativeEndian.Uint16(b[2:]) != unix.SEEK_SET || n < 0 {
+		return extent{}, false
+	}
+	asked = extent{strconv.FormatInt(first, 10), "EOF"}
+	if n > 0 {
+		asked.last = strconv.FormatInt(first+n-1, 10)
+	}
+	return asked, true
+}
+
+// inode is the number of a descriptor's file as locks have it (proc_pid_fdinfo(5)).
+func (l *look) inode(fd int) string {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(l.user.pid), "fdinfo", strconv.Itoa(fd)))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if number, ok := strings.CutPrefix(line, "ino:"); ok {
+			return strings.TrimSpace(number)
+		}
+	}
+	// Linux before 5.14
+	var stat unix.Stat_t
+	if err := unix.Stat(filepath.Join("/proc", strconv.Itoa(l.user.pid), "fd", strconv.Itoa(fd)), &stat); err != nil {
+		return ""
+	}
+	return strconv.FormatUint(stat.Ino, 10)
+}
+
+// whoHas finds a process that has a file open by which a lock is held; 0 if none is
+// to be found.
+func whoHas(lock fileLock) int {
+	pids, err := Processes()
+	if err != nil {
+		return 0
+	}
+	for _, pid := range pids {
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
+		if err != nil {
+			continue
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			for line := range strings.Lines(string(text)) {
+				rest, ok := strings.CutPrefix(line, "lock:")
+				if !ok {
+					continue
+				}
+				for _, l := range parseLocks(rest) {
+					if l.kind == lock.kind && l.inode == lock.inode && l.pid == lock.pid {
+						return pid
+					}
+				}
+			}
+		}
+	}
+	return 0
+}

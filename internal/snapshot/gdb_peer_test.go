@@ -1,0 +1,78 @@
+package snapshot
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// gdbScript has gdb print the functions of all threads, leaf first, "TID name"; those
+// that are inlined or ended in a jump have no frame.
+const gdbScript = `
+import gdb
+gdb.execute("set backtrace past-main on")
+gdb.execute("set backtrace past-entry on")
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    frame = gdb.newest_frame()
+    while frame:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+            print("frame", thread.ptid[1], frame.name())
+        frame = frame.older()
+`
+
+// gdbStacks are the functions of all threads, leaf first, by gdb.
+func gdbStacks(t *testing.T, pid int) map[int][]string {
+	t.Helper()
+	if _, err := exec.LookPath("gdb"); err != nil {
+		t.Skip("gdb is not installed")
+	}
+	script := filepath.Join(t.TempDir(), "stacks.py")
+	if err := os.WriteFile(script, []byte(gdbScript), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("gdb", "-nx", "-p", strconv.Itoa(pid), "-batch", "-x", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("gdb: %v\n%s", err, out)
+	}
+	stacks := make(map[int][]string)
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "frame" {
+			tid, _ := strconv.Atoi(fields[1])
+			stacks[tid] = append(stacks[tid], fields[2])
+		}
+	}
+	return stacks
+}
+
+// own are the functions as gdb would name them: those of the program, since the two
+// choose among the names of a library's function differently.
+func own(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "wait_") && name != "main" })
+}
+
+func TestPeerStacksAreThoseOfGDB(t *testing.T) {
+	for _, build := range builds {
+		t.Run(build.name, func(t *testing.T) {
+			pid := startWaits(t, build.flags)
+			s := take(t, Options{}, pid)
+			want := gdbStacks(t, pid)
+			if len(want) != len(s.Threads) {
+				t.Errorf("gdb shows %d threads, ringtap %d", len(want), len(s.Threads))
+			}
+			for _, thread := range s.Threads {
+				got, want := functions(thread), want[thread.TID]
+				if !slices.Equal(own(got), own(want)) {
+					t.Errorf("%s: %q, by gdb %q", thread.Comm, got, want)
+				}
+				if thread.State != 'R' && len(got) != len(want) {
+					t.Errorf("%s: %d frames %q, by gdb %d %q", thread.Comm, len(got), got, len(want), want)
+				}
+			}
+		})
+	}
+}

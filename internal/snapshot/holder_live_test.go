@@ -1,0 +1,90 @@
+package snapshot
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestLiveWhoHoldsWhatIsWaitedForIsNamed(t *testing.T) {
+	checkHolders(t, startWaits(t, []string{"-O2"}), map[string]string{"wait_ended": "which has ended"})
+}
+
+// There threads, children and the owners of locks have other numbers than here. Whether
+// an owner has ended is not known.
+func TestLiveNumbersOfAnotherPIDNamespaceAreReadThere(t *testing.T) {
+	pid := start(t, "waits", []string{"-O2"}, "S", syscall.CLONE_NEWPID)
+	s := take(t, Options{}, pid)
+	if s.NSPID != 1 {
+		t.Errorf("its own number is %d, want 1", s.NSPID)
+	}
+	for _, thread := range s.Threads {
+		checkWait(t, thread)
+	}
+	checkHolders(t, pid, nil)
+}
+
+// checkHolders looks for who holds what the threads of testdata/waits.c wait for; more
+// are those that depend.
+func checkHolders(t *testing.T, pid int, more map[string]string) {
+	t.Helper()
+	s := take(t, Options{Locks: true}, pid)
+	holders := map[string]string{"wait_mutex": "waits", "wait_timed": "waits", "wait_rwlock": "waits", "wait_flock": "waits", "wait_open_file": "waits",
+		"wait_inherits": "waits", "wait_robust": "waits", "wait_left": "wait_right", "wait_right": "wait_left", "wait_self": "wait_self",
+		"wait_readers": "a reader that is not known"}
+	maps.Copy(holders, more)
+	for _, thread := range s.Threads {
+		got := ""
+		if thread.Holder != nil {
+			got = thread.Holder.By()
+		}
+		if want := holders[thread.Comm]; (got == "") != (want == "") || !strings.HasSuffix(got, want) {
+			t.Errorf("%s waits for %q, want %q", thread.Comm, got, holders[thread.Comm])
+		}
+	}
+	var circles []string
+	for _, circle := range Deadlocks([]*Snapshot{s}) {
+		var names []string
+		for _, thread := range circle {
+			names = append(names, thread.Comm)
+		}
+		circles = append(circles, strings.Join(names, " "))
+	}
+	slices.Sort(circles)
+	if want := []string{"wait_left wait_right", "wait_self"}; !slices.Equal(circles, want) {
+		t.Errorf("deadlocks %q, want %q", circles, want)
+	}
+}
+
+// What one thread waited for and another held a moment later is no deadlock.
+func TestLiveABusyLockIsNoDeadlock(t *testing.T) {
+	pid := start(t, "busy", []string{"-O2"}, "S", 0)
+	for _, stop := range []bool{false, true} {
+		taker := New(Options{Locks: true, Stop: stop})
+		defer taker.Close()
+		held := 0
+		for range 40 {
+			s, err := taker.Take(context.Background(), pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if circles := Deadlocks([]*Snapshot{s}); len(circles) > 0 {
+				t.Errorf("stop %v: deadlocks %v", stop, circles)
+			}
+			for _, thread := range s.Threads {
+				if h := thread.Holder; h != nil {
+					held++
+					if h.Ended {
+						t.Errorf("stop %v: no thread ends, but %s is held by %s", stop, h.What, h.By())
+					}
+				}
+			}
+		}
+		if held == 0 {
+			t.Errorf("stop %v: no holder was found", stop)
+		}
+	}
+}

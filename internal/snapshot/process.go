@@ -1,0 +1,96 @@
+package snapshot
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/descriptors"
+	"github.com/ringtap/ringtap/internal/syscalls"
+)
+
+// process reads what the process is.
+func (l *look) process(tids []int) {
+	s := l.snapshot
+	p := l.processes.Reread(s.PID)
+	s.NSPID, s.Comm, s.Cgroup = p.NSPID, p.Comm, p.Cgroup
+	s.Parent, s.Tracer = status(s.PID, "PPid"), status(s.PID, "TracerPid")
+	living := l.living(tids)
+	proc := filepath.Join("/proc", strconv.Itoa(living))
+	if text, err := os.ReadFile(filepath.Join(proc, "cmdline")); err == nil {
+		s.Command = strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
+	}
+	l.user = userStacks{pid: living, space: p, unwinder: l.unwinder, start: l.start}
+	l.foreign = is32Bit(filepath.Join(proc, "exe"))
+	fds := descriptors.Open("/proc", living)
+	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}
+	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)
+	l.interned = callchain.NewInterner()
+}
+
+// living is a thread that has the process's memory and files still: the main thread
+// may have ended before the others.
+func (l *look) living(tids []int) int {
+	for _, tid := range append([]int{l.snapshot.PID}, tids...) {
+		if t, err := l.files.read(tid); err == nil && t.State != 'Z' {
+			l.kernel = t.kernel
+			return tid
+		}
+	}
+	return l.snapshot.PID
+}
+
+// is32Bit tells whether a program is of 32 bits (elf(5), EI_CLASS).
+func is32Bit(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var ident [elf.EI_NIDENT]byte
+	_, err = f.ReadAt(ident[:], 0)
+	return err == nil && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
+}
+
+// task names the process that has an id in the process's own pid namespace.
+func (l *look) task(id int) string {
+	if !l.nested() {
+		return Comm(id)
+	}
+	all, err := Processes()
+	if err != nil {
+		return ""
+	}
+	for _, pid := range InNamespace(all, id) {
+		if namespace(pid) == namespace(l.snapshot.PID) {
+			return Comm(pid)
+		}
+	}
+	return ""
+}
+
+// missing says that a process can't be looked at.
+func missing(pid int, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return &GoneError{PID: pid}
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("process %d: %w (it takes root, or the process's own user)", pid, err)
+	}
+	return fmt.Errorf("process %d: %w", pid, err)
+}
+
+// GoneError says that there is no such process.
+type GoneError struct{ PID int }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("process %d: it does not exist, has ended, or /proc hides it (hidepid)", e.PID)
+}

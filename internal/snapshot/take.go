@@ -1,0 +1,159 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/internal/syscalls"
+)
+
+// Taker takes snapshots. What it has learned of files and names it keeps from one to
+// the next. It belongs to one goroutine.
+type Taker struct {
+	opts       Options
+	processes  *process.Table
+	symbolizer *symbolize.Symbolizer
+	unwinder   *callchain.Unwinder
+}
+
+// New makes a Taker. It must be closed.
+func New(opts Options) *Taker {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Taker{opts: opts, unwinder: callchain.New(callchain.Host()),
+		processes:  process.NewTable(process.Options{Unwind: true, Logger: opts.Logger}),
+		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Kallsyms: "/proc/kallsyms", Logger: opts.Logger})}
+}
+
+// Close frees what symbols were read from.
+func (t *Taker) Close() error {
+	t.processes.Close()
+	return t.symbolizer.Close()
+}
+
+// Take looks at a process. The error is a *GoneError if there is none.
+func (t *Taker) Take(ctx context.Context, pid int) (*Snapshot, error) {
+	look := &look{Taker: t, files: threadFiles{dir: filepath.Join("/proc", strconv.Itoa(pid), "task"), clocks: clocks{}},
+		snapshot: &Snapshot{PID: pid, Time: time.Now()}}
+	tids, err := look.files.tids()
+	if err != nil {
+		return nil, missing(pid, err)
+	}
+	look.process(tids)
+	if err := look.threads(ctx, tids); err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	if len(look.snapshot.Threads) == 0 {
+		return nil, missing(pid, fs.ErrNotExist)
+	}
+	if err := look.goroutines(ctx); err != nil {
+		return nil, missing(pid, err)
+	}
+	look.name()
+	if t.opts.Locks {
+		look.holders()
+	}
+	look.notes()
+	return look.snapshot, nil
+}
+
+// threads looks at the threads.
+func (l *look) threads(ctx context.Context, tids []int) error {
+	if l.opts.Stop && !l.kernel {
+		return onThread(func() error { return l.stopped(ctx, tids) })
+	}
+	for _, tid := range tids {
+		l.thread(tid)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	l.sample(ctx)
+	return nil
+}
+
+// look is one snapshot that is being taken.
+type look struct {
+	*Taker
+	files    threadFiles
+	snapshot *Snapshot
+	user     userStacks
+	describe syscalls.Thread
+	foreign  bool // a 32-bit program
+	kernel   bool // a thread of the kernel
+	window   collect.Window
+	stacks   map[*Thread]int // index of its user stack in window
+	kernels  map[*Thread]int // the same of kernel stacks of threads that were sampled
+	interned *callchain.Interner
+}
+
+// start is where the function of a frame begins.
+func (l *look) start(f callchain.Frame) (uint64, bool) {
+	objects := l.processes.Objects()
+	images := collect.Images([]collect.Stack{{Frames: []callchain.Frame{f}}}, objects)
+	return l.symbolizer.Function(f, images[f.Object])
+}
+
+// attempts is how often a thread is read that was switched to meanwhile.
+const attempts = 3
+
+// thread reads one thread.
+func (l *look) thread(tid int) {
+	for range attempts {
+		t, err := l.files.read(tid)
+		if err != nil {
+			return // it has ended, or is no thread any more
+		}
+		if t.State == 'R' {
+			l.add(t)
+			return
+		}
+		l.files.kernelStack(t)
+		if t.pc == 0 || l.foreign { // a thread of the kernel, or one that may not be looked into
+			l.call(t)
+			l.add(t)
+			return
+		}
+		frames, end := l.user.waiting(t)
+		l.call(t)
+		again, err := l.files.read(tid)
+		if err != nil {
+			return
+		}
+		if again.switches == t.switches && again.pc == t.pc && again.sp == t.sp {
+			if len(frames) > 0 {
+				t.Truncated = end != callchain.Complete
+				l.stacks[t] = l.intern(frames, t.Truncated)
+			}
+			l.add(t)
+			return
+		}
+	}
+	// It never waited long enough to be read.
+	if t, err := l.files.read(tid); err == nil {
+		t.State = 'R'
+		l.add(t)
+	}
+}
+
+func (l *look) add(t *Thread) { l.snapshot.Threads = append(l.snapshot.Threads, t) }
+
+// intern keeps a stack once and returns its index in the window.
+func (l *look) intern(frames []callchain.Frame, truncated bool) int {
+	id := int(l.interned.Intern(frames, truncated))
+	if id == len(l.window.Stacks) {
+		kept, _ := l.interned.Stack(callchain.StackID(id))
+		l.window.Stacks = append(l.window.Stacks, collect.Stack{Frames: kept, Truncated: truncated})
+	}
+	return id
+}

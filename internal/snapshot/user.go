@@ -1,0 +1,147 @@
+package snapshot
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+)
+
+// userStacks reads the user stacks of threads that wait.
+type userStacks struct {
+	pid      int
+	space    *process.Process
+	unwinder *callchain.Unwinder
+	start    func(frame callchain.Frame) (start uint64, ok bool) // where a frame's function begins
+	stack    []byte
+	other    []byte // the stack that a signal's handler has interrupted
+	frames   []callchain.Frame
+}
+
+// The first copy of a stack, and the greatest, in bytes.
+const (
+	firstCopy    = 16 << 10
+	greatestCopy = 8 << 20
+)
+
+// waiting returns the user frames of a thread that waits, valid until the next call.
+func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
+	var capture callchain.Capture
+	if err := capture.Regs.LoadWaiting(callchain.Host(), t.pc, t.sp); err != nil {
+		return nil, callchain.Lost
+	}
+	return u.unwind(&capture)
+}
+
+// unwind returns the user frames of a thread with the captured registers.
+func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, callchain.End) {
+	for size := firstCopy; ; size *= 8 {
+		more := false // there may be, above a copy
+		load := func(b *[]byte, sp uint64) []byte {
+			if cap(*b) < size {
+				*b = make([]byte, size)
+			}
+			n := u.read(sp, (*b)[:size])
+			more = more || n == size
+			return (*b)[:n]
+		}
+		capture.Stack = load(&u.stack, capture.Regs.SP())
+		capture.Other = func(sp uint64) []byte { return load(&u.other, sp) }
+		var end callchain.End
+		u.frames, end = u.unwinder.Waiting(u.frames[:0], u.space, capture, u.calls)
+		if end == callchain.Complete || !more || size >= greatestCopy {
+			return u.frames, end
+		}
+	}
+}
+
+// page is the least size of a page: what lies within one is there as a whole or not
+// at all.
+const page = 4096
+
+// maxPages is the most iovecs that one call takes (UIO_MAXIOV).
+const maxPages = 1024
+
+// read reads the process's memory and returns how much of it is there.
+func (u *userStacks) read(addr uint64, b []byte) (done int) {
+	for done < len(b) {
+		var remote []unix.RemoteIovec
+		want := 0
+		for len(remote) < maxPages && done+want < len(b) {
+			at := addr + uint64(done+want)
+			part := int(min(page-at%page, uint64(len(b)-done-want)))
+			remote = append(remote, unix.RemoteIovec{Base: uintptr(at), Len: part})
+			want += part
+		}
+		local := [1]unix.Iovec{{Base: &b[done]}}
+		local[0].SetLen(want)
+		n, err := unix.ProcessVMReadv(u.pid, local[:], remote, 0)
+		if err != nil {
+			return done
+		}
+		done += n
+		if n < want {
+			return done
+		}
+	}
+	return done
+}
+
+// calls tells whether the instruction before a return address calls the function
+// that holds the address callee: see callchain.Unwinder.Waiting.
+func (u *userStacks) calls(ra, callee uint64) bool {
+	var code [8]byte
+	if u.read(ra-8, code[:]) < len(code) {
+		return false
+	}
+	target, direct, ok := callTarget(callchain.Host(), ra, code)
+	if !ok || !direct {
+		return ok
+	}
+	begin, known := u.function(callee)
+	to, inCode := u.space.Find(target)
+	if !known || !inCode {
+		return inCode
+	}
+	if to.Start <= callee && callee < to.End {
+		return target == begin
+	}
+	return true // by a stub for functions of other files
+}
+
+// function is the address where the function that holds pc begins.
+func (u *userStacks) function(pc uint64) (begin uint64, ok bool) {
+	m, ok := u.space.Find(pc)
+	if !ok {
+		return 0, false
+	}
+	start, ok := u.start(callchain.Frame{Object: m.Object, Offset: pc - m.Start + m.Offset})
+	return start - m.Offset + m.Start, ok
+}
+
+// callTarget decodes a call that ends at ra. A call through a register or memory is
+// not direct and has no target that is known.
+func callTarget(arch callchain.Arch, ra uint64, code [8]byte) (target uint64, direct, ok bool) {
+	switch arch {
+	case callchain.AMD64:
+		if code[3] == 0xe8 { // call rel32
+			return ra + uint64(int64(int32(binary.LittleEndian.Uint32(code[4:])))), true, true
+		}
+		for n := 2; n <= 7; n++ { // ff /2 with 2 to 7 bytes
+			if op, modrm := code[8-n], code[8-n+1]; op == 0xff && modrm>>3&7 == 2 {
+				return 0, false, true
+			}
+		}
+	case callchain.ARM64:
+		op := binary.LittleEndian.Uint32(code[4:])
+		switch {
+		case op>>26 == 0b100101: // bl imm26
+			return ra - 4 + uint64(int64(int32(op<<6))>>4), true, true
+		case op&0xfffffc1f == 0xd63f0000: // blr
+			return 0, false, true
+		}
+	}
+	return 0, false, false
+}
