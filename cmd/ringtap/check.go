@@ -25,8 +25,8 @@ func check(_ context.Context, out *console, args []string) error {
 	for _, need := range facility.Needs() {
 		rows = append(rows, needRows(&need)...)
 	}
-	return report.WriteTable(out.stdout, []string{"need", "facility", "state"}, rows,
-		report.TableOptions{Drawn: out.drawn, Width: out.width})
+	return ignoreClosedPipe(report.WriteTable(out.stdout, []string{"need", "facility", "state"}, rows,
+		report.TableOptions{Drawn: out.drawn, Width: out.width}))
 }
 
 // needRows are the lines of one need: one for each choice, and one for what is
@@ -37,6 +37,8 @@ func needRows(need *facility.Need) [][]string {
 	for i, choice := range need.Choices {
 		state := "present"
 		switch {
+		case choice.Err == nil && need.Spare:
+			state = "present, not needed"
 		case i == used:
 			state = "used"
 		case choice.Err != nil:
@@ -44,7 +46,7 @@ func needRows(need *facility.Need) [][]string {
 		}
 		rows = append(rows, []string{need.What, choice.Facility, state})
 	}
-	if used == len(need.Choices) {
+	if used == len(need.Choices) && !need.Spare {
 		rows = append(rows, []string{need.What, "none", "instead: " + need.Otherwise})
 	}
 	return rows

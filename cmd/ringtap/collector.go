@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
@@ -16,31 +17,48 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// runCollector runs a collector on what collectorFlags.target has returned, with
+// runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the
 // whole run, the status of a started command.
-func runCollector(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collector collect.Collector) error {
-	if err := report.CheckMetric(flags.metric, collector.Plan().Metrics); err != nil {
+func runCollectors(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collectors []collect.Collector) error {
+	var metrics []profile.Metric
+	for _, collector := range collectors {
+		metrics = append(metrics, collector.Plan().Metrics...)
+	}
+	if err := report.CheckMetric(flags.metric, metrics); err != nil {
 		return usagef("--metric: %w", err)
 	}
+	if err := flags.trigger.suits(collectors); err != nil {
+		return err
+	}
+	trigger, disarm, err := flags.trigger.arm(flags.cgroup, time.Duration(flags.interval))
+	if err != nil {
+		return err
+	}
+	defer disarm()
 	status := newStatus(out)
 	windows := 0
-	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines}
+	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines, Metric: flags.metric}
 	result, err := profiler.Run(ctx, profiler.Options{
-		Target:    target,
-		Collector: collector,
-		Interval:  time.Duration(flags.interval),
-		Duration:  time.Duration(flags.duration),
-		Whole:     len(flags.outputs) > 0,
-		Lines:     flags.inlines,
-		Memory:    flags.memory << 20,
-		Logger:    out.logger(flags.verbose),
-		Progress:  status.show,
+		Target: target, Collectors: collectors,
+		Interval: time.Duration(flags.interval),
+		Trigger:  trigger,
+		Duration: time.Duration(flags.duration),
+		Whole:    len(flags.outputs) > 0,
+		Lines:    flags.inlines,
+		Memory:   flags.memory << 20,
+		Logger:   out.logger(flags.verbose),
+		Progress: status.show,
 		Report: func(p *profile.Profile) error {
 			windows++
 			err := status.without(func() error {
 				if err := report.WriteTables(out.stdout, p, tables); err != nil {
 					return err
+				}
+				for _, write := range flags.below {
+					if err := write(out.stdout); err != nil {
+						return err
+					}
 				}
 				return report.WriteSummary(out.stderr, p, tables)
 			})
@@ -57,9 +75,11 @@ func runCollector(ctx context.Context, out *console, flags *collectorFlags, targ
 	if err != nil {
 		return err
 	}
-	errs := []error{flags.write(out, result.Whole)}
-	if a := &result.Account; windows > 1 || a.Lost+a.Throttled > 0 {
-		errs = append(errs, report.WriteAccount(out.stderr, a))
+	errs := []error{flags.write(out, result.Whole), flags.trigger.said(out, result)}
+	for i := range result.Accounts {
+		if a := &result.Accounts[i]; windows > 1 || a.Lost+a.Throttled > 0 {
+			errs = append(errs, report.WriteAccount(out.stderr, a))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -83,9 +103,19 @@ func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) 
 	case c.tid != 0:
 		return perfevent.Thread(c.tid), nil, nil
 	case c.cgroup != "":
-		return perfevent.InCgroup(c.cgroup), nil, nil
+		dir, err := cgroup.Find(c.cgroup)
+		if err != nil {
+			return perfevent.Target{}, nil, fmt.Errorf("-g %s: %w", c.cgroup, err)
+		}
+		c.cgroup = dir
+		return perfevent.InCgroup(dir), nil, nil
 	}
 	return perfevent.System(), nil, nil
+}
+
+// wholeSystem says that nothing narrows what is watched.
+func (c *collectorFlags) wholeSystem() bool {
+	return c.command == nil && c.pid == 0 && c.tid == 0 && c.cgroup == ""
 }
 
 // stacks are the kinds of stack that were asked for: both without -u and -k.

@@ -20,16 +20,25 @@ type command struct {
 
 // commands returns every command, in the order of the help text.
 func commands() []command {
-	return []command{
-		{"on-cpu", []string{"on_cpu"}, "where the CPU time goes, per call stack", onCPU},
-		{"probe", nil, "how often a function is called, per call stack", probe},
+	var all []command
+	for i := range questionKinds {
+		all = append(all, questionKinds[i].command())
+	}
+	return append(all, []command{
 		{"uprobe", nil, "trace a place in user code, a line for each hit", traceUprobe},
+		{"kprobe", nil, "trace a place in the kernel, a line for each hit", traceKprobe},
 		{"tpoint", nil, "trace a tracepoint of the kernel, a line for each hit", traceTracepoint},
 		{"funccount", nil, "how often functions are called", countFunctions},
+		{"hist", nil, "how long calls take, or what values are, as a histogram", printHistogram},
+		{"functrace", nil, "each call of kernel functions, a line for each", traceCalls},
+		{"funcgraph", nil, "what a kernel function calls, and how long each call takes", traceGraph},
+		{"funcslower", nil, "the calls of a kernel function that take long", traceSlower},
+		{"stack", nil, "what the threads of a process wait for, and the stacks that led there", printStacks},
 		{"list", nil, "the events that can be traced, counted and sampled", listEvents},
 		{"check", nil, "what this kernel offers, and what ringtap uses instead where it does not", check},
+		{"reset", nil, "remove what ringtaps that were killed have left in tracefs", reset},
 		{"version", nil, "the version of this binary", version},
-	}
+	}...)
 }
 
 // find returns the command of that name or alias, or nil.
@@ -61,7 +70,7 @@ func choose(args []string) (*command, []string, error) {
 		return cmd, args[1:], nil
 	}
 	if near := nearest(args[0], names()); near != "" {
-		return nil, nil, usagef("no command %q: did you mean %q?", args[0], near)
+		return nil, nil, usagef("no command %q: did you mean %s?", args[0], near)
 	}
 	return nil, nil, usagef("no command %q: one of %s", args[0], strings.Join(names(), ", "))
 }
@@ -100,14 +109,22 @@ func version(_ context.Context, out *console, args []string) error {
 	return err
 }
 
-// nearest returns the candidate that differs from word by the fewest edits, or
-// "" if none is near enough to be what was meant.
+// mostNear is how many names are offered instead of a wrong one.
+const mostNear = 3
+
+// nearest returns the candidates that differ from word by the fewest edits, at most
+// mostNear of them, joined by "or"; "" if none is near enough to be what was meant.
 func nearest(word string, candidates []string) string {
-	best, fewest := "", len(word)/2+1
+	var best []string
+	fewest := len(word) / 2
 	for _, candidate := range candidates {
-		if n := edits.Distance(word, candidate, nil); n < fewest {
-			best, fewest = candidate, n
+		n := edits.Distance(word, candidate, nil)
+		if n < fewest {
+			best, fewest = nil, n
+		}
+		if n == fewest && len(best) < mostNear {
+			best = append(best, candidate)
 		}
 	}
-	return best
+	return strings.Join(best, " or ")
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
 	candidates := []string{"on-cpu", "off-cpu", "check"}
 	for word, want := range map[string]string{
-		"oncpu": "on-cpu", "of-cpu": "on-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
+		"oncpu": "on-cpu", "of-cpu": "on-cpu or off-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
 	} {
 		if got := nearest(word, candidates); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
@@ -33,8 +34,8 @@ func TestRunReturnsTheExitCode(t *testing.T) {
 		{"ringtap --version", 0, "ringtap ", ""},
 		{"ringtap on_cpu --help", 0, "Usage: ringtap on-cpu", ""},
 		{"ringtap", 2, "", "ringtap: no command given"},
-		{"ringtap chekc", 2, "", `ringtap: no command "chekc": did you mean "check"?`},
-		{"ringtap on-cpu -f fast", 2, "", "ringtap on-cpu: invalid argument"},
+		{"ringtap chekc", 2, "", `ringtap: no command "chekc": did you mean check?`},
+		{"ringtap on-cpu -f fast", 2, "", `ringtap on-cpu: --frequency "fast": want a whole number`},
 		{"ringtap on-cpu -g /no/such/group", 1, "", "ringtap on-cpu: "},
 		{"/usr/local/bin/on-cpu --help", 0, "Usage: ringtap on-cpu", ""},
 		{"/usr/local/bin/on_cpu --help", 0, "Usage: ringtap on-cpu", ""},
@@ -50,6 +51,40 @@ func TestRunReturnsTheExitCode(t *testing.T) {
 			if !strings.HasPrefix(stream.got, stream.want) || (stream.want == "") != (stream.got == "") {
 				t.Errorf("%s: %s is %q, want it to begin with %q", test.args, stream.name, stream.got, stream.want)
 			}
+		}
+	}
+}
+
+func TestAReaderThatHasSeenEnoughIsNoFailure(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	if code := run(context.Background(), []string{"ringtap", "check"}, &console{stdout: w, stderr: &stderr}); code != exitDone {
+		t.Errorf("exit code %d, %s", code, stderr.String())
+	}
+}
+
+func TestAPatternTakesSlashesAsItTakesLetters(t *testing.T) {
+	for _, test := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"*MIMEHeader.Get", "net/textproto.MIMEHeader.Get", true},
+		{"net/*.Get", "net/http/cookiejar.Get", true},
+		{"net/*.Get", "net.Get", false},
+		{"net?http.Get", "net/http.Get", true},
+		{"net/http", "net/http.Get", true},
+		{"", "net/http.Get", true},
+		{"sched:*", "sched:sched_switch", true},
+	} {
+		if got := matches(test.pattern, test.name); got != test.want {
+			t.Errorf("%q matches %q: %v", test.pattern, test.name, got)
 		}
 	}
 }

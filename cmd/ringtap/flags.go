@@ -18,7 +18,7 @@ func newFlags(out *console, name, usage string) *pflag.FlagSet {
 	flags.SortFlags = false
 	flags.SetOutput(out.stdout)
 	flags.Usage = func() {
-		fmt.Fprintf(out.stdout, "Usage: ringtap %s\n\nFlags:\n%s", strings.TrimSpace(usage), flags.FlagUsages())
+		fmt.Fprintf(out.stdout, "Usage: ringtap %s\n\nFlags:\n%s", strings.TrimSpace(usage), flags.FlagUsagesWrapped(out.width))
 	}
 	return flags
 }
@@ -28,6 +28,20 @@ func parse(flags *pflag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if err == nil || errors.Is(err, pflag.ErrHelp) {
 		return err
+	}
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	if errors.As(err, &invalid) && errors.As(err, &number) {
+		flag := invalid.GetFlag()
+		_, usage := pflag.UnquoteUsage(flag)
+		why := "want a whole number"
+		switch {
+		case errors.Is(number, strconv.ErrRange):
+			why = "out of range"
+		case flag.Value.Type() != "int":
+			why += " that is not negative"
+		}
+		return usagef("--%s %q: %s (%s)", flag.Name, invalid.GetValue(), why, usage)
 	}
 	return &usageError{err}
 }

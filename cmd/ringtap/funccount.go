@@ -12,17 +12,20 @@ import (
 
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/uprobe"
 )
 
-const funccountUsage = `funccount [flags] TARGET:PATTERN
+const funccountUsage = `funccount [flags] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN}
 
-Counts calls of user functions, in the kernel: no event is recorded. TARGET is a
-path, a command or a library, PATTERN a function or several ('mem*').
+Counts calls: of functions of the kernel (PATTERN, MODULE:PATTERN), of user
+functions (TARGET is a path, a command or a library), or hits of tracepoints.
+A pattern stands for one or for several ('vfs_*').
 
-  ringtap funccount -d 5 'libc:mem*'          for five seconds
-  ringtap funccount -i 1 -t 10 'libc:*alloc'  the ten most called, every second
+  ringtap funccount 'vfs_*'                   the kernel's functions
+  ringtap funccount -i 1 -d 5 'tcp_*'         five times, a second each
+  ringtap funccount -t 10 'ext4_*'            the ten most called
+  ringtap funccount -d 5 'libc:mem*'          user functions, counted in the kernel
   ringtap funccount -p 1182 ./prog:'*'
+  ringtap funccount -d 1 't:syscalls:sys_enter_*'
 `
 
 // countFlags are the flags of funccount.
@@ -32,6 +35,7 @@ type countFlags struct {
 	top                int
 	times              bool
 	limit              int
+	way                string
 	verbose            bool
 }
 
@@ -40,10 +44,11 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	flags := newFlags(out, "funccount", funccountUsage)
 	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
 	flags.VarP(&c.interval, "interval", "i", "print what was called in each of these")
-	flags.IntVarP(&c.pid, "pid", "p", 0, "only this process: its threads and children, those born later too")
+	flags.IntVarP(&c.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
 	flags.IntVarP(&c.top, "top", "t", 0, "only this many functions: the most called")
 	flags.BoolVarP(&c.times, "timestamp", "T", false, "print the time with each interval")
-	flags.IntVar(&c.limit, "limit", 1000, "the most functions that a pattern may stand for")
+	flags.IntVar(&c.limit, "limit", 1000, "the most probes, user functions or tracepoints that a pattern may stand for")
+	flags.StringVar(&c.way, "way", "auto", "count the kernel's functions by `WAY`: function tracer (function), or probes that lose nothing (kprobe)")
 	flags.BoolVar(&c.verbose, "verbose", false, "say on standard error what is done and why")
 	if err := parse(flags, args); err != nil {
 		return err
@@ -51,7 +56,7 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	rest := flags.Args()
 	switch {
 	case len(rest) == 0:
-		return usagef("no functions given, such as 'libc:mem*'")
+		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	case len(rest) > 1:
 		return usagef("unexpected argument %q", rest[1])
 	case flags.Changed("pid") && c.pid <= 0:
@@ -60,59 +65,92 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 		return usagef("-t %d: at least one function", c.top)
 	case c.limit < 1:
 		return usagef("--limit %d: at least one function", c.limit)
+	case !slices.Contains([]string{"auto", wayFunction, wayKprobe}, c.way):
+		return usagef("--way %s: one of auto, function, kprobe", c.way)
 	}
-	return c.count(ctx, out, rest[0])
+	return ignoreClosedPipe(c.count(ctx, out, rest[0]))
 }
 
-// count attaches counters to the functions and prints what they count.
+// count finds out what is to be counted and counts it.
 func (c *countFlags) count(ctx context.Context, out *console, spec string) error {
-	logger := out.logger(c.verbose)
-	plan, err := resolve(out, "p:"+spec, uprobe.Options{PID: c.pid, MaxSites: c.limit, Logger: logger})
-	if err != nil {
-		return err
+	if tracepoints, ok := strings.CutPrefix(spec, "t:"); ok {
+		return c.countTracepoints(ctx, out, tracepoints)
 	}
-	defer plan.Close()
-	target := perfevent.System()
+	spec = strings.TrimPrefix(spec, "p:")
+	if strings.TrimSpace(spec) == "" {
+		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
+	}
+	if where, probe := placeOf("", spec, c.pid); where == inKernel {
+		return c.countKernel(ctx, out, probe)
+	}
+	return c.countUser(ctx, out, spec)
+}
+
+// target is whose calls are counted.
+func (c *countFlags) target() perfevent.Target {
 	if c.pid != 0 {
-		target = perfevent.Process(c.pid)
+		return perfevent.Process(c.pid)
 	}
-	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces, Logger: logger})
-	if err != nil {
-		return wrongDefinition(err)
-	}
-	defer closing(out, attachment)
-	counters, err := perfevent.OpenCounters(target, attachment.Events, perfevent.Options{Logger: logger})
-	if err != nil {
-		return err
-	}
-	defer counters.Close()
-	if err := counters.Enable(); err != nil {
-		return err
-	}
-	functions := "1 function"
-	if n := len(plan.Sites); n > 1 {
-		functions = fmt.Sprintf("%d functions", n)
-	}
-	if _, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s)... Ctrl-C to end.\n", visible.Text(spec), functions); err != nil {
-		return ignoreClosedPipe(err)
-	}
-	read := counters.Read
-	if attachment.Merged() {
-		read = attachment.Hits
-	}
-	return ignoreClosedPipe(c.watch(ctx, out, counters, read, siteNames(plan)))
+	return perfevent.System()
 }
 
-func siteNames(plan *uprobe.Plan) []string {
-	var names []string
-	for _, site := range plan.Sites {
-		names = append(names, site.Symbol)
+// greet says what is counted, in perf-tools' words.
+func (c *countFlags) greet(out *console, spec, functions string) error {
+	top := ""
+	if c.top > 0 {
+		top = fmt.Sprintf(" Top %d only.", c.top)
 	}
-	return names
+	name := visible.Text(spec)
+	if c.duration > 0 {
+		_, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s) for %s seconds.%s..\n", name, functions, formatSeconds(time.Duration(c.duration)), top)
+		return err
+	}
+	_, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s).%s.. Ctrl-C to end.\n", name, functions, top)
+	return err
 }
 
-// watch prints the counts of each interval, which read reads, until the end.
-func (c *countFlags) watch(ctx context.Context, out *console, counters *perfevent.Counters, read func() ([]uint64, error), names []string) error {
+// several is a number of things.
+func several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// counting is counters at work.
+type counting struct {
+	counters *perfevent.Counters
+	own      *perfevent.Counters // of our own process, to be left out; or nil
+	names    []string            // of what is counted
+	hits     func() ([]uint64, error)
+}
+
+// stop ends the counting.
+func (n *counting) stop() error {
+	if err := n.counters.Disable(); err != nil || n.own == nil {
+		return err
+	}
+	return n.own.Disable()
+}
+
+// read reads the counts.
+func (n *counting) read() ([]uint64, error) {
+	counts, err := n.hits()
+	if err != nil || n.own == nil {
+		return counts, err
+	}
+	own, err := n.own.Read()
+	if err != nil {
+		return nil, err
+	}
+	for i := range counts {
+		counts[i] -= min(counts[i], own[i])
+	}
+	return counts, nil
+}
+
+// watch prints the counts of each interval until the end.
+func (c *countFlags) watch(ctx context.Context, out *console, n *counting) error {
 	if c.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.duration))
@@ -124,25 +162,31 @@ func (c *countFlags) watch(ctx context.Context, out *console, counters *perfeven
 		defer ticker.Stop()
 		tick = ticker.C
 	}
-	before := make([]uint64, len(names))
+	before := make([]uint64, len(n.names))
 	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
 			ended = true
-		case <-counters.Ended():
+		case <-n.counters.Ended():
 			ended = true
-		case <-tick:
+		case now := <-tick:
+			end, ok := ctx.Deadline()
+			ended = ok && !now.Before(end)
 		}
 		if ended {
-			if err := counters.Disable(); err != nil {
+			if err := n.stop(); err != nil {
 				return err
 			}
 		}
-		counts, err := read()
+		counts, err := n.read()
 		if err != nil {
 			return err
 		}
-		if err := c.print(out, names, before, counts); err != nil {
+		calls := make(map[string]uint64)
+		for i, count := range counts {
+			calls[n.names[i]] += count - min(count, before[i])
+		}
+		if err := c.print(out, calls); err != nil {
 			return err
 		}
 		before = counts
@@ -151,21 +195,24 @@ func (c *countFlags) watch(ctx context.Context, out *console, counters *perfeven
 	return err
 }
 
-// print prints what was called since the counts before, the most called last.
-func (c *countFlags) print(out *console, names []string, before, counts []uint64) error {
+// print prints what was called in an interval, the most called last.
+func (c *countFlags) print(out *console, called map[string]uint64) error {
 	type row struct {
 		name  string
 		calls uint64
 	}
 	var rows []row
-	for i, count := range counts {
-		if calls := count - before[i]; calls > 0 {
-			rows = append(rows, row{names[i], calls})
+	for name, calls := range called {
+		if calls > 0 {
+			rows = append(rows, row{name, calls})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
-		if a.calls != b.calls {
-			return int(int64(a.calls - b.calls))
+	slices.SortFunc(rows, func(a, b row) int {
+		switch {
+		case a.calls < b.calls:
+			return -1
+		case a.calls > b.calls:
+			return 1
 		}
 		return strings.Compare(b.name, a.name)
 	})

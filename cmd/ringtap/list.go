@@ -71,8 +71,9 @@ func addTracepoints(fs *ftrace.FS, add func(name, kind string)) error {
 }
 
 // matches tells whether a name is wanted: it matches the pattern or, as in
-// perf list, holds it as it stands. No pattern wants all.
+// perf list, holds it as it stands. No pattern wants all. The slashes in names of
+// Go divide nothing, as where a pattern is probed.
 func matches(pattern, name string) bool {
-	ok, _ := path.Match(pattern, name)
+	ok, _ := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
 	return ok || strings.Contains(name, pattern)
 }

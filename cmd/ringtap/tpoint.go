@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -22,22 +26,33 @@ that -v shows.
   ringtap tpoint syscalls:sys_enter_openat
   ringtap tpoint -s block:block_rq_issue
   ringtap tpoint 'sched:sched_process_*' 'pid > 1000'
+
+The file names and other texts that system calls are given are shown behind their
+addresses. ~"TEXT" was read from the process's memory a moment after the call,
+and may not be what the call was given. --text chooses how it is done: as the
+kernel's own tracepoint records it (Linux 6.19), by a kprobe in the tracepoint's
+place, by the process's memory, or none.
 `
 
 // maxTracepoints is the most events that a pattern may stand for.
 const maxTracepoints = 500
 
-func traceTracepoint(ctx context.Context, out *console, args []string) error {
+func traceTracepoint(ctx context.Context, out *console, args []string) (err error) {
 	var t tracerFlags
 	flags := newFlags(out, "tpoint", tpointUsage)
 	t.add(flags)
 	list := flags.BoolP("list", "l", false, "list the tracepoints, those that match a pattern if one follows")
 	kernel := flags.BoolP("stacks", "s", false, "print the kernel stack of each hit")
 	user := flags.BoolP("user", "u", false, "print the user stack of each hit")
+	text := flags.String("text", "auto", "how texts that system calls point to are had: tracepoint, kprobe, memory, none, or auto, the best there is")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	rest, err := t.validate(flags)
+	if err != nil {
+		return err
+	}
+	way, err := textWay(*text)
 	if err != nil {
 		return err
 	}
@@ -67,16 +82,47 @@ func traceTracepoint(ctx context.Context, out *console, args []string) error {
 	if err != nil {
 		return err
 	}
+	texts, err := addTexts(events, syscalltext.Options{Tracefs: fs, Way: way, Logger: out.logger(t.verbose)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, texts.Close()) }()
+	if texts.Seen() != nil {
+		neverPause()
+	}
 	target, command, err := t.target()
 	if err != nil {
 		return err
 	}
 	defer leave(command)
-	err = trace(ctx, out, &t, tracing{name: rest[0], events: events, stacks: lineStacks(*user, *kernel), target: target, command: command})
+	err = trace(ctx, out, &t, tracing{
+		name: rest[0], events: events, seen: texts.Seen(), stacks: lineStacks(*user, *kernel), target: target, command: command,
+	})
 	if errors.Is(err, perfevent.ErrFilter) {
 		return explainFilter(fs, names, filter, err)
 	}
 	return err
+}
+
+// neverPause has what reads the memory of processes, which must happen at once,
+// wait for nothing of ours: neither for a place to run nor for the garbage
+// collector, which stopped it for a hundred milliseconds on a busy machine.
+func neverPause() {
+	const percent, heap = 1000, 512 << 20
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	debug.SetGCPercent(percent)
+	debug.SetMemoryLimit(heap)
+}
+
+// textWay is the way that --text names.
+func textWay(name string) (syscalltext.Way, error) {
+	if name == "auto" {
+		return "", nil
+	}
+	if way := syscalltext.Way(name); slices.Contains(syscalltext.Ways(), way) {
+		return way, nil
+	}
+	return "", usagef("--text %s: auto, tracepoint, kprobe, memory or none", name)
 }
 
 // chooseTracepoints returns the tracepoints that a name or pattern stands for.
@@ -126,6 +172,25 @@ func tracepointEvents(fs *ftrace.FS, names []ftrace.EventName, filter string) ([
 		})
 	}
 	return events, nil
+}
+
+// addTexts has the events show the texts that their parameters point to. The
+// caller closes the attachment.
+func addTexts(events []follow.Event, o syscalltext.Options) (*syscalltext.Attachment, error) {
+	var formats []*ftrace.Format
+	for _, e := range events {
+		formats = append(formats, e.Format)
+	}
+	texts, err := syscalltext.Attach(formats, o)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range texts.Events {
+		events[i].Event, events[i].Format = e.Event, e.Format
+		events[i].Ask = func(s *perfevent.Sampling) { texts.Ask(i, s) }
+		events[i].Raw = func(dst []byte, s *perfevent.Sample) []byte { return texts.Raw(dst, i, s) }
+	}
+	return texts, nil
 }
 
 // explainFilter finds the event that refuses the filter, and why.

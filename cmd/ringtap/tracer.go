@@ -20,6 +20,7 @@ type tracing struct {
 	name    string // of what is traced, for messages: "uprobe readline"
 	about   string // what stands behind it in parentheses; "" for nothing
 	events  []follow.Event
+	seen    func(perfevent.Record) // see follow.Options; nil for most
 	stacks  collect.Stacks
 	target  perfevent.Target
 	command *perfevent.Command // nil if none was started
@@ -43,7 +44,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		lines.limit = maxHeld
 	}
 	account, err := follow.Run(ctx, follow.Options{
-		Target: t.target, Events: t.events, Stacks: t.stacks,
+		Target: t.target, Events: t.events, Seen: t.seen, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
 		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
 		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },
@@ -57,8 +58,10 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	sayAccount(out.stderr, account)
+	if _, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n"); err != nil {
+		return ignoreClosedPipe(err)
+	}
 	return ended(t.command)
 }
 

@@ -25,7 +25,7 @@ type tracerFlags struct {
 // add defines the flags.
 func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&t.duration, "duration", "d", "trace for this long and print all at its end")
-	flags.IntVarP(&t.pid, "pid", "p", 0, "only this process: its threads and children, those born later too")
+	flags.IntVarP(&t.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
 	flags.IntVarP(&t.tid, "tid", "L", 0, "only this thread")
 	flags.BoolVarP(&t.view, "view", "v", false, "print the format of the event's records and how it is placed, and trace nothing")
 	flags.BoolVarP(&t.headers, "headers", "H", false, "print the columns' names first")

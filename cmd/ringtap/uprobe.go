@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/library"
 	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -107,7 +110,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 	defer closing(out, attachment)
 	if u.view {
 		sayPlaces(out, plan)
-		return viewFormats(out, attachment)
+		return viewFormats(out, attachment.Formats)
 	}
 	stacks := lineStacks(u.user, u.kernel)
 	stacks.Entry = plan.AtEntry()
@@ -132,6 +135,11 @@ func resolve(out *console, text string, o uprobe.Options) (*uprobe.Plan, error) 
 	for _, note := range plan.Notes {
 		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
 	}
+	if o.PID != 0 && len(plan.Sites) > 0 {
+		if there, err := library.Mapped(o.PID, plan.Sites[0].KernelPath); err == nil && !there {
+			fmt.Fprintf(out.stderr, "note: process %d has not mapped %s: nothing is hit unless it, or a child, loads it\n", o.PID, visible.Text(plan.Path))
+		}
+	}
 	return plan, nil
 }
 
@@ -143,6 +151,9 @@ func wrongDefinition(err error) error {
 	var filter *ftrace.FilterError
 	if errors.As(err, &syntax) || errors.As(err, &definition) || errors.As(err, &filter) {
 		return &usageError{err}
+	}
+	if errors.As(err, new(*uprobe.TooManyError)) || errors.As(err, new(*kprobe.TooManyError)) {
+		return fmt.Errorf("%w; --limit allows more", err)
 	}
 	return err
 }
@@ -174,7 +185,7 @@ func uprobeEvents(a *uprobe.Attachment, plan *uprobe.Plan) []follow.Event {
 }
 
 // closing closes what was attached and says what stayed behind.
-func closing(out *console, a *uprobe.Attachment) {
+func closing(out *console, a io.Closer) {
 	if err := a.Close(); err != nil {
 		fmt.Fprintln(out.stderr, "ringtap: probes stay behind:", err)
 	}

@@ -27,18 +27,18 @@ func sayPlaces(out *console, plan *uprobe.Plan) {
 }
 
 // viewFormats prints the kernel's format files.
-func viewFormats(out *console, a *uprobe.Attachment) error {
+func viewFormats(out *console, formats []*ftrace.Format) error {
 	fs, _, err := ftrace.Mount()
 	if err != nil {
 		return err
 	}
-	for i := range a.Formats {
-		text, err := fs.FormatText(a.Formats[i].System, a.Formats[i].Name)
+	for _, format := range formats {
+		text, err := fs.FormatText(format.System, format.Name)
 		if err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(out.stdout, "%s", text); err != nil {
-			return err
+			return ignoreClosedPipe(err)
 		}
 	}
 	return nil

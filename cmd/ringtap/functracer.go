@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/functrace"
+	"github.com/ringtap/ringtap/internal/visible"
+)
+
+// funcFlags are the flags that functrace, funcgraph and funcslower share, with
+// the letters of perf-tools.
+type funcFlags struct {
+	duration secondsFlag
+	pid, tid int
+	headers  bool
+	force    bool
+	verbose  bool
+}
+
+// add defines the flags.
+func (f *funcFlags) add(flags *pflag.FlagSet) {
+	flags.VarP(&f.duration, "duration", "d", "trace for this long and print all at its end")
+	flags.IntVarP(&f.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
+	flags.IntVarP(&f.tid, "tid", "L", 0, "only this thread")
+	flags.BoolVarP(&f.headers, "headers", "H", false, "print the columns' names first")
+	flags.BoolVar(&f.verbose, "verbose", false, "say on standard error what is done and why")
+}
+
+// addForce defines the flag of those that may need what the kernel has one of.
+func (f *funcFlags) addForce(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.force, "force", "F", false, "even if someone else uses the kernel's tracer: what he has recorded is lost, his settings are put back")
+}
+
+// check refuses what makes no sense.
+func (f *funcFlags) check(flags *pflag.FlagSet) error {
+	switch {
+	case flags.Changed("pid") && flags.Changed("tid"):
+		return usagef("-p and -L exclude each other")
+	case flags.Changed("pid") && f.pid <= 0:
+		return usagef("-p %d is not a process id", f.pid)
+	case flags.Changed("tid") && f.tid <= 0:
+		return usagef("-L %d is not a thread id", f.tid)
+	}
+	return nil
+}
+
+// options are the part of them that all tracers share.
+func (f *funcFlags) options(kind functrace.Kind, functions []string) functrace.Options {
+	return functrace.Options{Kind: kind, Functions: functions, PID: f.pid, TID: f.tid,
+		Duration: time.Duration(f.duration), Force: f.force}
+}
+
+// greeting is perf-tools' line before the first call.
+func (f *funcFlags) greeting(functions []string, slower string) string {
+	target, end := "", "... Ctrl-C to end."
+	switch {
+	case f.pid != 0:
+		target = fmt.Sprintf(" for PID %d", f.pid)
+	case f.tid != 0:
+		target = fmt.Sprintf(" for TID %d", f.tid)
+	}
+	if f.duration > 0 {
+		end = fmt.Sprintf(" for %s seconds...", formatSeconds(time.Duration(f.duration)))
+	}
+	return fmt.Sprintf("Tracing \"%s\"%s%s%s\n", visible.Text(strings.Join(functions, " ")), target, slower, end)
+}
+
+// traceFunctions runs a tracer with perf-tools' messages around it.
+func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrace.Options, greeting string) error {
+	fs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	lines := held{to: out.stdout}
+	if f.duration > 0 {
+		lines.limit = maxHeld
+	}
+	o.Out, o.Logger = &lines, out.logger(f.verbose)
+	o.Armed = func(header string) {
+		if !f.headers {
+			header = ""
+		}
+		fmt.Fprint(out.stdout, greeting, header)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if file, ok := out.stdout.(*os.File); ok {
+		go endWithReader(ctx, cancel, file)
+	}
+	account, err := functrace.Run(ctx, fs, o)
+	if err == nil {
+		err = lines.release()
+	}
+	var wrong *functrace.NameError
+	var busy *ftrace.BusyError
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return nil // what reads our lines has seen enough (head(1)): that is no failure
+	case errors.As(err, &wrong):
+		return &usageError{err}
+	case errors.As(err, &busy) && busy.Ringtap:
+		return fmt.Errorf("%w. This kernel has one function_graph tracer for all: end the other first", err)
+	case errors.As(err, &busy):
+		return fmt.Errorf("%w. This kernel has one function_graph tracer for all, or one filter and threshold: -F takes them nonetheless", err)
+	case err != nil:
+		return err
+	}
+	if account.Lost > 0 {
+		fmt.Fprintf(out.stderr, "%d records lost: they came faster than they could be read\n", account.Lost)
+	}
+	_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
+	return ignoreClosedPipe(err)
+}
+
+// endWithReader cancels when nobody reads the pipe any more that out is: the write
+// that would tell may never come, where the functions are not called again.
+func endWithReader(ctx context.Context, cancel func(), out *os.File) {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		fds := []unix.PollFd{{Fd: int32(out.Fd())}}
+		if n, _ := unix.Poll(fds, 0); n > 0 && fds[0].Revents&unix.POLLERR != 0 {
+			cancel()
+			return
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+const histUsage = `hist [flags] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
+
+Prints a histogram: of how long calls of a function take, or of a value. FUNCTION
+is one of the kernel (vfs_read), or TARGET:FUNCTION, TARGET being a path, a command
+or a library; it may be a pattern, and then each function has a histogram.
+DEFINITION is what uprobe and kprobe take, with one argument, whose values are
+counted. FIELD is a field of the tracepoint SYSTEM:EVENT. FILTER is the kernel's
+event filter, over fields and arguments.
+
+  ringtap hist -d 5 libc:malloc                  how long malloc takes
+  ringtap hist -p 1182 --unit us ./prog:handle   in microseconds, one process
+  ringtap hist vfs_read                          a function of the kernel
+  ringtap hist -i 1 -T --linear 0,10,1 --unit ms libc:poll
+  ringtap hist -s libc:malloc -- ./prog          a histogram for each call stack
+  ringtap hist 'p:libc:malloc $arg1'             the sizes that are asked for
+  ringtap hist 'r:libc:read $retval'             what read returns
+  ringtap hist 'p:vfs_read count=$arg3' 'count < 100'
+  ringtap hist 'block:block_rq_issue bytes'      a field of a tracepoint
+
+[4K, 8K) counts what is at least 4096 and less than 8192. The times of a kernel
+function's calls are counted by the kernel itself where it can (hist triggers) and
+no stacks are asked for; of calls within calls of the same function it counts the
+innermost alone, --way pairs all.
+`
+
+// histFlags are the flags of hist.
+type histFlags struct {
+	duration, interval secondsFlag
+	pid, tid           int
+	command            []string // -- COMMAND ARG...
+	times              bool
+	unit               string
+	linear             string
+	stacks             bool
+	user, kernel       bool
+	top                int
+	way                string
+	json               bool
+	exact              bool
+	limit              int
+	verbose            bool
+
+	scale histogram.Scale
+}
+
+// units are the units of time that histograms may have.
+var units = map[string]struct {
+	length time.Duration
+	name   string
+}{
+	"ns": {time.Nanosecond, "nsecs"},
+	"us": {time.Microsecond, "usecs"},
+	"ms": {time.Millisecond, "msecs"},
+}
+
+func printHistogram(ctx context.Context, out *console, args []string) error {
+	var h histFlags
+	flags := newFlags(out, "hist", histUsage)
+	h.add(flags)
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	rest, err := h.validate(flags)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(rest) == 0:
+		return usagef("nothing to measure given, such as vfs_read or libc:malloc")
+	case len(rest) > 2:
+		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
+	}
+	filter := ""
+	if len(rest) == 2 {
+		filter = rest[1]
+	}
+	return h.measure(ctx, out, rest[0], filter)
+}
+
+// add defines the flags.
+func (h *histFlags) add(flags *pflag.FlagSet) {
+	flags.VarP(&h.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
+	flags.VarP(&h.interval, "interval", "i", "print a histogram for each of these")
+	flags.IntVarP(&h.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
+	flags.IntVarP(&h.tid, "tid", "L", 0, "only this thread")
+	flags.BoolVarP(&h.times, "timestamp", "T", false, "print the time with each interval")
+	flags.StringVar(&h.unit, "unit", "ns", "unit of calls' times: ns, us or ms")
+	flags.StringVar(&h.linear, "linear", "", "buckets of one width, `MIN,MAX,STEP`, in the unit (default: powers of two)")
+	flags.BoolVarP(&h.stacks, "by-stack", "s", false, "a histogram for each call stack")
+	flags.BoolVarP(&h.user, "user", "u", false, "with -s: by the user stack (default for user functions)")
+	flags.BoolVarP(&h.kernel, "kernel", "k", false, "with -s: by the kernel stack (default for the kernel's functions and tracepoints)")
+	flags.IntVarP(&h.top, "top", "t", 10, "with -s: only this many stacks, those with the most calls")
+	flags.StringVar(&h.way, "way", "auto", "count in the kernel (triggers), or here, from pairs of entry and return (pairs)")
+	flags.BoolVar(&h.json, "json", false, "print JSON, an object for each interval")
+	flags.BoolVar(&h.exact, "exact", false, "place probes at the very addresses named, though the kernel may have to single-step there")
+	flags.IntVar(&h.limit, "limit", 50, "the most functions that a pattern may stand for")
+	flags.BoolVar(&h.verbose, "verbose", false, "say on standard error what is done and why")
+}
+
+// validate takes the command to run from the parsed flags, and refuses what
+// makes no sense. It returns the arguments before the command. Its errors are
+// usageErrors.
+func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
+	args := flags.Args()
+	if dash := flags.ArgsLenAtDash(); dash >= 0 {
+		args, h.command = args[:dash], args[dash:]
+		if len(h.command) == 0 {
+			return nil, usagef("no command after --")
+		}
+	}
+	if h.linear != "" {
+		var err error
+		if h.scale, err = histogram.ParseLinear(h.linear); err != nil {
+			return nil, usagef("--linear: %v", err)
+		}
+	}
+	_, known := units[h.unit]
+	switch {
+	case flags.Changed("pid") && flags.Changed("tid"):
+		return nil, usagef("-p and -L exclude each other")
+	case h.command != nil && (flags.Changed("pid") || flags.Changed("tid")):
+		return nil, usagef("-p, -L and a command to run exclude each other")
+	case flags.Changed("pid") && h.pid <= 0:
+		return nil, usagef("-p %d is not a process id", h.pid)
+	case flags.Changed("tid") && h.tid <= 0:
+		return nil, usagef("-L %d is not a thread id", h.tid)
+	case !known:
+		return nil, usagef("--unit %s: one of ns, us, ms", h.unit)
+	case h.way != "auto" && h.way != "triggers" && h.way != "pairs":
+		return nil, usagef("--way %s: one of auto, triggers, pairs", h.way)
+	case h.top < 1:
+		return nil, usagef("-t %d: at least one stack", h.top)
+	case h.limit < 1:
+		return nil, usagef("--limit %d: at least one function", h.limit)
+	}
+	h.stacks = h.stacks || h.user || h.kernel
+	return args, nil
+}
+
+// target is what is watched, and the command that was started for it.
+func (h *histFlags) target() (perfevent.Target, *perfevent.Command, error) {
+	t := tracerFlags{pid: h.pid, tid: h.tid, command: h.command}
+	return t.target()
+}
+
+// measure finds out what is to be measured and measures it.
+func (h *histFlags) measure(ctx context.Context, out *console, text, filter string) error {
+	spec, err := h.parseSpec(out, text)
+	if err != nil {
+		return err
+	}
+	if filter != "" && !spec.value {
+		return usagef("%s is measured by the time of its calls, which has no fields to filter by; if %s is what is to be counted, it goes into the same quotes: '%s %s'", text, filter, text, filter)
+	}
+	if use, err := h.useTriggers(out, spec); err != nil {
+		return err
+	} else if use {
+		done, err := h.measureInKernel(ctx, out, spec)
+		if done {
+			return ignoreClosedPipe(err)
+		}
+		out.logger(h.verbose).Debug("not counted in the kernel", "reason", err)
+	}
+	return ignoreClosedPipe(h.measureHere(ctx, out, spec, filter))
+}
+
+// measureHere measures by samples that come to us.
+func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpec, filter string) error {
+	target, command, err := h.target()
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	subject, err := h.attach(out, spec, filter, target)
+	if err != nil {
+		return err
+	}
+	defer subject.close(out)
+	printer := &histPrinter{flags: h, out: out.stdout, subject: subject}
+	account, err := measure.Run(ctx, measure.Options{
+		Target: target, Functions: subject.functions, Events: subject.events,
+		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(subject), Top: h.top,
+		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
+		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.print,
+	})
+	if err != nil {
+		return err
+	}
+	if err := printer.leave(); err != nil {
+		return err
+	}
+	printer.account(out.stderr, account)
+	return errors.Join(ended(command), sayMissed(out, subject.kprobes...))
+}
+
+// stackKinds are the stacks by which is counted.
+func (h *histFlags) stackKinds(s *histSubject) collect.Stacks {
+	if !h.stacks {
+		return collect.Stacks{}
+	}
+	user, kernel := h.user, h.kernel
+	if !user && !kernel {
+		user, kernel = !s.inKernel, s.inKernel
+	}
+	stacks := lineStacks(user, kernel)
+	stacks.Entry = s.atEntry
+	return stacks
+}
+
+// describe names what was measured, for messages.
+func (s *histSubject) describe() string {
+	if n := len(s.functions); n > 1 {
+		return fmt.Sprintf("%s (%d functions)", s.text, n)
+	}
+	return s.text
+}

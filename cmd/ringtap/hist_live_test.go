@@ -1,0 +1,193 @@
+package main
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// histOf runs hist on a known program and returns how many calls or values each
+// bucket has, by its lower bound, and all that was printed.
+func histOf(t *testing.T, work string, n int, args ...string) (buckets map[int64]uint64, text string) {
+	t.Helper()
+	stdout, stderr := underRingtap(t, work, n, append([]string{"hist"}, args...)...)
+	buckets = map[int64]uint64{}
+	for label, n := range bucketsOf(t, stdout, `, [nu]secs:\n(?: => .*\n)*|: *\n`) {
+		low, _, _ := strings.Cut(strings.Trim(label, "[()]"), ",")
+		buckets[unshort(t, low)] += n
+	}
+	return buckets, stdout + stderr
+}
+
+// unshort reads a label's number; "..." is the least.
+func unshort(t *testing.T, label string) int64 {
+	t.Helper()
+	if label == "..." {
+		return -1 << 62
+	}
+	shift := 0
+	if i := strings.IndexAny(label, "KMGTPE"); i > 0 {
+		shift = 10 * (1 + strings.IndexByte("KMGTPE", label[i]))
+		label = label[:i]
+	}
+	n, err := strconv.ParseInt(label, 10, 64)
+	if err != nil {
+		t.Fatalf("label %q: %v", label, err)
+	}
+	return n << shift
+}
+
+// sysCall is the kernel's function of a system call.
+func sysCall(name string) string {
+	if runtime.GOARCH == "arm64" {
+		return "__arm64_sys_" + name
+	}
+	return "__x64_sys_" + name
+}
+
+// perf-tools would take vfs_read for the event's name, and count for the function.
+func TestLiveHistCountsAParameterAndNotTheTimeOfCalls(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
+		t.Skip("CONFIG_DEBUG_INFO_BTF")
+	}
+	for text, value := range map[string]bool{"p:vfs_read count": true, "vfs_read count": true, "p:vfs_read *pos": true, "p:mine vfs_read": false} {
+		out := &console{stdout: io.Discard, stderr: io.Discard}
+		spec, err := (&histFlags{limit: 1}).parseSpec(out, text)
+		if err != nil || spec.value != value {
+			t.Errorf("%s: %+v, %v; a value: %t", text, spec, err, value)
+		}
+	}
+}
+
+func TestLiveHistOfAKernelFunctionCountsEachCall(t *testing.T) {
+	needTracefs(t, "kprobe_events")
+	const n = 2000
+	for _, test := range []struct {
+		name string
+		args []string
+	}{
+		{"by pairs", []string{"--way", "pairs", "-p", "PID", sysCall("pread64")}},
+		{"in the kernel", []string{"--way", "triggers", "-p", "PID", sysCall("pread64")}},
+		{"in microseconds", []string{"--unit", "us", "-p", "PID", sysCall("pread64")}},
+		{"by stack", []string{"-s", "-t", "1", "-p", "PID", sysCall("pread64")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if strings.Contains(test.name, "in the kernel") {
+				needTracefs(t, "synthetic_events")
+			}
+			buckets, text := histOf(t, "pread", n, test.args...)
+			if got := sum(buckets); got != n {
+				t.Errorf("%d calls, want %d\n%s", got, n, text)
+			}
+			if n := buckets[0]; n > 0 && test.name != "in microseconds" {
+				t.Errorf("%d calls took no time, which the clock of some kernels says\n%s", n, text)
+			}
+			if test.name == "by stack" && !strings.Contains(text, " => "+sysCall("pread64")+"+") {
+				t.Errorf("the stack is not there:\n%s", text)
+			}
+		})
+	}
+}
+
+func TestLiveHistOfASleepIsNeverTooShort(t *testing.T) {
+	const n = 20
+	for _, way := range []string{"pairs", "triggers"} {
+		t.Run(way, func(t *testing.T) {
+			needTracefs(t, "kprobe_events")
+			if way == "triggers" {
+				needTracefs(t, "synthetic_events")
+			}
+			buckets, text := histOf(t, "sleep", n, "--way", way, "-p", "PID", sysCall("clock_nanosleep"))
+			long := uint64(0)
+			for low, count := range buckets {
+				if low >= 8<<20 {
+					long += count
+				}
+			}
+			// One that a signal has interrupted is shorter, and goes on.
+			if long == 0 || long > n || sum(buckets) < n {
+				t.Errorf("%d of %d calls took 8 ms and more, want up to %d\n%s", long, sum(buckets), n, text)
+			}
+		})
+	}
+}
+
+func TestLiveHistOfValuesCountsEach(t *testing.T) {
+	needTracefs(t, "kprobe_events")
+	const n = 2000
+	buckets, text := histOf(t, "pread", n, "-p", "PID", "r:"+sysCall("pread64")+" $retval")
+	if buckets[1] != n || sum(buckets) != n {
+		t.Errorf("want %d times 1:\n%s", n, text)
+	}
+}
+
+func TestLiveHistOfATracepointsFieldCountsEach(t *testing.T) {
+	needTracefs(t, "events/syscalls/sys_enter_pread64")
+	const n = 2000
+	buckets, text := histOf(t, "pread", n, "-p", "PID", "syscalls:sys_enter_pread64 count")
+	if buckets[1] != n || sum(buckets) != n {
+		t.Errorf("want %d times 1:\n%s", n, text)
+	}
+}
+
+// Go code: calls of goroutines that change threads, and whose stacks are moved.
+func TestLiveHistOfAGoFunctionCountsEachCall(t *testing.T) {
+	needTracefs(t, "uprobe_events")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		work, function string
+		n              int
+		want           uint64
+	}{
+		{"spin", "knownDeep", 200, 200 * 20},
+		{"fib", "knownFib", 15, 1973},
+	} {
+		t.Run(test.work, func(t *testing.T) {
+			buckets, text := histOf(t, test.work, test.n, "-p", "PID", exe+`:"github.com/ringtap/ringtap/cmd/ringtap.`+test.function+`"`)
+			if sum(buckets) != test.want || strings.Contains(text, "not in the histogram") {
+				t.Errorf("%d calls, want %d and none left out\n%s", sum(buckets), test.want, text)
+			}
+		})
+	}
+}
+
+// However it ends, and while it runs, nobody else's tracefs changes.
+func TestLiveHistLeavesNothingInTracefs(t *testing.T) {
+	fs := needTracefs(t, "synthetic_events")
+	needTracefs(t, "kprobe_events")
+	files := []string{"synthetic_events", "kprobe_events", "current_tracer", "set_event"}
+	before := map[string]string{}
+	for _, file := range files {
+		before[file] = readAll(t, fs.Dir()+"/"+file)
+	}
+	histOf(t, "pread", 10, "--way", "triggers", "-p", "PID", sysCall("pread64"))
+	for _, file := range files {
+		if after := readAll(t, fs.Dir()+"/"+file); after != before[file] {
+			t.Errorf("%s was %q and is %q", file, before[file], after)
+		}
+	}
+	instances, err := os.ReadDir(fs.Dir() + "/instances")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, instance := range instances {
+		if strings.HasPrefix(instance.Name(), "ringtap_") {
+			t.Errorf("the instance %s is left", instance.Name())
+		}
+	}
+}
+
+func readAll(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

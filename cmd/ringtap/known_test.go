@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// known is a program that knows what it does: this test binary. It waits until it
+// is told to, does something so many times, and ends.
+type known struct {
+	cmd *exec.Cmd
+	in  interface{ Close() error }
+}
+
+// knownWork is what a known program can do, n times.
+var knownWork = map[string]func(n int){
+	"pread": func(n int) { // of a file that always has a byte
+		fd, err := unix.Open("/dev/zero", unix.O_RDONLY, 0)
+		if err != nil {
+			panic(err)
+		}
+		for range n {
+			if got, err := unix.Pread(fd, make([]byte, 1), 0); got != 1 || err != nil {
+				panic(fmt.Sprint(got, err))
+			}
+		}
+	},
+	"sleep": func(n int) { // ten milliseconds each
+		for range n {
+			until := time.Now().Add(10 * time.Millisecond)
+			for left := 10 * time.Millisecond; left > 0; left = time.Until(until) {
+				rest := unix.NsecToTimespec(int64(left))
+				_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &rest, nil) // a signal may end it
+			}
+		}
+	},
+	"spin": func(n int) { // in goroutines whose stacks grow and that change threads
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				for range n / 10 {
+					knownDeep(0)
+				}
+			})
+		}
+		all.Wait()
+	},
+	"chdir": func(n int) { // to two places, and the names stay in memory
+		names := []*byte{cString("/proc"), cString("/x\ny\x1b[2J")}
+		for range n {
+			for _, name := range names {
+				_, _, _ = unix.Syscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(name)), 0, 0) // the second is nowhere
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		runtime.KeepAlive(names)
+	},
+	"fib": func(n int) { knownCalls = knownFib(n) },
+	"steps": func(n int) { // a pread each five milliseconds
+		for i := range n {
+			knownStep(i)
+			time.Sleep(5 * time.Millisecond)
+		}
+	},
+}
+
+// cString is a text for a system call, with room around it.
+func cString(text string) *byte {
+	b := make([]byte, 256)
+	copy(b, text)
+	return &b[0]
+}
+
+// knownCalls keeps what knownFib returns.
+var knownCalls int
+
+//go:noinline
+func knownFib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return knownFib(n-1) + knownFib(n-2)
+}
+
+//go:noinline
+func knownStep(i int) {
+	_, _ = unix.Pread(0, make([]byte, 1), int64(i)) // of a pipe, which it can't
+}
+
+// knownDeep calls itself 20 times, with large frames.
+//
+//go:noinline
+func knownDeep(depth int) byte {
+	var frame [512]byte
+	frame[depth] = byte(depth)
+	if depth < 19 {
+		frame[depth] += knownDeep(depth + 1)
+	} else {
+		runtime.Gosched()
+	}
+	return frame[depth]
+}
+
+// knownProgram is the program: TestMain runs it under its name.
+func knownProgram() {
+	n, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	knownWork[os.Args[1]](n)
+}
+
+// startKnown starts the program and waits until it waits.
+func startKnown(t *testing.T, work string, n int) *known {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Args = []string{"known-program", work, strconv.Itoa(n)}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Its end is waited for at once: for the kernel a zombie is still there.
+	ended := make(chan struct{})
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	go func() { _ = cmd.Wait(); close(ended) }()
+	if line != "ready\n" {
+		t.Fatalf("the program says %q, %v", line, err)
+	}
+	return &known{cmd, in}
+}
+
+// run lets the program do its work.
+func (k *known) run() { _ = k.in.Close() }
+
+func (k *known) pid() string { return strconv.Itoa(k.cmd.Process.Pid) }
+
+// whenTracing calls a function when "Tracing" has been written.
+type whenTracing struct {
+	bytes.Buffer
+	call func()
+}
+
+func (w *whenTracing) Write(b []byte) (int, error) {
+	n, err := w.Buffer.Write(b)
+	if w.call != nil && strings.Contains(w.String(), "Tracing") {
+		w.call()
+		w.call = nil
+	}
+	return n, err
+}
+
+// underRingtap runs a command of ringtap on a known program, from before its work
+// until its end, and returns what ringtap prints.
+func underRingtap(t *testing.T, work string, n int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	return runFor(t, startKnown(t, work, n), args...)
+}
+
+// runFor is underRingtap for a program that has been started. PID among the
+// arguments is its process id.
+func runFor(t *testing.T, k *known, args ...string) (stdout, stderr string) {
+	t.Helper()
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "PID" {
+			args[i] = k.pid()
+		}
+	}
+	out := whenTracing{call: k.run}
+	var errs bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if code := run(ctx, append([]string{"ringtap"}, args...), &console{stdout: &out, stderr: &errs}); code != exitDone {
+		t.Fatalf("ringtap %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}
+
+// needTracefs skips the test where the kernel does not have a file of tracefs.
+func needTracefs(t *testing.T, file string) *ftrace.FS {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root")
+	}
+	fs, _, err := ftrace.Mount()
+	if err != nil {
+		t.Skip(err)
+	}
+	if !fs.Has(file) {
+		t.Skipf("this kernel has no %s", filepath.Base(file))
+	}
+	return fs
+}
+
+// needFunctionTracer skips the test where functions of the kernel can't be
+// traced.
+func needFunctionTracer(t *testing.T) {
+	t.Helper()
+	fs := needTracefs(t, "available_filter_functions")
+	text, err := os.ReadFile(filepath.Join(fs.Dir(), "available_filter_functions"))
+	if err != nil || len(text) == 0 {
+		t.Skipf("this kernel refuses the function tracer: %v", err)
+	}
+	tracers, err := os.ReadFile(filepath.Join(fs.Dir(), "available_tracers"))
+	if err != nil || !strings.Contains(" "+string(tracers), " function ") && !strings.HasPrefix(string(tracers), "function ") {
+		t.Skip("this kernel has no function tracer")
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+const llcUsage = `llc [flags] [-- COMMAND ARG...]
+
+Adds up misses of the last-level cache and references to it, by process and call
+stack, and the percentage of references that hit: 1 - misses/references. The CPU
+counts both (perf's cache-misses and cache-references); one event in so many is a
+sample, and stands for all of them (-P).
+
+  ringtap llc -d 10                     the whole host
+  ringtap llc -p 4242 -P 1009           one process, more samples
+  ringtap llc on-cpu --out c.html -- ./prog
+
+The fewer samples a row has, the less its percentage says: the two counters are
+sampled one by one. The CPU's counters are needed, which virtual machines seldom
+show.
+`
+
+// defaultPeriod is a sample of each counter for so many events. A core refers to its
+// last-level cache up to some hundred million times a second, which makes ten
+// thousand samples a second of it; the kernel throttles at ten times that. It is a
+// prime, so that samples don't fall in step with a loop.
+const defaultPeriod = 10007
+
+// llc is the question of llc.
+type llc struct {
+	period uint64
+}
+
+func (q *llc) flags(flags *pflag.FlagSet) {
+	flags.Uint64VarP(&q.period, "period", "P", defaultPeriod, "llc: events of each counter from one sample to the next")
+}
+
+func (q *llc) take(args []string) ([]string, error) { return args, nil }
+
+func (q *llc) validate() error {
+	if q.period < 1 || q.period > 1<<31 {
+		return usagef("-P %d: from 1 event to %d", q.period, 1<<31)
+	}
+	return nil
+}
+
+func (q *llc) make(a *asking) ([]collect.Collector, error) {
+	collector := collect.NewLLC(q.period, a.stacks())
+	if err := hasCounters(collector.Misses, collector.References); err != nil {
+		return nil, err
+	}
+	a.closing(func() error { saySharing(a.out.stderr, collector); return nil })
+	return []collect.Collector{collector}, nil
+}
+
+// Why llc can't work, and what to do.
+var (
+	errNoCounters = errors.New("this machine shows no performance counters of the CPU, which count the cache's misses: " +
+		"a virtual machine has them where its host hands them on (KVM: -cpu host,pmu=on; clouds: bare metal and some machine types); ringtap on-cpu works without")
+	errNoCacheCounters = errors.New("the performance counters that this machine shows do not count misses of the last-level cache and references to it " +
+		"(cache-misses, cache-references); ringtap on-cpu works without")
+)
+
+// hasCounters is nil if the machine has the events.
+func hasCounters(events ...perfevent.Event) error {
+	open := func(events ...perfevent.Event) error {
+		counters, err := perfevent.OpenCounters(perfevent.Thread(os.Getpid()), events, perfevent.Options{})
+		if err != nil {
+			return err
+		}
+		return counters.Close()
+	}
+	if !errors.Is(open(events...), perfevent.ErrNoEvent) {
+		return nil // if they can't be opened on the target, that will say why
+	}
+	if errors.Is(open(perfevent.CPUCycles()), perfevent.ErrNoEvent) {
+		return errNoCounters
+	}
+	return errNoCacheCounters
+}
+
+// saySharing says how long the counters have counted, if that was not all the time.
+func saySharing(w io.Writer, c *collect.LLC) {
+	misses, references := c.Shared()
+	say := func(event perfevent.Event, r perfevent.Running) {
+		switch name := visible.Text(event.String()); {
+		case r.Enabled > 0 && r.Counted == 0:
+			fmt.Fprintf(w, "%s has not counted: all counters of the CPU were in use\n", name)
+		case r.Counted < r.Enabled/100*99:
+			fmt.Fprintf(w, "%s counted %.0f %% of the time, sharing the CPU's counters with others: the numbers are scaled to all of it\n",
+				name, 100*float64(r.Counted)/float64(r.Enabled))
+		}
+	}
+	say(c.Misses, misses)
+	say(c.References, references)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/allocator"
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/visible"
+)
+
+const memleakUsage = `memleak [flags] [-- COMMAND ARG...]
+
+Shows memory that was allocated and is not free, by process and call stack, as it
+stands at the end of each interval. What was allocated before the start is not known.
+
+  ringtap memleak -p 4242 -i 10            what grows in a running process
+  ringtap memleak -- ./prog                a command; at its end, what it never freed
+  ringtap memleak -p 4242 --older 60       only what has stood for a minute and longer
+  ringtap memleak -p 4242 --every 65536    a sample of the allocations, scaled: for less memory
+  ringtap memleak -k -d 10                 the kernel's memory instead; -k -u for both
+
+User memory is what malloc and its kin give out (libc, musl, jemalloc, tcmalloc, those
+linked statically if their symbols are there) and mmap, by the outermost call. The
+kernel's is that of kmalloc, slab caches, pages and per-CPU memory.
+
+Of stacks little is copied at first, so that no free is lost in a storm, and more
+within two seconds: those of a short command have the five to ten innermost callers.
+Where programs keep frame pointers, --unwind fp has all from the beginning.
+`
+
+// memleak is the question of memleak.
+type memleak struct {
+	missedFrees bool
+	older       secondsFlag
+	every       uint64
+	throwingNew bool
+}
+
+func (q *memleak) flags(flags *pflag.FlagSet) {
+	flags.BoolVarP(&q.missedFrees, "missed-frees", "W", false, "memleak: where memory is allocated at an address that has not been freed, drop what was there: its free was missed; else it counts for good")
+	flags.Var(&q.older, "older", "memleak: leave out what has stood for a shorter time than this")
+	flags.Uint64Var(&q.every, "every", 0, "memleak: sample one allocation in this many `bytes` on average, larger ones more likely, and scale")
+	flags.BoolVar(&q.throwingNew, "throwing-new", false, "memleak: watch jemalloc's and tcmalloc's own operator new too; a program that then runs out of memory ends, where it may have caught std::bad_alloc")
+}
+
+func (q *memleak) take(args []string) ([]string, error) { return args, nil }
+
+func (q *memleak) validate() error {
+	if q.every > math.MaxInt64 {
+		return usagef("--every %d: at most %d bytes", q.every, int64(math.MaxInt64))
+	}
+	return nil
+}
+
+func (q *memleak) make(a *asking) ([]collect.Collector, error) {
+	var collectors []collect.Collector
+	if a.user || !a.kernel {
+		collector, err := q.userMemory(a)
+		if err != nil {
+			return nil, err
+		}
+		collectors = append(collectors, collector)
+	}
+	if a.kernel {
+		collector, err := q.kernelMemory(a)
+		if err != nil {
+			return nil, err
+		}
+		if a.user {
+			collector.Prefix = "Kernel" // beside the columns of user memory
+		}
+		collectors = append(collectors, collector)
+	}
+	return collectors, nil
+}
+
+func (q *memleak) options() collect.LeakOptions {
+	return collect.LeakOptions{MissedFrees: q.missedFrees, Older: time.Duration(q.older), Every: q.every}
+}
+
+// userMemory probes the allocators that the target has.
+func (q *memleak) userMemory(a *asking) (collect.Collector, error) {
+	logger := a.out.logger(a.verbose)
+	where := allocator.Where{ThrowingNew: q.throwingNew, Logger: logger}
+	switch {
+	case a.command != nil:
+		where.Command = a.command
+	case a.pid != 0:
+		where.PIDs = []int{a.pid}
+	case a.tid != 0:
+		where.PIDs = []int{a.tid}
+		fmt.Fprintln(a.out.stderr, "note: what other threads free of this one's memory is not seen, and stays in the table; -p watches them all")
+	case a.cgroup != "":
+		where.Cgroup = a.cgroup
+	}
+	found, err := allocator.Find(where)
+	if err != nil {
+		return nil, err
+	}
+	a.closing(found.Close)
+	for _, file := range found.Files {
+		logger.Info("an allocator is probed", "file", file)
+	}
+	q.sayUnwatched(a.out, found)
+	attached, err := allocator.Attach(found, a.target, logger)
+	if err != nil {
+		return nil, err
+	}
+	a.closing(attached.Close)
+	stacks := a.stacks()
+	stacks.User, stacks.Kernel = true, false
+	collector := collect.NewMemleak(attached.Events, stacks, q.options())
+	collector.Ended = a.command != nil || a.pid != 0 || a.tid != 0
+	a.closing(collector.Close)
+	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
+	return collector, nil
+}
+
+// sayUnwatched says of which files operator new is left out.
+func (q *memleak) sayUnwatched(out *console, found *allocator.Probes) {
+	for _, file := range found.Unwatched {
+		fmt.Fprintf(out.stderr, "note: operator new of %s is not watched, since a probe there ends a program that catches std::bad_alloc; --throwing-new watches it\n", visible.Text(file))
+	}
+}
+
+// missing is a collector of leaks.
+type missing interface{ Missed() collect.LeakMisses }
+
+// sayMissed says what was not seen.
+func (q *memleak) sayMissed(out *console, of missing) {
+	missed := of.Missed()
+	switch {
+	case missed.Frees > 0 && q.missedFrees:
+		fmt.Fprintf(out.stderr, "memleak: %d frees were not seen, but that their memory was allocated again; what was there was dropped\n", missed.Frees)
+	case missed.Frees > 0:
+		fmt.Fprintf(out.stderr, "memleak: %d frees were not seen, but that their memory was allocated again; what was there counts as leaked (-W drops it)\n", missed.Frees)
+	}
+	if missed.Unkept > 0 {
+		fmt.Fprintf(out.stderr, "memleak: %d allocations were left out of the tables, since what --max-memory allows was used up: raise it, or sample with --every\n", missed.Unkept)
+	}
+	if missed.Lost {
+		fmt.Fprintln(out.stderr, "memleak: records were lost, and with frees among them what is shown may be free; fewer are lost of one process (-p)")
+	}
+	if missed.Unread > 0 {
+		fmt.Fprintf(out.stderr, "memleak: %d allocations were left out, since their addresses could not be read\n", missed.Unread)
+	}
+}

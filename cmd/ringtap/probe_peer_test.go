@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// bpftrace watches the same calls: as many, and about as long.
+func TestPeerProbeTimesWhatBpftraceTimes(t *testing.T) {
+	needTracefs(t, "uprobe_events")
+	if _, err := exec.LookPath("bpftrace"); err != nil {
+		t.Skip("bpftrace is not installed")
+	}
+	const calls = 3000
+	program := compiled(t, "gcc", twiceSource, "-static", "-no-pie")
+	idle := exec.Command(program, "0") // waits for the end of its input; its probes are looked at
+	in, err := idle.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := idle.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = idle.Process.Kill(); _ = idle.Wait() })
+
+	script := ""
+	for _, function := range []string{"hit", "rest"} {
+		script += fmt.Sprintf("uprobe:%[1]s:%[2]s { @start[tid] = nsecs; } uretprobe:%[1]s:%[2]s /@start[tid]/ { @time_%[2]s = sum(nsecs - @start[tid]); @count_%[2]s = count(); delete(@start[tid]); } ", program, function)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var theirs bytes.Buffer
+	bpftrace := exec.CommandContext(ctx, "bpftrace", "-e", script)
+	bpftrace.Stdout = &theirs
+	if err := bpftrace.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, function := range []string{"hit", "rest"} {
+		awaitProbe(ctx, t, idle.Process.Pid, program, function)
+	}
+	time.Sleep(time.Second) // the return probes, which can't be seen
+	p, _, stderr := probeRun(t, program+":hit", "probe", program+":rest", "--", program, strconv.Itoa(calls))
+	_ = bpftrace.Process.Signal(unix.SIGINT)
+	_ = bpftrace.Wait()
+
+	for function, want := range map[string]uint64{"hit": 2 * calls, "rest": 5} {
+		count := p.column(program+":"+function+"Count", "")
+		if peers := bpftraceNumber(t, theirs.String(), "count_"+function); count != want || peers != want {
+			t.Errorf("%s: %d calls, and %d by bpftrace, want %d\n%s%s", function, count, peers, want, theirs.String(), stderr)
+		}
+		took, peers := p.column(program+":"+function+"Time", ""), bpftraceNumber(t, theirs.String(), "time_"+function)
+		t.Logf("%s: %d ns here, %d by bpftrace", function, took, peers)
+		if function == "rest" && (took < peers*3/4 || peers < took*3/4) {
+			t.Errorf("%s: %d ns, and %d by bpftrace", function, took, peers)
+		}
+	}
+}
+
+// bpftraceNumber is the value of a map that bpftrace prints at its end.
+func bpftraceNumber(t *testing.T, text, name string) uint64 {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^@` + name + `: (\d+)$`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("bpftrace has no %s:\n%s", name, text)
+	}
+	n, err := strconv.ParseUint(m[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/visible"
+)
+
+// sayCalls says which calls' times are not whole.
+func sayCalls(w io.Writer, c *collect.Calls) {
+	a := c.Account()
+	var says says
+	says.add(a.Before, "return without an entry (a call that had begun before, or the child of a fork) is not in it", "returns without an entry (calls that had begun before, or children of a fork) are not in it")
+	says.add(a.Open, "call had not returned at the end", "calls had not returned at the end")
+	says.add(a.Left, "call never returns (exit, longjmp) or was nested too deep for the kernel", "calls never return (exit, longjmp) or were nested too deep for the kernel")
+	says.add(a.Broken, "call was given up because records were lost", "calls were given up because records were lost")
+	if len(says) > 0 {
+		fmt.Fprintf(w, "%s: of the time, %s\n", visible.Text(c.Spec), strings.Join(says, "; "))
+	}
+}
+
+// says is what a line says of counts that are not zero.
+type says []string
+
+// add adds a count with what it is of, if there is any.
+func (s *says) add(n uint64, one, many string) {
+	switch {
+	case n == 1:
+		*s = append(*s, "1 "+one)
+	case n > 1:
+		*s = append(*s, fmt.Sprintf("%d %s", n, many))
+	}
+}
+
+// writeTimes writes the histogram of the window whose tables have been written.
+func writeTimes(w io.Writer, c *collect.Calls) error {
+	h := c.TakeHistogram()
+	if h == nil {
+		return nil
+	}
+	text := fmt.Appendf(nil, "\n%s, nsecs:\n", visible.Text(c.Spec))
+	text = h.Append(text)
+	_, err := fmt.Fprintf(w, "%s\navg = %d nsecs, total: %d nsecs, count: %d\n", text, h.Mean(), h.Total(), h.Count())
+	return err
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// question is a kind of collector as the command line has it, with the flags that
+// are its own. Several may be asked in one run, one of them more than once.
+type question interface {
+	// flags defines the flags of the question.
+	flags(flags *pflag.FlagSet)
+	// take takes what follows the question's name, which is there once more: none
+	// of the arguments, or the first of them.
+	take(args []string) (rest []string, err error)
+	// validate refuses what makes no sense before anything is opened, as a
+	// usageError.
+	validate() error
+	// make makes the collectors. What it opens it leaves to a.closing.
+	make(a *asking) ([]collect.Collector, error)
+}
+
+// asking is a run that is being prepared.
+type asking struct {
+	*collectorFlags
+	out    *console
+	target perfevent.Target
+	// started is the command that is run, held until the events are armed; nil
+	// where there is none.
+	started *perfevent.Command
+
+	closers []func() error
+}
+
+// closing has a function called when the run is over and its events are closed, the
+// last one first.
+func (a *asking) closing(f func() error) { a.closers = append(a.closers, f) }
+
+func (a *asking) close() error {
+	var errs []error
+	for _, f := range slices.Backward(a.closers) {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
+
+// questionKind is a collector's name, and what its help says.
+type questionKind struct {
+	name, other    string // other is the spelling of stack_analyzer, "" where it is the same
+	summary, usage string
+	new            func() question
+}
+
+// questionKinds are the collectors.
+var questionKinds = []questionKind{
+	{"on-cpu", "on_cpu", "where the CPU time goes, per call stack", onCPUUsage, func() question { return &onCPU{} }},
+	{"off-cpu", "off_cpu", "where threads wait, and how long, per call stack", offCPUUsage, func() question { return &offCPU{} }},
+	{"memleak", "", "memory that is allocated and not freed, per call stack", memleakUsage, func() question { return &memleak{} }},
+	{"io", "", "what system calls move, and how long it takes, per call stack", ioUsage, func() question { return &ioQuestion{} }},
+	{"readahead", "", "pages read ahead that were used, and that were not, per call stack", readaheadUsage, func() question { return &readahead{} }},
+	{"llc", "llc_stat", "misses of the last-level cache, per call stack", llcUsage, func() question { return &llc{} }},
+	{"probe", "", "the time inside a function and its calls, per call stack", probeUsage, func() question { return &probe{} }},
+}
+
+// kindOf returns the kind of that name, or nil.
+func kindOf(name string) *questionKind {
+	for i := range questionKinds {
+		if kind := &questionKinds[i]; name != "" && (name == kind.name || name == kind.other) {
+			return kind
+		}
+	}
+	return nil
+}
+
+// command is the command that asks the question, and others that its arguments name.
+func (k *questionKind) command() command {
+	var aliases []string
+	if k.other != "" {
+		aliases = []string{k.other}
+	}
+	return command{k.name, aliases, k.summary, func(ctx context.Context, out *console, args []string) error {
+		return ask(ctx, out, k, args)
+	}}
+}
+
+// ask runs the collectors of a command line, of which the first kind is known.
+func ask(ctx context.Context, out *console, first *questionKind, args []string) (err error) {
+	var common collectorFlags
+	flags := newFlags(out, first.name, first.usage)
+	common.add(flags)
+	named := questionsIn(args, first)
+	for _, q := range named {
+		q.flags(flags)
+	}
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	own := flags.Args()
+	if dash := flags.ArgsLenAtDash(); dash >= 0 {
+		own, common.command = own[:dash], own[dash:]
+	}
+	if err := common.validate(flags); err != nil {
+		return err
+	}
+	asked, err := takeQuestions(named, first, own)
+	if err != nil {
+		return err
+	}
+	for _, q := range asked {
+		if err := q.validate(); err != nil {
+			return err
+		}
+	}
+	target, command, err := common.target()
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	a := &asking{collectorFlags: &common, out: out, target: target, started: command}
+	defer func() { err = errors.Join(err, a.close()) }()
+	var collectors []collect.Collector
+	for _, q := range asked {
+		made, err := q.make(a)
+		if err != nil {
+			return err
+		}
+		collectors = append(collectors, made...)
+	}
+	return runCollectors(ctx, out, &common, target, command, collectors)
+}
+
+// questionsIn makes a question of every kind that the arguments may name, so that
+// its flags are known before they are parsed.
+func questionsIn(args []string, first *questionKind) map[*questionKind]question {
+	named := map[*questionKind]question{first: first.new()}
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if kind := kindOf(arg); kind != nil && named[kind] == nil {
+			named[kind] = kind.new()
+		}
+	}
+	return named
+}
+
+// takeQuestions returns the questions that the arguments ask, in their order.
+func takeQuestions(named map[*questionKind]question, first *questionKind, args []string) ([]question, error) {
+	var asked []question
+	for kind := first; ; kind, args = kindOf(args[0]), args[1:] {
+		q := named[kind]
+		rest, err := q.take(args)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(asked, q) {
+			asked = append(asked, q)
+		} else if len(rest) == len(args) {
+			return nil, usagef("%s is named twice", kind.name)
+		}
+		if args = rest; len(args) == 0 {
+			return asked, nil
+		}
+		if kindOf(args[0]) == nil {
+			return nil, unexpected(args[0])
+		}
+	}
+}
+
+// unexpected is the error of an argument that no collector takes.
+func unexpected(arg string) error {
+	var names []string
+	for i := range questionKinds {
+		names = append(names, questionKinds[i].name)
+	}
+	guess := "collectors are " + strings.Join(names, ", ") + " SPEC"
+	if near := nearest(arg, names); near != "" {
+		guess = "did you mean " + near + "?"
+	}
+	return usagef("unexpected argument %q: %s (a command to run is given after --)", arg, guess)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/visible"
+)
+
+const stackUsage = `stack [flags] PID|NAME...
+
+Shows what the threads of processes wait for, for how long, and the stacks that led
+there, the kernel's and the user's. The processes are not stopped and do not notice.
+Threads at the same place stand together, the most first.
+
+  ringtap stack 4242                       a process
+  ringtap stack --deadlock nginx           all that are called nginx, and who holds their locks
+  ringtap stack --watch 1 4242             again each second: who has not moved?
+  ringtap stack -g a1b2c3 1                process 1 of a container
+
+With -g a number is a process id as the processes there see it; without one all
+processes of the group are shown.
+`
+
+// stackFlags are the flags of stack.
+type stackFlags struct {
+	args                     []string // processes by id or name
+	all, tree, json, verbose bool
+	cgroup                   string
+	watch                    secondsFlag
+	options                  snapshot.Options
+}
+
+func printStacks(ctx context.Context, out *console, args []string) error {
+	var f stackFlags
+	flags := newFlags(out, "stack", stackUsage)
+	flags.BoolVarP(&f.all, "all", "a", false, "each thread by itself")
+	flags.BoolVar(&f.tree, "tree", false, "their children too, and those of these")
+	flags.StringVarP(&f.cgroup, "cgroup", "g", "", "the processes of this control group: a `path` or a container's id")
+	flags.Var(&f.watch, "watch", "look again this often, and show in full only what has moved since")
+	flags.BoolVar(&f.options.Locks, "deadlock", false, "say who holds the lock or file lock that a thread waits for, and which threads wait for each other")
+	flags.BoolVar(&f.options.Stop, "stop", false, "stop each process for a moment: running threads are exact, and all stacks of one time. System calls that it waits in may be interrupted")
+	flags.BoolVar(&f.options.Lines, "lines", true, "source lines and inlined functions; --lines=false is quicker")
+	flags.BoolVar(&f.json, "json", false, "a JSON object a line, for each process")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say on standard error what is done and why")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 && f.cgroup == "" {
+		return usagef("no process given: its id or its name")
+	}
+	f.args = f.owners(out, flags.Args())
+	pids, asked, err := f.processes()
+	if err != nil {
+		return err
+	}
+	f.options.Logger = out.logger(f.verbose)
+	taker := snapshot.New(f.options)
+	defer taker.Close()
+	looks := stackLooks{stackFlags: &f, out: out, taker: taker, pids: pids, asked: asked, still: make(map[int]snapshot.Still), told: make(map[string]bool)}
+	err = looks.run(ctx)
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // what reads us has seen enough
+	}
+	return err
+}
+
+// owners has processes in the place of numbers that are those of threads.
+func (f *stackFlags) owners(out *console, args []string) (owners []string) {
+	for _, arg := range args {
+		if tid, err := strconv.Atoi(arg); err == nil && f.cgroup == "" {
+			if pid := snapshot.ProcessOf(tid); pid != 0 && pid != tid {
+				fmt.Fprintf(out.stderr, "note: %d is a thread of process %d %s, which is shown\n", tid, pid, visible.Text(snapshot.Comm(pid)))
+				arg = strconv.Itoa(pid)
+			}
+		}
+		owners = append(owners, arg)
+	}
+	return owners
+}
+
+// processes finds the processes that the arguments name, and which of them are there by
+// their numbers. By name or as a child ringtap itself is not among them.
+func (f *stackFlags) processes() (pids []int, asked map[int]bool, err error) {
+	all, err := snapshot.Processes()
+	if err != nil {
+		return nil, nil, err
+	}
+	among := all
+	if f.cgroup != "" {
+		if among, err = processesIn(f.cgroup); err != nil {
+			return nil, nil, err
+		}
+	}
+	isOwn := func(pid int) bool { return pid == os.Getpid() }
+	all, among = slices.DeleteFunc(slices.Clone(all), isOwn), slices.DeleteFunc(among, isOwn)
+	if len(f.args) == 0 {
+		pids = among
+	}
+	asked = make(map[int]bool)
+	for _, arg := range f.args {
+		found, err := f.process(among, arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, pid := range found {
+			if !slices.Contains(pids, pid) {
+				pids = append(pids, pid)
+			}
+			asked[pid] = asked[pid] || arg == strconv.Itoa(pid)
+		}
+	}
+	if f.tree {
+		pids = snapshot.WithChildren(all, pids)
+	}
+	return pids, asked, nil
+}
+
+// process finds what one argument names among processes.
+func (f *stackFlags) process(among []int, arg string) ([]int, error) {
+	pid, err := strconv.Atoi(arg)
+	switch {
+	case err == nil && pid <= 0:
+		return nil, usagef("%q is not a process id", arg)
+	case err == nil && f.cgroup == "":
+		return []int{pid}, nil
+	case err == nil:
+		if found := snapshot.InNamespace(among, pid); len(found) > 0 {
+			return found, nil
+		}
+		return nil, fmt.Errorf("no process of %s is number %d there", f.cgroup, pid)
+	}
+	if found := snapshot.Named(among, arg); len(found) > 0 {
+		return found, nil
+	}
+	return nil, fmt.Errorf("no process is called %q", arg)
+}
