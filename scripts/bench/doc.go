@@ -15,9 +15,18 @@
 //	malloc     nanoseconds that a user probe on malloc adds to a call, counted by stack
 //	free       the same on free, where a probe at the first instruction is slow; and
 //	           counted without stacks
+//	hist       nanoseconds that a histogram of the times of malloc's calls adds to each
+//	memleak    nanoseconds that memleak adds to a pair of malloc and free
 //	lost       hits on malloc at full speed that a tool does not have in the end
 //	probe-cpu  CPU seconds of a tool for a million hits on malloc, to stacks
 //	armed      milliseconds from spawning a tool to the first hit that it counts
+//	pressure   milliseconds from an alarm of pressure to the first event recorded
+//	kprobe     what a kernel probe adds to a call that it counts by stack, and losses
+//	attach     seconds to trace about a thousand kernel functions, and to end that
+//	off-cpu    microseconds that off-cpu adds to operations that switch threads, CPU
+//	           seconds of it
+//	io         nanoseconds that io adds to a system call that moves bytes
+//	funccount  what counting the kernel's 'vfs_*' adds to each call
 //
 // # Profiles
 //
@@ -30,6 +39,15 @@
 // perf script may take minutes, most of them to look up inlined functions; after
 // --script-timeout it is stopped and the CPU time it had used by then counts,
 // which favours perf. A row of its own compares with perf script --no-inline.
+//
+// # Pressure
+//
+// Two programs of a control group want CPU 0, which is cpu pressure of the group;
+// dd(1) calls read(2) all the time on the last CPU, which is the event. ringtap
+// probe -T is woken by the kernel at the same moment as a thread of the bench, which
+// has a trigger of the same kind and, where it may, real-time priority. That moment
+// is the alarm; ringtap says on the same clock when its first event was (-v). With
+// --before the recent samples are kept meanwhile.
 //
 // # User probes
 //
@@ -59,4 +77,21 @@
 // there were and how many the tool has. perf-tools is the checkout named by
 // PERF_TOOLS_DIR; its uprobe clears the kernel's shared trace buffer and wants
 // debugfs, which is mounted for it and unmounted again.
+//
+// # Kernel probes
+//
+// kprobe, attach and funccount boot a guest (scripts/vm) with ringtap and the peers
+// in it, since not every machine has kernel probes: Debian's 6.1, and for
+// perf-tools' funccount the kernel with the function profiler. The tools alternate
+// within one boot. An emulated machine's time says nothing, and less where others
+// use the host; the guest's clocks count instructions instead, a nanosecond each.
+// That comes out the same in every boot, but it is not time: an instruction that
+// repeats itself (a copy of the user stack) counts as often as it does so, a cache
+// miss costs nothing. A round has a twentieth of --hits.
+//
+// The same program reads bytes of /dev/zero, one at a time: vfs_read is called, and
+// read_zero, which nobody else calls. What a tool adds is in the
+// CPU time of the thread, and with the tool's own work in elapsed time, on one CPU.
+// When a tool has armed its functions the kernel's own list enabled_functions says,
+// which is asked five times a second.
 package main

@@ -1,22 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 //go:embed testdata/hits.c
@@ -33,9 +28,7 @@ const settle = 500 * time.Millisecond
 // hits is a program that calls malloc and free, or a64l, when it is told to.
 // testdata/hits.c says what it takes and answers.
 type hits struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
+	*partner
 	libc string // path of its libc
 }
 
@@ -51,32 +44,16 @@ func (b *bench) startHits(ctx context.Context) (*hits, error) {
 		"-fno-optimize-sibling-calls", "-o", program, source, "-ldl"); err != nil {
 		return nil, err
 	}
-	h := &hits{cmd: exec.CommandContext(ctx, program, strconv.Itoa(runtime.NumCPU()-1))}
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
-	h.cmd.Stderr = os.Stderr
-	var err error
-	if h.in, err = h.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := h.cmd.StdoutPipe()
+	partner, err := startPartner(ctx, program, strconv.Itoa(runtime.NumCPU()-1))
 	if err != nil {
 		return nil, err
 	}
-	h.out = bufio.NewReader(out)
-	if err := h.cmd.Start(); err != nil {
-		return nil, err
-	}
+	h := &hits{partner: partner}
 	if h.libc, err = h.answer(); err != nil {
 		h.stop()
 		return nil, err
 	}
 	return h, nil
-}
-
-// stop ends the program.
-func (h *hits) stop() {
-	_ = h.cmd.Process.Kill()
-	_ = h.cmd.Wait()
 }
 
 func (h *hits) pid() int { return h.cmd.Process.Pid }

@@ -133,3 +133,11 @@ func TestOnlyTheLockOfItsOwnScriptIsRemoved(t *testing.T) {
 		t.Errorf("its own lock: %v; want it gone", err)
 	}
 }
+
+func TestReadingTakesTime(t *testing.T) {
+	h := startedHits(t)
+	took, err := h.readRounds(1000)
+	if err != nil || took.own <= 0 || took.elapsed < took.own {
+		t.Errorf("a read took %+v, %v; want times, more elapsed than of its own", took, err)
+	}
+}

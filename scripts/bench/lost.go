@@ -54,7 +54,7 @@ func fullSpeed(h *hits, calls int) func() error {
 
 func (b *bench) countedByRingtap(ctx context.Context, h *hits, _ perfProbe, calls int) (uint64, error) {
 	folded := filepath.Join(b.dir, "lost.folded")
-	if _, err := h.underProbe(ctx, onOtherCPU(b.ringtap, "probe", "-u", "-i", "3600",
+	if _, err := h.underProbe(ctx, onOtherCPU(b.ringtap, "probe", "--count", "-u", "-i", "3600",
 		"-p", strconv.Itoa(h.pid()), "--out", folded, "libc:malloc"), fullSpeed(h, calls)); err != nil {
 		return 0, err
 	}

@@ -18,7 +18,7 @@ import (
 type bench struct {
 	ringtap       string // the binary
 	flameGraph    string // checkout with stackcollapse-perf.pl, or ""
-	perfTools     string // checkout with user/uprobe, or ""
+	perfTools     string // checkout with user/uprobe and kernel/funccount, or ""
 	dir           string // scratch
 	runs          int
 	seconds       int
@@ -38,14 +38,29 @@ var measurements = []struct {
 	{"memory", (*bench).memory},
 	{"malloc", (*bench).malloc},
 	{"free", (*bench).free},
+	{"hist", (*bench).hist},
+	{"memleak", (*bench).memleak},
 	{"lost", (*bench).lost},
 	{"probe-cpu", (*bench).probeCPU},
 	{"armed", (*bench).armed},
+	{"pressure", (*bench).pressure},
+	{"kprobe", (*bench).kprobe},
+	{"attach", (*bench).attach},
+	{"funccount", (*bench).funccount},
+	{"stack", (*bench).stack},
+	{"off-cpu", (*bench).offCPU},
+	{"io", (*bench).io},
 }
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == clockArgument {
 		printClock()
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == guestArgument {
+		fail(measureInGuest(ctx, os.Args[2:]))
 		return
 	}
 	b := bench{flameGraph: os.Getenv("FLAMEGRAPH_DIR"), perfTools: os.Getenv("PERF_TOOLS_DIR")}
@@ -62,9 +77,12 @@ func main() {
 			os.Exit(2)
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	defer stop()
-	if err := b.runAll(ctx, *only); err != nil {
+	fail(b.runAll(ctx, *only))
+}
+
+// fail ends the program after an error.
+func fail(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

@@ -58,6 +58,27 @@ func bpftraceCount(r io.Reader) (n uint64, err error) {
 	return n, err
 }
 
+// bpftraceEntry finds the number at the end of an entry of a map, by stack or by
+// name: "]: 12", "@[vfs_read]: 12".
+func bpftraceEntry(line []byte) (n uint64, ok bool, err error) {
+	_, value, ok := bytes.Cut(line, []byte("]: "))
+	if !ok {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
+	return n, true, err
+}
+
+// bpftraceSum adds up the entries of the map that bpftrace prints at its end.
+func bpftraceSum(r io.Reader) (sum uint64, err error) {
+	err = eachLine(r, func(line []byte) error {
+		n, _, err := bpftraceEntry(line)
+		sum += n
+		return err
+	})
+	return sum, err
+}
+
 // lineCounter counts the lines of trace_pipe's form for one event:
 //
 //	bench-hits-1875    [001] .....   521.188474: NAME: (0x7f29fa4e5ee0)

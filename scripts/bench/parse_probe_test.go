@@ -86,3 +86,13 @@ Ending tracing...
 		t.Errorf("lines of bench_9: %d, %v; want 2", n, err)
 	}
 }
+
+func TestBpftraceSumAddsTheEntriesOfAMap(t *testing.T) {
+	const text = "Attaching 1 probe...\n\n\n@[\n    read_zero+1\n    vfs_read+165\n]: 4\n@[\n    read_zero+1\n]: 60001\n@[vfs_read]: 7\n"
+	if got, err := bpftraceSum(strings.NewReader(text)); err != nil || got != 60012 {
+		t.Errorf("got %d, %v; want 60012", got, err)
+	}
+	if _, err := bpftraceSum(strings.NewReader("@[a]: many\n")); err == nil {
+		t.Error("no error for an entry without a number")
+	}
+}

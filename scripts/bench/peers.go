@@ -7,17 +7,22 @@ import (
 	"os/exec"
 )
 
-// perfProbe is an event that perf probe has made on a function of libc, to be
-// removed by remove.
+// perfProbe is an event that perf probe has made on a function, to be removed by
+// remove.
 type perfProbe struct{ group, name string }
 
 // event is how perf's other commands name it.
 func (p perfProbe) event() string { return p.group + ":" + p.name }
 
-// addPerfProbe makes an event whose name is no other process's.
-func (b *bench) addPerfProbe(ctx context.Context, libc, function string) (perfProbe, error) {
+// addPerfProbe makes an event, whose name is no other process's, on a function of
+// an object, or of the kernel where that is "".
+func (b *bench) addPerfProbe(ctx context.Context, object, function string) (perfProbe, error) {
 	p := perfProbe{group: fmt.Sprintf("bench_%d", os.Getpid()), name: function}
-	_, err := run(ctx, nil, "perf", "probe", "-q", "-x", libc, "--add", p.event()+"="+function)
+	args := []string{"probe", "-q"}
+	if object != "" {
+		args = append(args, "-x", object)
+	}
+	_, err := run(ctx, nil, "perf", append(args, "--add", p.event()+"="+function)...)
 	return p, err
 }
 

@@ -47,7 +47,7 @@ func (b *bench) perHit(ctx context.Context, h *hits, ways []prober) ([][]float64
 // print nothing. Their order is ringtap, bpftrace, perf.
 func (b *bench) stackProbers(libc, function, event string) []prober {
 	return []prober{
-		{tool: "ringtap", calls: b.hits, args: []string{b.ringtap, "probe", "-u", "-i", "3600", // one report, at the end
+		{tool: "ringtap", calls: b.hits, args: []string{b.ringtap, "probe", "--count", "-u", "-i", "3600", // one report, at the end
 			"--out", filepath.Join(b.dir, "hits.folded"), "libc:" + function}},
 		{tool: "bpftrace", calls: b.hits, missing: missing("bpftrace"),
 			args: []string{"bpftrace", "-e", "uprobe:" + libc + ":" + function + " { @[ustack] = count(); }"}},

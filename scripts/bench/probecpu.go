@@ -35,7 +35,7 @@ func (b *bench) probeCPU(ctx context.Context) (rows []row, err error) {
 
 func (b *bench) ringtapPerMillion(ctx context.Context, h *hits) (float64, error) {
 	folded := filepath.Join(b.dir, "cpu.folded")
-	used, err := h.underProbe(ctx, onOtherCPU(b.ringtap, "probe", "-u", "-i", "3600",
+	used, err := h.underProbe(ctx, onOtherCPU(b.ringtap, "probe", "--count", "-u", "-i", "3600",
 		"--out", folded, "libc:malloc"), fullSpeed(h, 2*b.hits))
 	if err != nil {
 		return 0, err

@@ -4,13 +4,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// runModule runs the named tiers over a module made of those test files, one
-// package each, and returns what the run wrote.
+// runModule runs the named tiers over a module made of those test files and
+// returns what the run wrote.
 func runModule(t *testing.T, names []string, packages map[string]string) (output string, ok bool) {
+	t.Helper()
+	makeModule(t, packages)
+	chosen, err := choose(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w strings.Builder
+	ok = runAll(&w, chosen, "./...")
+	return w.String(), ok
+}
+
+// makeModule makes a module of those test files, one package each, and goes to
+// its directory.
+func makeModule(t *testing.T, packages map[string]string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not on the PATH")
@@ -30,13 +45,6 @@ func runModule(t *testing.T, names []string, packages map[string]string) (output
 		}
 	}
 	t.Chdir(dir)
-	chosen, err := choose(names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var w strings.Builder
-	ok = runAll(&w, chosen, "./...")
-	return w.String(), ok
 }
 
 const passing = `
@@ -51,7 +59,7 @@ func FuzzSeed(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) {}) }
 `
 
 func TestEachTierRunsTheTestsOfItsName(t *testing.T) {
-	output, ok := runModule(t, nil, map[string]string{"a": passing})
+	output, ok := runModule(t, []string{"unit", "live", "peer"}, map[string]string{"a": passing})
 	if !ok {
 		t.Errorf("status: not ok")
 	}
@@ -139,15 +147,39 @@ func TestATierThatRanNothingFails(t *testing.T) {
 	}
 }
 
-func TestATierThatDoesNotExistIsNamed(t *testing.T) {
-	if _, err := choose([]string{"unit", "moon"}); err == nil || !strings.Contains(err.Error(), `"moon"`) {
-		t.Errorf("choose = %v; want an error that names moon", err)
+// Each of two tests waits for the other.
+const meeting = `
+func TestFirst(t *testing.T)  { meet(t, "first", "second") }
+func TestSecond(t *testing.T) { meet(t, "second", "first") }
+func meet(t *testing.T, own, other string) {
+	if err := os.WriteFile(own, nil, 0o644); err != nil { t.Fatal(err) }
+	for range 6000 {
+		if _, err := os.Stat(other); err == nil { return }
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the other did not come")
+}
+`
+
+func TestGuestsRunTogetherAndReportInTheirOrder(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("a second CPU")
+	}
+	makeModule(t, map[string]string{"a": "import (\n\"os\"\n\"time\"\n)\n" + meeting})
+	var w strings.Builder
+	ok := runAll(&w, []tier{
+		{name: "first", command: goTest("-run=^TestFirst"), guest: true},
+		{name: "second", command: goTest("-run=^TestSecond"), guest: true},
+	}, "./...")
+	first, second := strings.Index(w.String(), "first: ran 1: 1 passed"), strings.Index(w.String(), "== second tier")
+	if !ok || first < 0 || second < first {
+		t.Errorf("ok: %t; output:\n%s", ok, w.String())
 	}
 }
 
-func TestOutputThatIsNotOfGoTestIsAnError(t *testing.T) {
-	if err := newResults(&strings.Builder{}).read(strings.NewReader("{\"Action\":\"run\"}\nno json")); err == nil {
-		t.Error("read = nil; want an error")
+func TestATierThatDoesNotExistIsNamed(t *testing.T) {
+	if _, err := choose([]string{"unit", "moon"}); err == nil || !strings.Contains(err.Error(), `"moon"`) {
+		t.Errorf("choose = %v; want an error that names moon", err)
 	}
 }
 

@@ -2,6 +2,7 @@
 // and answers each with one line:
 //
 //	run N   malloc(32) and free N times: nanoseconds it took
+//	read N  read one byte of /dev/zero N times: nanoseconds of CPU time it took
 //	probed  1 if the first bytes of a function that it calls are not those of its
 //	        file, else 0
 //	tick    a64l every 100 us, until half a second after a probe has come, for a
@@ -51,11 +52,13 @@ static int fileOffset(struct dl_phdr_info *object, size_t size, void *data) {
 	return 0;
 }
 
-static long long now(void) {
+static long long timeOf(clockid_t clock) {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
+
+static long long now(void) { return timeOf(CLOCK_MONOTONIC); }
 
 static int probed(void) {
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
@@ -92,6 +95,24 @@ static void run(unsigned long long n) {
 		}
 	}
 	long long took = now() - start;
+	answer(took);
+}
+
+APART static void readOne(int file) {
+	char c;
+	if (read(file, &c, 1) != 1)
+		err(1, "read /dev/zero");
+}
+
+APART static void readDeeper(int file) { readOne(file); sink = NULL; }
+
+static void readZeros(unsigned long long n) {
+	int file = open("/dev/zero", O_RDONLY);
+	long long start = timeOf(CLOCK_THREAD_CPUTIME_ID);
+	for (unsigned long long i = 0; i < n; i++)
+		i % 2 ? readDeeper(file) : readOne(file);
+	long long took = timeOf(CLOCK_THREAD_CPUTIME_ID) - start;
+	close(file);
 	answer(took);
 }
 
@@ -138,6 +159,8 @@ int main(int argc, char **argv) {
 	while (fgets(line, sizeof line, stdin) != NULL) {
 		if (strncmp(line, "run ", 4) == 0)
 			run(strtoull(line + 4, NULL, 10));
+		else if (strncmp(line, "read ", 5) == 0)
+			readZeros(strtoull(line + 5, NULL, 10));
 		else if (strcmp(line, "probed\n") == 0)
 			answer(probed());
 		else if (strcmp(line, "tick\n") == 0)

@@ -1,4 +1,6 @@
-package main
+// Package results reads what go test -json says, prints what matters of it and
+// adds it up.
+package results
 
 import (
 	"encoding/json"
@@ -11,8 +13,8 @@ import (
 	"strings"
 )
 
-// event is one line of go test -json (go doc test2json).
-type event struct {
+// Event is one line of go test -json (go doc test2json).
+type Event struct {
 	Action      string
 	Package     string
 	ImportPath  string // in place of Package while building
@@ -22,11 +24,12 @@ type event struct {
 	FailedBuild string
 }
 
-// results adds up the tests of one tier. A test that has subtests counts as
+// Results adds up the tests of one tier. A test that has subtests counts as
 // its subtests, so that no assertion counts twice.
-type results struct {
-	passed, failed, skipped int
-	reasons                 map[string]int // skips by reason
+type Results struct {
+	Passed, Failed, Skipped int
+
+	reasons map[string]int // skips by reason
 
 	w      io.Writer
 	output map[string][]string // of the tests that run now, by package and name
@@ -34,8 +37,9 @@ type results struct {
 	broken map[string]bool     // tests that have a failed subtest, packages that have a failed test
 }
 
-func newResults(w io.Writer) *results {
-	return &results{
+// New returns empty results that print to w.
+func New(w io.Writer) *Results {
+	return &Results{
 		w:       w,
 		reasons: map[string]int{},
 		output:  map[string][]string{},
@@ -44,23 +48,24 @@ func newResults(w io.Writer) *results {
 	}
 }
 
-// read takes in the output of go test -json to its end and writes the output
+// Read takes in the output of go test -json to its end and writes the output
 // of what failed and a line for each package.
-func (r *results) read(events io.Reader) error {
+func (r *Results) Read(events io.Reader) error {
 	d := json.NewDecoder(events)
 	for {
-		var e event
+		var e Event
 		switch err := d.Decode(&e); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("read the output of go test: %w", err)
 		}
-		r.add(e)
+		r.Add(e)
 	}
 }
 
-func (r *results) add(e event) {
+// Add takes in one event.
+func (r *Results) Add(e Event) {
 	key := e.Package + "\n" + e.Test
 	switch e.Action {
 	case "run":
@@ -81,32 +86,32 @@ func (r *results) add(e event) {
 	}
 }
 
-func (r *results) endTest(e event, key string) {
+func (r *Results) endTest(e Event, key string) {
 	switch {
 	case e.Action == "fail":
 		r.print(key)
 		if !r.broken[key] {
-			r.failed++
+			r.Failed++
 		}
 		r.broken[e.Package+"\n"] = true
 		if i := strings.LastIndexByte(key, '/'); i > len(e.Package) {
 			r.broken[key[:i]] = true
 		}
 	case e.Action == "skip":
-		r.skipped++
-		r.reasons[skipReason(r.output[key])]++
+		r.Skipped++
+		r.reasons[SkipReason(r.output[key])]++
 	case !r.inner[key]:
-		r.passed++
+		r.Passed++
 	}
 }
 
 // endPackage writes the package's line. A package fails on its own if it does
 // not build or if its test binary dies outside of any test.
-func (r *results) endPackage(e event, key string) {
+func (r *Results) endPackage(e Event, key string) {
 	switch e.Action {
 	case "fail":
 		if !r.broken[key] {
-			r.failed++
+			r.Failed++
 			r.print(key)
 		}
 		delete(r.output, key)
@@ -119,7 +124,7 @@ func (r *results) endPackage(e event, key string) {
 
 // printUnfinished writes what the package's tests said that never ended,
 // because the whole binary died: the reason is among it.
-func (r *results) printUnfinished(pkg string) {
+func (r *Results) printUnfinished(pkg string) {
 	for _, key := range slices.Sorted(maps.Keys(r.output)) {
 		if strings.HasPrefix(key, pkg+"\n") {
 			r.print(key)
@@ -128,7 +133,7 @@ func (r *results) printUnfinished(pkg string) {
 	}
 }
 
-func (r *results) print(key string) {
+func (r *Results) print(key string) {
 	for _, line := range r.output[key] {
 		if !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "FAIL\t") {
 			fmt.Fprint(r.w, line)
@@ -139,8 +144,8 @@ func (r *results) print(key string) {
 // skipLine is what t.Skip prints: "    file_test.go:12: reason".
 var skipLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
 
-// skipReason is the first line of what a skipped test said last.
-func skipReason(output []string) string {
+// SkipReason is the first line of what a skipped test said last.
+func SkipReason(output []string) string {
 	for i := len(output) - 1; i >= 0; i-- {
 		if m := skipLine.FindStringSubmatch(output[i]); m != nil {
 			return strings.TrimSpace(m[1])
@@ -149,10 +154,10 @@ func skipReason(output []string) string {
 	return "no reason given"
 }
 
-// summarize writes the tier's counts and every reason for a skip.
-func (r *results) summarize(w io.Writer, name string) {
+// Summarize writes the tier's counts and every reason for a skip.
+func (r *Results) Summarize(w io.Writer, name string) {
 	fmt.Fprintf(w, "%s: ran %d: %d passed, %d failed; %d skipped\n",
-		name, r.passed+r.failed, r.passed, r.failed, r.skipped)
+		name, r.Passed+r.Failed, r.Passed, r.Failed, r.Skipped)
 	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
 		fmt.Fprintf(w, "  skipped %d: %s\n", r.reasons[reason], reason)
 	}

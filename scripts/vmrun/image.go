@@ -1,0 +1,206 @@
+package main
+
+import (
+	"archive/tar"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ulikunitz/xz"
+)
+
+// wantedModules are what the guest needs to talk to the host, and a few that
+// tests use. A kernel that has one built in, or not at all, is fine.
+var wantedModules = []string{"virtio_pci", "virtio_console", "overlay", "loop", "dummy"}
+
+// image is a kernel in the cache: vmlinuz, config, and modules as NAME.ko with
+// the order of loading in modules.order.
+func (k kernel) image(ctx context.Context, c *cache) (string, error) {
+	if k.built {
+		return k.buildImage(ctx, c)
+	}
+	return c.get(ctx, k.cached(), func(ctx context.Context, work, to string) (string, error) {
+		deb, version, err := fetch(ctx, c, k.cached(), work, k.suite, machines[k.arch].debian, k.isPackage)
+		if err != nil {
+			return version, err
+		}
+		modules := map[string]string{}
+		err = unpack(ctx, deb, func(name string, r io.Reader) (err error) {
+			base := path.Base(name)
+			switch {
+			case strings.HasPrefix(name, "boot/vmlinuz-"):
+				return save(filepath.Join(to, "vmlinuz"), r)
+			case strings.HasPrefix(name, "boot/config-"):
+				return save(filepath.Join(to, "config"), r)
+			case strings.HasSuffix(base, ".ko"), strings.HasSuffix(base, ".ko.xz"):
+				if base != strings.TrimSuffix(base, ".xz") {
+					if r, err = xz.NewReader(r); err != nil {
+						return err
+					}
+				}
+				module := moduleName(strings.TrimSuffix(base, ".xz"))
+				modules[module] = filepath.Join(work, module+".ko")
+				return save(modules[module], r)
+			}
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+		return version, saveModules(modules, to)
+	})
+}
+
+// fetch downloads the newest package that matches and returns its file and
+// what is newest; the error is errHave where the cache has that.
+func fetch(ctx context.Context, c *cache, name, work, suite, arch string, matches func(string) bool) (deb, version string, err error) {
+	sources, err := mirrors("/")
+	if err != nil {
+		return "", "", err
+	}
+	from, err := mirrorFor(sources, suite)
+	if err != nil {
+		return "", "", err
+	}
+	dir := filepath.Join(work, "apt")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", "", err
+	}
+	a, err := newApt(ctx, dir, from, arch)
+	if err != nil {
+		return "", "", err
+	}
+	pkg, version, err := a.newest(ctx, matches)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", suite, err)
+	}
+	version = pkg + "_" + strings.ReplaceAll(version, ":", "_")
+	if c.has(name, version) {
+		return "", version, errHave
+	}
+	deb, err = a.download(ctx, pkg)
+	return deb, version, err
+}
+
+// unpack hands every regular file of a package to each.
+func unpack(ctx context.Context, deb string, each func(name string, r io.Reader) error) error {
+	cmd := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer cmd.Wait()
+	defer out.Close()
+	files := tar.NewReader(out)
+	for {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", deb, err)
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := each(path.Clean(header.Name), files); err != nil {
+			return fmt.Errorf("unpack %s of %s: %w", header.Name, deb, err)
+		}
+	}
+}
+
+func save(path string, r io.Reader) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, r)
+	return errors.Join(err, file.Close())
+}
+
+// moduleName is the name by which modules refer to the one in a file.
+func moduleName(file string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(file, ".ko"), "-", "_")
+}
+
+// saveModules keeps the wanted modules and all that they depend on.
+func saveModules(modules map[string]string, to string) error {
+	var order []string
+	seen := map[string]bool{}
+	var add func(name string) error
+	add = func(name string) error {
+		from, ok := modules[name]
+		if !ok || seen[name] {
+			return nil
+		}
+		seen[name] = true
+		depends, err := moduleDepends(from)
+		if err != nil {
+			return err
+		}
+		for _, d := range depends {
+			if err := add(moduleName(d)); err != nil {
+				return err
+			}
+		}
+		order = append(order, name)
+		return os.Rename(from, filepath.Join(to, name+".ko"))
+	}
+	for _, name := range wantedModules {
+		if err := add(name); err != nil {
+			return fmt.Errorf("module %s: %w", name, err)
+		}
+	}
+	return os.WriteFile(filepath.Join(to, "modules.order"), []byte(strings.Join(order, "\n")), 0o644)
+}
+
+// moduleDepends reads the names of the modules that must be loaded before.
+func moduleDepends(file string) ([]string, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	section := f.Section(".modinfo")
+	if section == nil {
+		return nil, errors.New("no .modinfo")
+	}
+	data, err := section.Data()
+	if err != nil {
+		return nil, err
+	}
+	for entry := range strings.SplitSeq(string(data), "\x00") {
+		if names, ok := strings.CutPrefix(entry, "depends="); ok && names != "" {
+			return strings.Split(names, ","), nil
+		}
+	}
+	return nil, nil
+}
+
+// unpackOne takes the file of that base name, or of a longer one that goes on
+// with a version, out of a package.
+func unpackOne(ctx context.Context, deb, base, to string) error {
+	found := false
+	err := unpack(ctx, deb, func(name string, r io.Reader) error {
+		if path.Base(name) != base && !strings.HasPrefix(path.Base(name), base+".") || found {
+			return nil
+		}
+		found = true
+		return save(to, r)
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%s has no %s", deb, base)
+	}
+	return err
+}

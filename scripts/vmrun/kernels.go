@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kernel is a kernel that can be booted.
+type kernel struct {
+	name  string
+	arch  string // GOARCH
+	about string
+	// A package of Debian with a finished kernel: the newest of suite whose
+	// name matches. Exact versions vanish from mirrors.
+	suite   string
+	pattern string
+	// built says that the kernel is built from the source package, with
+	// nobpf.config, instead.
+	built bool
+	// counters has QEMU emulate the CPU's performance counters, which it can for
+	// arm64. A guest that samples cycles may stand still for good, so that only
+	// what needs them has them.
+	counters bool
+}
+
+var kernels = []kernel{
+	{name: "6.1", arch: "amd64", about: "Debian 12", suite: "bookworm", pattern: `linux-image-6\.1\.0-\d+-cloud-amd64`},
+	{name: "nobpf", arch: "amd64", about: "6.1 without bpf(2) and BTF, built here", suite: "bookworm", pattern: `linux-source-6\.1`, built: true},
+	{name: "arm64", arch: "arm64", about: "6.1, Debian 12", suite: "bookworm", pattern: `linux-image-6\.1\.0-\d+-cloud-arm64`},
+	{name: "5.10", arch: "amd64", about: "Debian 11", suite: "bullseye-security", pattern: `linux-image-5\.10\.0-\d+-cloud-amd64`},
+	{name: "6.1-rt", arch: "amd64", about: "Debian 12, real-time", suite: "bookworm", pattern: `linux-image-6\.1\.0-\d+-rt-amd64`},
+	{name: "6.12", arch: "amd64", about: "Debian 12 backports", suite: "bookworm-backports", pattern: `linux-image-6\.12\.\d+\+deb12-cloud-amd64`},
+	{name: "arm64-pmu", arch: "arm64", about: "6.1, Debian 12, with performance counters", suite: "bookworm", pattern: `linux-image-6\.1\.0-\d+-cloud-arm64`, counters: true},
+	{name: "arm64-6.12", arch: "arm64", about: "Debian 12 backports", suite: "bookworm-backports", pattern: `linux-image-6\.12\.\d+\+deb12-cloud-arm64`},
+}
+
+func kernelNamed(name string) (kernel, error) {
+	var names []string
+	for _, k := range kernels {
+		if k.name == name {
+			return k, nil
+		}
+		names = append(names, k.name)
+	}
+	return kernel{}, fmt.Errorf("no kernel is named %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// isPackage tells whether the kernel comes in the package of that name.
+func (k kernel) isPackage(name string) bool { return matches(k.pattern, name) }
+
+// cached is the name that the kernel's package is kept under.
+func (k kernel) cached() string { return strings.TrimSuffix(k.name, "-pmu") }
+
+// machine is what QEMU emulates for an architecture. Without pauth-impdef=on an
+// arm64 kernel boots four times slower. QEMU 7.2 spoils the flags at cmpxchg16b, so
+// that Linux 6.12 dies while it boots; without it the kernel's allocators take locks.
+type machine struct {
+	command []string // that ends in the CPU
+	less    string   // what the CPU has without performance counters
+	console string
+	triple  string // of the GNU tools
+	debian  string // Debian's name of the architecture
+	loader  string // the program interpreter of the psABI
+}
+
+var machines = map[string]machine{
+	"amd64": {
+		command: []string{"qemu-system-x86_64", "-machine", "q35", "-cpu", "max,cx16=off"},
+		console: "ttyS0", triple: "x86_64-linux-gnu", debian: "amd64", loader: "/lib64/ld-linux-x86-64.so.2",
+	},
+	"arm64": {
+		command: []string{"qemu-system-aarch64", "-machine", "virt", "-cpu", "max,pauth-impdef=on"}, less: ",pmu=off",
+		console: "ttyAMA0", triple: "aarch64-linux-gnu", debian: "arm64", loader: "/lib/ld-linux-aarch64.so.1",
+	},
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/scripts/vmrun/wire"
+)
+
+// guest is a machine to be started.
+type guest struct {
+	kernel   kernel
+	vmlinuz  string
+	initrd   string
+	cpus     int
+	memory   int    // MiB
+	dir      string // private, for sockets
+	terminal bool   // the console is this process's terminal
+	// instructions has the guest's clocks count instructions, a nanosecond each.
+	instructions bool
+	tools        *tools
+	silence      time.Duration // a guest that says nothing for so long hangs; 0: it may
+}
+
+// bootTime is how long a guest may take until it says that it is up, which is a
+// few seconds where nothing else runs.
+const bootTime = 2 * time.Minute
+
+// run boots the guest, hands on its messages until one says that it is done,
+// and ends it. The context's end kills it. A guest that does not come up is
+// booted once more: an emulated machine hangs now and then.
+func (g *guest) run(ctx context.Context, input func(*gob.Encoder), handle func(wire.FromGuest) (done bool, err error)) error {
+	if err := needCommands(machines[g.kernel.arch].command[0]); err != nil {
+		return err
+	}
+	up, err := g.boot(ctx, input, handle)
+	if err != nil && !up && ctx.Err() == nil {
+		fmt.Fprintf(os.Stderr, "vm: %s did not come up: %v\nvm: booting it once more\n", g.kernel.name, err)
+		_, err = g.boot(ctx, input, handle)
+	}
+	return err
+}
+
+// boot is run without a second try. It tells whether the guest came up.
+func (g *guest) boot(ctx context.Context, input func(*gob.Encoder), handle func(wire.FromGuest) (done bool, err error)) (up bool, err error) {
+	m := machines[g.kernel.arch]
+	control, err := net.Listen("unix", filepath.Join(g.dir, "control"))
+	if err != nil {
+		return false, err
+	}
+	defer control.Close()
+	workshop, err := net.Listen("unix", filepath.Join(g.dir, "tools"))
+	if err != nil {
+		return false, err
+	}
+	defer workshop.Close()
+
+	args := slices.Clone(m.command[1:])
+	if !g.kernel.counters {
+		args[len(args)-1] += m.less
+	}
+	args = append(args,
+		// One thread for all CPUs: with more, amd64 guests hang while ftrace
+		// patches code.
+		"-accel", "tcg,thread=single", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-m", fmt.Sprint(g.memory), "-smp", fmt.Sprint(g.cpus),
+		"-kernel", g.vmlinuz, "-initrd", g.initrd,
+		"-append", "console="+m.console+" quiet panic=-1 reboot=t",
+		"-device", "virtio-serial-pci",
+		"-chardev", "socket,id=control,path="+filepath.Join(g.dir, "control"),
+		"-device", "virtserialport,chardev=control,name="+wire.ControlPort,
+		"-chardev", "socket,id=tools,path="+filepath.Join(g.dir, "tools"),
+		"-device", "virtserialport,chardev=tools,name="+wire.ToolsPort,
+		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console")
+	if g.instructions {
+		args = append(args, "-icount", "shift=0")
+	}
+	cmd := exec.Command(m.command[0], args...)
+	console := &lastBytes{limit: 8000}
+	cmd.Stdout, cmd.Stderr = console, console
+	if g.terminal {
+		cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+		if restore, err := saveTerminal(); err == nil {
+			defer restore()
+		}
+	}
+	// The guest does not outlive this process, whatever ends that.
+	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+
+	go g.tools.serve(workshop)
+	done := make(chan error, 1)
+	isUp := make(chan struct{})
+	go func() { done <- converse(control, g.silence, func() { close(isUp) }, input, handle) }()
+
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-exited:
+		exited <- nil
+		// What it said last may still be on its way.
+		select {
+		case err = <-done:
+		case <-time.After(2 * time.Second):
+			err = errors.New("the guest ended before it was done")
+		}
+	}
+	cmd.Process.Signal(unix.SIGTERM)
+	select {
+	case <-exited:
+	case <-time.After(3 * time.Second):
+		cmd.Process.Kill()
+		<-exited
+	}
+	if text := console.String(); err != nil && text != "" {
+		err = fmt.Errorf("%w; its console said last:\n%s", err, text)
+	}
+	select {
+	case <-isUp:
+		return true, err
+	default:
+		return false, err
+	}
+}
+
+// converse accepts the guest's connection and hands on what it says. isUp is
+// called once, when it says that it is up; before that it may say nothing for
+// bootTime, and after that for silence.
+func converse(listener net.Listener, silence time.Duration, isUp func(), input func(*gob.Encoder), handle func(wire.FromGuest) (bool, error)) error {
+	conn, err := listener.Accept()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	conn.SetReadDeadline(time.Now().Add(bootTime))
+	messages := gob.NewDecoder(conn)
+	for {
+		var m wire.FromGuest
+		switch err := messages.Decode(&m); {
+		case err == io.EOF || errors.Is(err, unix.ECONNRESET):
+			return errors.New("the guest ended before it was done")
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return errors.New("the guest hangs: it says nothing any more")
+		case err != nil:
+			return fmt.Errorf("what the guest says is not understood: %w", err)
+		}
+		switch {
+		case m.Kind == wire.Broken:
+			return errors.New("in the guest: " + m.Text)
+		case m.Kind == wire.Up:
+			isUp()
+			conn.SetReadDeadline(time.Time{})
+			if input != nil {
+				go input(gob.NewEncoder(conn))
+			}
+		default:
+			if done, err := handle(m); done || err != nil {
+				return err
+			}
+		}
+		if silence > 0 {
+			conn.SetReadDeadline(time.Now().Add(silence))
+		}
+	}
+}
+
+// lastBytes keeps the end of what is written to it, without carriage returns.
+type lastBytes struct {
+	mu    sync.Mutex
+	limit int
+	data  []byte
+}
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.data = append(l.data, bytes.ReplaceAll(p, []byte("\r"), nil)...)
+	l.data = tail(l.data, l.limit)
+	return len(p), nil
+}
+
+func (l *lastBytes) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.data)
+}
+
+// saveTerminal returns what puts the terminal back as it is now: QEMU does so
+// itself unless it is killed.
+func saveTerminal() (restore func(), err error) {
+	state, err := unix.IoctlGetTermios(0, unix.TCGETS)
+	if err != nil {
+		return nil, err
+	}
+	return func() { unix.IoctlSetTermios(0, unix.TCSETSW, state) }, nil
+}

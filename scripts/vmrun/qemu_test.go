@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/gob"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/scripts/vmrun/wire"
+)
+
+func TestWhatAGuestSaysIsHandedOnUntilItHangs(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		says []wire.FromGuest
+		end  bool // the connection ends, as with the guest
+		up   bool
+		want string // of the error
+	}{
+		{"it is done", []wire.FromGuest{{Kind: wire.Up}, {Kind: wire.Output}, {Kind: wire.Exit}}, false, true, ""},
+		{"it hangs", []wire.FromGuest{{Kind: wire.Up}, {Kind: wire.Output}}, false, true, "hangs"},
+		{"it dies", []wire.FromGuest{{Kind: wire.Up}}, true, true, "ended before it was done"},
+		{"it dies while it boots", nil, true, false, "ended before it was done"},
+		{"it can't do what it is told", []wire.FromGuest{{Kind: wire.Broken, Text: "no port"}}, false, false, "in the guest: no port"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "control")
+			listener, err := net.Listen("unix", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			conn, err := net.Dial("unix", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			messages := gob.NewEncoder(conn)
+			for _, m := range test.says {
+				if err := messages.Encode(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.end {
+				conn.Close()
+			}
+			up, handled := false, 0
+			err = converse(listener, 100*time.Millisecond, func() { up = true }, nil, func(m wire.FromGuest) (bool, error) {
+				handled++
+				return m.Kind == wire.Exit, nil
+			})
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+			if wanted := max(0, len(test.says)-1); up != test.up || handled != wanted {
+				t.Errorf("up: %t, %d messages handed on; want %t, %d", up, handled, test.up, wanted)
+			}
+		})
+	}
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/scripts/vmrun/wire"
+)
+
+// root is the guest's file system while it is put together: what lies where,
+// by path in the guest without the first slash.
+type root struct {
+	files map[string]string // from which file of the host
+	texts map[string]string
+	links map[string]string
+	modes map[string]os.FileMode // of files and texts; 0o755 where there is none
+	dirs  []string               // that are there without any file
+}
+
+// directories that every guest has.
+var directories = []string{"dev", "dev/pts", "etc", "mnt", "opt", "proc", "root", "run", "sbin", "sys", "tmp", "usr/bin", "usr/sbin", "var/run", "var/tmp", "work"}
+
+// newRoot starts the file system of a kernel's guest: a shell and what belongs
+// to it, the libraries that compiled programs load, the kernel's modules.
+func newRoot(ctx context.Context, c *cache, k kernel, image string) (*root, error) {
+	m, native := machines[k.arch], k.arch == runtime.GOARCH
+	r := &root{files: map[string]string{}, texts: map[string]string{}, links: map[string]string{}, modes: map[string]os.FileMode{}, dirs: directories}
+	shell, err := shells(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	r.files["bin/busybox"], r.files["bin/bash"] = shell.busybox, shell.bash
+	r.links["bin/sh"] = "bash" // busybox's runs its own commands without exec, which no system does
+	dirs := append(libraryDirs(m, native), shell.libraries)
+	libraries, err := libraryClosure(dirs, compiledWith, []string{shell.bash, shell.busybox})
+	if err != nil {
+		return nil, err
+	}
+	for name, from := range libraries {
+		if name != path.Base(m.loader) {
+			r.files["lib/"+m.triple+"/"+name] = from
+		}
+	}
+	loader, err := firstOf(dirs, path.Base(m.loader))
+	if err != nil {
+		return nil, fmt.Errorf("no libc for %s: %w; scripts/install-test-deps installs it", k.arch, err)
+	}
+	r.files[m.loader[1:]] = loader
+	// What ldd does for a program of one's own architecture.
+	r.texts["bin/ldd"] = "#!/bin/sh\nLD_TRACE_LOADED_OBJECTS=1 exec " + m.loader + " \"$@\"\n"
+	r.links["usr/lib"] = "../lib"
+	// The cross compiler's own names.
+	r.links["usr/"+m.triple+"/lib"] = "/lib/" + m.triple
+	r.texts["etc/passwd"] = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"
+	r.texts["etc/group"] = "root:x:0:\nnogroup:x:65534:\n"
+	r.texts["etc/hosts"] = "127.0.0.1 localhost\n"
+	for _, name := range []string{"etc/passwd", "etc/group", "etc/hosts"} {
+		r.modes[name] = 0o644
+	}
+	r.files["boot/config"] = filepath.Join(image, "config")
+	// perf-tools, which tests compare with, are scripts for any architecture.
+	scripts, err := filepath.Glob("/usr/sbin/*-perf")
+	if err != nil {
+		return nil, err
+	}
+	for _, script := range scripts {
+		r.files[script[1:]] = script
+	}
+	return r, nil
+}
+
+func firstOf(dirs []string, name string) (string, error) {
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is in none of %s", name, strings.Join(dirs, ", "))
+}
+
+// shell is where busybox, bash and its libraries are.
+type shell struct{ busybox, bash, libraries string }
+
+// shells finds them on this machine, or fetches those of another architecture.
+func shells(ctx context.Context, c *cache, k kernel) (shell, error) {
+	if k.arch == runtime.GOARCH {
+		busybox, err := exec.LookPath("busybox")
+		if err != nil {
+			return shell{}, needCommands("busybox")
+		}
+		bash, err := exec.LookPath("bash")
+		return shell{busybox: busybox, bash: bash}, err
+	}
+	const suite = "bookworm"
+	found := shell{}
+	for _, p := range []struct{ pkg, file string }{
+		{"busybox-static", "busybox"}, {"bash", "bash"}, {"libtinfo6", "libtinfo.so.6"},
+	} {
+		name := p.pkg + "-" + k.arch
+		dir, err := c.get(ctx, name, func(ctx context.Context, work, to string) (string, error) {
+			deb, version, err := fetch(ctx, c, name, work, suite, machines[k.arch].debian, func(n string) bool { return n == p.pkg })
+			if err != nil {
+				return version, err
+			}
+			return version, unpackOne(ctx, deb, p.file, filepath.Join(to, p.file))
+		})
+		if err != nil {
+			return shell{}, err
+		}
+		switch p.file {
+		case "busybox":
+			found.busybox = filepath.Join(dir, p.file)
+		case "bash":
+			found.bash = filepath.Join(dir, p.file)
+		default:
+			found.libraries = dir
+		}
+	}
+	return found, nil
+}
+
+// addModules adds the kernel's modules and returns their paths in the order of
+// loading.
+func (r *root) addModules(image string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(image, "modules.order"))
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, name := range strings.Fields(string(text)) {
+		r.files["lib/modules/"+name+".ko"] = filepath.Join(image, name+".ko")
+		paths = append(paths, "/lib/modules/"+name+".ko")
+	}
+	return paths, nil
+}
+
+// addBusybox adds the names of busybox's commands.
+func (r *root) addBusybox() error {
+	// Of any architecture's: the same version has the same commands, and one
+	// that it lacks says so.
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return needCommands("busybox")
+	}
+	out, err := exec.Command(busybox, "--list").Output()
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(string(out)) {
+		to := "bin/" + name
+		if r.files[to] == "" && r.links[to] == "" {
+			r.links[to] = "busybox"
+		}
+	}
+	return nil
+}
+
+// addModule adds the files of the repository at their own paths.
+func (r *root) addModule(module string) error {
+	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = module
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("git ls-files: %w", err)
+	}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		from := filepath.Join(module, name)
+		info, err := os.Lstat(from)
+		if name == "" || err != nil || !info.Mode().IsRegular() {
+			continue // deleted, or a link
+		}
+		r.files[from[1:]] = from
+		r.modes[from[1:]] = info.Mode().Perm()
+	}
+	return nil
+}
+
+// addProgram adds a file of the host and, if it is a program of the host's
+// kind, the libraries that it loads.
+func (r *root) addProgram(to, from string, m machine, native bool) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return filepath.WalkDir(from, func(p string, d os.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			relative, _ := filepath.Rel(from, p)
+			return r.addProgram(path.Join(to, filepath.ToSlash(relative)), p, m, native)
+		})
+	}
+	r.files[to], r.modes[to] = from, info.Mode().Perm()
+	libraries, err := libraryClosure(libraryDirs(m, native), nil, []string{from})
+	if err != nil {
+		return nil // no ELF file: a script
+	}
+	for name, path := range libraries {
+		if name != filepath.Base(m.loader) {
+			r.files["lib/"+m.triple+"/"+name] = path
+		}
+	}
+	return nil
+}
+
+// write writes the archive that the kernel unpacks.
+func (r *root) write(file string, spec wire.Spec) error {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	r.texts[wire.SpecFile[1:]] = string(text)
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	a := &archive{w: w}
+	made := map[string]bool{".": true}
+	var directory func(name string)
+	directory = func(name string) {
+		if _, link := r.links[name]; made[name] || link {
+			return
+		}
+		directory(path.Dir(name))
+		made[name] = true
+		a.directory(name)
+	}
+	for _, name := range r.dirs {
+		directory(name)
+	}
+	a.add("dev/console", modeCharacter|0o600, 0, nil, 5, 1) // the first process's output
+	a.add("dev/null", modeCharacter|0o666, 0, nil, 1, 3)
+	mode := func(name string) os.FileMode {
+		if mode, ok := r.modes[name]; ok {
+			return mode
+		}
+		return 0o755
+	}
+	for _, name := range sorted(r.links) {
+		directory(path.Dir(name))
+		a.add(name, modeLink|0o777, int64(len(r.links[name])), strings.NewReader(r.links[name]), 0, 0)
+	}
+	for _, name := range sorted(r.files) {
+		directory(path.Dir(name))
+		a.file(name, r.files[name], mode(name))
+	}
+	for _, name := range sorted(r.texts) {
+		directory(path.Dir(name))
+		a.add(name, modeRegular|uint32(mode(name)), int64(len(r.texts[name])), strings.NewReader(r.texts[name]), 0, 0)
+	}
+	return errors.Join(a.close(), w.Flush(), f.Close())
+}
+
+func sorted(m map[string]string) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"regexp"
+
+	"github.com/ringtap/ringtap/internal/pace"
+)
+
+// skips are the reasons for which a test may be skipped in a guest. A facility
+// that a kernel is known to have must be tested there: any other skip is a
+// failure. Both patterns match the whole text.
+var skips = []struct {
+	kernel string // its name
+	reason string
+}{
+	{`.*`, regexp.QuoteMeta(pace.TooSlow)},
+	{`.*`, regexp.QuoteMeta(pace.TooUneven)},
+	{`.*`, `text of \S+: the tracepoint does not record it \(Linux 6\.19 and later do\)`},
+	{`.*`, `Linux before 6\.12 loses hits of forked children`},
+	{`nobpf`, `CONFIG_DEBUG_INFO_BTF`},
+	{`[5-9n].*|arm64(-6\.12)?`, `no hardware counters`},
+	{`arm64.*`, `no msr PMU`},
+	{`arm64.*`, `rustc is not installed`}, // Debian has its library for no other architecture
+}
+
+// maySkip tells whether a test may be skipped for that reason.
+func (k kernel) maySkip(reason string) bool {
+	for _, s := range skips {
+		if matches(s.kernel, k.name) && matches(s.reason, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches tells whether a pattern matches the whole text.
+func matches(pattern, text string) bool {
+	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(text)
+}
