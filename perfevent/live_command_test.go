@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 func TestLiveCommandIsSeenFromItsFirstInstruction(t *testing.T) {
@@ -111,9 +113,18 @@ func TestLiveCommandsSignalReachesTheCaller(t *testing.T) {
 	}
 }
 
-// A command that goes into the background does not keep Read.
+// A command that goes into the background does not keep Read. It stays until its
+// input ends, which is when the test has seen that.
 func TestLiveReadEndsWithTheCommandNotWithItsChildren(t *testing.T) {
-	c, err := StartCommand(exec.Command("sh", "-c", "sleep 3 & exit 0"))
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command("sh", "-c", "cat <&3 >/dev/null 2>&1 & exit 0")
+	cmd.ExtraFiles = []*os.File{in}
+	c, err := StartCommand(cmd)
+	in.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +132,7 @@ func TestLiveReadEndsWithTheCommandNotWithItsChildren(t *testing.T) {
 	samplings[0].ExcludeKernel = true
 	s := open(t, Started(c), samplings, Options{})
 	enable(t, s)
-	ctx, cancel := context.WithTimeout(context.Background(), 2500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(30*time.Second))
 	defer cancel()
 	read(t, s, ctx)
 	if ctx.Err() != nil {

@@ -7,11 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // The handler sleeps for two seconds, the rings last for a part of one: for more
-// of it on an emulated machine, which schedules the reader late.
+// of it on an emulated machine, which schedules the reader late. Where they are to
+// lose, it sleeps on until they do: a machine that is held up itself samples less.
 func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 	needRoot(t)
 	frequency, ring := uint64(1000), 1<<20
@@ -29,7 +32,7 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 		{"spooled", 64 << 20, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
 			defer cancel()
 			go spin(ctx)
 			s := open(t, Process(os.Getpid()), []Sampling{{Event: CPUClock(), Frequency: frequency, UserRegs: ipRegister, UserStack: 8192}},
@@ -45,6 +48,17 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 				if _, ok := rec.(*Sample); ok {
 					if samples++; samples == 1 {
 						time.Sleep(2 * time.Second)
+						for test.loses && s.format&unix.PERF_FORMAT_LOST != 0 && ctx.Err() == nil {
+							accounts, err := s.Accounts()
+							if err != nil {
+								return err
+							}
+							if accounts[0].Lost > 0 {
+								break
+							}
+							time.Sleep(10 * time.Millisecond)
+						}
+						time.AfterFunc(time.Second, cancel) // and reads on for a while
 					}
 				}
 				return nil
