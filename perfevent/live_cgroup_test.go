@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/truth"
 )
@@ -52,16 +51,7 @@ func TestLiveCgroupSeesItsProcessesOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "cgroup.procs"), []byte(strconv.Itoa(in.pid())), 0); err != nil {
 		t.Fatal(err)
 	}
-	// The kernel keeps it busy until the last dead process has been cleared away.
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		err := os.Remove(dir)
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	truth.RemoveCgroup(t, dir)
 	read(t, gone, t.Context())
 }
 

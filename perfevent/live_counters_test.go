@@ -50,7 +50,7 @@ func TestLiveCountersCountEveryCall(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Skipf("no cgroup can be made: %v", err)
 	}
-	t.Cleanup(func() { os.Remove(dir) })
+	t.Cleanup(func() { truth.RemoveCgroup(t, dir) })
 	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)
 	calls := max(600, pace.Calls(3000))
 	for _, where := range []string{"system", "process", "thread", "cgroup"} {

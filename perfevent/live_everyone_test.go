@@ -93,7 +93,7 @@ func TestLiveRecentSamplesOfEveryoneAreKept(t *testing.T) {
 	targets := []Target{System(), Process(f.pid())}
 	dir := filepath.Join(truth.Cgroup2(t), "perfevent-everyone-"+strconv.Itoa(os.Getpid()))
 	if err := os.Mkdir(dir, 0o755); err == nil {
-		t.Cleanup(func() { os.Remove(dir) })
+		t.Cleanup(func() { truth.RemoveCgroup(t, dir) })
 		targets = append(targets, InCgroup(dir))
 	}
 	for _, target := range targets {

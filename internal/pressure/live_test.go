@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // TestMain lets the test binary be the program that uses the CPU.
@@ -49,11 +51,7 @@ func group(t *testing.T) string {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { truth.RemoveCgroup(t, dir) })
 		return dir
 	}
 	t.Skip("no cgroup2 file system")

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // newGroup makes a control group of processes. They leave it, and it is removed, when
@@ -27,9 +29,7 @@ func newGroup(t *testing.T, pids ...int) string {
 		}
 		t.Cleanup(func() {
 			move(pids, f[1]) // a group that is not empty stays
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
+			truth.RemoveCgroup(t, dir)
 		})
 		if err := move(pids, dir); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // Cgroup2 returns where the unified hierarchy of control groups is mounted, and skips
@@ -21,4 +24,20 @@ func Cgroup2(t *testing.T) string {
 	}
 	t.Skip("no cgroup2 file system")
 	return ""
+}
+
+// RemoveCgroup removes a control group whose processes have ended or left. Kernels may
+// keep it busy until the last that has ended is cleared away, which is after wait(2)
+// has told of it.
+func RemoveCgroup(t *testing.T, dir string) {
+	t.Helper()
+	for deadline := time.Now().Add(pace.Patience(10 * time.Second)); ; time.Sleep(time.Millisecond) {
+		err := os.Remove(dir)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
 }
