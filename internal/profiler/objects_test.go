@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
@@ -37,15 +38,29 @@ func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 			defer cmd.Wait()
 			defer cmd.Process.Kill()
 			opts := options(perfevent.System(), collect.Auto)
-			opts.Duration = 3 * time.Second
-			result, err := profiler.Run(context.Background(), opts)
+			opts.Interval = 500 * time.Millisecond
+			ctx, cancel := context.WithCancel(limited(t))
+			defer cancel()
+			seen := uint64(0)
+			opts.Report = func(p *profile.Profile) error {
+				for _, row := range p.Rows {
+					if row.User != profile.None && isHidden(p, row) {
+						seen += row.Values[0]
+					}
+				}
+				if seen >= 300 {
+					cancel()
+				}
+				return nil
+			}
+			result, err := profiler.Run(ctx, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := result.Whole
 			ours := p.Rows[:0]
 			for _, row := range p.Rows {
-				if strings.HasPrefix(p.Processes[row.Process].Comm, "hidden") {
+				if isHidden(p, row) {
 					ours = append(ours, row)
 				}
 			}
@@ -57,13 +72,18 @@ func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 	}
 }
 
+// isHidden tells whether a row is of the program, which is called so there.
+func isHidden(p *profile.Profile, row profile.Row) bool {
+	return strings.HasPrefix(p.Processes[row.Process].Comm, "hidden")
+}
+
 // startDeleted starts a copy of the program, waits until it runs, and then takes
 // the file away, or puts another in its place.
 func startDeleted(t *testing.T, built truth.Built, instead []byte) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hidden")
 	copyFile(t, built.Path, path)
-	cmd := exec.Command(path, "20")
+	cmd := exec.Command(path, "60")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -83,17 +103,18 @@ func startDeleted(t *testing.T, built truth.Built, instead []byte) *exec.Cmd {
 func startElsewhere(t *testing.T, built truth.Built) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command("sh", "-c", `mount -t tmpfs none "$1" && cp "$2" "$1/hidden" && exec "$1/hidden" 20`, "sh", dir, built.Path)
+	cmd := exec.Command("sh", "-c", `mount -t tmpfs none "$1" && cp "$2" "$1/hidden" && exec "$1/hidden" 60`, "sh", dir, built.Path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 {
+	for deadline := time.Now().Add(pace.Patience(time.Minute)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid)); err == nil && string(comm) == "hidden\n" {
 			return cmd
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
 	t.Fatal("the program in another mount namespace did not start")
 	return nil
 }

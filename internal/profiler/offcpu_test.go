@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -340,7 +341,8 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	w.lines.Scan() // ready: it waits for its input
+	w.lines.Scan() // ready: it goes on to wait for its input
+	asleep(t, cmd.Process.Pid)
 	group := newGroup(t, cmd.Process.Pid)
 	const long = 300 * time.Millisecond
 	result, err := profiler.Run(limited(t), profiler.Options{
@@ -359,6 +361,21 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 	if got[0]+got[2] > uint64(long) || got[0]+got[2] < uint64(long)*99/100 || got[1] != 1 {
 		t.Errorf("columns %v, want a wait of %v", got, long)
 	}
+}
+
+// asleep waits until a process that is about to wait does so (proc_pid_stat(5)).
+func asleep(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(pace.Patience(10 * time.Second)); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), ") S ") {
+			return
+		}
+	}
+	t.Fatalf("process %d does not wait", pid)
 }
 
 // missesSwitches tells whether a wait of a function is missing. A kernel that does not
@@ -397,7 +414,8 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 	}
 	needRoot(t)
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestLiveOffCPUTimeOfAGoProgram$")
-	cmd.Env = append(os.Environ(), goSleeper+"=1")
+	// A signal of the runtime's that meets a thread in its sleep makes two waits of it.
+	cmd.Env = append(os.Environ(), goSleeper+"=1", "GODEBUG=asyncpreemptoff=1")
 	w := pipes(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

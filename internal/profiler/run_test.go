@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,6 +47,15 @@ func busy(t *testing.T) int {
 		_ = cmd.Wait()
 	})
 	return cmd.Process.Pid
+}
+
+// whenItBegins returns a channel that is closed once a run with these options records,
+// or keeps what came before an alarm: rings are read only after events were enabled.
+func whenItBegins(opts *profiler.Options) <-chan struct{} {
+	begins := make(chan struct{})
+	var once sync.Once
+	opts.Progress = func(profiler.Progress) { once.Do(func() { close(begins) }) }
+	return begins
 }
 
 // tally adds up the samples of profiles by process and names, which unlike
@@ -144,11 +154,11 @@ func TestLiveAnErrorOfReportEndsTheRun(t *testing.T) {
 	if !errors.Is(err, failure) || result != nil || reports != 2 {
 		t.Errorf("result %v, error %v after %d reports; want that of the second", result, err, reports)
 	}
-	for range 100 { // a goroutine is counted until the runtime has put it away
+	// A goroutine is counted until the runtime has put it away.
+	for deadline := time.Now().Add(pace.Patience(10 * time.Second)); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
 	t.Errorf("%d goroutines, %d before the run:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
@@ -182,12 +192,31 @@ func TestLiveTheEndOfTheTargetEndsTheRun(t *testing.T) {
 	if pace.Emulated() {
 		rounds /= 10
 	}
-	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt "$0" ]; do i=$((i+1)); done`, strconv.Itoa(rounds))
+	cmd := exec.Command("sh", "-c", `read go; i=0; while [ $i -lt "$0" ]; do i=$((i+1)); done`, strconv.Itoa(rounds))
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go cmd.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // killed, if the run failed before it
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
 	opts := options(perfevent.Process(cmd.Process.Pid), collect.Auto)
+	begins := whenItBegins(&opts)
+	go func() {
+		<-begins
+		if _, err := fmt.Fprintln(input); err != nil {
+			t.Error(err)
+		}
+	}()
 	result, err := profiler.Run(limited(t), opts)
 	if err != nil {
 		t.Fatal(err)
