@@ -50,7 +50,7 @@ func openBrowser(t *testing.T, width, height int) *browser {
 	select {
 	case p := <-port:
 		b.session = fmt.Sprintf("http://127.0.0.1:%d/session", p)
-	case <-time.After(2 * time.Minute):
+	case <-time.After(30 * time.Second):
 		t.Fatal("chromedriver names no port")
 	}
 	var made struct {
@@ -182,7 +182,7 @@ func (b *browser) point(x, y float64, click bool) {
 // wait waits until an expression of the page is true.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var holds bool
 		b.run("return Boolean("+expression+")", &holds)
 		if holds {
