@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -43,10 +44,11 @@ func (l *look) holders() {
 	tids := l.namespaceTIDs()
 	text, _ := os.ReadFile("/proc/locks") // without it no holder is known
 	locks := parseLocks(string(text))
+	end := time.Now().Add(maxResuming)
 	for _, t := range l.snapshot.Threads {
 		switch name, _, _ := strings.Cut(t.Call, "("); {
 		case name != "futex" && name != "fcntl" && name != "flock":
-		case l.opts.Stop && !l.waitsAgain(t):
+		case l.opts.Stop && !l.waitsAgain(t, end):
 		case name == "futex":
 			t.Holder = l.futexHolder(t, tids)
 		default:
@@ -55,10 +57,18 @@ func (l *look) holders() {
 	}
 }
 
-// waitsAgain tells whether a thread that was stopped meanwhile is in the same wait. It
-// counts from now on how often the thread runs.
-func (l *look) waitsAgain(t *Thread) bool {
+// maxResuming is how long the threads that were stopped may take, all together, to be
+// in their waits again: each has to run for that, which it does late where others have
+// the CPUs.
+const maxResuming = 100 * time.Millisecond
+
+// waitsAgain tells whether a thread that was stopped meanwhile is in the same wait, or
+// comes back to it until end. It counts from now on how often the thread runs.
+func (l *look) waitsAgain(t *Thread, end time.Time) bool {
 	now, err := l.files.read(t.TID)
+	for ; err == nil && now.State == 'R' && time.Now().Before(end); now, err = l.files.read(t.TID) {
+		time.Sleep(time.Millisecond)
+	}
 	if err != nil || !t.sameWait(now) {
 		return false
 	}

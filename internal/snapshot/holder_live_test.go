@@ -2,11 +2,17 @@ package snapshot
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 func TestLiveWhoHoldsWhatIsWaitedForIsNamed(t *testing.T) {
@@ -67,6 +73,7 @@ func TestLiveABusyLockIsNoDeadlock(t *testing.T) {
 		defer taker.Close()
 		held := 0
 		for range 40 {
+			awaitFutex(t, pid)
 			s, err := taker.Take(context.Background(), pid)
 			if err != nil {
 				t.Fatal(err)
@@ -85,6 +92,24 @@ func TestLiveABusyLockIsNoDeadlock(t *testing.T) {
 		}
 		if held == 0 {
 			t.Errorf("stop %v: no holder was found", stop)
+		}
+	}
+}
+
+// awaitFutex waits until a thread of a process waits for another one: those that were
+// stopped do so again only once they have run.
+func awaitFutex(t *testing.T, pid int) {
+	t.Helper()
+	futex := fmt.Sprintf("%d 0x", syscall.SYS_FUTEX)
+	for end := time.Now().Add(pace.Patience(5 * time.Second)); ; time.Sleep(time.Millisecond) {
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+		if err != nil || len(files) == 0 || time.Now().After(end) {
+			t.Fatalf("none of %d threads waits for another: %v", len(files), err)
+		}
+		for _, file := range files {
+			if call, _ := os.ReadFile(file); strings.HasPrefix(string(call), futex) {
+				return
+			}
 		}
 	}
 }

@@ -133,7 +133,10 @@ const maxStopping = 100 * time.Millisecond
 // await waits until a thread stands still, and returns the signal that stopped it before
 // we could.
 func await(tid int) unix.Signal {
-	for end := time.Now().Add(maxStopping); time.Now().Before(end); time.Sleep(20 * time.Microsecond) {
+	end := time.Now().Add(maxStopping)
+	// The last look is one after the end: we may have been off the CPU until then.
+	for over := false; !over; time.Sleep(20 * time.Microsecond) {
+		over = time.Now().After(end)
 		var status unix.WaitStatus
 		got, err := unix.Wait4(tid, &status, unix.WNOHANG|unix.WALL, nil)
 		switch {

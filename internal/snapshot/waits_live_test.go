@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -55,7 +56,16 @@ func start(t *testing.T, name string, flags []string, state string, namespaces u
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	started, over := make(chan error), make(chan struct{})
+	go func() {
+		// It is killed as the thread ends that started it, and threads that stop others do.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- cmd.Start()
+		<-over
+	}()
+	t.Cleanup(func() { close(over) })
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -52,8 +53,8 @@ KEPT int wait_epoll(void)
 	return epoll_wait(fd, &e, 1, -1) + 1;
 }
 KEPT int wait_mutex(void) { return pthread_mutex_lock(&alone) + 1; }
-KEPT int wait_left(void) { usleep(200000); return pthread_mutex_lock(&left) + 1; }
-KEPT int wait_right(void) { usleep(200000); return pthread_mutex_lock(&right) + 1; }
+KEPT int wait_left(void) { return pthread_mutex_lock(&left) + 1; }
+KEPT int wait_right(void) { return pthread_mutex_lock(&right) + 1; }
 KEPT int wait_cond(void) { pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER; pthread_mutex_lock(&own); return pthread_cond_wait(&never, &own) + 1; }
 KEPT int wait_rwlock(void) { return pthread_rwlock_rdlock(&books) + 1; }
 KEPT int wait_sem(void) { sem_t s; sem_init(&s, 0, 0); return sem_wait(&s) + 1; }
@@ -100,7 +101,8 @@ KEPT int wait_aligned(int a, int b, int c, int d, int e, int f, int g, int size)
 	fill(more, size);
 	return read(pipes[0], wide.room, 64) + wide.room[7] + more[0] + g;
 }
-KEPT int wait_run(void) { for (volatile long n = 0;; n++) ; }
+static volatile long turns; // of wait_run
+KEPT int wait_run(void) { for (;; turns++) ; }
 
 #define THREAD(name, body) \
 	static void *name##_thread(void *x) { prctl(PR_SET_NAME, #name); body; pthread_barrier_wait(&all); return (void *)(long)(name()); }
@@ -143,6 +145,43 @@ static void *wait_handler_thread(void *x)
 	pthread_barrier_wait(&all);
 	raise(SIGUSR2);
 	return x;
+}
+
+// at_rest tells whether so many threads beside main are where they stay: asleep, in
+// another call than that of the barrier, or in wait_run.
+static int at_rest(int n)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *e;
+	int rest = 0, all_there = 0;
+	while (tasks && (e = readdir(tasks))) {
+		char path[300], text[300] = "", *state;
+		unsigned long call, first;
+		FILE *f;
+		if (e->d_name[0] == '.')
+			continue;
+		all_there++;
+		snprintf(path, sizeof path, "/proc/self/task/%s/stat", e->d_name);
+		if (!(f = fopen(path, "r")))
+			continue;
+		text[fread(text, 1, sizeof text - 1, f)] = 0;
+		fclose(f);
+		if (strstr(text, "(wait_run)")) {
+			rest += turns > 0;
+			continue;
+		}
+		state = strrchr(text, ')');
+		if (!state || state[1] != ' ' || state[2] != 'S')
+			continue; // main is one of these
+		snprintf(path, sizeof path, "/proc/self/task/%s/syscall", e->d_name);
+		if (!(f = fopen(path, "r")))
+			continue;
+		rest += fscanf(f, "%lu 0x%lx", &call, &first) == 2 && first - (unsigned long)&all >= sizeof all;
+		fclose(f);
+	}
+	if (tasks)
+		closedir(tasks);
+	return all_there == n + 1 && rest == n;
 }
 
 static void *end_with_lock(void *x) { pthread_mutex_lock(&lost); return NULL; }
@@ -192,7 +231,8 @@ int main(int argc, char **argv)
 		pthread_create(&t, NULL, threads[i], NULL);
 	}
 	pthread_barrier_wait(&all);
-	usleep(500000);
+	while (!at_rest(n))
+		usleep(1000);
 	puts("ready");
 	fflush(stdout);
 	for (;;)
