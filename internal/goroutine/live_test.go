@@ -1,6 +1,7 @@
 package goroutine
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 const parkVariable = "RINGTAP_PARK"
@@ -51,6 +53,21 @@ func parkReads(fd int) {
 	_, _ = syscall.Read(fd, make([]byte, 1))
 }
 
+// parked is how many goroutines stand in each state when all are where they stay.
+var parked = map[string]int{"chan receive": 10, "select": 10, "sync.Mutex.Lock": 10, "sleep": 10, "syscall": 10}
+
+// areParked tells whether they are, by the runtime's own traceback.
+func areParked() bool {
+	text := make([]byte, 1<<20)
+	text = text[:runtime.Stack(text, true)]
+	for state, n := range parked {
+		if bytes.Count(text, []byte(" ["+state+"]:\n")) != n {
+			return false
+		}
+	}
+	return true
+}
+
 // park has goroutines at known places.
 func park() {
 	c, mu, fds := make(chan int), new(sync.Mutex), make([]int, 2)
@@ -65,7 +82,9 @@ func park() {
 		go parkSleeps()
 		go parkReads(fds[0])
 	}
-	time.Sleep(500 * time.Millisecond)
+	for !areParked() {
+		time.Sleep(time.Millisecond)
+	}
 	runtime.GC()
 	fmt.Println("ready")
 	_, _ = os.Stdin.Read(make([]byte, 1))
@@ -137,7 +156,7 @@ func TestLiveAGoroutineThatASignalStoppedHasItsStack(t *testing.T) {
 	r := p.runtime(t)
 	const spins = "github.com/ringtap/ringtap/internal/goroutine.parkSpins"
 	stopped := 0
-	for range 1000 {
+	for end := time.Now().Add(pace.Patience(30 * time.Second)); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, g := range goroutines(t, r) {
 			if !strings.Contains(p.functions(t, g.Start)[0], "parkTurns") || g.Status == "running" {
 				continue
@@ -156,7 +175,6 @@ func TestLiveAGoroutineThatASignalStoppedHasItsStack(t *testing.T) {
 		if stopped >= 10 {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 	t.Errorf("one that waits to run was seen %d times", stopped)
 }

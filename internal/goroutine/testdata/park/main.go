@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -217,12 +218,36 @@ func main() {
 		}
 	}
 	parked.Wait()
-	time.Sleep(200 * time.Millisecond) // until the last one stands where it will
-	for i := 0; i < 2; i++ {           // the second one tells goroutines when the first was
+	for !standStill() {
+		time.Sleep(time.Millisecond)
+	}
+	for i := 0; i < 2; i++ { // the second one tells goroutines when the first was
 		runtime.GC()
 	}
 	fmt.Println("ready")
 	answers()
+}
+
+// connected is how many goroutines wait for the network: those that accept, and both
+// ends of their first connections.
+const connected = 3 * each
+
+// standStill tells whether the last goroutine stands where it will, but for those that
+// never do, by the runtime's own traceback.
+func standStill() bool {
+	text := make([]byte, 64<<20)
+	text = text[:runtime.Stack(text, true)]
+	waits := 0
+	for i, g := range strings.Split(string(text), "\n\n") {
+		switch {
+		case i == 0, strings.Contains(g, "main.spins"), strings.Contains(g, "main.swaps"), strings.Contains(g, "main.churns"):
+		case strings.Contains(g, " [runnable"), strings.Contains(g, " [running"):
+			return false
+		case strings.Contains(g, " [IO wait"):
+			waits++
+		}
+	}
+	return waits == connected
 }
 
 //go:noinline

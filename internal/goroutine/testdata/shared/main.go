@@ -3,7 +3,11 @@ package main
 
 import "C"
 
-import "time"
+import (
+	"bytes"
+	"runtime"
+	"time"
+)
 
 //go:noinline
 func waitsInLibrary() { <-make(chan int) }
@@ -13,7 +17,9 @@ func Start() {
 	for i := 0; i < 5; i++ {
 		go waitsInLibrary()
 	}
-	time.Sleep(100 * time.Millisecond)
+	for text := make([]byte, 1<<16); bytes.Count(text[:runtime.Stack(text, true)], []byte(" [chan receive]:\nmain.waitsInLibrary(")) < 5; {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func main() {}
