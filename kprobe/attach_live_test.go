@@ -56,7 +56,7 @@ func callFromThreadsAndChild(n int) {
 	all.Wait()
 }
 
-// call calls fallocate(2), which nobody else does, with a file that cannot do it.
+// call calls fallocate(2), which few others do, with a file that cannot do it.
 // The i-th call has the offset i and the length 1000+i.
 func call(n int) {
 	fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -123,9 +123,10 @@ func attach(t testing.TB, p *Plan, o AttachOptions) *Attachment {
 
 // hitsOfRun is what came of a trace.
 type hitsOfRun struct {
-	texts   []string // what each hit says, sorted
-	account perfevent.Account
-	missed  uint64
+	texts     []string // what each hit says, sorted
+	account   perfevent.Account
+	missed    uint64
+	strangers uint64 // hits of processes that are neither this one nor come from it
 }
 
 // traceHits runs the function while the attachment's events watch a target.
@@ -157,9 +158,20 @@ func traceHits(t *testing.T, a *Attachment, target perfevent.Target, run func())
 	}()
 	var out hitsOfRun
 	var raw []byte
+	own := map[uint32]bool{uint32(os.Getpid()): true}
+	for _, pid := range session.Processes() {
+		own[uint32(pid)] = true
+	}
 	err = session.Read(ctx, func(record perfevent.Record) error {
+		if fork, ok := record.(*perfevent.Fork); ok && own[fork.PPID] {
+			own[fork.PID] = true
+		}
 		sample, ok := record.(*perfevent.Sample)
 		if !ok {
+			return nil
+		}
+		if !own[sample.PID] {
+			out.strangers++
 			return nil
 		}
 		raw = append(raw[:0], sample.Raw...)
