@@ -338,16 +338,25 @@ func TestLiveAGraphHasEachCallAndItsEnd(t *testing.T) {
 func TestLiveAGraphBeginsAtTheFunctionsChosen(t *testing.T) {
 	top := withTracer(t, "function_graph")
 	p := startProgram(t)
-	stop, stopped := make(chan bool, 1), make(chan bool)
+	stop, stopped, round := make(chan bool, 1), make(chan bool), make(chan bool)
 	go func() {
 		defer close(stopped)
 		for len(stop) == 0 {
 			p.do("sleep", 10)
+			select {
+			case round <- true:
+			default:
+			}
 		}
 	}()
 	o := Options{Kind: Graph, Functions: []string{"hrtimer_nanosleep"}, PID: p.pid, Graph: GraphOptions{Depth: 3, Tail: true}}
 	lines, account := traced(t, top, o, func() {
-		time.Sleep(200 * time.Millisecond)
+		for range 5 { // of which all but the first began later than now
+			select {
+			case <-round:
+			case <-stopped:
+			}
+		}
 		stop <- true
 		<-stopped
 	})
