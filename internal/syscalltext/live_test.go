@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/perfevent"
 	"golang.org/x/sys/unix"
@@ -131,7 +132,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	defer in.Close()
 	said := bufio.NewScanner(out)
 	said.Scan()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
 	defer cancel()
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{
@@ -147,8 +148,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 			fmt.Fprintln(in)
 			go func() {
 				said.Scan()
-				time.Sleep(time.Second) // what was recorded last is then seen
-				cancel()
+				cancel() // what was recorded is shown all the same, and read as long as the program lives
 			}()
 		},
 	})
