@@ -54,10 +54,13 @@ func (k kernel) cached() string { return strings.TrimSuffix(k.name, "-pmu") }
 // machine is what QEMU emulates for an architecture. Without pauth-impdef=on an
 // arm64 kernel boots four times slower. QEMU 7.2 spoils the flags at cmpxchg16b, so
 // that Linux 6.12 dies while it boots; without it the kernel's allocators take locks.
+// Whether the timer works an amd64 kernel tries for so short a time that a busy host
+// may not run QEMU meanwhile, and panics.
 type machine struct {
 	command []string // that ends in the CPU
 	less    string   // what the CPU has without performance counters
 	console string
+	boot    string // more of the kernel's command line
 	triple  string // of the GNU tools
 	debian  string // Debian's name of the architecture
 	loader  string // the program interpreter of the psABI
@@ -66,7 +69,7 @@ type machine struct {
 var machines = map[string]machine{
 	"amd64": {
 		command: []string{"qemu-system-x86_64", "-machine", "q35", "-cpu", "max,cx16=off"},
-		console: "ttyS0", triple: "x86_64-linux-gnu", debian: "amd64", loader: "/lib64/ld-linux-x86-64.so.2",
+		console: "ttyS0", boot: " no_timer_check", triple: "x86_64-linux-gnu", debian: "amd64", loader: "/lib64/ld-linux-x86-64.so.2",
 	},
 	"arm64": {
 		command: []string{"qemu-system-aarch64", "-machine", "virt", "-cpu", "max,pauth-impdef=on"}, less: ",pmu=off",

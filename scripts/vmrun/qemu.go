@@ -78,7 +78,7 @@ func (g *guest) boot(ctx context.Context, input func(*gob.Encoder), handle func(
 		"-accel", "tcg,thread=single", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-m", fmt.Sprint(g.memory), "-smp", fmt.Sprint(g.cpus),
 		"-kernel", g.vmlinuz, "-initrd", g.initrd,
-		"-append", "console="+m.console+" quiet panic=-1 reboot=t",
+		"-append", "console="+m.console+" quiet panic=-1 reboot=t"+m.boot,
 		"-device", "virtio-serial-pci",
 		"-chardev", "socket,id=control,path="+filepath.Join(g.dir, "control"),
 		"-device", "virtserialport,chardev=control,name="+wire.ControlPort,

@@ -47,7 +47,11 @@ func TestWhatAGuestSaysIsHandedOnUntilItHangs(t *testing.T) {
 				conn.Close()
 			}
 			up, handled := false, 0
-			err = converse(listener, 100*time.Millisecond, func() { up = true }, nil, func(m wire.FromGuest) (bool, error) {
+			silence := time.Minute
+			if test.want == "hangs" {
+				silence = time.Second
+			}
+			err = converse(listener, silence, func() { up = true }, nil, func(m wire.FromGuest) (bool, error) {
 				handled++
 				return m.Kind == wire.Exit, nil
 			})
