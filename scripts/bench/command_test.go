@@ -40,29 +40,60 @@ func TestRunQuotesWhatAFailedCommandSaid(t *testing.T) {
 	}
 }
 
-func TestTheTimeLimitEndsTheWholeGroupAndKeepsWhatItUsed(t *testing.T) {
+func TestTheEndOfTheTimeEndsTheWholeGroupAndKeepsWhatItUsed(t *testing.T) {
 	if err := adoptOrphans(); err != nil {
 		t.Fatal(err)
 	}
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	script := "while :; do :; done & echo $! >" + pidFile + "; sleep 1000"
-	r, cut, err := runAtMost(t.Context(), 500*time.Millisecond, nil, "sh", "-c", script)
-	if err != nil || !cut {
-		t.Fatalf("runAtMost: cut %t, %v; want cut without an error", cut, err)
+	script := "while :; do :; done & echo $! >" + pidFile + ".new; mv " + pidFile + ".new " + pidFile + "; sleep 1000"
+	const ticks = 5 // of the hundred in a second of CPU time
+	ctx, cancel := context.WithCancel(t.Context())
+	child := make(chan string, 1)
+	go func() {
+		defer cancel()
+		child <- awaitBusy(t, pidFile, ticks)
+	}()
+	r, err := run(ctx, nil, "sh", "-c", script)
+	pid := <-child
+	if err == nil {
+		t.Error("what was ended has not failed")
 	}
-	if r.cpu < 20*time.Millisecond {
+	if r.cpu < ticks*10*time.Millisecond {
 		t.Errorf("CPU time %v lacks that of the busy child", r.cpu)
 	}
-	text, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := os.Stat("/proc/" + pid); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("process %s of the group is still there: %v", pid, err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
+}
+
+// awaitBusy waits until the process whose id is in a file has used so many ticks of
+// CPU time, and returns its id.
+func awaitBusy(t *testing.T, pidFile string, ticks int) (pid string) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(pidFile)
+		if err != nil {
+			continue // it is not there yet
+		}
+		pid = strings.TrimSpace(string(text))
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			break
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		const utime = 14 - 3 // field 14 of proc_pid_stat(5), the state is field 3
+		if fields := strings.Fields(rest); len(fields) > utime {
+			if used, _ := strconv.Atoi(fields[utime]); used >= ticks {
+				return pid
+			}
+		}
 	}
-	if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("process %d of the group is still there: %v", pid, err)
+	t.Error("the child does not use the CPU")
+	return pid
+}
+
+func TestTheTimeLimitIsNoError(t *testing.T) {
+	if _, cut, err := runAtMost(t.Context(), 10*time.Millisecond, nil, "sleep", "1000"); err != nil || !cut {
+		t.Errorf("runAtMost: cut %t, %v; want cut without an error", cut, err)
 	}
 }
 

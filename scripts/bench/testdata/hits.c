@@ -120,7 +120,7 @@ static void tick(void) {
 	long n = 0;
 	long long last = 0;
 	struct pollfd input = {.fd = 0, .events = POLLIN};
-	while (n < TICKS && poll(&input, 1, 0) == 0) {
+	do { // once at least, however late it runs
 		long long t = now();
 		ticks[n++] = t;
 		number = a64l("abc");
@@ -130,7 +130,7 @@ static void tick(void) {
 			break;
 		while (now() < t + TICK)
 			;
-	}
+	} while (n < TICKS && poll(&input, 1, 0) == 0);
 	answer(n);
 }
 
