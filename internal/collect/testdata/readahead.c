@@ -10,6 +10,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,13 +33,29 @@ static long resident(int fd) {
 	return n;
 }
 
+// Whether the disk still reads (Documentation/ABI/stable/sysfs-block, inflight): a busy
+// machine takes its time.
+static int reading(int fd) {
+	struct stat st;
+	must(fstat(fd, &st) == 0, "fstat");
+	dev_t disk = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	char name[100];
+	snprintf(name, sizeof name, "/sys/dev/block/%u:%u/inflight", major(disk), minor(disk));
+	FILE *f = fopen(name, "r");
+	if (!f) return 0;
+	long reads = 0;
+	if (fscanf(f, "%ld", &reads) != 1) reads = 0;
+	fclose(f);
+	return reads > 0;
+}
+
 static long cached(int fd) {
 	unsigned long range[2] = {0, 0}, stat[5];
 	if (syscall(451, fd, range, stat, 0) == 0) return stat[0]; // cachestat(2), Linux 6.5
 	long n = -1;
 	for (int quiet = 0; quiet < 25; usleep(20000)) {
 		long now = resident(fd);
-		quiet = now == n ? quiet + 1 : 0;
+		quiet = now == n && !reading(fd) ? quiet + 1 : 0;
 		n = now;
 	}
 	return n;
