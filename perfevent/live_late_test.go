@@ -14,7 +14,7 @@ import (
 func TestLiveThreadsBornDuringOpenAreSampledOnce(t *testing.T) {
 	needRoot(t)
 	ambiguous := 0
-	for round := 0; round < pace.Calls(5) || ambiguous == 0 && round < 5; round++ {
+	for round := 0; round < pace.Calls(5) || ambiguous == 0 && round < 50; round++ {
 		f := startFaults(t, "churn", "6", "50")
 		s := open(t, Process(f.pid()), pageFaults(), Options{})
 		if s.twice.ambiguous {
