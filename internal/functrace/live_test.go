@@ -316,13 +316,39 @@ func TestLiveWhatIsLostIsCounted(t *testing.T) {
 	t.Logf("%d shown, %d lost", account.Shown, account.Lost)
 }
 
+// gate takes what is written to it but for the first, and holds that up until it is
+// opened: meanwhile nothing is read from the trace buffer.
+type gate struct {
+	bytes.Buffer
+	reached, open chan struct{}
+}
+
+func (g *gate) Write(b []byte) (int, error) {
+	select {
+	case <-g.reached:
+		return g.Buffer.Write(b)
+	default:
+	}
+	close(g.reached)
+	<-g.open
+	return len(b), nil
+}
+
 func TestLiveAGraphHasEachCallAndItsEnd(t *testing.T) {
 	top := withTracer(t, "function_graph")
 	p := startProgram(t)
 	for _, depth := range []int{1, 2} {
-		o := Options{Kind: Graph, Functions: []string{entered()}, PID: p.pid}
+		// A call in which the buffer is read has a line for its begin: none is.
+		out := &gate{reached: make(chan struct{}), open: make(chan struct{})}
+		o := Options{Kind: Graph, Functions: []string{entered(), "hrtimer_nanosleep"}, PID: p.pid, Out: out}
 		o.Graph = GraphOptions{Depth: depth, Tail: true, Switches: true, Columns: Columns{Duration: true, Task: true, Time: true}}
-		lines, _ := traced(t, top, o, func() { p.do("call", 20) })
+		traced(t, top, o, func() {
+			p.do("sleep", 1)
+			<-out.reached
+			p.do("call", 20)
+			close(out.open)
+		})
+		lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")
 		leaves, starts, ends := matching(lines, `\|  `+entered()+`\(\);`), matching(lines, `\|  `+entered()+`\(\) \{`), matching(lines, `\|  \} /\* `+entered()+` \*/`)
 		if depth == 1 && (leaves != 20 || starts+ends > 0) || depth == 2 && (starts != 20 || ends != 20) {
 			t.Errorf("depth %d: %d calls in a line, %d begun, %d ended:\n%s", depth, leaves, starts, ends, strings.Join(lines, ""))

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // gdbScript has gdb print the functions of all threads, leaf first, "TID name"; those
@@ -60,6 +61,12 @@ func TestPeerStacksAreThoseOfGDB(t *testing.T) {
 		t.Run(build.name, func(t *testing.T) {
 			pid := startWaits(t, build.flags)
 			s := take(t, Options{}, pid)
+			for end := time.Now().Add(time.Minute); slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.Missing == notRun }); {
+				if time.Now().After(end) {
+					t.Fatal("a thread that is ready to run does not run")
+				}
+				s = take(t, Options{}, pid) // others had the CPUs all the time
+			}
 			want := gdbStacks(t, pid)
 			if len(want) != len(s.Threads) {
 				t.Errorf("gdb shows %d threads, ringtap %d", len(want), len(s.Threads))
