@@ -77,7 +77,7 @@ func start(t *testing.T, name string, flags []string, state string, namespaces u
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the program says %q: %v", line, err)
 	}
-	for end := time.Now().Add(pace.Patience(5 * time.Second)); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(pace.Patience(30 * time.Second)); ; time.Sleep(time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("the main thread does not come to rest: %s, %v", stat, err)
@@ -203,7 +203,7 @@ func TestLiveACallThatIsRestartedIsNamed(t *testing.T) {
 		if err := syscall.Kill(pid, step.signal); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(pace.Patience(5 * time.Second)); !allIn(take(t, Options{}, pid), step.state); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(pace.Patience(30 * time.Second)); !allIn(take(t, Options{}, pid), step.state); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("not all are in the state %c after signal %v", step.state, step.signal)
 			}
