@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -16,7 +19,7 @@ import (
 // The scripts find ringtap under these names.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ringtap": main, "as-nobody": asNobody, "known-program": knownProgram, "on-cpu": main, "on_cpu": main, "check": main, "other": main,
+		"ringtap": main, "as-nobody": asNobody, "known-program": knownProgram, "await-text": awaitText, "await-asleep": awaitAsleep, "on-cpu": main, "on_cpu": main, "check": main, "other": main,
 		"bpf-watched": becomeWatched, "bpf-caller": callBPF, "bpf-grandparent": haveBPFCalled,
 	})
 }
@@ -31,6 +34,35 @@ func asNobody() {
 	}
 	fmt.Fprintln(os.Stderr, "as-nobody:", err)
 	os.Exit(1)
+}
+
+// awaitText waits until a file has come to hold what a pattern matches.
+func awaitText() {
+	await(func() bool {
+		text, err := os.ReadFile(os.Args[1])
+		return err == nil && regexp.MustCompile("(?m)"+os.Args[2]).Match(text)
+	})
+}
+
+// awaitAsleep waits until the process whose number has come to stand in a file has a
+// name, which it has not before its exec, and waits for something.
+func awaitAsleep() {
+	await(func() bool {
+		pid, _ := os.ReadFile(os.Args[1])
+		status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/status")
+		return err == nil && strings.HasPrefix(string(status), "Name:\t"+os.Args[2]+"\n") && strings.Contains(string(status), "\nState:\tS")
+	})
+}
+
+// await waits for a condition that comes true in its time, which is soon but on a busy
+// machine, and ends the program if it does not.
+func await(condition func() bool) {
+	for end := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			fmt.Fprintln(os.Stderr, strings.Join(os.Args, " ")+": not in this time")
+			os.Exit(1)
+		}
+	}
 }
 
 // The scripts of testdata/usage need no privileges and open nothing.
