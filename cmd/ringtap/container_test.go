@@ -133,7 +133,22 @@ func (b *boxes) start(t *testing.T, group string) *box {
 		_ = cmd.Wait()
 		t.Skipf("no container can be made: %v\n%s", err, errors.String())
 	}
+	awaitSleep(t, cmd.Process.Pid) // until it waits to be told more
 	return c
+}
+
+// awaitSleep waits until a process waits for something.
+func awaitSleep(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(pace.Patience(20 * time.Second)); ; time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("it does not wait: %s, %v", stat, err)
+		}
+		if strings.Contains(string(stat), ") S ") {
+			return
+		}
+	}
 }
 
 // rounds has the program do so many rounds.

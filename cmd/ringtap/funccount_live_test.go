@@ -53,7 +53,7 @@ func TestLiveFunccountOfTheWholeSystemMissesNothing(t *testing.T) {
 				needFunctionTracer(t)
 			}
 			k := startKnown(t, "pread", n)
-			stdout, _ := runFor(t, k, "funccount", "--way", way, "-d", "3", sysCall("pread64"))
+			stdout, _ := runForAll(t, k, "funccount", "--way", way, sysCall("pread64"))
 			if got := countOf(t, stdout, sysCall("pread64")); got < n {
 				t.Errorf("%d calls are counted of %d\n%s", got, n, stdout)
 			}

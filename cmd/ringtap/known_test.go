@@ -25,8 +25,9 @@ import (
 // known is a program that knows what it does: this test binary. It waits until it
 // is told to, does something so many times, and ends.
 type known struct {
-	cmd *exec.Cmd
-	in  interface{ Close() error }
+	cmd   *exec.Cmd
+	in    interface{ Close() error }
+	ended chan struct{} // closed when it has
 }
 
 // knownWork is what a known program can do, n times.
@@ -169,7 +170,7 @@ func startKnown(t *testing.T, work string, n int) *known {
 	if line != "ready\n" {
 		t.Fatalf("the program says %q, %v", line, err)
 	}
-	return &known{cmd, in}
+	return &known{cmd, in, ended}
 }
 
 // run lets the program do its work.
@@ -203,16 +204,34 @@ func underRingtap(t *testing.T, work string, n int, args ...string) (stdout, std
 // arguments is its process id.
 func runFor(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	return runUntil(ctx, t, k, k.run, args)
+}
+
+// runForAll is runFor of the whole system: it has to be told that the program has ended.
+func runForAll(t *testing.T, k *known, args ...string) (stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	return runUntil(ctx, t, k, func() {
+		k.run()
+		go func() { <-k.ended; cancel() }()
+	}, args)
+}
+
+// runUntil runs a command of ringtap until it ends or the context does, and calls tracing
+// when it traces.
+func runUntil(ctx context.Context, t *testing.T, k *known, tracing func(), args []string) (stdout, stderr string) {
+	t.Helper()
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if arg == "PID" {
 			args[i] = k.pid()
 		}
 	}
-	out := whenTracing{call: k.run}
+	out := whenTracing{call: tracing}
 	var errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
 	if code := run(ctx, append([]string{"ringtap"}, args...), &console{stdout: &out, stderr: &errs}); code != exitDone {
 		t.Fatalf("ringtap %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -183,12 +184,15 @@ func TestLiveMemleakLetsExceptionsThrough(t *testing.T) {
 	}
 }
 
-// waiting starts the program, which waits to be told to begin.
-func waiting(t *testing.T, path, churn string) (cmd *exec.Cmd, begin func()) {
+// waiting starts the program, which waits to be told to begin, and returns what it tells.
+func waiting(t *testing.T, path, churn string) (cmd *exec.Cmd, begin func(), told io.Reader) {
 	t.Helper()
 	cmd = exec.Command(path, churn, "wait")
 	in, err := cmd.StdinPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if told, err = cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
@@ -202,26 +206,31 @@ func waiting(t *testing.T, path, churn string) (cmd *exec.Cmd, begin func()) {
 		if _, err := in.Write([]byte{1}); err != nil {
 			t.Error(err)
 		}
-	}
+	}, told
 }
 
-// firstTables calls a function when the first tables are printed.
+// firstTables calls a function when the first tables are printed, and tells of each.
 type firstTables struct {
 	bytes.Buffer
 	once sync.Once
 	call func()
+	each chan<- struct{} // nil: nobody wants to know
 }
 
 func (w *firstTables) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte("time:")) {
 		w.once.Do(func() { go w.call() })
+		select {
+		case w.each <- struct{}{}:
+		default: // nobody waits for it
+		}
 	}
 	return w.Buffer.Write(p)
 }
 
 func TestLiveMemleakOfAProcessThatRuns(t *testing.T) {
 	needTracefs(t, "uprobe_events")
-	cmd, begin := waiting(t, leaker(t, "gcc"), strconv.Itoa(pace.Calls(4000)))
+	cmd, begin, _ := waiting(t, leaker(t, "gcc"), strconv.Itoa(pace.Calls(4000)))
 	out := firstTables{call: begin}
 	var errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
@@ -240,7 +249,7 @@ func TestLiveMemleakOfAProcessThatRuns(t *testing.T) {
 func TestLiveMemleakSaysWhyThereIsNothingToProbe(t *testing.T) {
 	needTracefs(t, "uprobe_events")
 	stripped := leaker(t, "gcc", "-static", "-s")
-	cmd, _ := waiting(t, stripped, "1")
+	cmd, _, _ := waiting(t, stripped, "1")
 	for _, test := range []struct {
 		name, want string
 		args       []string
@@ -268,11 +277,24 @@ func TestLiveMemleakOfTheKernelKnowsHowManySocketsAreOpen(t *testing.T) {
 	needTracefs(t, "events/kmem/kmem_cache_alloc/format")
 	const n = 40
 	truth.KeepBusy(t) // or frees are missed that the kernel puts off
-	cmd, begin := waiting(t, leakProgram(t, "sockets.c", "gcc"), strconv.Itoa(n))
-	out := firstTables{call: begin}
+	cmd, begin, told := waiting(t, leakProgram(t, "sockets.c", "gcc"), strconv.Itoa(n))
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Patience(time.Minute))
+	defer cancel()
+	tables := make(chan struct{})
+	out := firstTables{each: tables, call: func() {
+		begin()
+		if _, err := io.ReadFull(told, make([]byte, len("done\n"))); err == nil {
+			for range 3 { // the frees that are put off, which can't be seen
+				select {
+				case <-tables:
+				case <-ctx.Done():
+				}
+			}
+		}
+		cancel()
+	}}
 	var errs bytes.Buffer
-	duration := fmt.Sprint(pace.Patience(3 * time.Second).Seconds())
-	code := run(t.Context(), []string{"ringtap", "memleak", "-k", "-o", "100000", "-i", "1", "-d", duration}, &console{stdout: &out, stderr: &errs})
+	code := run(ctx, []string{"ringtap", "memleak", "-k", "-o", "100000", "-i", "1"}, &console{stdout: &out, stderr: &errs})
 	pid := strconv.Itoa(cmd.Process.Pid)
 	if got := kernelCountOf(t, out.String(), pid, "sock_alloc_inode"); code != exitDone || got != n {
 		t.Errorf("exit code %d, %d inodes of sockets, want %d\n%s", code, got, n, errs.String())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +17,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -68,7 +68,7 @@ func startPostgres(t *testing.T) *postgres {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Process.Signal(unix.SIGINT); _ = server.Wait() })
-	for range 100 {
+	for range 600 {
 		if p.command("pg_isready", "-h", dir).Run() == nil {
 			p.run(t, "pgbench", "-h", dir, "-i", "-q", "postgres")
 			return p
@@ -120,7 +120,9 @@ func TestPeerPostgresSaysWhatBpftraceSays(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = bpftrace.Process.Kill(); _ = bpftrace.Wait() })
 	run := startCollectors(t, []string{"io", "off-cpu", "probe", "--count", function}, "-g", p.group)
-	time.Sleep(pace.Patience(3 * time.Second)) // bpftrace's probes can't be seen
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	awaitPoll(ctx, t, bpftrace.Process.Pid) // its probes can't be seen
 	const clients, transactions = 4, 100
 	p.run(t, "pgbench", "-h", p.dir, "-n", "-c", strconv.Itoa(clients), "-t", strconv.Itoa(transactions), "postgres")
 	profile, said := run.end(t)

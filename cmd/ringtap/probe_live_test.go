@@ -57,8 +57,8 @@ __attribute__((noinline)) unsigned long dive(int depth) {
 __attribute__((noinline)) void leap(void) { rest(); longjmp(out, 1); }
 
 __attribute__((noinline)) void wait_forever(void) {
-	waits.calls = 1;
 	waits.inside = now();
+	__atomic_store_n(&waits.calls, 1, __ATOMIC_RELEASE);
 	for (;;)
 		pause();
 }
@@ -82,6 +82,8 @@ static void print(const char *name, struct times *t) {
 int main(void) {
 	pthread_t threads[3], t;
 	pthread_create(&t, 0, waiter, 0);
+	while (!__atomic_load_n(&waits.calls, __ATOMIC_ACQUIRE))
+		rest();
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], 0, work, 0);
 	for (int i = 0; i < 3; i++)
@@ -247,7 +249,7 @@ func TestLiveProbeFindsTheTimeInsideFunctions(t *testing.T) {
 func TestLiveProbesHistogramHasTheTimesOfTheTable(t *testing.T) {
 	needTracefs(t, "uprobe_events")
 	program := compiled(t, "gcc", timedSource, "-static")
-	p, stdout, _ := probeRun(t, "--hist", program+":nap", "--", program)
+	p, stdout, _ := probeRun(t, "--hist", "-i", "600", program+":nap", "--", program)
 	_, text, _ := strings.Cut(stdout, "\n"+program+":nap, nsecs:\n")
 	_, sums, _ := strings.Cut(text, "total: ")
 	var total, count uint64

@@ -46,7 +46,7 @@ func TestPeerProbeTimesWhatBpftraceTimes(t *testing.T) {
 	for _, function := range []string{"hit", "rest"} {
 		awaitProbe(ctx, t, idle.Process.Pid, program, function)
 	}
-	time.Sleep(time.Second) // the return probes, which can't be seen
+	awaitPoll(ctx, t, bpftrace.Process.Pid) // the return probes can't be seen
 	p, _, stderr := probeRun(t, program+":hit", "probe", program+":rest", "--", program, strconv.Itoa(calls))
 	_ = bpftrace.Process.Signal(unix.SIGINT)
 	_ = bpftrace.Wait()
