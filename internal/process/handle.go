@@ -98,13 +98,16 @@ func (t *Table) fork(r *perfevent.Fork) {
 		return // a thread shares all that we keep
 	}
 	pid := int(r.PID)
-	if known := t.byPID[pid]; known != nil && r.Time < known.since {
+	known := t.byPID[pid]
+	if known != nil && r.Time < known.since {
 		return
 	}
 	parent := t.Process(int(r.PPID))
 	if parent.unknown {
 		delete(t.byPID, pid) // whose pid this was before
-		t.load(pid)
+		if t.load(pid).unknown && known != nil && !known.exited {
+			t.byPID[pid] = known // it was about to end when it was read
+		}
 		return
 	}
 	child := t.newProcess(pid, parent.Comm, r.Time)

@@ -17,21 +17,43 @@ import (
 // A process that is gone, or whose files may not be read, is no error; the
 // error is that /proc itself cannot be read. It wraps the cause.
 func (t *Table) Snapshot(pids ...int) error {
-	if len(pids) == 0 {
-		var err error
-		if pids, err = t.fs.pids(); err != nil {
+	if len(pids) > 0 {
+		t.readProcesses(pids)
+		return nil
+	}
+	for range listings {
+		pids, err := t.fs.pids()
+		if err != nil {
 			return fmt.Errorf("list processes: %w", err)
 		}
+		// The children of one that was gone when it was its turn are listed now: the
+		// records of their births say whose they are, and no more of them.
+		if t.readProcesses(pids) == 0 {
+			break
+		}
 	}
+	return nil
+}
+
+// listings is how often /proc is listed at most, where processes end all the time.
+const listings = 4
+
+// readProcesses reads processes that are not known, and returns how many were gone.
+func (t *Table) readProcesses(pids []int) (gone int) {
 	for _, pid := range pids {
 		if pid <= 0 || pid > maxPID || t.byPID[pid] != nil {
 			continue
 		}
-		if _, err := t.readProcess(pid); err != nil && !notFound(err) {
+		_, err := t.readProcess(pid)
+		switch {
+		case err == nil:
+		case notFound(err):
+			gone++
+		default:
 			t.log.Debug("cannot read process", "pid", pid, "error", err)
 		}
 	}
-	return nil
+	return gone
 }
 
 // readProcess reads all about a process and enters it. What may not be read is

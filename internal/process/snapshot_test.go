@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 func TestSnapshotReadsAFixtureTree(t *testing.T) {
@@ -145,5 +148,43 @@ func TestAnObjectThatCannotBeOpenedSaysWhy(t *testing.T) {
 	}
 	if _, _, err := table.Objects()[callchain.Kernel].Open(); !errors.Is(err, ErrNoImage) {
 		t.Errorf("Open of the kernel = %v; want ErrNoImage", err)
+	}
+}
+
+// A process forks and ends while the snapshot is taken: nobody knows its name, but its
+// child has one of its own.
+func TestAChildWhoseParentEndsDuringTheSnapshotHasAName(t *testing.T) {
+	proc := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(proc, "77"), 0o755)) // listed, and nothing is there
+	child := filepath.Join(t.TempDir(), "78")
+	must(t, os.MkdirAll(child, 0o755))
+	must(t, os.WriteFile(filepath.Join(child, "maps"), []byte("10000-20000 rwxp 00000000 00:00 0 \n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(child, "status"), []byte("Name:\tchild\nTgid:\t78\n"), 0o644))
+	slow := filepath.Join(proc, "10/status")
+	must(t, os.MkdirAll(filepath.Dir(slow), 0o755))
+	must(t, unix.Mkfifo(slow, 0o644))
+	go func() {
+		f, err := os.OpenFile(slow, os.O_WRONLY, 0) // waits until it is read
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := os.Rename(child, filepath.Join(proc, "78")); err != nil {
+			t.Error(err)
+		}
+		if _, err := f.WriteString("Name:\tslow\nTgid:\t10\n"); err != nil {
+			t.Error(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	table := newTestTable(t, proc)
+	born := perfevent.Now()
+	must(t, table.Snapshot())
+	must(t, os.RemoveAll(filepath.Join(proc, "78")))
+	table.Handle(forkAt(born, 77, 78))
+	if got := table.Process(78).Comm; got != "child" {
+		t.Errorf("the child is %q", got)
 	}
 }

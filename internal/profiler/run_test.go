@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
@@ -48,13 +46,6 @@ func busy(t *testing.T) int {
 		_ = cmd.Wait()
 	})
 	return cmd.Process.Pid
-}
-
-// prefer gives a thread ten times the share of a CPU that others have.
-func prefer(t *testing.T, tid int) {
-	if err := unix.Setpriority(unix.PRIO_PROCESS, tid, -10); err != nil {
-		t.Errorf("nice: %v", err)
-	}
 }
 
 // whenItBegins returns a channel that is closed once a run with these options records,
@@ -98,20 +89,10 @@ func samples(p *profile.Profile) (total uint64) {
 
 func TestLiveTheIntervalsAddUpToTheWholeRun(t *testing.T) {
 	needRoot(t)
-	// Its own process is sampled and left out. Where many others want the CPUs, 700
-	// milliseconds may have nothing of the two unless they come first.
-	pid := busy(t)
-	prefer(t, pid)
-	spinning, end := context.WithCancel(context.Background())
-	defer end()
-	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with it
-		prefer(t, unix.Gettid())
-		for spinning.Err() == nil {
-		}
-	}()
-	opts := options(perfevent.Process(pid, os.Getpid()), collect.Auto)
-	opts.Duration, opts.Interval = 700*time.Millisecond, 200*time.Millisecond
+	// Its own process, which symbolizes, is sampled and left out.
+	opts := options(perfevent.Process(busy(t), os.Getpid()), collect.Auto)
+	interval := pace.Patience(200 * time.Millisecond)
+	opts.Duration, opts.Interval = interval*7/2, interval
 	var intervals []*profile.Profile
 	opts.Report = func(p *profile.Profile) error {
 		intervals = append(intervals, p)
@@ -136,7 +117,7 @@ func TestLiveTheIntervalsAddUpToTheWholeRun(t *testing.T) {
 		start = start.Add(p.Duration)
 		lengths = append(lengths, p.Duration)
 	}
-	want := []time.Duration{200e6, 200e6, 200e6, 100e6}
+	want := []time.Duration{interval, interval, interval, interval / 2}
 	if diff := cmp.Diff(want, lengths); diff != "" || whole.Duration != opts.Duration {
 		t.Errorf("the whole run is of %v, its intervals (-want +got):\n%s", whole.Duration, diff)
 	}

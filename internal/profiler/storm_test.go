@@ -1,6 +1,7 @@
 package profiler_test
 
 import (
+	"bufio"
 	"context"
 	"debug/elf"
 	"os/exec"
@@ -25,7 +26,11 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 		t.Skip(pace.TooUneven)
 	}
 	built := truth.Named("c-O2-nofp-nopie").Build(t)
-	storm := exec.Command("sh", "-c", `while :; do "$1" 0.004 >/dev/null; done`, "storm", built.Path)
+	storm := exec.Command("sh", "-c", `while :; do "$1" 0.004 >/dev/null; echo; done`, "storm", built.Path)
+	ended, err := storm.StdoutPipe() // a line for each life
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := storm.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +39,19 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 
 	opts := options(perfevent.System(), collect.Auto)
 	opts.Collectors[0].(*collect.OnCPU).Frequency = 999
-	opts.Duration = 4 * time.Second
-	result, err := profiler.Run(context.Background(), opts)
+	begins := whenItBegins(&opts)
+	ctx, cancel := context.WithCancel(limited(t))
+	defer cancel()
+	go func() {
+		<-begins
+		begin, lines := time.Now(), bufio.NewScanner(ended)
+		for n := 0; (n < 200 || time.Since(begin) < 4*time.Second) && lines.Scan(); n++ {
+		}
+		cancel()
+		for lines.Scan() {
+		}
+	}()
+	result, err := profiler.Run(ctx, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +61,7 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 	for _, row := range p.Rows {
 		q := p.Processes[row.Process]
 		if strings.HasPrefix(q.Comm, ":") && q.PID > 0 {
-			t.Errorf("process %d has no name", q.PID)
+			t.Errorf("process %d has no name; %+v %q", q.PID, p.Accounts, p.Notes)
 		}
 		if strings.HasPrefix(built.Name, q.Comm) && row.User != profile.None && len(p.Stacks[row.User].Frames) > 3 {
 			lives[q.PID] = true
