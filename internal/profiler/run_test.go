@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
@@ -91,7 +92,7 @@ func TestLiveTheIntervalsAddUpToTheWholeRun(t *testing.T) {
 	needRoot(t)
 	// Its own process, which symbolizes, is sampled and left out.
 	opts := options(perfevent.Process(busy(t), os.Getpid()), collect.Auto)
-	interval := pace.Patience(200 * time.Millisecond)
+	interval := pace.Patience(200 * time.Millisecond) // in which both get to run
 	opts.Duration, opts.Interval = interval*7/2, interval
 	var intervals []*profile.Profile
 	opts.Report = func(p *profile.Profile) error {
