@@ -188,3 +188,26 @@ func TestAChildWhoseParentEndsDuringTheSnapshotHasAName(t *testing.T) {
 		t.Errorf("the child is %q", got)
 	}
 }
+
+// What had no mappings any more when it was read may be told of by older records: one
+// of its birth that names a parent nobody knows takes nothing away.
+func TestAProcessThatWasReadAsItEndedKeepsItsName(t *testing.T) {
+	proc := t.TempDir()
+	dir := filepath.Join(proc, "78")
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "status"), []byte("Name:\tchild\nTgid:\t78\n"), 0o644))
+	table := newTestTable(t, proc)
+	born := perfevent.Now()
+	must(t, table.Snapshot())
+	must(t, os.RemoveAll(dir))
+	table.Handle(forkAt(born, 77, 78))
+	if got := table.Process(78).Comm; got != "child" {
+		t.Errorf("it is %q", got)
+	}
+	// The next life of the pid is another one.
+	table.Handle(exitAt(born+1, 78))
+	table.Handle(forkAt(born+2, 77, 78))
+	if got := table.Process(78).Comm; got != ":78" {
+		t.Errorf("the next one is %q", got)
+	}
+}
