@@ -92,6 +92,23 @@ func (r *run) chosen() int {
 
 // count hands on counts until the end.
 func (r *run) count(ctx context.Context, c *counter, o CountOptions) (Account, error) {
+	read := func() (more bool, err error) {
+		if more, err = r.pipe.Read(r.hand); err == nil {
+			err = r.flush()
+		}
+		return more, err
+	}
+	emit := func() error { return o.Emit(c.take()) }
+	if err := o.rounds(ctx, read, emit, func() bool { return r.room.ended(r.PID, r.TID) }); err != nil {
+		return r.account, err
+	}
+	account, err := r.finish()
+	return account, errors.Join(err, emit())
+}
+
+// rounds has what there is be read until the end, and has counts be emitted at the end of
+// each interval but the last. Ended tells whether the target has.
+func (o *CountOptions) rounds(ctx context.Context, read func() (more bool, err error), emit func() error, ended func() bool) error {
 	var end, interval <-chan time.Time
 	until := time.Now().Add(o.Duration)
 	if o.Duration > 0 {
@@ -106,45 +123,35 @@ func (r *run) count(ctx context.Context, c *counter, o CountOptions) (Account, e
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for {
-		ended := false
+	now := make(chan time.Time)
+	close(now)
+	for more := false; ; {
+		next := ticker.C
+		if more {
+			next = now // but a storm of records keeps neither a run from its end nor an interval
+		}
 		select {
 		case <-ctx.Done():
-			ended = true
+			return nil
 		case <-end:
-			ended = true
-		case now := <-interval:
-			if o.Duration > 0 && !now.Before(until) {
-				ended = true
-				break
+			return nil
+		case tick := <-interval:
+			if o.Duration > 0 && !tick.Before(until) {
+				return nil
 			}
 			// What was called by now is in this interval.
-			if err := o.Emit(c.take()); err != nil {
-				return r.account, err
+			if err := emit(); err != nil {
+				return err
 			}
 			continue
-		case <-ticker.C:
+		case <-next:
 		}
-		for more := true; more && !ended; {
-			var err error
-			if more, err = r.pipe.Read(r.hand); err != nil {
-				return r.account, err
-			}
-			if err := r.flush(); err != nil {
-				return r.account, err
-			}
-			select {
-			case <-ctx.Done():
-				ended = true
-			case <-end:
-				ended = true
-			default:
-				more = more && len(interval) == 0
-			}
+		var err error
+		if more, err = read(); err != nil {
+			return err
 		}
-		if ended || r.room.ended(r.PID, r.TID) {
-			account, err := r.finish()
-			return account, errors.Join(err, o.Emit(c.take()))
+		if !more && ended() {
+			return nil
 		}
 	}
 }
