@@ -187,7 +187,7 @@ func (e *perfToolsExample) trace(t *testing.T, scripts ...string) [][]string {
 	want := e.want
 	for i, p := range tools {
 		p.end(t, w.isOwn, want)
-		if out = append(out, p.lines(w.isOwn)); i == 0 && !p.script {
+		if out = append(out, w.named(p.lines(w.isOwn))); i == 0 && !p.script {
 			want = p.count(w.isOwn) // the others have as many
 		}
 	}
@@ -196,6 +196,7 @@ func (e *perfToolsExample) trace(t *testing.T, scripts ...string) [][]string {
 
 // heldShell is a shell that waits until it is let go.
 type heldShell struct {
+	loop string // the block device of its work, MAJOR,MINOR; "" if it has none
 	cmd  *exec.Cmd
 	in   interface{ Close() error }
 	ends chan error
@@ -204,8 +205,11 @@ type heldShell struct {
 // holdShell starts the shell.
 func holdShell(t *testing.T, shell string) *heldShell {
 	t.Helper()
+	loop := ""
 	if strings.Contains(shell, "LOOP") {
-		shell = strings.ReplaceAll(shell, "LOOP", loopDevice(t))
+		device := loopDevice(t)
+		loop = "7," + strings.TrimPrefix(device, "/dev/loop")
+		shell = strings.ReplaceAll(shell, "LOOP", device)
 	}
 	if strings.Contains(shell, "PORT") {
 		shell = strings.ReplaceAll(shell, "PORT", listen(t))
@@ -228,7 +232,7 @@ func holdShell(t *testing.T, shell string) *heldShell {
 		t.Fatal(err)
 	}
 	_, _ = started.Read(make([]byte, 1))
-	w := &heldShell{cmd, in, make(chan error, 1)}
+	w := &heldShell{loop, cmd, in, make(chan error, 1)}
 	go func() { w.ends <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return w
@@ -237,6 +241,16 @@ func holdShell(t *testing.T, shell string) *heldShell {
 // isOwn tells whether a line is of the process.
 func (w *heldShell) isOwn(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("-%d ", w.cmd.Process.Pid))
+}
+
+// named gives its block device a name in lines, which the device of another run has too.
+func (w *heldShell) named(lines []string) []string {
+	for i := range lines {
+		if w.loop != "" {
+			lines[i] = strings.ReplaceAll(lines[i], " "+w.loop+" ", " LOOP ")
+		}
+	}
+	return lines
 }
 
 // expand names the process in arguments.
