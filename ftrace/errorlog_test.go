@@ -84,7 +84,7 @@ func TestAnErrorShowsNoMoreThanALineOfALongCommand(t *testing.T) {
 func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 	tracefs := withUprobes(t)
 	group := newGroup(t, tracefs)
-	good := Dynamic{Type: 'p', Event: "good", Place: place, Args: "a=%di"}
+	good := Dynamic{Type: 'p', Event: "good", Place: place, Args: here("a=%di")}
 	if _, err := group.Define(good); err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +96,10 @@ func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 		{"no such file", Dynamic{Type: 'p', Event: "e", Place: "/no/such/file:0x10"}, "/no/such/file:0x10"},
 		{"a directory", Dynamic{Type: 'p', Event: "e", Place: "/usr:0x10"}, "/usr:0x10"},
 		{"no offset", Dynamic{Type: 'p', Event: "e", Place: "/bin/true:0xzz"}, "0xzz"},
-		{"an unknown register", Dynamic{Type: 'p', Event: "e", Place: place, Args: "x=%di  name=+0(%dix):string"}, "%dix):string"},
-		{"an unknown type", Dynamic{Type: 'p', Event: "e", Place: place, Args: "x=%di:u33"}, "u33"},
-		{"an open parenthesis", Dynamic{Type: 'p', Event: "e", Place: place, Args: "+0(%di"}, ""},
-		{"a name that is taken", Dynamic{Type: 'p', Event: "e", Place: place, Args: "%di arg1=%si"}, "arg1=%si"},
+		{"an unknown register", Dynamic{Type: 'p', Event: "e", Place: place, Args: here("x=%di  name=+0(%dix):string")}, here("%dix):string")},
+		{"an unknown type", Dynamic{Type: 'p', Event: "e", Place: place, Args: here("x=%di:u33")}, "u33"},
+		{"an open parenthesis", Dynamic{Type: 'p', Event: "e", Place: place, Args: here("+0(%di")}, ""},
+		{"a name that is taken", Dynamic{Type: 'p', Event: "e", Place: place, Args: here("%di arg1=%si")}, here("arg1=%si")},
 		{"a return value at the entry", Dynamic{Type: 'p', Event: "e", Place: place, Args: "x=$retval"}, "$retval"},
 		{"an event's name with a space", Dynamic{Type: 'p', Event: "e f", Place: place}, "e f " + place},
 		{"an event's name that is too long", Dynamic{Type: 'p', Event: strings.Repeat("e", 64), Place: place}, strings.Repeat("e", 64) + " " + place},
@@ -107,7 +107,7 @@ func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 		{"a second command", Dynamic{Type: 'p', Event: "e", Place: place + "\n-:" + group.Name() + "/good"}, "\n-:" + group.Name() + "/good"},
 		{"a comment", Dynamic{Type: 'p', Event: "e", Place: "/tmp/a#b:0x10"}, "#b:0x10"},
 		{"a letter that the kernel splits", Dynamic{Type: 'p', Event: "e", Place: "/tmp/à:0x10"}, "\xa0:0x10"},
-		{"a comment in an argument", Dynamic{Type: 'p', Event: "e", Place: place, Args: `a=%di b=\"x#y"`}, `#y"`},
+		{"a comment in an argument", Dynamic{Type: 'p', Event: "e", Place: place, Args: here(`a=%di b=\"x#y"`)}, `#y"`},
 		{"no type of probe", Dynamic{Type: 'e', Event: "e", Place: place}, "e:" + group.Name() + "/e " + place},
 	} {
 		t.Run(test.name, func(t *testing.T) {

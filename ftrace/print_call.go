@@ -56,7 +56,17 @@ var functions = map[string]struct {
 	}},
 	"jiffies_to_msecs":    {1, jiffiesToMsecs},
 	"mc_event_error_type": {1, errorType},
+
+	// What arm64 makes of the size of a structure.
+	"__builtin_constant_p": {1, notRecorded},
+	"__builtin_clzll":      {1, notRecorded},
+	"__ilog2_u32":          {1, notRecorded},
+	"__ilog2_u64":          {1, notRecorded},
+	"__order_base_2":       {1, notRecorded},
 }
+
+// notRecorded is the value of a function that is called with what is in no record.
+func notRecorded([]node) (node, error) { return &unknownNode, nil }
 
 // arguments reads expressions up to the closing parenthesis.
 func (c *compiler) arguments() (args []node, err error) {

@@ -69,9 +69,11 @@ func (c *compiler) expression() (node, error) {
 	if err != nil || !c.accept("?") {
 		return condition, err
 	}
-	yes, err := c.expression()
-	if err != nil {
-		return nil, err
+	yes := condition // of GNU C's a ?: b
+	if !c.is(":") {
+		if yes, err = c.expression(); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.expect(":"); err != nil {
 		return nil, err

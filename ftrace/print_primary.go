@@ -129,7 +129,9 @@ func (c *compiler) name(name string) (node, error) {
 
 // isKernelVariable tells of variables whose value is in no record. What is
 // calculated from them is printed as a question mark.
-func isKernelVariable(name string) bool { return name == "jiffies" || name == "vmemmap_base" }
+func isKernelVariable(name string) bool {
+	return name == "jiffies" || name == "vmemmap_base" || name == "memstart_addr"
+}
 
 func (c *compiler) sizeof() (node, error) {
 	if err := c.expect("("); err != nil {
@@ -142,15 +144,21 @@ func (c *compiler) sizeof() (node, error) {
 	if err := c.expect("("); err != nil {
 		return nil, fmt.Errorf("the size of a type that is not known")
 	}
+	if t := c.peek(); t.kind == tokenName && t.text == "struct" {
+		c.next()
+		c.next() // its name: what the kernel calculates from its size is in no record
+		return &unknownNode, c.expect(")")
+	}
 	n, err := c.expression()
 	if err != nil {
 		return nil, err
 	}
-	f, ok := n.(*fieldNode)
-	if !ok || f.data {
-		return nil, fmt.Errorf("the size of what is no field")
+	if f, ok := n.(*fieldNode); ok && !f.data {
+		n = &constant{numberOf(uint64(f.field.Size), typeULong)}
+	} else {
+		n = &unknownNode
 	}
-	return &constant{numberOf(uint64(f.field.Size), typeULong)}, c.expect(")")
+	return n, c.expect(")")
 }
 
 // statements reads GNU C's ({ int x = …; …; value; }), which min() and max()

@@ -97,6 +97,8 @@ func TestPrinterFollowsTheKernelsRules(t *testing.T) {
 		{"joined strings", `"a" "b %s", "c" "d"`, "ab cd"},
 		{"quotes in the format", `"he says "%s"", REC->text`, `he says "abc"`},
 		{"variables of the kernel", `"%lu %p", (jiffies - REC->l) / 250, (((struct page *)vmemmap_base) + (REC->l))`, "? ?"},
+		{"where arm64 keeps what describes a page", `"%p %d", (((struct page *)(-((((1UL))) << ((48) - (12 - (( __builtin_constant_p(sizeof(struct page)) ? ( ((sizeof(struct page)) == 0 || (sizeof(struct page)) == 1) ? 0 : ( __builtin_constant_p((sizeof(struct page)) - 1) ? (((sizeof(struct page)) - 1) < 2 ? 0 : 63 - __builtin_clzll((sizeof(struct page)) - 1)) : (sizeof((sizeof(struct page)) - 1) <= 4) ? __ilog2_u32((sizeof(struct page)) - 1) : __ilog2_u64((sizeof(struct page)) - 1) ) + 1) : __order_base_2(sizeof(struct page)) )))))) - (memstart_addr >> 12)) + (REC->l)), REC->b`, "? 200"},
+		{"a value or else another", `"%s %d %d", REC->text ?: "none", REC->b ?: 7, REC->b - 200 ?: 7`, "abc 200 7"},
 		{"expectations", `"%d", __builtin_expect(!!((unsigned long)(void *)(REC->p) >= (unsigned long)-4095), 0) ? 1 : 2`, "2"},
 		{"a division by zero has no value", `"%d", 1 / 0`, "?"},
 		{"lines within", `"a\n\tb"`, "a\n\tb"},
