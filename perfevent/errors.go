@@ -75,6 +75,9 @@ func (s *Session) openError(name string, sampling *Sampling, err error) *OpenErr
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		e.Kind = ErrPermission
 		e.Hint = s.permissionHint()
+		if sampling != nil && sampling.Event.attr.Type == unix.PERF_TYPE_TRACEPOINT && (capable(unix.CAP_PERFMON) || capable(unix.CAP_SYS_ADMIN)) {
+			e.Hint = "the kernel lets nobody sample this tracepoint, which may be hit because of a sample; funccount counts it"
+		}
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENXIO):
 		if s.target.kind == cgroupTarget && sampling != nil && !isHardware(sampling) {
 			e.Kind = ErrNoTarget

@@ -137,10 +137,15 @@ func mayLockMemory() bool {
 	if level, err := strconv.Atoi(readSysctl("perf_event_paranoid")); err == nil && level < 0 {
 		return true
 	}
+	return capable(unix.CAP_IPC_LOCK)
+}
+
+// capable tells whether the caller has a capability (capabilities(7)).
+func capable(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return false
 	}
-	return data[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0
+	return data[capability/32].Effective&(1<<(capability%32)) != 0
 }

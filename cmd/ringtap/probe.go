@@ -254,7 +254,7 @@ func (q *probe) tracepoints(a *asking, pattern string) (*probed, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := chooseTracepoints(fs, pattern)
+	names, err := chooseSampled(a.out, fs, pattern)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	names, err := chooseTracepoints(fs, rest[0])
+	names, err := chooseSampled(out, fs, rest[0])
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,21 @@ func textWay(name string) (syscalltext.Way, error) {
 		return way, nil
 	}
 	return "", usagef("--text %s: auto, tracepoint, kprobe, memory or none", name)
+}
+
+// notSampled is the tracepoint that a sample may be the cause of, and of which the kernel
+// therefore makes none (arch/x86/include/asm/trace/irq_vectors.h).
+var notSampled = ftrace.EventName{System: "irq_vectors", Name: "irq_work_exit"}
+
+// chooseSampled returns the tracepoints that a name or pattern stands for, without the
+// one that can't be sampled if it stands for others too.
+func chooseSampled(out *console, fs *ftrace.FS, pattern string) ([]ftrace.EventName, error) {
+	names, err := chooseTracepoints(fs, pattern)
+	if i := slices.Index(names, notSampled); i >= 0 && len(names) > 1 {
+		fmt.Fprintf(out.stderr, "note: %s is left out: the kernel lets nobody sample it; funccount counts it\n", notSampled)
+		names = slices.Delete(names, i, i+1)
+	}
+	return names, err
 }
 
 // chooseTracepoints returns the tracepoints that a name or pattern stands for.
