@@ -91,7 +91,7 @@ func (s *Session) openOn(cpu int, on subject) error {
 		return nil
 	}
 	for i := range s.samplings {
-		if s.samplings[i].Everyone != on.everyone {
+		if s.samplings[i].Everyone != on.everyone || s.only != nil && !slices.Contains(s.only, i) {
 			continue
 		}
 		if err := s.openSampling(cpu, i, on); err != nil {
@@ -239,6 +239,9 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 		return fmt.Errorf("count open files: %w", err)
 	}
 	events := len(s.samplings)
+	if s.only != nil {
+		events = len(s.only)
+	}
 	if s.hasSideBand() {
 		events++
 	}

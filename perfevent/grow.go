@@ -3,6 +3,7 @@ package perfevent
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	perf "github.com/elastic/go-perf"
 )
@@ -10,10 +11,10 @@ import (
 // ErrGrowing: an earlier GrowStack of the session is not through yet.
 var ErrGrowing = errors.New("a copy of the stack is growing already")
 
-// GrowStack makes the samples of a sampling carry more of the user stack, or less,
-// from about the next look at the rings on, without a hit being missed or handed on
-// twice. It may be called while Read runs, also by the function that Read calls;
-// it takes as long as Open. As many bytes as the sampling has change nothing.
+// GrowStack makes the samples of samplings carry more of the user stack, or less, from
+// about the next look at the rings on, without a hit being missed or handed on twice.
+// It may be called while Read runs, also by the function that Read calls; it takes as
+// long as Open. Of samplings that have as many bytes already nothing changes.
 //
 // What is recorded twice in the moment of change counts as Account.Duplicates. If
 // records are lost in that very moment the Account is no longer Exact.
@@ -21,54 +22,75 @@ var ErrGrowing = errors.New("a copy of the stack is growing already")
 // Only tracepoints and uprobes with a Period of 1 can grow, since only their
 // records come in a known order; for others the error is ErrInvalid. It is
 // ErrGrowing until a growth before is through, about half a second, and an
-// *OpenError if the events cannot be opened; the sampling then stays as it is.
-func (s *Session) GrowStack(sampling int, bytes uint32) error {
-	larger := s.samplings[sampling]
-	larger.UserStack = bytes
-	if err := larger.validate(); err != nil {
+// *OpenError if the events cannot be opened; the samplings then stay as they are.
+func (s *Session) GrowStack(bytes uint32, samplings ...int) error {
+	larger := slices.Clone(s.samplings)
+	for _, i := range samplings {
+		larger[i].UserStack = bytes
+		if err := larger[i].validate(); err != nil {
+			return err
+		}
+		if event := larger[i].Event; event.kind == ordinaryEvent && event.attr.Type != perf.TracepointEvent || larger[i].Period != 1 {
+			return &OpenError{Event: event.String(), Target: s.target.String(), Kind: ErrInvalid, Err: ErrInvalid,
+				Hint: "only tracepoints and uprobes whose every hit is a sample can be given a larger copy of the stack"}
+		}
+	}
+	changing, err := s.reserve(bytes, samplings)
+	if len(changing) == 0 {
 		return err
 	}
-	if larger.Event.kind == ordinaryEvent && larger.Event.attr.Type != perf.TracepointEvent || larger.Period != 1 {
-		return &OpenError{Event: larger.Event.String(), Target: s.target.String(), Kind: ErrInvalid, Err: ErrInvalid,
-			Hint: "only tracepoints and uprobes whose every hit is a sample can be given a larger copy of the stack"}
-	}
-	if grows, err := s.grow.reserve(sampling, bytes, s.samplings[sampling].UserStack); !grows {
-		return err
-	}
-	g, err := s.openGrowth(sampling, larger)
+	g, err := s.openGrowth(changing, larger)
 	s.grow.mu.Lock()
 	defer s.grow.mu.Unlock()
 	if err != nil {
 		s.grow.busy = false
 		return fmt.Errorf("copy %d bytes of stack: %w", bytes, err)
 	}
-	s.grow.stack[sampling], s.grow.next = bytes, g
+	for _, i := range changing {
+		s.grow.stack[i] = bytes
+	}
+	s.grow.next = g
 	s.poll.wake()
 	return nil
 }
 
-// reserve reports whether a sampling has another number of bytes, and keeps others
+// Grown reports whether the samples from a time on (Header.Time) carry as many bytes as
+// GrowStack was last asked for.
+func (s *Session) Grown(from uint64) bool {
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	return (!s.grow.busy || s.grow.now != nil) && from >= s.grow.ended
+}
+
+// reserve returns the samplings that have another number of bytes, and keeps others
 // from growing at the same time.
-func (s *growing) reserve(sampling int, bytes, opened uint32) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stack == nil {
-		s.stack = make(map[int]uint32)
+func (s *Session) reserve(bytes uint32, samplings []int) (changing []int, err error) {
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	if s.grow.stack == nil {
+		s.grow.stack = make(map[int]uint32)
 	}
-	if now, grown := s.stack[sampling]; bytes == now || !grown && bytes == opened {
-		return false, nil
+	for _, i := range samplings {
+		now, grown := s.grow.stack[i]
+		if !grown {
+			now = s.samplings[i].UserStack
+		}
+		if now != bytes {
+			changing = append(changing, i)
+		}
 	}
-	if s.busy {
-		return false, ErrGrowing
+	if len(changing) > 0 && s.grow.busy {
+		return nil, ErrGrowing
 	}
-	s.busy = true
-	return true, nil
+	s.grow.busy = s.grow.busy || len(changing) > 0
+	return changing, nil
 }
 
 // openGrowth opens the events that take over, disabled. It does so as a session
 // that has the same target and rings.
-func (s *Session) openGrowth(sampling int, larger Sampling) (*growth, error) {
-	o := s.growthSession(larger)
+func (s *Session) openGrowth(changing []int, larger []Sampling) (*growth, error) {
+	g := &growth{changing: changing, larger: larger, pids: s.Processes()}
+	o := s.growthSession(g)
 	for i := range s.watched {
 		o.watched = append(o.watched, watched{pid: s.watched[i].pid, tid: s.watched[i].tid, pidfd: -1})
 	}
@@ -84,12 +106,12 @@ func (s *Session) openGrowth(sampling int, larger Sampling) (*growth, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeEvents(o.events))
 	}
-	g := &growth{sampling: sampling, larger: larger, pids: s.Processes(), ambiguous: o.twice.ambiguous, opened: Now()}
+	g.ambiguous, g.opened = o.twice.ambiguous, Now()
 	g.add(o.events)
 	return g, nil
 }
 
-func (s *Session) growthSession(larger Sampling) *Session {
-	return &Session{target: s.target, samplings: []Sampling{larger}, opts: s.opts, cpus: s.cpus, rings: s.rings,
+func (s *Session) growthSession(g *growth) *Session {
+	return &Session{target: s.target, samplings: g.larger, only: g.changing, opts: s.opts, cpus: s.cpus, rings: s.rings,
 		format: s.format, ringSize: s.ringSize, samplesOnly: true}
 }

@@ -2,6 +2,7 @@ package perfevent
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ type growing struct {
 	busy  bool           // from the opening of new events to the closing of old ones
 	next  *growth        // not begun
 	stack map[int]uint32 // what samplings have grown to
+	ended uint64         // when the old events of the last growth had been disabled
 
 	// Of the reader, until Read has returned.
 	now     *growth       // begun, not through
@@ -29,7 +31,7 @@ type retired struct {
 	inexact bool // records were lost while old and new events ran
 }
 
-// growth is the change of one sampling to events with a larger copy of the stack.
+// growth is the change of samplings to events with a larger copy of the stack.
 //
 // How much is copied is fixed when an event is opened. So a second set of events
 // is opened, and while the old ones still run they are enabled; then the old ones
@@ -37,16 +39,16 @@ type retired struct {
 // first: the kernel puts an event before those that are there, in a CPU's list of
 // a tracepoint's events (perf_trace_add) as in a uprobe's list of consumers
 // (consumer_add). From a thread's first new record on a CPU on, by the times, its
-// old records there are therefore duplicates, and none before is. Each pair of
-// thread and CPU stands for itself, since its events are enabled at a time of
-// their own.
+// old records there are therefore duplicates, and none before is. Each thread on
+// each CPU stands for itself, in each sampling, since its events are enabled at a
+// time of their own.
 //
 // A hit that an event has counted when it is disabled may not be recorded by it
 // any more. The new event has that hit too, so that none is missing, but Counted
 // is then above the sum of the rest by one (seen once in thirty growths).
 type growth struct {
-	sampling  int
-	larger    Sampling
+	changing  []int      // the samplings
+	larger    []Sampling // all of the session, these with what they copy next
 	events    []attached
 	origins   int32  // above all of the events'
 	pids      []int  // processes that have events of their own
@@ -55,12 +57,17 @@ type growth struct {
 
 	set   int32
 	old   []attached
-	first map[pair]uint64 // times of the first new records
-	ended uint64          // when the old events had been disabled
+	first map[source]uint64 // times of the first new records
 }
 
-// pair is a thread on a CPU.
-type pair struct{ tid, cpu uint32 }
+// source is where samples come from: of a sampling, a thread on a CPU.
+type source struct {
+	sampling int
+	tid, cpu uint32
+}
+
+// changes tells whether the events of a sampling are replaced.
+func (g *growth) changes(sampling int) bool { return slices.Contains(g.changing, sampling) }
 
 // changeStacks begins a growth, or ends it once all that the old events have
 // recorded was handed on. It is called between two looks at the rings.
@@ -68,7 +75,7 @@ func (s *Session) changeStacks() error {
 	s.grow.mu.Lock()
 	defer s.grow.mu.Unlock()
 	switch {
-	case s.grow.now != nil && s.merge.bound > s.grow.now.ended:
+	case s.grow.now != nil && s.merge.bound > s.grow.ended:
 		return s.endGrowth()
 	case s.grow.next == nil:
 		return nil
@@ -104,14 +111,14 @@ func (s *Session) coverLater(g *growth, pids []int) {
 func (s *Session) beginGrowth(g *growth) error {
 	s.grow.sets = append(s.grow.sets, &duplicates{ambiguous: g.ambiguous})
 	g.set = int32(len(s.grow.sets))
-	g.first = make(map[pair]uint64)
+	g.first = make(map[source]uint64)
 	for _, e := range s.events {
-		if int(e.sampling) == g.sampling {
+		if g.changes(int(e.sampling)) {
 			g.old = append(g.old, e)
 		}
 	}
 	for i := range g.events {
-		g.events[i].sampling, g.events[i].set = int32(g.sampling), g.set
+		g.events[i].set = g.set
 	}
 	s.events = append(s.events, g.events...)
 	s.grow.next, s.grow.now = nil, g
@@ -132,14 +139,16 @@ func (s *Session) beginGrowth(g *growth) error {
 	if err := s.controlEvents(g.old, unix.PERF_EVENT_IOC_DISABLE); err != nil {
 		return err
 	}
-	g.ended = Now()
+	s.grow.ended = Now()
 	old, oldErr := s.sum(g.old)
 	taken, err := s.sum(g.events)
 	if err := errors.Join(oldErr, err); err != nil {
 		return err
 	}
-	if old.lost+taken.lost != before.lost {
-		s.retire(g.sampling, count{}, true)
+	for _, i := range g.changing {
+		if old[i].lost+taken[i].lost != before[i].lost {
+			s.retire(i, count{}, true)
+		}
 	}
 	return nil
 }
@@ -150,10 +159,12 @@ func (s *Session) endGrowth() error {
 	if err != nil {
 		return err
 	}
-	s.retire(g.sampling, last, false)
+	for _, i := range g.changing {
+		s.retire(i, last[i], false)
+	}
 	var kept []attached
 	for _, e := range s.events {
-		if int(e.sampling) != g.sampling || e.set == g.set {
+		if !g.changes(int(e.sampling)) || e.set == g.set {
 			kept = append(kept, e)
 		}
 	}
@@ -191,10 +202,10 @@ func (s *Session) isDuplicate(rec Record) bool {
 		return true
 	}
 	g := s.grow.now
-	if g == nil || !isSample || ev == nil || sample.Sampling != g.sampling {
+	if g == nil || !isSample || ev == nil || !g.changes(sample.Sampling) {
 		return false
 	}
-	at := pair{sample.TID, sample.CPU}
+	at := source{sample.Sampling, sample.TID, sample.CPU}
 	first, overlaps := g.first[at]
 	if ev.set == g.set && !overlaps {
 		g.first[at] = h.Time
@@ -202,17 +213,17 @@ func (s *Session) isDuplicate(rec Record) bool {
 	return ev.set != g.set && overlaps && h.Time >= first
 }
 
-// sum adds up the counts of events.
-func (s *Session) sum(events []attached) (count, error) {
-	var total count
+// sum adds up the counts of the events of each sampling.
+func (s *Session) sum(events []attached) ([]count, error) {
+	totals := make([]count, len(s.samplings))
 	for _, e := range events {
 		c, err := readCount(e.fd, s.format)
 		if err != nil {
-			return count{}, err
+			return nil, err
 		}
-		total.add(c)
+		totals[e.sampling].add(c)
 	}
-	return total, nil
+	return totals, nil
 }
 
 func (c *count) add(o count) {

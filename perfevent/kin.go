@@ -54,7 +54,7 @@ func (g *growth) uncovered(k kin) []int {
 // nonetheless comes twice then, and duplicates leaves it out.
 func (s *Session) cover(g *growth, pids []int) error {
 	for _, pid := range pids {
-		o := s.growthSession(g.larger)
+		o := s.growthSession(g)
 		o.target.pids = []int{pid}
 		o.watched = []watched{{pid: pid, tid: pid, pidfd: -1}}
 		err := o.attachThreads()

@@ -20,12 +20,13 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 	}
 	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)
 	for _, tt := range []struct {
-		where string
-		event Event
-		spool int
+		where    string
+		event    Event
+		spool    int
+		together int // samplings of the event, which grow at once
 	}{
-		{"system", pmu, 64 << 20}, {"system", dynamic, 0}, {"process", dynamic, 64 << 20}, {"process", dynamic, 0},
-		{"thread", pmu, 0},
+		{"system", pmu, 64 << 20, 1}, {"system", dynamic, 0, 2}, {"process", dynamic, 64 << 20, 1}, {"process", dynamic, 0, 2},
+		{"thread", pmu, 0, 1},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.where, tt.event, tt.spool), func(t *testing.T) {
 			children, threads := 1, 5
@@ -41,8 +42,13 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			case "thread":
 				target, threads = Thread(h.tids...), 2
 			}
-			s := open(t, target, []Sampling{{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512}},
-				Options{Spool: tt.spool, RingBytes: 32 << 20})
+			var samplings []Sampling
+			var all []int
+			for i := range tt.together {
+				samplings = append(samplings, Sampling{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512})
+				all = append(all, i)
+			}
+			s := open(t, target, samplings, Options{Spool: tt.spool, RingBytes: 32 << 20})
 			enable(t, s)
 			ctx, cancel := context.WithCancel(context.Background())
 			var called uint64
@@ -50,29 +56,36 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 				defer cancel()
 				called, _ = h.call()
 			}()
-			sizes := []uint32{2048, 8192, 32768}
-			seen := make(map[uint32][]bool)
+			size, sizes := uint32(512), []uint32{2048, 8192, 32768}
+			seen := make([]map[uint32][]bool, tt.together)
+			for i := range seen {
+				seen[i] = make(map[uint32][]bool)
+			}
 			stacks := make(map[int]uint64)
-			samples, again := uint64(0), 0
+			samples, again := make([]uint64, tt.together), 0
 			counted := time.Duration(0)
 			err := s.Read(ctx, func(rec Record) error {
 				sample, ok := rec.(*Sample)
 				if !ok {
 					return nil
 				}
-				samples++
+				samples[sample.Sampling]++
 				stacks[len(sample.Stack)]++
+				if len(sample.Stack) != int(size) && s.Grown(sample.Time) {
+					t.Errorf("%d bytes of stack are copied; the growth to %d is said to be through", len(sample.Stack), size)
+				}
 				n := sample.Regs.Values[0]
+				seen := seen[sample.Sampling]
 				if seen[sample.TID] == nil {
 					seen[sample.TID] = make([]bool, calls)
 				}
 				if seen[sample.TID][n] {
-					if again++; again > miscounts(tt.event, threads*calls) {
+					if again++; again > tt.together*miscounts(tt.event, threads*calls) {
 						t.Errorf("call %d of thread %d came twice", n, sample.TID)
 					}
 				}
 				seen[sample.TID][n] = true
-				if samples%1000 == 0 {
+				if samples[0]%1000 == 0 {
 					running, err := s.Running()
 					if err != nil {
 						return err
@@ -83,10 +96,10 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 						counted = now
 					}
 				}
-				if len(sizes) > 0 && samples%5000 == 0 {
-					err := s.GrowStack(0, sizes[0])
+				if len(sizes) > 0 && samples[0]%5000 == 0 {
+					err := s.GrowStack(sizes[0], all...)
 					if err == nil {
-						sizes = sizes[1:]
+						size, sizes = sizes[0], sizes[1:]
 					} else if !errors.Is(err, ErrGrowing) {
 						return err
 					}
@@ -104,23 +117,24 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := accounts[0]
-			t.Logf("%+v; not grown to %v, copies %v", a, sizes, stacks)
-			want := uint64(threads * calls)
-			// A lost record may be the double of one that came, while old and new
-			// events run and for threads that were born while events were opened.
-			// One that an old event counted when it was disabled may have been
-			// recorded by the new one only.
-			uncounted := a.Counted - a.Received - a.Lost - a.Duplicates
-			twice := int64(a.Received + a.Lost - want)
-			slack := int64(miscounts(tt.event, threads*calls))
-			doubles := !a.Exact
-			for _, set := range s.grow.sets {
-				doubles = doubles || set.ambiguous
-			}
-			if len(seen) > threads || a.Received != samples || uncounted > uint64(len(s.grow.sets)*len(s.events)) ||
-				twice < -slack || !doubles && twice > slack {
-				t.Errorf("%d calls of %d threads: %d samples of %d threads, %+v", want, threads, samples, len(seen), a)
+			for i, a := range accounts {
+				t.Logf("%+v; not grown to %v, copies %v", a, sizes, stacks)
+				want := uint64(threads * calls)
+				// A lost record may be the double of one that came, while old and new
+				// events run and for threads that were born while events were opened.
+				// One that an old event counted when it was disabled may have been
+				// recorded by the new one only.
+				uncounted := a.Counted - a.Received - a.Lost - a.Duplicates
+				twice := int64(a.Received + a.Lost - want)
+				slack := int64(miscounts(tt.event, threads*calls))
+				doubles := !a.Exact
+				for _, set := range s.grow.sets {
+					doubles = doubles || set.ambiguous
+				}
+				if len(seen[i]) > threads || a.Received != samples[i] || uncounted > uint64(len(s.grow.sets)*len(s.events)) ||
+					twice < -slack || !doubles && twice > slack {
+					t.Errorf("%d calls of %d threads: %d samples of %d threads, %+v", want, threads, samples[i], len(seen[i]), a)
+				}
 			}
 		})
 	}

@@ -30,8 +30,9 @@ type Session struct {
 	counting bool      // for Counters: events that make no samples, no rings, no side-band
 	// samplesOnly: no side-band, for openGrowth.
 	samplesOnly bool
-	backward    bool // for Recent: rings that are written over
-	ringSize    int  // bytes of the next ring to be mapped
+	only        []int // of the samplings, the ones that have events; nil is all
+	backward    bool  // for Recent: rings that are written over
+	ringSize    int   // bytes of the next ring to be mapped
 
 	poll   poller
 	merge  merger

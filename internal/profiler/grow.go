@@ -22,7 +22,6 @@ type growth struct {
 	budget    uint64 // bytes a second of all copies; 0: no bound
 	counts    collect.Counts
 	looked    uint64 // when counts was taken; 0: never
-	settle    uint64 // until when records of a smaller copy may come
 }
 
 // sizes are the copies that are grown to, in bytes. Most stacks end in the first
@@ -51,10 +50,6 @@ func smaller(rate, budget uint64, least uint32) uint32 {
 	return best
 }
 
-// settling is how long records with the smaller copy are on their way, in
-// nanoseconds.
-const settling = 1e9
-
 // steady is how long stacks are counted before it is said how many come a second, in
 // nanoseconds: much of what programs do comes in bursts. A storm is told sooner.
 const steady = 250e6
@@ -70,7 +65,7 @@ func newGrowth(plan *collect.Plan, first int) growth {
 		if plan.Samplings[i].Period != 1 || plan.Stacks.Unwind == collect.FP {
 			return growth{}
 		}
-		if plan.Samplings[i].UserStack > 0 {
+		if plan.Samplings[i].UserStack == plan.Stacks.Copy { // else it is copied for something else
 			g.samplings = append(g.samplings, first+i)
 		}
 	}
@@ -94,31 +89,29 @@ func (r *run) grow(g *growth, now collect.Counts, before uint64) {
 	if g.bytes == 0 || since < steady && !g.floods(stacks, since) {
 		return
 	}
+	from := g.looked
 	g.counts, g.looked = now, before
-	if before < g.settle || since == before {
-		return // or it is the first look
+	if from == 0 {
+		return // the first look
 	}
 	next := g.choose(stacks, cut, stacks*uint64(time.Second)/since)
-	if next == g.bytes {
+	if next == g.bytes || !r.session.Grown(from) {
 		return
 	}
-	for _, i := range g.samplings {
-		err := r.session.GrowStack(i, next)
-		if errors.Is(err, perfevent.ErrGrowing) {
-			return // the samples of the next round will say it again
-		}
-		if errors.Is(err, perfevent.ErrNoTarget) {
-			g.bytes = 0 // it has ended
-			return
-		}
-		if err != nil {
-			r.opts.Logger.Warn("the copies of the stack stay as they are", "bytes", g.bytes, "error", err)
-			g.bytes = 0
-			return
-		}
+	err := r.session.GrowStack(next, g.samplings...)
+	switch {
+	case errors.Is(err, perfevent.ErrGrowing):
+		return // the samples of the next round will say it again
+	case errors.Is(err, perfevent.ErrNoTarget):
+		g.bytes = 0 // it has ended
+		return
+	case err != nil:
+		r.opts.Logger.Warn("the copies of the stack stay as they are", "bytes", g.bytes, "error", err)
+		g.bytes = 0
+		return
 	}
 	r.opts.Logger.Info("copying more or less of the stack", "bytes", next, "cut", cut, "stacks", stacks)
-	g.bytes, g.settle = next, before+settling
+	g.bytes = next
 }
 
 // floods tells whether so many stacks in less than a steady while are a storm: what is
