@@ -39,7 +39,7 @@
 // inherits its filter.
 //
 // Under a storm of hits a copy of the stack should be small. GrowStack replaces
-// the events of a sampling by others with a larger copy while they run (grow.go
+// the events of samplings by others with a larger copy while they run (grow.go
 // opens them, growth.go has the change and its argument, kin.go the children that
 // must be opened as well).
 //
