@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,16 +28,28 @@ func (s *Session) attach() error {
 	if sampling := s.onlySystem(); sampling != nil {
 		return s.attachOthersToo(sampling)
 	}
-	err := s.attachThreads()
-	switch {
-	case s.counting && err == nil:
+	if s.counting {
+		if err := s.attachThreads(); err != nil {
+			return err
+		}
 		return s.attachUntilClear()
-	case err == nil:
-		return s.attachEveryone()
-	case s.counting || !errors.Is(err, ErrTooManyFiles):
+	}
+	err := s.openThreads()
+	if errors.Is(err, errRestless) || errors.Is(err, ErrTooManyFiles) {
+		err = s.attachFiltered(err)
+		if !errors.Is(err, errRestless) {
+			return err
+		}
+		// The whole system may not be watched.
+		if err = s.detach(); err == nil {
+			s.rings = make([]mappedRing, len(s.cpus))
+			err = s.attachThreads()
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return s.attachFiltered(err)
+	return s.attachEveryone()
 }
 
 // detach closes all events and unmaps their rings.
@@ -150,28 +163,51 @@ const maxPasses = 64
 // them may have left out some.
 const quietPasses = 16
 
-// attachThreads opens the events on every thread of the target's processes. A
-// thread that is born meanwhile inherits the events of the one that made it if
-// those were open by then. The list of threads is therefore read again until a
-// whole one shows none that is new, see listsAll; such a late thread gets events of
-// its own and may have inherited ones as well, see duplicates.
+// Births that have begun get time to end before the last readings, so often. One takes
+// some ten microseconds, and longer where others have the CPU.
+const (
+	settlings = 4
+	settling  = time.Millisecond
+)
+
+// errRestless: threads come and go faster than events can be opened.
+var errRestless = errors.New("threads come and go faster than events can be opened")
+
+// attachThreads opens the events on every thread of the target's processes, or on all
+// that stay long enough.
 func (s *Session) attachThreads() error {
+	err := s.openThreads()
+	if errors.Is(err, errRestless) {
+		s.opts.logger().Warn(err.Error()+"; some may be missed", "target", s.target.String())
+		return nil
+	}
+	return err
+}
+
+// openThreads opens the events on every thread of the target's processes. A
+// thread that is born meanwhile inherits the events of the one that made it if
+// those were open when its birth began, and is listed when that ends. The list of
+// threads is therefore read again until a whole one, see listsAll, shows none that is
+// new, and again a while later; such a late thread gets events of its own and may have
+// inherited ones as well, see duplicates.
+func (s *Session) openThreads() error {
 	seen := make(map[int]bool)
 	opened := 0
-	for pass, quiet := 0, 0; quiet < quietPasses; pass++ {
+	for pass, quiet, settled := 0, 0, 0; settled <= settlings; pass++ {
 		if pass == maxPasses {
-			s.opts.logger().Warn("threads come and go faster than events can be opened; some may be missed", "target", s.target.String())
-			break
+			return errRestless
 		}
 		tids, whole, err := s.newThreads(seen)
 		if err != nil {
 			return err
 		}
-		if len(tids) == 0 && whole {
-			break
-		}
 		if len(tids) == 0 {
-			quiet++
+			if quiet++; whole || quiet == quietPasses {
+				quiet = 0
+				if settled++; settled <= settlings {
+					time.Sleep(settling)
+				}
+			}
 			continue
 		}
 		quiet = 0
@@ -261,8 +297,8 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 }
 
 // attachFiltered watches the whole system and leaves out what is not the
-// target's, where the target has too many threads for events on each. It needs
-// privileges; without them the reason for it is the error.
+// target's, where the target has too many threads for events on each, or ever new
+// ones. It needs privileges; without them the reason for it is the error.
 func (s *Session) attachFiltered(reason error) error {
 	if err := s.detach(); err != nil {
 		return err

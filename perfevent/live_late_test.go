@@ -2,6 +2,7 @@ package perfevent
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -15,17 +16,19 @@ func TestLiveThreadsBornDuringOpenAreSampledOnce(t *testing.T) {
 	needRoot(t)
 	ambiguous := 0
 	for round := 0; round < pace.Calls(5) || ambiguous == 0 && round < 50; round++ {
-		f := startFaults(t, "churn", "6", "50")
-		s := open(t, Process(f.pid()), pageFaults(), Options{})
-		if s.twice.ambiguous {
-			ambiguous++
-		}
-		enable(t, s)
-		var work []touched
-		all := during(t, s, func() { work = f.work(6 * 20) })
-		all.checkTouched(t, work)
-		a, _ := checkBooks(t, s)
-		t.Logf("late threads: %v, duplicates left out: %d of %d", s.twice.ambiguous, a.Duplicates, a.Counted)
+		t.Run(strconv.Itoa(round), func(t *testing.T) { // whose program ends before the next begins
+			f := startFaults(t, "churn", "6", "50")
+			s := open(t, Process(f.pid()), pageFaults(), Options{})
+			if s.twice.ambiguous {
+				ambiguous++
+			}
+			enable(t, s)
+			var work []touched
+			all := during(t, s, func() { work = f.work(6 * 20) })
+			all.checkTouched(t, work)
+			a, _ := checkBooks(t, s)
+			t.Logf("late threads: %v, duplicates left out: %d of %d", s.twice.ambiguous, a.Duplicates, a.Counted)
+		})
 	}
 	if ambiguous == 0 {
 		t.Error("no session found a late thread: this test did not test")

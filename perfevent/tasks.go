@@ -33,11 +33,15 @@ func listThreads(pid int) ([]int, error) {
 }
 
 // listsAll reports whether a list of threads that was just read names all that
-// lived, and their children. The kernel goes through /proc/PID/task from one thread
-// to the next it made, and by position where a thread has ended meanwhile: then it
-// leaves out others that live (proc_task_readdir in fs/proc/base.c). A list of which
-// none has ended is whole: threads born meanwhile were appended to it.
+// live. The kernel goes through /proc/PID/task from one thread to the next it made, and
+// by position where a thread has ended meanwhile, named or not yet: then it leaves out
+// others that live (proc_task_readdir in fs/proc/base.c). A list is whole if there are
+// as many threads, and all that it names are still there after they were counted.
 func listsAll(pid int, tids []int) bool {
+	n, err := statusNumber(pid, "Threads")
+	if err != nil || n != len(tids) {
+		return false
+	}
 	for _, tid := range tids {
 		if errors.Is(unix.Tgkill(pid, tid, 0), unix.ESRCH) {
 			return false
@@ -47,20 +51,24 @@ func listsAll(pid int, tids []int) bool {
 }
 
 // processOf returns the process that a thread belongs to.
-func processOf(tid int) (int, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", tid))
+func processOf(tid int) (int, error) { return statusNumber(tid, "Tgid") }
+
+// statusNumber returns a number of the status of a process or thread
+// (proc_pid_status(5)).
+func statusNumber(id int, name string) (int, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", id))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), "Tgid:"); ok {
+		if text, ok := strings.CutPrefix(lines.Text(), name+":"); ok {
 			return strconv.Atoi(strings.TrimSpace(text))
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return 0, err
 	}
-	return 0, fmt.Errorf("/proc/%d/status names no Tgid", tid)
+	return 0, fmt.Errorf("/proc/%d/status names no %s", id, name)
 }
