@@ -32,7 +32,7 @@ func startEmulated(t *testing.T, emulator, program string) *emulated {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if conn, err := net.Dial("unix", socket); err == nil {
 			t.Cleanup(func() { conn.Close() })
 			return &emulated{conn: conn, in: bufio.NewReader(conn)}

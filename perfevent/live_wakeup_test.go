@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"testing"
 	"time"
-
-	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // getppidVariable has this test binary call getppid(2) in so many bursts, with
@@ -52,7 +50,7 @@ func TestLiveAFullRingWakesTheReader(t *testing.T) {
 	if err := session.Enable(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := session.Read(ctx, func(Record) error { return nil }); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func TestLiveAThreadThatDoesNotStopIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(pace.Patience(30 * time.Second)); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(pace.Patience(5 * time.Second)); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is held still")
 		}

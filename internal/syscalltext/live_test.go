@@ -16,7 +16,6 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/perfevent"
 	"golang.org/x/sys/unix"
@@ -132,7 +131,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	defer in.Close()
 	said := bufio.NewScanner(out)
 	said.Scan()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{
