@@ -28,8 +28,7 @@ type Event struct {
 // its subtests, so that no assertion counts twice.
 type Results struct {
 	Passed, Failed, Skipped int
-
-	reasons map[string]int // skips by reason
+	Tests                   []Test // in the order of their ends
 
 	w      io.Writer
 	output map[string][]string // of the tests that run now, by package and name
@@ -37,14 +36,21 @@ type Results struct {
 	broken map[string]bool     // tests that have a failed subtest, packages that have a failed test
 }
 
+// Test is one test that ended and has no subtests, or was skipped among them.
+type Test struct {
+	Package, Name string
+	Action        string  // pass, fail or skip
+	Reason        string  // of a skip
+	Seconds       float64 // how long it took
+}
+
 // New returns empty results that print to w.
 func New(w io.Writer) *Results {
 	return &Results{
-		w:       w,
-		reasons: map[string]int{},
-		output:  map[string][]string{},
-		inner:   map[string]bool{},
-		broken:  map[string]bool{},
+		w:      w,
+		output: map[string][]string{},
+		inner:  map[string]bool{},
+		broken: map[string]bool{},
 	}
 }
 
@@ -87,6 +93,7 @@ func (r *Results) Add(e Event) {
 }
 
 func (r *Results) endTest(e Event, key string) {
+	test := Test{Package: e.Package, Name: e.Test, Action: e.Action, Seconds: e.Elapsed}
 	switch {
 	case e.Action == "fail":
 		r.print(key)
@@ -99,9 +106,12 @@ func (r *Results) endTest(e Event, key string) {
 		}
 	case e.Action == "skip":
 		r.Skipped++
-		r.reasons[SkipReason(r.output[key])]++
+		test.Reason = SkipReason(r.output[key])
 	case !r.inner[key]:
 		r.Passed++
+	}
+	if !r.inner[key] || e.Action == "skip" {
+		r.Tests = append(r.Tests, test)
 	}
 }
 
@@ -158,7 +168,13 @@ func SkipReason(output []string) string {
 func (r *Results) Summarize(w io.Writer, name string) {
 	fmt.Fprintf(w, "%s: ran %d: %d passed, %d failed; %d skipped\n",
 		name, r.Passed+r.Failed, r.Passed, r.Failed, r.Skipped)
-	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
-		fmt.Fprintf(w, "  skipped %d: %s\n", r.reasons[reason], reason)
+	reasons := map[string]int{}
+	for _, t := range r.Tests {
+		if t.Action == "skip" {
+			reasons[t.Reason]++
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(w, "  skipped %d: %s\n", reasons[reason], reason)
 	}
 }

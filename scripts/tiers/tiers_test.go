@@ -18,8 +18,13 @@ func runModule(t *testing.T, names []string, packages map[string]string) (output
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runStages(chosen)
+}
+
+func runStages(stages [][]tier) (output string, ok bool) {
 	var w strings.Builder
-	ok = runAll(&w, chosen, "./...")
+	r := runner{w: &w, packages: []string{"./..."}}
+	ok = r.run(stages)
 	return w.String(), ok
 }
 
@@ -166,14 +171,60 @@ func TestGuestsRunTogetherAndReportInTheirOrder(t *testing.T) {
 		t.Skip("a second CPU")
 	}
 	makeModule(t, map[string]string{"a": "import (\n\"os\"\n\"time\"\n)\n" + meeting})
-	var w strings.Builder
-	ok := runAll(&w, []tier{
+	output, ok := runStages([][]tier{{
 		{name: "first", command: goTest("-run=^TestFirst"), guest: true},
 		{name: "second", command: goTest("-run=^TestSecond"), guest: true},
-	}, "./...")
-	first, second := strings.Index(w.String(), "first: ran 1: 1 passed"), strings.Index(w.String(), "== second tier")
+	}})
+	first, second := strings.Index(output, "first: ran 1: 1 passed"), strings.Index(output, "== second tier")
 	if !ok || first < 0 || second < first {
-		t.Errorf("ok: %t; output:\n%s", ok, w.String())
+		t.Errorf("ok: %t; output:\n%s", ok, output)
+	}
+}
+
+// guestScript stands for vmrun: it runs the functions of the tests that are listed,
+// which find in HAS what kernel they run on.
+const guestScript = `#!/bin/sh
+while [ "$1" != --only ]; do shift; done
+run=$(sed 's/^[^ ]* //; s/\/.*//' "$2" | sort -u | paste -sd '|')
+HAS=guest exec go test -json -count=1 -run "^($run)\$" ./...
+`
+
+func TestTheGuestRunsWhatTheHostSkipped(t *testing.T) {
+	const body = `import "os"
+func TestLiveBoth(t *testing.T) {}
+func TestLiveKprobes(t *testing.T) {
+	if os.Getenv("HAS") != "guest" { t.Skip("no kprobes") }
+	t.Run("one", func(t *testing.T) {})
+}
+func TestLiveParts(t *testing.T) {
+	t.Run("here", func(t *testing.T) {})
+	t.Run("there", func(t *testing.T) { if os.Getenv("HAS") != "guest" { t.Skip("no BTF") } })
+}
+`
+	const nowhere = `func TestLiveNever(t *testing.T) { t.Skip("no such CPU") }`
+	for name, test := range map[string]struct {
+		body string
+		ok   bool
+		want []string
+	}{
+		"each ran on some kernel": {body, true, []string{"guest: ran 3", "== where the 4 live tests ran\n     3 on guest\n     2 on live\n     0 on no kernel\n", "\n5 passed, 0 failed, 2 skipped\n"}},
+		"one ran on none":         {body + nowhere, false, []string{"     1 on no kernel\n       sample/a TestLiveNever: live: no such CPU; guest: no such CPU\n"}},
+		"the host skipped none":   {"func TestLiveBoth(t *testing.T) {}", true, []string{"guest: the live tier skipped nothing\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			makeModule(t, map[string]string{"a": test.body})
+			if err := os.WriteFile("guest.sh", []byte(guestScript), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			output, ok := runStages([][]tier{
+				{{name: "live", command: goTest("-run=^TestLive")}},
+				{{name: "guest", command: []string{"./guest.sh"}, guest: true, skipped: "live"}},
+			})
+			if ok != test.ok {
+				t.Errorf("ok: %t", ok)
+			}
+			want(t, output, test.want...)
+		})
 	}
 }
 

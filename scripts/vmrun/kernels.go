@@ -57,8 +57,9 @@ func (k kernel) cached() string { return strings.TrimSuffix(k.name, "-pmu") }
 // Whether the timer works an amd64 kernel tries for so short a time that a busy host
 // may not run QEMU meanwhile, and panics.
 type machine struct {
-	command []string // that ends in the CPU
-	less    string   // what the CPU has without performance counters
+	command []string
+	cpu     string // that QEMU emulates
+	less    string // what makes it one without performance counters
 	console string
 	boot    string // more of the kernel's command line
 	triple  string // of the GNU tools
@@ -68,11 +69,11 @@ type machine struct {
 
 var machines = map[string]machine{
 	"amd64": {
-		command: []string{"qemu-system-x86_64", "-machine", "q35", "-cpu", "max,cx16=off"},
+		command: []string{"qemu-system-x86_64", "-machine", "q35"}, cpu: "max,cx16=off", less: ",pmu=off",
 		console: "ttyS0", boot: " no_timer_check", triple: "x86_64-linux-gnu", debian: "amd64", loader: "/lib64/ld-linux-x86-64.so.2",
 	},
 	"arm64": {
-		command: []string{"qemu-system-aarch64", "-machine", "virt", "-cpu", "max,pauth-impdef=on"}, less: ",pmu=off",
+		command: []string{"qemu-system-aarch64", "-machine", "virt"}, cpu: "max,pauth-impdef=on", less: ",pmu=off",
 		console: "ttyAMA0", triple: "aarch64-linux-gnu", debian: "arm64", loader: "/lib/ld-linux-aarch64.so.1",
 	},
 }

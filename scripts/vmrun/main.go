@@ -32,6 +32,7 @@ type options struct {
 	icount  bool
 	test    bool
 	run     string
+	only    string
 	json    bool
 	root    string
 	ringtap string
@@ -69,6 +70,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.icount, "icount", false, "the guest's clocks count its instructions, a nanosecond each, however busy the host is")
 	f.BoolVar(&o.test, "test", false, "run the live tests of the packages named, all that have some")
 	f.StringVar(&o.run, "run", "^TestLive", "with --test: the tests to run")
+	f.StringVar(&o.only, "only", "", "with --test: run the tests that this file lists, a line each: an import path, a space, the test's name")
 	f.StringVar(&o.ringtap, "ringtap", "", "bring this ringtap instead of building one")
 	f.StringVar(&o.root, "root", ".", "the repository")
 	f.BoolVar(&o.json, "json", false, "with --test: print the events of go test -json")
@@ -142,7 +144,7 @@ func (o options) do(ctx context.Context) (int, error) {
 		Shared: shared,
 		Tools:  host.available(),
 		Env: []string{"PATH=/work:/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "USER=root", "TMPDIR=" + shared,
-			"TERM=" + os.Getenv("TERM"), "LANG=C.UTF-8", "RINGTAP_VM=" + k.name, pace.Variable + "=1", pace.ThoroughVariable + "=" + os.Getenv(pace.ThoroughVariable)},
+			"TERM=" + os.Getenv("TERM"), "LANG=C.UTF-8", "RINGTAP_VM=" + k.name, pace.ThoroughVariable + "=" + os.Getenv(pace.ThoroughVariable)},
 	}
 	if spec.Modules, err = r.addModules(image); err != nil {
 		return 0, err
@@ -190,7 +192,7 @@ func (o options) do(ctx context.Context) (int, error) {
 		}
 	}
 	g := &guest{kernel: k, vmlinuz: filepath.Join(image, "vmlinuz"), initrd: filepath.Join(dir, "initrd"),
-		cpus: o.cpus, memory: o.memory, dir: dir, tools: host, instructions: o.icount}
+		cpus: o.cpus, memory: o.memory, dir: dir, tools: host, kvm: newKVM(c), instructions: o.icount}
 	if o.test {
 		return o.runTests(ctx, g, r, spec, build)
 	}

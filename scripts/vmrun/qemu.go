@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
@@ -32,30 +33,42 @@ type guest struct {
 	// instructions has the guest's clocks count instructions, a nanosecond each.
 	instructions bool
 	tools        *tools
+	kvm          kvm
 	silence      time.Duration // a guest that says nothing for so long hangs; 0: it may
 }
 
-// bootTime is how long a guest may take until it says that it is up, which is a
-// few seconds where nothing else runs.
-const bootTime = 2 * time.Minute
-
 // run boots the guest, hands on its messages until one says that it is done,
-// and ends it. The context's end kills it. A guest that does not come up is
-// booted once more: an emulated machine hangs now and then.
+// and ends it. The context's end kills it. Where the host's CPUs can't run the
+// guest, QEMU emulates it. An emulated guest that does not come up is booted once
+// more: it hangs now and then.
 func (g *guest) run(ctx context.Context, input func(*gob.Encoder), handle func(wire.FromGuest) (done bool, err error)) error {
 	if err := needCommands(machines[g.kernel.arch].command[0]); err != nil {
 		return err
 	}
-	up, err := g.boot(ctx, input, handle)
-	if err != nil && !up && ctx.Err() == nil {
-		fmt.Fprintf(os.Stderr, "vm: %s did not come up: %v\nvm: booting it once more\n", g.kernel.name, err)
-		_, err = g.boot(ctx, input, handle)
+	var tries []accelerator
+	if g.kvm.mayWork(g.kernel.arch) && !g.instructions {
+		tries = append(tries, byKVM)
+	}
+	var err error
+	for _, a := range append(tries, emulation, emulation) {
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "vm: %s did not come up: %v\nvm: booting it once more, by %s\n", g.kernel.name, err, a.name)
+		}
+		var up bool
+		up, err = g.boot(ctx, a, input, handle)
+		if err == nil || up || ctx.Err() != nil {
+			return err
+		}
+		if !a.emulated {
+			g.kvm.failed()
+		}
 	}
 	return err
 }
 
-// boot is run without a second try. It tells whether the guest came up.
-func (g *guest) boot(ctx context.Context, input func(*gob.Encoder), handle func(wire.FromGuest) (done bool, err error)) (up bool, err error) {
+// boot is run with one way to execute the guest's instructions. It tells whether
+// the guest came up.
+func (g *guest) boot(ctx context.Context, a accelerator, input func(*gob.Encoder), handle func(wire.FromGuest) (done bool, err error)) (up bool, err error) {
 	m := machines[g.kernel.arch]
 	control, err := net.Listen("unix", filepath.Join(g.dir, "control"))
 	if err != nil {
@@ -68,17 +81,19 @@ func (g *guest) boot(ctx context.Context, input func(*gob.Encoder), handle func(
 	}
 	defer workshop.Close()
 
-	args := slices.Clone(m.command[1:])
-	if !g.kernel.counters {
-		args[len(args)-1] += m.less
+	cpu, environment := a.cpu, ""
+	if a.emulated {
+		cpu, environment = m.cpu, " "+pace.Variable+"=1"
 	}
+	if !g.kernel.counters {
+		cpu += m.less
+	}
+	args := slices.Clone(m.command[1:])
 	args = append(args,
-		// One thread for all CPUs: with more, amd64 guests hang while ftrace
-		// patches code.
-		"-accel", "tcg,thread=single", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-cpu", cpu, "-accel", a.accel, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-m", fmt.Sprint(g.memory), "-smp", fmt.Sprint(g.cpus),
 		"-kernel", g.vmlinuz, "-initrd", g.initrd,
-		"-append", "console="+m.console+" quiet panic=-1 reboot=t"+m.boot,
+		"-append", "console="+m.console+" quiet panic=-1 reboot=t"+m.boot+environment,
 		"-device", "virtio-serial-pci",
 		"-chardev", "socket,id=control,path="+filepath.Join(g.dir, "control"),
 		"-device", "virtserialport,chardev=control,name="+wire.ControlPort,
@@ -108,7 +123,7 @@ func (g *guest) boot(ctx context.Context, input func(*gob.Encoder), handle func(
 	go g.tools.serve(workshop)
 	done := make(chan error, 1)
 	isUp := make(chan struct{})
-	go func() { done <- converse(control, g.silence, func() { close(isUp) }, input, handle) }()
+	go func() { done <- converse(control, a.bootTime, g.silence, func() { close(isUp) }, input, handle) }()
 
 	select {
 	case err = <-done:
@@ -144,7 +159,7 @@ func (g *guest) boot(ctx context.Context, input func(*gob.Encoder), handle func(
 // converse accepts the guest's connection and hands on what it says. isUp is
 // called once, when it says that it is up; before that it may say nothing for
 // bootTime, and after that for silence.
-func converse(listener net.Listener, silence time.Duration, isUp func(), input func(*gob.Encoder), handle func(wire.FromGuest) (bool, error)) error {
+func converse(listener net.Listener, bootTime, silence time.Duration, isUp func(), input func(*gob.Encoder), handle func(wire.FromGuest) (bool, error)) error {
 	conn, err := listener.Accept()
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func TestWhatAGuestSaysIsHandedOnUntilItHangs(t *testing.T) {
 			if test.want == "hangs" {
 				silence = time.Second
 			}
-			err = converse(listener, silence, func() { up = true }, nil, func(m wire.FromGuest) (bool, error) {
+			err = converse(listener, time.Minute, silence, func() { up = true }, nil, func(m wire.FromGuest) (bool, error) {
 				handled++
 				return m.Kind == wire.Exit, nil
 			})

@@ -9,10 +9,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ type testPackage struct {
 // runTests runs the tests in the guest and reports as go test does. The exit
 // code is 1 if a test failed.
 func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec, build func(args ...string) error) (int, error) {
-	packages, err := o.testPackages(ctx)
+	packages, patterns, err := o.chosenTests(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -41,10 +43,12 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		args = append(args, p.ImportPath)
 		name := filepath.Base(p.ImportPath) + ".test"
 		r.files["opt/tests/"+name] = binaries + name
-		spec.Tests = append(spec.Tests, wire.Test{
-			Package: p.ImportPath, Path: "/opt/tests/" + name, Dir: p.Dir,
-			Args: []string{"-test.run=" + o.run}, Seconds: packageSeconds,
-		})
+		for _, pattern := range patterns[p.ImportPath] {
+			spec.Tests = append(spec.Tests, wire.Test{
+				Package: p.ImportPath, Path: "/opt/tests/" + name, Dir: p.Dir,
+				Args: []string{"-test.run=" + pattern}, Seconds: packageSeconds,
+			})
+		}
 	}
 	if err := build(args...); err != nil {
 		return 0, err
@@ -75,6 +79,30 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 	return 0, nil
 }
 
+// chosenTests returns the packages that have tests to run, and for each the patterns
+// of its tests; a test binary runs once for each pattern. The tests are those that the
+// file of --only lists, or those of the packages of the command line, or of all
+// packages, whose name matches.
+func (o options) chosenTests(ctx context.Context) ([]testPackage, map[string][]string, error) {
+	patterns := map[string][]string{}
+	if o.only != "" {
+		text, err := os.ReadFile(o.only)
+		if err != nil {
+			return nil, nil, err
+		}
+		if patterns, err = onlyPatterns(string(text)); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", o.only, err)
+		}
+		packages, err := o.listPackages(ctx, slices.Sorted(maps.Keys(patterns)))
+		return packages, patterns, err
+	}
+	packages, err := o.testPackages(ctx)
+	for _, p := range packages {
+		patterns[p.ImportPath] = []string{o.run}
+	}
+	return packages, patterns, err
+}
+
 // testPackages returns the packages of the command line, or all, that have
 // tests whose name matches.
 func (o options) testPackages(ctx context.Context) ([]testPackage, error) {
@@ -87,21 +115,12 @@ func (o options) testPackages(ctx context.Context) ([]testPackage, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Name,Dir,TestGoFiles,XTestGoFiles"}, patterns...)...)
-	cmd.Dir = o.root
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	listed, err := o.listPackages(ctx, patterns)
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
+		return nil, err
 	}
 	var found []testPackage
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p testPackage
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
+	for _, p := range listed {
 		has, err := p.has(wanted)
 		if err != nil {
 			return nil, err
@@ -114,6 +133,27 @@ func (o options) testPackages(ctx context.Context) ([]testPackage, error) {
 		return nil, fmt.Errorf("no package of %s has a test that matches %s", strings.Join(patterns, " "), o.run)
 	}
 	return found, nil
+}
+
+// listPackages returns the packages that go list finds for the patterns.
+func (o options) listPackages(ctx context.Context, patterns []string) ([]testPackage, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Name,Dir,TestGoFiles,XTestGoFiles"}, patterns...)...)
+	cmd.Dir = o.root
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var found []testPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p testPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return nil, err
+		}
+		found = append(found, p)
+	}
 }
 
 // has tells whether the package has a test of a wanted name.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/scripts/results"
+)
+
+// places is where one live test ran, and why it was skipped elsewhere.
+type places struct {
+	ran     []string // tiers
+	skipped []string // "TIER: REASON"
+}
+
+// reportPlaces writes how many live tests ran where, and to the runner's file where
+// each one ran. It tells whether each ran on some kernel; it has nothing to tell
+// where there were no guests.
+func (r *runner) reportPlaces() bool {
+	tests := map[string]*places{}
+	live, guests := false, false
+	for _, o := range r.done {
+		if !o.tier.guest && o.tier.name != "live" {
+			continue
+		}
+		live, guests = live || !o.tier.guest, guests || o.tier.guest
+		for _, t := range o.results.Tests {
+			add(tests, o.tier.name, t)
+		}
+	}
+	if !live || !guests {
+		return true
+	}
+	mergeParents(tests)
+	byTier := map[string]int{}
+	var text strings.Builder
+	var nowhere []string
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
+		p := tests[name]
+		fmt.Fprintf(&text, "%s\t%s\t%s\n", name, strings.Join(p.ran, ","), strings.Join(p.skipped, "; "))
+		for _, tier := range p.ran {
+			byTier[tier]++
+		}
+		if len(p.ran) == 0 {
+			nowhere = append(nowhere, name+": "+strings.Join(p.skipped, "; "))
+		}
+	}
+	fmt.Fprintf(r.w, "== where the %d live tests ran\n", len(tests))
+	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
+		fmt.Fprintf(r.w, "%6d on %s\n", byTier[tier], tier)
+	}
+	fmt.Fprintf(r.w, "%6d on no kernel\n", len(nowhere))
+	for _, name := range nowhere {
+		fmt.Fprintf(r.w, "       %s\n", name)
+	}
+	if r.report != "" {
+		err := errors.Join(os.MkdirAll(filepath.Dir(r.report), 0o755), os.WriteFile(r.report, []byte(text.String()), 0o644))
+		if err != nil {
+			fmt.Fprintln(r.w, err)
+		}
+	}
+	return len(nowhere) == 0
+}
+
+// add notes what a tier did with a test.
+func add(tests map[string]*places, tier string, t results.Test) {
+	name := t.Package + " " + t.Name
+	p := tests[name]
+	if p == nil {
+		p = &places{}
+		tests[name] = p
+	}
+	if t.Action == "skip" {
+		p.skipped = append(p.skipped, tier+": "+t.Reason)
+	} else {
+		p.ran = append(p.ran, tier)
+	}
+}
+
+// mergeParents removes the tests that one kernel skipped as a whole and that turned out
+// to have subtests on another: the subtests stand for them.
+func mergeParents(tests map[string]*places) {
+	for name, p := range tests {
+		for i, c := range name {
+			if parent := tests[name[:i]]; c == '/' && parent != nil {
+				p.skipped = append(slices.Clone(parent.skipped), p.skipped...)
+			}
+		}
+	}
+	for name := range tests {
+		for i, c := range name {
+			if c == '/' {
+				delete(tests, name[:i])
+			}
+		}
+	}
+}

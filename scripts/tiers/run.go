@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/scripts/results"
+)
+
+// runner runs tiers over packages and writes what they did.
+type runner struct {
+	w        io.Writer
+	packages []string
+	report   string // file for which live test ran where; "" for none
+
+	done []outcome
+}
+
+// outcome is what a tier did.
+type outcome struct {
+	tier    tier
+	results *results.Results
+	ok      bool
+}
+
+// run runs the stages and tells whether all is well.
+func (r *runner) run(stages [][]tier) bool {
+	for _, stage := range stages {
+		r.done = append(r.done, r.runTogether(stage)...)
+	}
+	ok := r.reportPlaces()
+	var total results.Results
+	for _, o := range r.done {
+		ok = ok && o.ok
+		total.Passed += o.results.Passed
+		total.Failed += o.results.Failed
+		total.Skipped += o.results.Skipped
+	}
+	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n", total.Passed, total.Failed, total.Skipped)
+	return ok
+}
+
+// runTogether runs tiers at the same time, one for each CPU, and writes their
+// output in their order.
+func (r *runner) runTogether(stage []tier) []outcome {
+	outcomes := make([]outcome, len(stage))
+	if len(stage) == 1 {
+		outcomes[0] = r.runTier(r.w, stage[0])
+		return outcomes
+	}
+	texts := make([]turn, len(stage))
+	ended := make([]chan struct{}, len(stage))
+	cpus := make(chan struct{}, runtime.NumCPU())
+	for i, t := range stage {
+		ended[i] = make(chan struct{})
+		go func() {
+			defer close(ended[i])
+			cpus <- struct{}{}
+			defer func() { <-cpus }()
+			outcomes[i] = r.runTier(&texts[i], t)
+		}()
+	}
+	for i := range stage {
+		texts[i].begin(r.w)
+		<-ended[i]
+	}
+	return outcomes
+}
+
+// turn keeps what a tier and its command write until it is their turn.
+type turn struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	to   io.Writer // nil until then
+}
+
+func (t *turn) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.to != nil {
+		return t.to.Write(p)
+	}
+	return t.text.Write(p)
+}
+
+func (t *turn) begin(w io.Writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text.WriteTo(w)
+	t.to = w
+}
+
+// runTier runs one tier and writes what it did.
+func (r *runner) runTier(w io.Writer, t tier) outcome {
+	start := time.Now()
+	fmt.Fprintf(w, "== %s tier\n", t.name)
+	args := append(slices.Clone(t.command), r.packages...)
+	if t.skipped != "" {
+		list, err := r.listSkipped(t.skipped)
+		if err != nil {
+			fmt.Fprintf(w, "%s: %v\n", t.name, err)
+			return outcome{tier: t, results: results.New(w)}
+		}
+		if list == "" {
+			fmt.Fprintf(w, "%s: the %s tier skipped nothing\n", t.name, t.skipped)
+			return outcome{tier: t, results: results.New(w), ok: true}
+		}
+		defer os.Remove(list)
+		args = append(slices.Clone(t.command), "--only", list)
+	}
+	tests, err := t.run(w, args)
+	tests.Summarize(w, t.name)
+	switch {
+	case err != nil:
+		fmt.Fprintf(w, "%s: %v\n", t.name, err)
+	case tests.Failed == 0 && tests.Passed == 0:
+		fmt.Fprintf(w, "%s: ran nothing\n", t.name)
+	}
+	fmt.Fprintf(w, "%s: took %s\n", t.name, time.Since(start).Round(time.Second))
+	return outcome{t, tests, err == nil && tests.Failed == 0 && tests.Passed > 0}
+}
+
+// listSkipped writes the tests that a tier skipped to a file, as vmrun's --only
+// reads them, and returns its name; "" if there are none.
+func (r *runner) listSkipped(name string) (string, error) {
+	var list strings.Builder
+	for _, o := range r.done {
+		if o.tier.name != name {
+			continue
+		}
+		for _, t := range o.results.Tests {
+			if t.Action == "skip" {
+				fmt.Fprintln(&list, t.Package, t.Name)
+			}
+		}
+	}
+	if list.Len() == 0 {
+		return "", nil
+	}
+	file, err := os.CreateTemp("", "ringtap-skipped-")
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	_, err = file.WriteString(list.String())
+	return file.Name(), err
+}
+
+// run runs one tier by its command. The error is that of the command where no
+// test of its output failed.
+func (t tier) run(w io.Writer, args []string) (*results.Results, error) {
+	if t.live {
+		defer mountTracefs(w)()
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stderr = w
+	r := results.New(w)
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return r, err
+	}
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	readErr := r.Read(output)
+	err = cmd.Wait()
+	if readErr != nil {
+		return r, readErr
+	}
+	if err != nil && r.Failed == 0 {
+		return r, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return r, nil
+}
+
+// mountTracefs mounts tracefs where root finds none, and returns what undoes
+// that. Tests that need it skip where it cannot be mounted.
+func mountTracefs(w io.Writer) (undo func()) {
+	if os.Geteuid() != 0 {
+		return func() {}
+	}
+	tracefs, mounted, err := ftrace.Mount()
+	if err != nil {
+		fmt.Fprintln(w, err)
+	}
+	if !mounted {
+		return func() {}
+	}
+	return func() {
+		if err := unix.Unmount(tracefs.Dir(), 0); err != nil {
+			fmt.Fprintf(w, "unmount %s: %v\n", tracefs.Dir(), err)
+		}
+	}
+}
