@@ -4,7 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME    = 10m
 
-.PHONY: help build demo test test-unit test-live test-peer test-vm check fuzz bench clean
+.PHONY: help build demo test test-all test-deps test-unit test-live test-peer test-vm check fuzz bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -15,10 +15,17 @@ build: ## the static binary ./ringtap
 demo: build ## profile this host for 5 seconds beside a small workload: tables, demo.html (root)
 	scripts/demo
 
-test: ## install what the tests need (root), then run the checks and every tier (arm64: test-vm)
-	scripts/install-test-deps
-	$(MAKE) check
+test: ## install what the tests need (root), check, and test on this kernel and in a guest: minutes
+	$(MAKE) -j2 --output-sync test-deps check
 	go run ./scripts/tiers
+
+test-all: ## what a release needs: every test, on every kernel and for both architectures: hours
+	scripts/install-test-deps all
+	$(MAKE) check
+	go run ./scripts/tiers all
+
+test-deps: # installs what make test needs; a machine that has it loses no time
+	scripts/install-test-deps
 
 test-unit: ## tests that run anywhere
 	go run ./scripts/tiers unit
@@ -29,7 +36,8 @@ test-live: ## tests on the running kernel (root)
 test-peer: ## tests beside perf, gdb, pprof, a browser (root)
 	go run ./scripts/tiers peer
 
-test-vm: ## the live tests on other kernels, under QEMU; built and fetched once, kept in ~/.cache/ringtap/vm
+test-vm: ## all live tests on other kernels, under QEMU; built and fetched once, kept in ~/.cache/ringtap/vm
+	scripts/install-test-deps all
 	go run ./scripts/tiers vm
 
 check: ## format, vet for both architectures, staticcheck, modules

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // work is a command that does a little of everything.
@@ -49,8 +55,8 @@ var withWork = map[string]bool{"on-cpu": true, "memleak": true, "off-cpu": true,
 var neverFails = map[string]bool{"on-cpu": true, "list": true, "check": true, "version": true}
 
 // bpf(2) is what ringtap does without: neither real work, nor wrong usage, nor
-// an ordinary user makes it try.
-func TestLiveNoCommandCallsBPF(t *testing.T) {
+// an ordinary user makes it try. Nor does it need the kernel's type information.
+func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: the commands watch the whole system")
 	}
@@ -70,6 +76,11 @@ func TestLiveNoCommandCallsBPF(t *testing.T) {
 				w := watchCommand(t, 0, self, cmd.name, args)
 				if w.code == exitUsage || neverFails[cmd.name] && w.code != 0 {
 					t.Errorf("ringtap %s %q: exit code %d: %s", cmd.name, args, w.code, w.stderr)
+				}
+				// A parameter's name needs types; all else goes on without them.
+				without := runWatched(t, 0, self, append([]string{"btf-hidden", "ringtap", cmd.name}, args...)...)
+				if without.code != w.code && !strings.Contains(without.stderr, "BTF") {
+					t.Errorf("ringtap %s %q: exit code %d, without BTF %d: %s", cmd.name, args, w.code, without.code, without.stderr)
 				}
 				if i == 0 { // an ordinary user gets no further with the others
 					watchCommand(t, nobody, self, cmd.name, args)
@@ -138,7 +149,35 @@ func copyOfSelf(t *testing.T) string {
 	return name
 }
 
-// The test above means something only if a call is noticed.
+// hideBTF is a program that becomes the one that its arguments name, where there is
+// no type information of the kernel.
+func hideBTF() {
+	runtime.LockOSThread() // the mounts are the thread's, and then the program's
+	err := unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	}
+	if err == nil {
+		err = unix.Mount("none", "/sys/kernel/btf", "tmpfs", 0, "")
+	}
+	if err == nil || errors.Is(err, unix.ENOENT) { // or the kernel has none
+		err = syscall.Exec("/proc/self/exe", os.Args[1:], os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, "btf-hidden:", err)
+	os.Exit(125)
+}
+
+func TestLiveBTFCanBeHidden(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: an ordinary user cannot mount over it")
+	}
+	w := runWatched(t, 0, copyOfSelf(t), "btf-hidden", "ringtap", "check")
+	if w.code != 0 || !strings.Contains(w.stdout, "BTF\tmissing: not in this kernel\n") {
+		t.Errorf("exit code %d, %s\n%s", w.code, w.stderr, w.stdout)
+	}
+}
+
+// The first test means something only if a call is noticed.
 func TestLiveACallOfBPFIsCaught(t *testing.T) {
 	self := copyOfSelf(t)
 	for _, test := range []struct {

@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"ringtap": main, "as-nobody": asNobody, "known-program": knownProgram, "await-text": awaitText, "await-asleep": awaitAsleep, "on-cpu": main, "on_cpu": main, "check": main, "other": main,
-		"bpf-watched": becomeWatched, "bpf-caller": callBPF, "bpf-grandparent": haveBPFCalled,
+		"bpf-watched": becomeWatched, "btf-hidden": hideBTF, "bpf-caller": callBPF, "bpf-grandparent": haveBPFCalled,
 	})
 }
 
