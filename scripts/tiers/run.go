@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/scripts/results"
+	"github.com/ringtap/ringtap/scripts/testlist"
 )
 
 // runner runs tiers over packages and writes what they did.
@@ -105,20 +109,12 @@ func (t *turn) begin(w io.Writer) {
 func (r *runner) runTier(w io.Writer, t tier) outcome {
 	start := time.Now()
 	fmt.Fprintf(w, "== %s tier\n", t.name)
-	args := append(slices.Clone(t.command), r.packages...)
-	if t.skipped != "" {
-		list, err := r.listSkipped(t.skipped)
-		if err != nil {
-			fmt.Fprintf(w, "%s: %v\n", t.name, err)
-			return outcome{tier: t, results: results.New(w)}
-		}
-		if list == "" {
-			fmt.Fprintf(w, "%s: the %s tier skipped nothing\n", t.name, t.skipped)
-			return outcome{tier: t, results: results.New(w), ok: true}
-		}
-		defer os.Remove(list)
-		args = append(slices.Clone(t.command), "--only", list)
+	args, remove, err := r.arguments(t)
+	if err != nil {
+		fmt.Fprintf(w, "%s: %v\n", t.name, err)
+		return outcome{t, results.New(w), errors.Is(err, errNoneSkipped)}
 	}
+	defer remove()
 	tests, err := t.run(w, args)
 	tests.Summarize(w, t.name)
 	switch {
@@ -131,8 +127,34 @@ func (r *runner) runTier(w io.Writer, t tier) outcome {
 	return outcome{t, tests, err == nil && tests.Failed == 0 && tests.Passed > 0}
 }
 
+// errNoneSkipped is the error of a tier for what another skipped, where that skipped
+// nothing.
+var errNoneSkipped = errors.New("every test ran already")
+
+// arguments returns the command line that runs the tier's tests, and a function that
+// removes what it needs meanwhile.
+func (r *runner) arguments(t tier) (args []string, remove func(), err error) {
+	args = slices.Clone(t.command)
+	switch {
+	case t.skipped != "":
+		list, err := r.listSkipped(t.skipped)
+		return append(args, "--only", list), func() { os.Remove(list) }, err
+	case t.tests != "":
+		packages, err := testlist.Packages(context.Background(), ".", r.packages, regexp.MustCompile(t.tests))
+		if err == nil && len(packages) == 0 {
+			err = errors.New("no package has a test for it")
+		}
+		args = append(args, "-run="+t.tests)
+		for _, p := range packages {
+			args = append(args, p.ImportPath)
+		}
+		return args, func() {}, err
+	}
+	return append(args, r.packages...), func() {}, nil
+}
+
 // listSkipped writes the tests that a tier skipped to a file, as vmrun's --only
-// reads them, and returns its name; "" if there are none.
+// reads them, and returns its name.
 func (r *runner) listSkipped(name string) (string, error) {
 	var list strings.Builder
 	for _, o := range r.done {
@@ -146,7 +168,7 @@ func (r *runner) listSkipped(name string) (string, error) {
 		}
 	}
 	if list.Len() == 0 {
-		return "", nil
+		return "", errNoneSkipped
 	}
 	file, err := os.CreateTemp("", "ringtap-skipped-")
 	if err != nil {

@@ -2,33 +2,21 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/scripts/testlist"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
 // packageSeconds is how long the tests of one package may take.
 const packageSeconds = 600
-
-// testPackage is a package that has tests to run.
-type testPackage struct {
-	ImportPath, Name, Dir     string
-	TestGoFiles, XTestGoFiles []string
-}
 
 // runTests runs the tests in the guest and reports as go test does. The exit
 // code is 1 if a test failed.
@@ -83,7 +71,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 // of its tests; a test binary runs once for each pattern. The tests are those that the
 // file of --only lists, or those of the packages of the command line, or of all
 // packages, whose name matches.
-func (o options) chosenTests(ctx context.Context) ([]testPackage, map[string][]string, error) {
+func (o options) chosenTests(ctx context.Context) ([]testlist.Package, map[string][]string, error) {
 	patterns := map[string][]string{}
 	if o.only != "" {
 		text, err := os.ReadFile(o.only)
@@ -93,82 +81,24 @@ func (o options) chosenTests(ctx context.Context) ([]testPackage, map[string][]s
 		if patterns, err = onlyPatterns(string(text)); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", o.only, err)
 		}
-		packages, err := o.listPackages(ctx, slices.Sorted(maps.Keys(patterns)))
+		packages, err := testlist.Packages(ctx, o.root, slices.Sorted(maps.Keys(patterns)), regexp.MustCompile(""))
 		return packages, patterns, err
 	}
-	packages, err := o.testPackages(ctx)
-	for _, p := range packages {
-		patterns[p.ImportPath] = []string{o.run}
-	}
-	return packages, patterns, err
-}
-
-// testPackages returns the packages of the command line, or all, that have
-// tests whose name matches.
-func (o options) testPackages(ctx context.Context) ([]testPackage, error) {
-	patterns := o.args
-	if len(patterns) == 0 {
-		patterns = []string{"./..."}
+	where := o.args
+	if len(where) == 0 {
+		where = []string{"./..."}
 	}
 	function, _, _ := strings.Cut(o.run, "/") // the rest chooses subtests
 	wanted, err := regexp.Compile(function)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	listed, err := o.listPackages(ctx, patterns)
-	if err != nil {
-		return nil, err
+	packages, err := testlist.Packages(ctx, o.root, where, wanted)
+	if err == nil && len(packages) == 0 {
+		err = fmt.Errorf("no package of %s has a test that matches %s", strings.Join(where, " "), o.run)
 	}
-	var found []testPackage
-	for _, p := range listed {
-		has, err := p.has(wanted)
-		if err != nil {
-			return nil, err
-		}
-		if has {
-			found = append(found, p)
-		}
+	for _, p := range packages {
+		patterns[p.ImportPath] = []string{o.run}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("no package of %s has a test that matches %s", strings.Join(patterns, " "), o.run)
-	}
-	return found, nil
-}
-
-// listPackages returns the packages that go list finds for the patterns.
-func (o options) listPackages(ctx context.Context, patterns []string) ([]testPackage, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Name,Dir,TestGoFiles,XTestGoFiles"}, patterns...)...)
-	cmd.Dir = o.root
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
-	}
-	var found []testPackage
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p testPackage
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return found, nil
-		} else if err != nil {
-			return nil, err
-		}
-		found = append(found, p)
-	}
-}
-
-// has tells whether the package has a test of a wanted name.
-func (p testPackage) has(wanted *regexp.Regexp) (bool, error) {
-	for _, name := range append(p.TestGoFiles, p.XTestGoFiles...) {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return false, err
-		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && wanted.MatchString(f.Name.Name) && f.Name.Name != "TestMain" {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
+	return packages, patterns, err
 }
