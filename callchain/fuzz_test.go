@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 	"github.com/ringtap/ringtap/internal/gotable"
 )
 
@@ -105,6 +106,7 @@ func FuzzFrameSection(f *testing.F) {
 }
 
 func FuzzCompile(f *testing.F) {
+	fuzzing.Bound(f)
 	for _, arch := range []Arch{AMD64, ARM64} {
 		program, err := os.ReadFile("testdata/bare." + arch.String() + ".elf")
 		if err != nil {
@@ -121,6 +123,7 @@ func FuzzCompile(f *testing.F) {
 }
 
 func FuzzGoTable(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add(goTableBytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := fuzzFile(AMD64)
@@ -151,6 +154,7 @@ func FuzzExpression(f *testing.F) {
 }
 
 func FuzzUnwind(f *testing.F) {
+	fuzzing.Bound(f)
 	spaces := make(map[Arch]*fixedSpace)
 	for _, arch := range []Arch{AMD64, ARM64} {
 		space, stops := load(f, arch)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // waiting has a thread that waits in the function at pc, with nothing known but its
@@ -54,6 +56,7 @@ func TestAWaitingThreadsFrameRecordIsFound(t *testing.T) {
 // Whatever is on the stack, the search ends, and what it finds begins with what the
 // tables tell.
 func FuzzWaiting(f *testing.F) {
+	fuzzing.Bound(f)
 	stack := func(words ...uint64) (b []byte) {
 		for _, w := range words {
 			b = binary.LittleEndian.AppendUint64(b, w)

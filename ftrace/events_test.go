@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 func TestEventsAreSortedAndWithoutRingtapsOwn(t *testing.T) {
@@ -112,6 +114,7 @@ func TestLiveTheKernelTakesTheNamesOfSymbols(t *testing.T) {
 }
 
 func FuzzEventIdentifier(f *testing.F) {
+	fuzzing.Bound(f)
 	for _, test := range symbolNames {
 		f.Add(test.symbol)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // As kernel/trace/trace_events_hist.c of Linux 6.1 writes them: two triggers of one
@@ -87,6 +88,7 @@ func TestAHistogramThatMakesNoSenseIsAnError(t *testing.T) {
 }
 
 func FuzzParseHists(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add(histText)
 	f.Add("# trigger info: hist:keys=a\n{ a: } b: 1\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 const headerPage61 = `	field: u64 timestamp;	offset:0;	size:8;	signed:0;
@@ -94,6 +96,7 @@ func TestAPageThatIsCutIsAnError(t *testing.T) {
 }
 
 func FuzzPage(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add(page(1000, 24, head(2, 5), 1, 2, head(2, 7), 3, 4))
 	f.Add(page(1000, 24, head(kindExtend, 3), 2, head(kindPadding, 1), 8, 0, head(0, 5)))
 	f.Add(page(1000, 13, head(0, 5), 7, 1, 2))

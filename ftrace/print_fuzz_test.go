@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // seedFormats adds the formats that testdata holds, and a few that are wrong.
@@ -47,6 +49,7 @@ func FuzzParseFormat(f *testing.F) {
 // FuzzPrinter prints random records in the ways of real formats and of random
 // print formats over a real one's fields.
 func FuzzPrinter(f *testing.F) {
+	fuzzing.Bound(f)
 	var formats []*Format
 	seedFormats(f, func(text []byte) {
 		if format, err := ParseFormat(text); err == nil {

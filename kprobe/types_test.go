@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // What is fetched is compared with a compiler's mind in types_compiler_test.go;
@@ -273,6 +274,7 @@ func TestLiveAllArgumentsOfAllFunctionsAreInTheKernelsGrammar(t *testing.T) {
 // FuzzPath gives expressions to the fixture's types. Whatever comes of one must be
 // in the kernel's grammar.
 func FuzzPath(f *testing.F) {
+	fuzzing.Bound(f)
 	for function, paths := range expressions {
 		for _, path := range paths {
 			path, typ, _ := strings.Cut(path, ":")

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // fuzzSampleTypes are the layouts that the fuzzers choose from.
@@ -20,6 +22,7 @@ var fuzzSampleTypes = []uint64{
 }
 
 func FuzzDecode(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add(uint8(1), callchainSample(1, 3))
 	f.Add(uint8(0), comm(1, "name"))
 	f.Add(uint8(0), trailed(unix.PERF_RECORD_MMAP2, 0, 1, make(body, 64).text("/bin/sh")))

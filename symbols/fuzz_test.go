@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/fuzzing"
 	"github.com/ringtap/ringtap/internal/gotable"
 
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
@@ -25,6 +26,7 @@ func seeds(f *testing.F, paths ...string) {
 // FuzzFile reads everything that a File reads. Whatever the bytes are, there
 // may be errors, but no panic, and a symbol must cover the place it is found at.
 func FuzzFile(f *testing.F) {
+	fuzzing.Bound(f)
 	seeds(f, "tiny.elf", "tiny32.elf", "tiny-dynamic.elf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		open := func(string) (ReaderAtCloser, int64, error) {
@@ -53,6 +55,7 @@ func FuzzFile(f *testing.F) {
 // there may be errors, but no panic, no answer without end, and no place outside
 // of the file.
 func FuzzFunctionsAndParams(f *testing.F) {
+	fuzzing.Bound(f)
 	seeds(f, "tiny.elf", "tiny32.elf", "params-plain.elf", "params-optimized.elf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Open(bytes.NewReader(data), int64(len(data)), Options{})
@@ -130,6 +133,7 @@ func FuzzGoTable(f *testing.F) {
 }
 
 func FuzzReadKallsyms(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add([]byte(kallsymsText))
 	f.Add([]byte("0000000000000000 T a\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -3,10 +3,13 @@ package btf
 import (
 	"os"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // FuzzParse asks everything of types that anything may be wrong with.
 func FuzzParse(f *testing.F) {
+	fuzzing.Bound(f)
 	types, err := os.ReadFile("testdata/types.btf")
 	if err != nil {
 		f.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // fdOf is the descriptor of a connection or listener.
@@ -160,6 +162,7 @@ func TestEndpointsAreReadAsTheKernelWritesThem(t *testing.T) {
 }
 
 func FuzzSocketTables(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add([]byte("heading\n 0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4242 1\n"))
 	f.Add([]byte("heading\n0000000000000000: 00000002 00000000 00010000 0001 01 4242 /run/x\n"))
 	dir := f.TempDir()

@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // own is this test's program, which is an ELF file.
@@ -71,6 +73,7 @@ func TestMoreThanTheFileHasIsNotRead(t *testing.T) {
 // FuzzImage reads headers, sections and what the loader reads. There may be
 // errors but no panic, and offsets and addresses must agree.
 func FuzzImage(f *testing.F) {
+	fuzzing.Bound(f)
 	b := own(f)
 	f.Add(b[:min(len(b), 8<<10)])
 	for _, name := range []string{"tiny.elf", "tiny32.elf", "tiny-dynamic.elf"} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // Durations are those of perf-tools' examples and of the kernel on other
@@ -200,6 +201,7 @@ func FuzzSavedNames(f *testing.F) {
 }
 
 func FuzzRecord(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add(entry(7, 1, 0), exit(7, 1, 0, 5))
 	f.Add(recordOf(4, 7, 3, 1, 2, 3), recordOf(1, 7, 1, 2))
 	f.Fuzz(func(t *testing.T, a, b []byte) {

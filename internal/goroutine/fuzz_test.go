@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
@@ -83,6 +84,7 @@ func TestAnImaginedGoroutineIsFoundWithSymbolsAndWithout(t *testing.T) {
 
 // FuzzGoroutines reads goroutines from any memory.
 func FuzzGoroutines(f *testing.F) {
+	fuzzing.Bound(f)
 	l, _, _ := known(newest, callchain.Host())
 	f.Add(imagined(&l))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -103,6 +105,7 @@ func FuzzGoroutines(f *testing.F) {
 
 // FuzzProgram looks for a runtime in any file.
 func FuzzProgram(f *testing.F) {
+	fuzzing.Bound(f)
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		f.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 const program = `package main
@@ -174,6 +175,7 @@ func TestPCValueTablesEndWhereTheyShould(t *testing.T) {
 
 // FuzzOpen looks for a table in a file that has no sections and one segment.
 func FuzzOpen(f *testing.F) {
+	fuzzing.Bound(f)
 	head := append(binary.LittleEndian.AppendUint32(nil, uint32(Go120)), 0, 0, 1, 8)
 	f.Add(append(head, make([]byte, 256)...))
 	f.Add(append(make([]byte, 64), append(head, 1)...))

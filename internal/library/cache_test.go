@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 func TestEveryFormOfTheCacheIsRead(t *testing.T) {
@@ -55,6 +57,7 @@ func TestACacheThatIsCutOffIsAnErrorOrShorter(t *testing.T) {
 }
 
 func FuzzReadCache(f *testing.F) {
+	fuzzing.Bound(f)
 	for _, form := range []string{"old", "compat", "new"} {
 		b, err := os.ReadFile("testdata/cache-" + form)
 		must(f, err)

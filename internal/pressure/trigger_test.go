@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 func TestATriggerIsReadAsItIsWritten(t *testing.T) {
@@ -103,6 +105,7 @@ func TestTheTimeStalledIsRead(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add("memory some 150000 2000000")
 	f.Add("cpu@/a full 1 500000")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 func TestASyscallFileTellsWhereAThreadWaits(t *testing.T) {
@@ -130,6 +131,7 @@ func TestTheBytesThatALockIsForAreReadAsProcLocksHasThem(t *testing.T) {
 
 // Whatever proc(5) says, reading it ends.
 func FuzzProcFiles(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add([]byte("202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffd10 0x7f1020"), []byte("se.exec_start : 1.5\nnr_switches : 3"), []byte("1: -> POSIX  ADVISORY  WRITE 200 08:01:42 0 EOF"))
 	f.Fuzz(func(t *testing.T, call, sched, locks []byte) {
 		thread := &Thread{Number: -1}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 func TestTextWritesOutWhatCanNotBeSeen(t *testing.T) {
@@ -32,6 +34,7 @@ func TestTextWritesOutWhatCanNotBeSeen(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
+	fuzzing.Bound(f)
 	f.Add("\x1b]0;title\a\u202e\xff")
 	f.Add("plain")
 	f.Fuzz(func(t *testing.T, s string) {
