@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 func TestEachMarkOfAProgramIsAProbe(t *testing.T) {
@@ -171,8 +172,8 @@ func TestATruncatedFileIsAnError(t *testing.T) {
 }
 
 func FuzzNotes(f *testing.F) {
-	path := compile(f, "prog.c", "-O2")
-	img := image(f, path)
+	fuzzing.Bound(f)
+	img := image(f, "testdata/prog.elf")
 	section, _ := img.Section(noteSection)
 	b, err := img.Bytes(section)
 	must(f, err)
@@ -193,9 +194,13 @@ func FuzzNotes(f *testing.F) {
 	})
 }
 
+// FuzzRead reads programs. Its seeds are small.c and prog.c of testdata, which gcc -O2
+// linked so that they are small: -nostartfiles -z noseparate-code -z norelro
+// -z max-page-size=64, and small.c -s -static.
 func FuzzRead(f *testing.F) {
-	for _, program := range [][]string{{"small.c", "-nostdlib", "-static"}, {"prog.c", "-O2"}} {
-		b, err := os.ReadFile(compile(f, program[0], program[1:]...))
+	fuzzing.Bound(f)
+	for _, name := range []string{"small.elf", "small32.elf", "small-arm64.elf", "prog.elf"} {
+		b, err := os.ReadFile("testdata/" + name)
 		must(f, err)
 		f.Add(b)
 	}

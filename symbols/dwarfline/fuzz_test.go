@@ -9,9 +9,7 @@ import (
 // FuzzLookup looks up addresses in sections that nobody wrote. Whatever they
 // hold, there is an answer of bounded size and no panic.
 func FuzzLookup(f *testing.F) {
-	for _, flags := range []string{"-gdwarf-4", "-gdwarf-5"} {
-		addSeed(f, build(f, marked, "gcc", flags, "-O2", "-o", "out", "main.c"))
-	}
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, lists []byte, addr uint64) {
 		x, err := Open(memory{
 			".debug_info":        info,
@@ -52,9 +50,7 @@ func FuzzLookup(f *testing.F) {
 // FuzzEntries asks for places of lines and walks the entries of functions. There
 // is an end and no panic.
 func FuzzEntries(f *testing.F) {
-	for _, flags := range []string{"-gdwarf-4", "-gdwarf-5"} {
-		addSeed(f, build(f, marked, "gcc", flags, "-O2", "-o", "out", "main.c"))
-	}
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, lists []byte, addr uint64) {
 		x, err := Open(memory{
 			".debug_info":        info,
@@ -97,21 +93,27 @@ func FuzzEntries(f *testing.F) {
 	})
 }
 
-// addSeed adds the debug sections of an ELF file and the address of its label.
-func addSeed(f *testing.F, path string) {
+// addSeeds adds the debug sections of two ELF files, each with the address of its
+// label and with a number that is no address and a line without code. gcc
+// built them from the program marked with -O2 -nostdlib -static and -gdwarf-4 or 5.
+func addSeeds(f *testing.F) {
 	f.Helper()
-	_, e := openELF(f, path)
-	lists := ".debug_ranges"
-	if e.Section(".debug_rnglists") != nil {
-		lists = ".debug_rnglists"
-	}
-	data := func(name string) []byte {
-		b, err := elfSource{e}.SectionData(name)
-		if err != nil {
-			f.Fatal(err)
+	for _, path := range []string{"testdata/marked-dwarf4.elf", "testdata/marked-dwarf5.elf"} {
+		_, e := openELF(f, path)
+		lists := ".debug_ranges"
+		if e.Section(".debug_rnglists") != nil {
+			lists = ".debug_rnglists"
 		}
-		return b
+		data := func(name string) []byte {
+			b, err := elfSource{e}.SectionData(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			return b
+		}
+		for _, addr := range []uint64{label(f, e, "here"), 1} {
+			f.Add(data(".debug_info"), data(".debug_abbrev"), data(".debug_line"), data(".debug_str"),
+				data(".debug_line_str"), data(lists), addr)
+		}
 	}
-	f.Add(data(".debug_info"), data(".debug_abbrev"), data(".debug_line"), data(".debug_str"),
-		data(".debug_line_str"), data(lists), label(f, e, "here"))
 }
