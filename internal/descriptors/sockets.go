@@ -15,10 +15,12 @@ func (t *Table) socket(inode string) string {
 	if t.sockets == nil {
 		t.sockets = make(map[string]string)
 		for _, protocol := range []string{"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6"} {
-			t.internet(protocol)
+			t.internet(protocol, t.read(protocol))
 		}
-		t.unix()
-		t.others()
+		t.unix(t.read("unix"))
+		for _, protocol := range []string{"netlink", "packet"} {
+			t.other(protocol, t.read(protocol))
+		}
 	}
 	if name := t.sockets[inode]; name != "" {
 		return name
@@ -26,15 +28,19 @@ func (t *Table) socket(inode string) string {
 	return "socket " + inode
 }
 
-// lines calls f for the fields of each line of a file of /proc/PID/net but the
-// heading. A file that is not there has no lines.
-func (t *Table) lines(name string, f func(fields []string)) {
+// read returns a file of /proc/PID/net, which is empty if ringtap can't read it.
+func (t *Table) read(name string) string {
 	text, err := os.ReadFile(filepath.Join(t.dir, "net", name))
 	if err != nil {
-		return
+		return ""
 	}
+	return string(text)
+}
+
+// lines calls f for the fields of each line of a file but the heading.
+func lines(text string, f func(fields []string)) {
 	first := true
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if !first {
 			f(strings.Fields(line))
 		}
@@ -48,8 +54,8 @@ var states = [...]string{1: "established", "syn sent", "syn received", "fin wait
 
 // internet reads the sockets of a protocol (proc_pid_net(5)): "sl: local remote
 // state queues timer retransmits uid timeout inode …".
-func (t *Table) internet(protocol string) {
-	t.lines(protocol, func(fields []string) {
+func (t *Table) internet(protocol, text string) {
+	lines(text, func(fields []string) {
 		if len(fields) < 10 {
 			return
 		}
@@ -93,8 +99,8 @@ const unixListens = 1 << 16
 
 // unix reads the sockets of the Unix domain: "Num: refs protocol flags type state
 // inode path".
-func (t *Table) unix() {
-	t.lines("unix", func(fields []string) {
+func (t *Table) unix(text string) {
+	lines(text, func(fields []string) {
 		if len(fields) < 7 {
 			return
 		}
@@ -109,14 +115,12 @@ func (t *Table) unix() {
 	})
 }
 
-// others reads the sockets of protocols whose files name little but the inode.
-func (t *Table) others() {
-	for _, name := range []string{"netlink", "packet"} {
-		column := map[string]int{"netlink": 9, "packet": 8}[name]
-		t.lines(name, func(fields []string) {
-			if column < len(fields) {
-				t.sockets[fields[column]] = name
-			}
-		})
-	}
+// other reads the sockets of a protocol whose file names little but the inode.
+func (t *Table) other(protocol, text string) {
+	column := map[string]int{"netlink": 9, "packet": 8}[protocol]
+	lines(text, func(fields []string) {
+		if column < len(fields) {
+			t.sockets[fields[column]] = protocol
+		}
+	})
 }
