@@ -2,8 +2,13 @@ package callchain
 
 import "fmt"
 
-// maxGuesses bounds the words of a stack that are tried as a frame record.
-const maxGuesses = 1 << 14
+// maxGuesses bounds the words of a stack that are tried as a frame record, and
+// maxGuessed the frames that the tries walk: a stack may be made so that each walk
+// goes on to its end in vain.
+const (
+	maxGuesses = 1 << 14
+	maxGuessed = 1 << 20
+)
 
 // Waiting is Unwind for a thread of which no more is known than where it waits:
 // its pc and stack pointer (proc_pid_syscall(5)), which c.Regs are loaded with.
@@ -22,7 +27,8 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls fu
 		return dst, end
 	}
 	from, version := u.regs, versionOf(space)
-	known, callee := len(dst), u.pcs[len(u.pcs)-1]
+	known, pcs := len(dst), u.pcs
+	callee := pcs[len(pcs)-1]
 	if known > 1 {
 		callee-- // a return address
 	}
@@ -33,8 +39,12 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls fu
 	place := *failed // a lookup may take its place in the cache
 	base, data, other := u.mem.base, u.mem.data, u.other
 	record := (from.v[u.machine.sp] + 7) &^ 7
+	guessed := 0
 	for range min(maxGuesses, len(data)/8) {
-		u.regs = from
+		if guessed >= maxGuessed {
+			break
+		}
+		u.regs, u.pcs = from, pcs
 		u.mem.base, u.mem.data, u.other = base, data, other
 		u.regs.set(u.machine.fp, record)
 		s := step{exact: known == 1}
@@ -43,6 +53,7 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls fu
 				if dst, end = u.walk(dst[:known], space, s); end == Complete {
 					return dst, end
 				}
+				guessed += len(dst) - known
 			}
 		}
 		record += 8

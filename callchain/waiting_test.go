@@ -53,6 +53,26 @@ func TestAWaitingThreadsFrameRecordIsFound(t *testing.T) {
 	}
 }
 
+// TestTheSearchForAFrameRecordEnds has a stack of records that each lead to all that
+// are above it, and from the last to nowhere.
+func TestTheSearchForAFrameRecordEnds(t *testing.T) {
+	var words []uint64
+	for len(words) < 1<<16 {
+		words = append(words, at(len(words)+2), toyFramed+9)
+	}
+	toy := waiting(t, toyFramed+9, words...)
+	guesses := 0
+	_, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, func(uint64, uint64) bool {
+		guesses++
+		return true
+	})
+	// The walks from the lower half of the stack have this many frames at least.
+	const least = 1 << 14
+	if end != Lost || guesses == 0 || guesses > maxGuessed/least+1 {
+		t.Errorf("%v after %d guesses", end, guesses)
+	}
+}
+
 // Whatever is on the stack, the search ends, and what it finds begins with what the
 // tables tell.
 func FuzzWaiting(f *testing.F) {
