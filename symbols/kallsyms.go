@@ -39,14 +39,9 @@ type Kallsyms struct {
 // and __builtin__ftrace. A line that has another form is an error, as are
 // addresses that the kernel hides: ErrAddressesHidden.
 func ReadKallsyms(r io.Reader) (*Kallsyms, error) {
-	var p kallsymsParser
-	if err := p.read(r); err != nil {
-		return nil, err
-	}
-	if p.hidden {
-		return nil, ErrAddressesHidden
-	}
-	return p.finish(), nil
+	// As much as most kernels have.
+	p := kallsymsParser{symbols: make([]kernelSymbol, 0, 128<<10), names: make([]byte, 0, 4<<20)}
+	return p.parse(r)
 }
 
 // Lookup returns the function that holds the kernel address addr. An address in

@@ -29,11 +29,19 @@ type kallsymsParser struct {
 	hidden  bool
 }
 
+func (p *kallsymsParser) parse(r io.Reader) (*Kallsyms, error) {
+	if err := p.read(r); err != nil {
+		return nil, err
+	}
+	if p.hidden {
+		return nil, ErrAddressesHidden
+	}
+	return p.finish(), nil
+}
+
 func (p *kallsymsParser) read(r io.Reader) error {
 	p.modules = []string{""}
 	p.byName = map[string]uint16{}
-	p.symbols = make([]kernelSymbol, 0, 128<<10)
-	p.names = make([]byte, 0, 4<<20)
 	p.hidden = true
 	lines := bufio.NewReaderSize(r, maxSymbolName+256)
 	for n := 1; ; n++ {
