@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // tracee is a child that is stepped instruction by instruction while a shadow
@@ -40,11 +41,12 @@ func startTracee(t *testing.T, env []string, path string, args ...string) *trace
 	if pace.Emulated() {
 		t.Skip(pace.TooSlow)
 	}
+	truth.OwnLibc(t) // a return probe of somebody else's replaces the return addresses that are followed
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	cmd := exec.Command(path, args...)
 	cmd.SysProcAttr = &unix.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL}
-	cmd.Env = append(env, "LC_ALL=C")
+	cmd.Env = append(env, "LC_ALL=C", "LD_LIBRARY_PATH="+os.Getenv("LD_LIBRARY_PATH"))
 	if err := cmd.Start(); err != nil {
 		t.Skipf("ptrace is missing: %v", err)
 	}
