@@ -5,14 +5,15 @@ package pace
 
 import (
 	"os"
+	"testing"
 	"time"
 )
 
 // Variable is set in the environment of an emulated machine.
 const Variable = "RINGTAP_EMULATED"
 
-// ThoroughVariable is set in the environment to leave nothing out on an emulated
-// machine, which takes a quarter of an hour more: before a release.
+// ThoroughVariable is set in the environment to leave nothing out, as make test-all
+// does: before a release.
 const ThoroughVariable = "RINGTAP_THOROUGH"
 
 // TooSlow is why a test is skipped that steps through whole programs, which
@@ -22,6 +23,18 @@ const TooSlow = "single steps through whole programs take too long on an emulate
 // TooUneven is why a test is skipped that counts what share of samples is right
 // while programs start and end, which is most of their life there.
 const TooUneven = "shares of the samples of short lives say little on an emulated machine"
+
+// OnlyThorough is why a test is skipped that compares speeds or ratios, or that endures:
+// what shares the machine can decide it.
+const OnlyThorough = "only in make test-all"
+
+// Thorough skips a test unless nothing is to be left out.
+func Thorough(t testing.TB) {
+	t.Helper()
+	if os.Getenv(ThoroughVariable) == "" {
+		t.Skip(OnlyThorough)
+	}
+}
 
 // Emulated tells whether this machine is emulated.
 func Emulated() bool { return os.Getenv(Variable) != "" }

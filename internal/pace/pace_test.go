@@ -5,6 +5,22 @@ import (
 	"time"
 )
 
+func TestAThoroughTestRunsOnlyWhereNothingIsLeftOut(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "1": true} {
+		t.Run("RINGTAP_THOROUGH="+value, func(t *testing.T) {
+			t.Setenv(ThoroughVariable, value)
+			ran := false
+			t.Run("thorough", func(t *testing.T) {
+				Thorough(t)
+				ran = true
+			})
+			if ran != want {
+				t.Errorf("it ran: %v, want %v", ran, want)
+			}
+		})
+	}
+}
+
 func TestAnEmulatedMachineDoesLessAndIsGivenLonger(t *testing.T) {
 	t.Setenv(Variable, "")
 	if n, d := Calls(500), Patience(time.Second); n != 500 || d != time.Second {
