@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/perfevent"
@@ -36,6 +37,7 @@ int main(void) {
 // scaled to what a counter that is alone counts, cycles per nanosecond.
 func TestLiveCountersThatTakeTurnsAreScaled(t *testing.T) {
 	needRoot(t)
+	pace.Thorough(t)
 	cycles := perfevent.CPUCycles()
 	counters, err := perfevent.OpenCounters(perfevent.Thread(os.Getpid()), []perfevent.Event{cycles}, perfevent.Options{})
 	if errors.Is(err, perfevent.ErrNoEvent) {
@@ -99,7 +101,7 @@ func spin(t *testing.T, program string, others int) spun {
 	}
 	collector := collect.NewLLC(5000000, collect.Stacks{Kernel: true})
 	collector.Misses, collector.References = perfevent.CPUCycles(), perfevent.CPUCycles()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()
 	var took int64
 	began := false

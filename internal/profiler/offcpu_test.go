@@ -322,7 +322,8 @@ func TestLiveOffCPUTimeIsWhatTheKernelCounts(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				defer truth.Limit(t, cmd)()
+				truth.Limit(t, cmd)
+				defer func() { cmd.Process.Kill(); cmd.Wait() }()
 				w.lines.Scan() // ready
 				target, opts := test.target(t, cmd.Process.Pid)
 				p, said, lost := runOffCPU(t, target, offCPUCollector(t, opts), w)
@@ -347,7 +348,8 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer truth.Limit(t, cmd)()
+	truth.Limit(t, cmd)
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	w.lines.Scan() // ready: it goes on to wait for its input
 	asleep(t, cmd.Process.Pid)
 	group := newGroup(t, cmd.Process.Pid)
@@ -404,7 +406,8 @@ func TestLiveOffCPUTimeOfACommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer truth.Limit(t, cmd)()
+		truth.Limit(t, cmd)
+		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		p, said, lost := runOffCPU(t, perfevent.Started(command), offCPUCollector(t, collect.OffCPUOptions{Held: command.PID()}), w)
 		if lost > 0 {
 			return lost
@@ -435,7 +438,8 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		defer truth.Limit(t, cmd)()
+		truth.Limit(t, cmd)
+		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		for w.lines.Scan() && w.lines.Text() != "ready" {
 		}
 		pid := cmd.Process.Pid

@@ -23,6 +23,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -86,6 +87,7 @@ func startTold(t *testing.T) *told {
 		_ = cmd.Process.Kill() // it may be gone
 		_ = cmd.Wait()
 	})
+	truth.Limit(t, cmd)
 	return &told{t, program, cmd.Process.Pid, in, bufio.NewReader(out)}
 }
 
@@ -340,8 +342,8 @@ func TestLiveTheLastSecondsBeforeTheEndAreShown(t *testing.T) {
 // the shell, and the rest has its names.
 func TestLiveWhatIsOverBeforeTheEndIsNamed(t *testing.T) {
 	p := startTold(t)
-	loops, work := pace.Calls(100_000), filepath.Join(t.TempDir(), "work")
-	if err := os.WriteFile(work, fmt.Appendf(nil, "e %d\n", pace.Calls(300_000_000)), 0o666); err != nil {
+	loops, work := pace.Calls(40_000), filepath.Join(t.TempDir(), "work")
+	if err := os.WriteFile(work, fmt.Appendf(nil, "e %d\n", pace.Calls(100_000_000)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	command, err := perfevent.StartCommand(exec.Command("sh", "-c", `i=0; while [ $i -lt "$2" ]; do i=$((i+1)); done; exec "$0" < "$1"`, p.path, work, strconv.Itoa(loops)))

@@ -20,12 +20,13 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // limited is a context for a run that ends by itself.
 func limited(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
 	t.Cleanup(func() {
 		if ctx.Err() != nil {
 			t.Error("the run did not end by itself")
@@ -92,8 +93,66 @@ func TestLiveTheIntervalsAddUpToTheWholeRun(t *testing.T) {
 	needRoot(t)
 	// Its own process, which symbolizes, is sampled and left out.
 	opts := options(perfevent.Process(busy(t), os.Getpid()), collect.Auto)
-	interval := pace.Patience(200 * time.Millisecond) // in which both get to run
-	opts.Duration, opts.Interval = interval*7/2, interval
+	opts.Interval = 100 * time.Millisecond
+	ctx, cancel := context.WithCancel(limited(t))
+	defer cancel()
+	var intervals []*profile.Profile
+	var shown, leftOut uint64
+	opts.Report = func(p *profile.Profile) error {
+		intervals = append(intervals, p)
+		shown, leftOut = shown+samples(p), leftOut+p.Accounts[0].LeftOut
+		if len(intervals) >= 4 && shown > 0 && leftOut > 0 {
+			cancel()
+		}
+		return nil
+	}
+	result, err := profiler.Run(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := result.Whole
+	if diff := cmp.Diff(tally(intervals...), tally(whole)); diff != "" {
+		t.Errorf("intervals and whole run differ (-intervals +whole):\n%s", diff)
+	}
+	checkStarts(t, whole, intervals)
+
+	// Every sample that the session handed on is shown or left out.
+	a := result.Accounts[0]
+	if all := samples(whole); all != shown || a.LeftOut != leftOut || a.Received != shown+leftOut {
+		t.Errorf("%d samples in the whole run, %d shown and %d left out in intervals, account %+v", all, shown, leftOut, a)
+	}
+	if diff := cmp.Diff([]profile.Account{a}, whole.Accounts); diff != "" {
+		t.Errorf("the whole profile has other accounts than the run:\n%s", diff)
+	}
+	for _, p := range intervals {
+		if got := p.Accounts[0]; got.Received != samples(p)+got.LeftOut {
+			t.Errorf("%d samples shown, account %+v", samples(p), got)
+		}
+	}
+}
+
+// checkStarts checks that each interval starts where the one before ended.
+func checkStarts(t *testing.T, whole *profile.Profile, intervals []*profile.Profile) {
+	t.Helper()
+	start := whole.Start
+	for _, p := range intervals {
+		if !p.Start.Equal(start) {
+			t.Errorf("an interval starts at %v, the one before ended at %v", p.Start, start)
+		}
+		start = start.Add(p.Duration)
+	}
+	if !start.Equal(whole.Start.Add(whole.Duration)) {
+		t.Errorf("the last interval ends at %v, the whole run of %v after %v", start, whole.Start, whole.Duration)
+	}
+}
+
+// The lengths are those asked for, or some times as long, whatever the delays of
+// reading and reporting.
+func TestLiveIntervalsAreAsLongAsWasAskedFor(t *testing.T) {
+	needRoot(t)
+	opts := options(perfevent.Process(busy(t)), collect.Auto)
+	opts.Interval = 100 * time.Millisecond
+	opts.Duration = opts.Interval * 7 / 2
 	var intervals []*profile.Profile
 	opts.Report = func(p *profile.Profile) error {
 		intervals = append(intervals, p)
@@ -103,37 +162,14 @@ func TestLiveTheIntervalsAddUpToTheWholeRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := result.Whole
-	if diff := cmp.Diff(tally(intervals...), tally(whole)); diff != "" {
-		t.Errorf("intervals and whole run differ (-intervals +whole):\n%s", diff)
+	checkStarts(t, result.Whole, intervals)
+	if result.Whole.Duration != opts.Duration {
+		t.Errorf("the whole run is of %v, want %v", result.Whole.Duration, opts.Duration)
 	}
-
-	// The lengths are those asked for, whatever the delays of reading.
-	start := whole.Start
-	var lengths []time.Duration
+	end := time.Duration(0)
 	for _, p := range intervals {
-		if !p.Start.Equal(start) {
-			t.Errorf("an interval starts at %v, the one before ended at %v", p.Start, start)
-		}
-		start = start.Add(p.Duration)
-		lengths = append(lengths, p.Duration)
-	}
-	want := []time.Duration{interval, interval, interval, interval / 2}
-	if diff := cmp.Diff(want, lengths); diff != "" || whole.Duration != opts.Duration {
-		t.Errorf("the whole run is of %v, its intervals (-want +got):\n%s", whole.Duration, diff)
-	}
-
-	// Every sample that the session handed on is shown or left out.
-	a := result.Accounts[0]
-	if shown := samples(whole); shown == 0 || a.LeftOut == 0 || a.Received != shown+a.LeftOut {
-		t.Errorf("%d samples shown, account %+v", shown, a)
-	}
-	if diff := cmp.Diff([]profile.Account{a}, whole.Accounts); diff != "" {
-		t.Errorf("the whole profile has other accounts than the run:\n%s", diff)
-	}
-	for _, p := range intervals {
-		if got := p.Accounts[0]; got.Received != samples(p)+got.LeftOut {
-			t.Errorf("%d samples shown, account %+v", samples(p), got)
+		if end += p.Duration; end%opts.Interval != 0 && end != opts.Duration {
+			t.Errorf("an interval ends after %v, want a multiple of %v", end, opts.Interval)
 		}
 	}
 }
@@ -156,7 +192,7 @@ func TestLiveAnErrorOfReportEndsTheRun(t *testing.T) {
 		t.Errorf("result %v, error %v after %d reports; want that of the second", result, err, reports)
 	}
 	// A goroutine is counted until the runtime has put it away.
-	for deadline := time.Now().Add(pace.Patience(10 * time.Second)); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(truth.Patience()); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
@@ -189,7 +225,7 @@ func TestLiveCancelEndsTheRunWithAFullReport(t *testing.T) {
 
 func TestLiveTheEndOfTheTargetEndsTheRun(t *testing.T) {
 	needRoot(t)
-	rounds := 200_000 // a second or two
+	rounds := 50_000 // some tenths of a second
 	if pace.Emulated() {
 		rounds /= 10
 	}
@@ -237,7 +273,9 @@ func TestLiveTheEndOfTheTargetEndsTheRun(t *testing.T) {
 func TestLiveASlowReportDoesNotHoldUpReading(t *testing.T) {
 	needRoot(t)
 	opts := options(perfevent.Process(busy(t)), collect.FP)
-	opts.Duration, opts.Interval = 2*time.Second, 20*time.Millisecond
+	opts.Interval = 20 * time.Millisecond
+	ctx, cancel := context.WithCancel(limited(t))
+	defer cancel()
 	var elapsed atomic.Int64
 	opts.Progress = func(p profiler.Progress) {
 		if p.Frames == 0 {
@@ -247,15 +285,18 @@ func TestLiveASlowReportDoesNotHoldUpReading(t *testing.T) {
 	var intervals []*profile.Profile
 	opts.Report = func(p *profile.Profile) error {
 		if intervals = append(intervals, p); len(intervals) == 1 {
-			for deadline := time.Now().Add(30 * time.Second); elapsed.Load() < int64(time.Second); time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); elapsed.Load() < int64(10*opts.Interval); time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					return errors.New("reading waits for the report")
 				}
 			}
 		}
+		if len(intervals) == 3 {
+			cancel()
+		}
 		return nil
 	}
-	result, err := profiler.Run(limited(t), opts)
+	result, err := profiler.Run(ctx, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

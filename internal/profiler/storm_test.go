@@ -25,36 +25,11 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 		t.Skip(pace.TooUneven)
 	}
 	built := truth.Named("c-O2-nofp-nopie").Build(t)
-	storm := exec.Command("sh", "-c", `while :; do "$1" 0.004 >/dev/null; echo; done`, "storm", built.Path)
-	ended, err := storm.StdoutPipe() // a line for each life
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := storm.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer storm.Wait()
-	defer storm.Process.Kill()
-
-	opts := options(perfevent.System(), collect.Auto)
-	opts.Collectors[0].(*collect.OnCPU).Frequency = 999
-	begins := whenItBegins(&opts)
-	ctx, cancel := context.WithCancel(context.Background()) // lives end at some time
-	defer cancel()
-	go func() {
-		<-begins
-		lines := bufio.NewScanner(ended)
-		for n := 0; n < 100 && lines.Scan(); n++ {
-		}
-		cancel()
-		for lines.Scan() {
-		}
-	}()
-	result, err := profiler.Run(ctx, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := result.Whole
+	var p *profile.Profile
+	truth.Lossless(t, func() uint64 {
+		p = profileStorm(t, built)
+		return p.Accounts[0].Lost
+	})
 	lives := make(map[int]bool)
 	var storms []profile.Row
 	for _, row := range p.Rows {
@@ -83,6 +58,42 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// profileStorm profiles the whole system while 100 processes live, one after the other.
+func profileStorm(t *testing.T, built truth.Built) *profile.Profile {
+	t.Helper()
+	storm := exec.Command("sh", "-c", `while :; do "$1" 0.004 >/dev/null; echo; done`, "storm", built.Path)
+	ended, err := storm.StdoutPipe() // a line for each life
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	truth.Limit(t, storm)
+	defer storm.Wait()
+	defer storm.Process.Kill()
+
+	opts := options(perfevent.System(), collect.Auto)
+	opts.Collectors[0].(*collect.OnCPU).Frequency = 999
+	begins := whenItBegins(&opts)
+	ctx, cancel := context.WithCancel(context.Background()) // lives end at some time
+	defer cancel()
+	go func() {
+		<-begins
+		lines := bufio.NewScanner(ended)
+		for n := 0; n < 100 && lines.Scan(); n++ {
+		}
+		cancel()
+		for lines.Scan() {
+		}
+	}()
+	result, err := profiler.Run(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Whole
 }
 
 // pltEntry is the size of the first entry of the procedure linkage table, by which

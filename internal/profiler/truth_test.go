@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
@@ -34,7 +33,7 @@ var ofTheKernel = []string{"c-O2-fp", "c-O2-nofp", "threads-nofp", "children-nof
 
 func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 	needRoot(t)
-	unwinds, seconds := collect.Unwinds(), 0.6
+	unwinds, seconds := collect.Unwinds(), 0.4
 	if pace.Emulated() {
 		unwinds, seconds = []collect.Unwind{collect.Auto}, 1.5
 	}
@@ -66,7 +65,7 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind collect.Unwind) *profile
 	}
 	defer command.Wait()
 	defer command.Kill()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
 	defer cancel()
 	result, err := profiler.Run(ctx, options(perfevent.Started(command), unwind))
 	if err != nil {

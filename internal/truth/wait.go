@@ -2,7 +2,6 @@ package truth
 
 import (
 	"os/exec"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,20 +12,16 @@ import (
 // the end of a test that would hang.
 func Patience() time.Duration { return pace.Patience(2 * time.Minute) }
 
-// Limit fails the test and kills a program that has not ended within Patience, so that
-// who reads its output or waits for it comes to an end. The program ends at the latest
-// when end is called.
-func Limit(t testing.TB, cmd *exec.Cmd) (end func()) {
+// Limit kills a program that was started and that has not ended within Patience, and
+// fails the test, so that who reads its output or waits for it comes to an end.
+func Limit(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	timer := time.AfterFunc(Patience(), func() {
-		t.Errorf("%s has not ended within %v", cmd, Patience())
-		_ = cmd.Process.Kill()
+		if cmd.Process.Kill() == nil { // else somebody has waited for it
+			t.Errorf("%s has not ended within %v", cmd, Patience())
+		}
 	})
-	return sync.OnceFunc(func() {
-		timer.Stop()
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // or others wait for it
-	})
+	t.Cleanup(func() { timer.Stop() })
 }
 
 // Lossless runs what tells how many records were lost, and once more if any were. To
