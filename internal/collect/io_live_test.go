@@ -19,6 +19,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -37,18 +38,21 @@ func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			program := buildC(t, "io", "-pthread")
-			var out bytes.Buffer
-			cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
-			cmd.Stdout = &out
 			formats := ioFormats(t)
-			collector, err := collect.NewIO(formats, collect.IOByNothing, collect.Stacks{User: true, Unwind: collect.Auto, Copy: 1024})
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole, account := runOn(t, cmd, test.target, collector, test.interval)
-			if account.Lost > 0 {
-				t.Skip(pace.TooUneven)
-			}
+			var out bytes.Buffer
+			var whole *profile.Profile
+			truth.Lossless(t, func() uint64 {
+				out.Reset()
+				cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
+				cmd.Stdout = &out
+				collector, err := collect.NewIO(formats, collect.IOByNothing, collect.Stacks{User: true, Unwind: collect.Auto, Copy: 1024})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var account profile.Account
+				whole, account = runOn(t, cmd, test.target, collector, test.interval)
+				return account.Lost
+			})
 			got := byFunction(whole, "do_")
 			for line := range strings.Lines(out.String()) {
 				var name string
@@ -112,8 +116,13 @@ func buildC(t *testing.T, name string, flags ...string) string {
 // runOn runs a collector while a command runs, from its beginning to its end.
 func runOn(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Target, collector collect.Collector, interval time.Duration) (*profile.Profile, profile.Account) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
 	defer cancel()
+	defer func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Errorf("%s has not ended within %v", cmd, truth.Patience())
+		}
+	}()
 	opts := profiler.Options{
 		Collectors: []collect.Collector{collector}, Interval: interval,
 		Whole: true, Memory: 64 << 20,
@@ -132,7 +141,12 @@ func runOn(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Ta
 		waited := make(chan error, 1)
 		go func(began <-chan bool) {
 			<-began
-			waited <- cmd.Run()
+			if err := cmd.Start(); err != nil {
+				waited <- err
+			} else {
+				truth.Limit(t, cmd)
+				waited <- cmd.Wait()
+			}
 			cancel()
 		}(began)
 		result, err := profiler.Run(ctx, opts)
