@@ -15,6 +15,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -84,6 +85,7 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *target {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	truth.Limit(t, cmd)
 	p := &target{pid: cmd.Process.Pid, started: started, to: to, from: bufio.NewReader(from),
 		files: make(map[callchain.ObjectID]*symbols.File), named: make(map[callchain.Frame][]string)}
 	if line, err := p.from.ReadString('\n'); err != nil || line != "ready\n" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // A signal may stop a thread before we do.
@@ -40,7 +41,7 @@ func TestLiveAThreadThatDoesNotStopIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(pace.Patience(5 * time.Second)); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(truth.Patience()); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is held still")
 		}
