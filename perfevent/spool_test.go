@@ -3,6 +3,7 @@ package perfevent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -12,9 +13,8 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
-// The handler sleeps for two seconds, the rings last for a part of one: for more
-// of it on an emulated machine, which schedules the reader late. Where they are to
-// lose, it sleeps on until they do: a machine that is held up itself samples less.
+// The handler waits until three times as much was sampled as a ring holds, and where
+// samples are to be lost until some are.
 func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 	needRoot(t)
 	frequency, ring := uint64(1000), 1<<20
@@ -38,7 +38,9 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 			s := open(t, Process(os.Getpid()), []Sampling{{Event: CPUClock(), Frequency: frequency, UserRegs: ipRegister, UserStack: 8192}},
 				Options{RingBytes: ring, Spool: test.spool})
 			enable(t, s)
-			var samples, last uint64
+			perSample := 1_000_000_000 / frequency // of the CPU's clock
+			held := 3 * uint64(ring) / 8192 * perSample
+			var samples, last, heldAt uint64
 			err := s.Read(ctx, func(rec Record) error {
 				if at := rec.Common().Time; at < last {
 					t.Errorf("a record is %d ns earlier than the one before", last-at)
@@ -46,19 +48,27 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 					last = at
 				}
 				if _, ok := rec.(*Sample); ok {
-					if samples++; samples == 1 {
-						time.Sleep(2 * time.Second)
-						for test.loses && s.format&unix.PERF_FORMAT_LOST != 0 && ctx.Err() == nil {
-							accounts, err := s.Accounts()
-							if err != nil {
-								return err
-							}
-							if accounts[0].Lost > 0 {
-								break
-							}
-							time.Sleep(10 * time.Millisecond)
+					samples++
+					for samples == 1 {
+						accounts, err := s.Accounts()
+						if err != nil {
+							return err
 						}
-						time.AfterFunc(time.Second, cancel) // and reads on for a while
+						a := accounts[0]
+						if heldAt == 0 {
+							heldAt = a.Counted
+						}
+						lost := !test.loses || s.format&unix.PERF_FORMAT_LOST == 0 || a.Lost > 0
+						if a.Counted > heldAt+held && lost {
+							break
+						}
+						if ctx.Err() != nil {
+							return fmt.Errorf("after %v: %+v", pace.Patience(time.Minute), a)
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+					if samples == 2*uint64(ring)/8192 {
+						cancel() // it has read on for a while
 					}
 				}
 				return nil
@@ -82,7 +92,7 @@ func TestLiveAnErrorOfTheHandlerEndsASpooledRead(t *testing.T) {
 	s := open(t, System(), []Sampling{{Event: CPUClock(), Frequency: 2000}}, Options{Spool: 1})
 	enable(t, s)
 	enough := errors.New("enough")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.Read(ctx, func(Record) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("Read returned %v, want the handler's error", err)
