@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // emulated is a program of another machine in qemu's user emulation, stepped
@@ -32,14 +34,19 @@ func startEmulated(t *testing.T, emulator, program string) *emulated {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial("unix", socket); err == nil {
+	for deadline := time.Now().Add(truth.Patience()); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
 			t.Cleanup(func() { conn.Close() })
+			if err := conn.SetDeadline(time.Now().Add(truth.Patience())); err != nil { // of all its answers
+				t.Fatal(err)
+			}
 			return &emulated{conn: conn, in: bufio.NewReader(conn)}
 		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not listen for a debugger: %v", emulator, err)
+		}
 	}
-	t.Fatalf("%s does not listen", emulator)
-	return nil
 }
 
 // ask sends one command of gdb's remote protocol and gives the answer.
