@@ -137,11 +137,21 @@ func TestProcessIsReadWhenItIsAskedForFirst(t *testing.T) {
 }
 
 func TestAnObjectThatCannotBeOpenedSaysWhy(t *testing.T) {
-	table := newTestTable(t, "testdata/proc")
-	o := objectAt(t, table, 4242, 0x400000)
+	// The paths of testdata/proc are a host's own: some hosts have these files.
+	proc, file := t.TempDir(), filepath.Join(t.TempDir(), "server")
+	must(t, os.Mkdir(filepath.Join(proc, "42"), 0o755))
+	must(t, os.WriteFile(filepath.Join(proc, "42/status"), []byte("Name:\tserver\nTgid:\t42\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(proc, "42/maps"), []byte("00400000-00401000 r-xp 00000000 00:2f 904 "+file+"\n"), 0o644))
+	o := objectAt(t, newTestTable(t, proc), 42, 0x400000)
 	if _, _, err := o.Open(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Open = %v; want not exist", err)
+		t.Errorf("Open of a file that nobody has = %v; want not exist", err)
 	}
+	must(t, os.WriteFile(file, nil, 0o644))
+	o = objectAt(t, newTestTable(t, proc), 42, 0x400000)
+	if _, _, err := o.Open(); !errors.Is(err, errReplaced) {
+		t.Errorf("Open of a file that has the name of another = %v; want replaced", err)
+	}
+	table := newTestTable(t, "testdata/proc")
 	o = objectAt(t, table, 77, 0x10000000)
 	if _, _, err := o.Open(); !errors.Is(err, ErrNoImage) {
 		t.Errorf("Open of generated code = %v; want ErrNoImage", err)
