@@ -99,7 +99,7 @@ func startCollectors(t *testing.T, names []string, target ...string) *collectors
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	select {
 	case <-recording:
-	case <-time.After(pace.Patience(20 * time.Second)):
+	case <-time.After(pace.End):
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		t.Fatalf("%s does not record\n%s", c, c.stderr.String())

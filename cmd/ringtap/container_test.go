@@ -140,7 +140,7 @@ func (b *boxes) start(t *testing.T, group string) *box {
 // awaitSleep waits until a process waits for something.
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(pace.Patience(20 * time.Second)); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(pace.End); ; time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("it does not wait: %s, %v", stat, err)
@@ -154,7 +154,7 @@ func awaitSleep(t *testing.T, pid int) {
 // rounds has the program do so many rounds.
 func (c *box) rounds(n int) {
 	c.t.Helper()
-	late := time.AfterFunc(pace.Patience(time.Minute), func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	for range n {
 		if _, err := c.in.Write([]byte{1}); err != nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // twiceSource waits for the end of its input, calls hit so many times in each of two
@@ -74,7 +76,7 @@ func TestPeerHistCountsWhatBpftraceCounts(t *testing.T) {
 		probe := program + ":" + function
 		script += fmt.Sprintf("uprobe:%[1]s { @start[tid] = nsecs; } uretprobe:%[1]s /@start[tid]/ { @%[2]s = hist(nsecs - @start[tid]); delete(@start[tid]); } ", probe, function)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	var theirs bytes.Buffer
 	bpftrace := exec.CommandContext(ctx, "bpftrace", "-e", script)

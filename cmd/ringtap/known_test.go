@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // known is a program that knows what it does: this test binary. It waits until it
@@ -204,7 +205,7 @@ func underRingtap(t *testing.T, work string, n int, args ...string) (stdout, std
 // arguments is its process id.
 func runFor(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	return runUntil(ctx, t, k, k.run, args)
 }
@@ -212,7 +213,7 @@ func runFor(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 // runForAll is runFor of the whole system: it has to be told that the program has ended.
 func runForAll(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	return runUntil(ctx, t, k, func() {
 		k.run()

@@ -140,7 +140,7 @@ func startRingtap(t *testing.T, k *known, args []string) *ringtapProcess {
 // where they do not come.
 func (p *ringtapProcess) readLines(t *testing.T, n int) {
 	t.Helper()
-	late := time.AfterFunc(pace.Patience(20*time.Second), func() { _ = p.Process.Kill() })
+	late := time.AfterFunc(pace.End, func() { _ = p.Process.Kill() })
 	defer late.Stop()
 	lines := bufio.NewReader(p.out)
 	for i := range n {
@@ -155,7 +155,7 @@ func (p *ringtapProcess) readLines(t *testing.T, n int) {
 // end waits for the end of one that has a reason to end.
 func (p *ringtapProcess) end(t *testing.T) {
 	t.Helper()
-	late := time.AfterFunc(pace.Patience(20*time.Second), func() {
+	late := time.AfterFunc(pace.End, func() {
 		t.Errorf("%q does not end", p.Args)
 		_ = p.Process.Kill()
 	})
@@ -276,7 +276,7 @@ func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for end := time.Now().Add(pace.Patience(10 * time.Second)); !test.until(); {
+			for end := time.Now().Add(pace.End); !test.until(); {
 				if time.Now().After(end) {
 					t.Fatalf("it never came to that\n%s", p.errors.String())
 				}

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/truth"
@@ -102,7 +101,7 @@ func leaksOf(t *testing.T, tables string) map[string]leak {
 func memleakOf(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	code = run(ctx, append([]string{"ringtap", "memleak", "-o", "1000", "-i", "600"}, args...), &console{stdout: &out, stderr: &errs})
 	return out.String(), errs.String(), code
@@ -233,7 +232,7 @@ func TestLiveMemleakOfAProcessThatRuns(t *testing.T) {
 	cmd, begin, _ := waiting(t, leaker(t, "gcc"), strconv.Itoa(pace.Calls(4000)))
 	out := firstTables{call: begin}
 	var errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	pid := strconv.Itoa(cmd.Process.Pid)
 	// Beside another collector, whose rows have the same stacks and others.
@@ -278,7 +277,7 @@ func TestLiveMemleakOfTheKernelKnowsHowManySocketsAreOpen(t *testing.T) {
 	const n = 40
 	truth.KeepBusy(t) // or frees are missed that the kernel puts off
 	cmd, begin, told := waiting(t, leakProgram(t, "sockets.c", "gcc"), strconv.Itoa(n))
-	ctx, cancel := context.WithTimeout(t.Context(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	tables := make(chan struct{})
 	out := firstTables{each: tables, call: func() {

@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // bpfCall is the number of bpf(2) in one of a machine's ABIs.
@@ -45,7 +47,7 @@ func runWatched(t *testing.T, uid uint32, program string, args ...string) watch 
 	}
 	ours, theirs := pair[0], os.NewFile(uintptr(pair[1]), "listener")
 	defer unix.Close(ours)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = append([]string{"bpf-watched", program}, args...)

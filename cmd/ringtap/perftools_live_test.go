@@ -276,7 +276,7 @@ func (w *heldShell) run(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(pace.Patience(20 * time.Second)):
+	case <-time.After(pace.End):
 		t.Fatal("the command does not end")
 	}
 }
@@ -331,7 +331,7 @@ func startTool(t *testing.T, script, command string, args []string) *tool {
 // it does when it runs the command that waits.
 func (p *tool) waitTracing(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(pace.Patience(20 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(pace.End); ; time.Sleep(10 * time.Millisecond) {
 		select {
 		case <-p.ended:
 			t.Fatalf("%q has ended:\n%s", p.cmd.Args, p.text())
@@ -398,7 +398,7 @@ func (p *tool) end(t *testing.T, isOwn func(string) bool, want int) {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(pace.Patience(20 * time.Second)):
+	case <-time.After(pace.End):
 		_ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
 		t.Fatalf("%q does not end:\n%s", p.cmd.Args, p.text())
 	}

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -120,7 +121,7 @@ func TestPeerPostgresSaysWhatBpftraceSays(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = bpftrace.Process.Kill(); _ = bpftrace.Wait() })
 	run := startCollectors(t, []string{"io", "off-cpu", "probe", "--count", function}, "-g", p.group)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	awaitPoll(ctx, t, bpftrace.Process.Pid) // its probes can't be seen
 	const clients, transactions = 4, 100

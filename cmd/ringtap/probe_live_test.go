@@ -162,7 +162,7 @@ func (p *probedProfile) called(stack int, caller string) bool {
 func probeRun(t *testing.T, args ...string) (*probedProfile, string, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "out.json")
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "ringtap", append([]string{"probe", "--out", file}, args...)...)

@@ -8,9 +8,10 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // bpftrace watches the same calls: as many, and about as long.
@@ -35,7 +36,7 @@ func TestPeerProbeTimesWhatBpftraceTimes(t *testing.T) {
 	for _, function := range []string{"hit", "rest"} {
 		script += fmt.Sprintf("uprobe:%[1]s:%[2]s { @start[tid] = nsecs; } uretprobe:%[1]s:%[2]s /@start[tid]/ { @time_%[2]s = sum(nsecs - @start[tid]); @count_%[2]s = count(); delete(@start[tid]); } ", program, function)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	var theirs bytes.Buffer
 	bpftrace := exec.CommandContext(ctx, "bpftrace", "-e", script)

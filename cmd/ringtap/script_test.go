@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,14 +16,26 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/hermetic"
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // The scripts find ringtap under these names.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"ringtap": main, "as-nobody": asNobody, "known-program": knownProgram, "await-text": awaitText, "await-asleep": awaitAsleep, "on-cpu": main, "on_cpu": main, "check": main, "other": main,
 		"bpf-watched": becomeWatched, "btf-hidden": hideBTF, "bpf-caller": callBPF, "bpf-grandparent": haveBPFCalled,
 	})
+}
+
+// tests are this package's tests, as against the programs that this binary is too: those
+// take signals as they are handed down.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	hermetic.Set()
+	return m.M.Run()
 }
 
 // asNobody runs a command as an ordinary user.
@@ -57,7 +71,7 @@ func awaitAsleep() {
 // await waits for a condition that comes true in its time, which is soon but on a busy
 // machine, and ends the program if it does not.
 func await(condition func() bool) {
-	for end := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(pace.End); !condition(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			fmt.Fprintln(os.Stderr, strings.Join(os.Args, " ")+": not in this time")
 			os.Exit(1)
@@ -67,14 +81,14 @@ func await(condition func() bool) {
 
 // The scripts of testdata/usage need no privileges and open nothing.
 func TestUsage(t *testing.T) {
-	testscript.Run(t, scripts("testdata/usage"))
+	testscript.Run(t, scripts(t, "testdata/usage"))
 }
 
 func TestLiveScripts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: the scripts profile the whole system")
 	}
-	testscript.Run(t, scripts("testdata/live"))
+	testscript.Run(t, scripts(t, "testdata/live"))
 }
 
 // Every call is a line, those of forked children too.
@@ -85,15 +99,58 @@ func TestLiveCountsOfUserProbes(t *testing.T) {
 	if !keepsChildren(t) {
 		t.Skip("Linux before 6.12 loses hits of forked children")
 	}
-	testscript.Run(t, scripts("testdata/counts"))
+	testscript.Run(t, scripts(t, "testdata/counts"))
 }
 
-func scripts(dir string) testscript.Params {
+// scripts are those of a folder. None hangs: what a script runs does not outlive it, nor
+// the time that a script may take.
+func scripts(t *testing.T, dir string) testscript.Params {
+	patience := 2 * pace.End
+	if end, ok := t.Deadline(); ok {
+		patience = min(patience, time.Until(end)-30*time.Second)
+	}
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": wantStatus},
+		Condition:           hostIs,
+		Setup: func(env *testscript.Env) error {
+			late := time.AfterFunc(patience, func() {
+				env.T().Log("the script does not end: killed", killScript(env.WorkDir))
+			})
+			env.Defer(func() { late.Stop(); killScript(env.WorkDir) })
+			return nil
+		},
 	}
+}
+
+// killScript kills what a script in this folder has started and that runs still, and
+// returns the command lines.
+func killScript(dir string) (killed []string) {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range environments {
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte("WORK="+dir+"\x00")) {
+			continue
+		}
+		args, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && unix.Kill(pid, unix.SIGKILL) == nil {
+			killed = append(killed, fmt.Sprintf("%q", bytes.ReplaceAll(bytes.TrimRight(args, "\x00"), []byte{0}, []byte{' '})))
+		}
+	}
+	return killed
+}
+
+// hostIs tells whether a setting of the host is as a script needs it:
+// [sysctl:kernel/perf_event_paranoid=2].
+func hostIs(condition string) (bool, error) {
+	setting, isSetting := strings.CutPrefix(condition, "sysctl:")
+	name, want, _ := strings.Cut(setting, "=")
+	if !isSetting {
+		return false, fmt.Errorf("no condition is called %q", condition)
+	}
+	is, err := os.ReadFile("/proc/sys/" + name)
+	return strings.TrimSpace(string(is)) == want, err
 }
 
 // keepsChildren tells whether an inherited event sees every hit of forked children,
