@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/hermetic"
 )
 
 // settingsOwnerEnv has the test binary change settings and wait to be killed.
@@ -18,6 +20,7 @@ func TestMain(m *testing.M) {
 	if value := os.Getenv(settingsOwnerEnv); value != "" {
 		changeAndWait(value)
 	}
+	hermetic.Set()
 	os.Exit(m.Run())
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/hermetic"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 		callFromThreadsAndChild(n)
 		os.Exit(0)
 	}
+	hermetic.Set()
 	os.Exit(m.Run())
 }
 

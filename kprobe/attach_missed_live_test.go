@@ -64,7 +64,7 @@ func awaitBlocked(t *testing.T, path string, n int) {
 	}
 	// "1: -> OFDLCK ADVISORY  READ -1 fe:00:9977880 0 EOF" (proc_locks(5))
 	blocked := regexp.MustCompile(fmt.Sprintf(`(?m)-> OFDLCK .*:%d 0 EOF$`, file.Ino))
-	for end := time.Now().Add(pace.Patience(30 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(pace.End); ; time.Sleep(10 * time.Millisecond) {
 		locks, err := os.ReadFile("/proc/locks")
 		waiting := len(blocked.FindAll(locks, -1))
 		if waiting == n {

@@ -146,6 +146,14 @@ type processProfile struct {
 	Accounts []struct{ Lost uint64 }
 }
 
+// lost is how many records the run has lost.
+func (p *processProfile) lost() (n uint64) {
+	for _, a := range p.Accounts {
+		n += a.Lost
+	}
+	return n
+}
+
 // below adds up a column of a process's rows whose user stack goes through a
 // function.
 func (p *processProfile) below(pid int, column, function string) (total uint64) {

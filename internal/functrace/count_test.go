@@ -3,16 +3,16 @@ package functrace
 import (
 	"context"
 	"testing"
-	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // Records that come without a pause are no reason for an interval never to end.
 func TestAStormOfCallsKeepsNoIntervalFromItsEnd(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
 	defer cancel()
 	intervals := 0
 	storm := func() (more bool, err error) {
-		time.Sleep(time.Microsecond)
 		return true, nil
 	}
 	emit := func() error {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/perfevent"
@@ -25,6 +24,13 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	shell, err := exec.LookPath("sh")
 	must(t, err)
 	pc := mainOf(t, program)
+	pace.Lossless(t, func(t *testing.T) uint64 { return livesAreSeen(t, program, shell, pc) })
+}
+
+// livesAreSeen runs the program many times and checks what the records say, unless some
+// were lost, and returns how many.
+func livesAreSeen(t *testing.T, program, shell string, pc uint64) (lost uint64) {
+	t.Helper()
 	sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99}
 	session, err := perfevent.Open(perfevent.System(), []perfevent.Sampling{sampling}, perfevent.Options{})
 	if errors.Is(err, os.ErrPermission) {
@@ -43,8 +49,6 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		// The last life is told of a little after it ended.
-		defer time.Sleep(200 * time.Millisecond)
 		for range loops {
 			loop := exec.Command(shell, "-c", `i=0; while [ $i -lt "$1" ]; do "$0"; i=$((i+1)); done`, program, strconv.Itoa(each))
 			if err := loop.Run(); err != nil {
@@ -76,12 +80,16 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	must(t, err)
 	stats, err := session.Stats()
 	must(t, err)
+	if stats.Lost > 0 {
+		return stats.Lost
+	}
 	if wrong > 0 {
 		t.Errorf("%d of %d lives without their program", wrong, len(seen))
 	}
-	if stats.Lost == 0 && len(seen) != lives {
+	if len(seen) != lives {
 		t.Errorf("%d lives had a row; want %d", len(seen), lives)
 	}
+	return 0
 }
 
 // mainOf asks a program where its code is.
