@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -63,16 +64,15 @@ func (in *instance) write(file, text string) {
 
 func (in *instance) remove() {
 	os.WriteFile(filepath.Join(in.dir, "events/enable"), []byte("0"), 0)
-	for try := 0; ; try++ {
+	for end := time.Now().Add(pace.End); ; time.Sleep(100 * time.Millisecond) {
 		err := os.Remove(in.dir)
 		if err == nil {
 			return
 		}
-		if try == 50 {
+		if time.Now().After(end) {
 			in.t.Errorf("the instance stays behind: %v", err)
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 }
 

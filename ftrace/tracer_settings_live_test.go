@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/hermetic"
 )
@@ -37,7 +36,7 @@ func changeAndWait(value string) {
 		os.Exit(1)
 	}
 	os.Stdout.WriteString("changed\n")
-	time.Sleep(time.Hour)
+	_, _ = os.Stdin.Read(make([]byte, 1)) // until the test has ended, however it does
 }
 
 // withThreshold returns a tracefs whose tracing_thresh is nobody's.
@@ -124,6 +123,9 @@ func TestLiveSettingsOfAProcessThatWasKilledAreAsBefore(t *testing.T) {
 	child := exec.Command(self)
 	child.Env = append(os.Environ(), settingsOwnerEnv+"=70")
 	child.Stderr = os.Stderr
+	if _, err := child.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

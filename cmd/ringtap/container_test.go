@@ -67,11 +67,10 @@ func newBoxes(t *testing.T) *boxes {
 
 // removeGroup removes a control group whose last process has just ended.
 func removeGroup(dir string) (err error) {
-	for range 100 {
+	for end := time.Now().Add(pace.End); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if err = os.Remove(dir); err == nil {
 			return nil
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	return err
 }

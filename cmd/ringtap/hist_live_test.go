@@ -161,33 +161,8 @@ func TestLiveHistOfAGoFunctionCountsEachCall(t *testing.T) {
 func TestLiveHistLeavesNothingInTracefs(t *testing.T) {
 	fs := needTracefs(t, "synthetic_events")
 	needTracefs(t, "kprobe_events")
-	files := []string{"synthetic_events", "kprobe_events", "current_tracer", "set_event"}
-	before := map[string]string{}
-	for _, file := range files {
-		before[file] = readAll(t, fs.Dir()+"/"+file)
-	}
+	resetRingtap(t) // what others have left
+	before := tracefsState(t, fs)
 	histOf(t, "pread", 10, "--way", "triggers", "-p", "PID", sysCall("pread64"))
-	for _, file := range files {
-		if after := readAll(t, fs.Dir()+"/"+file); after != before[file] {
-			t.Errorf("%s was %q and is %q", file, before[file], after)
-		}
-	}
-	instances, err := os.ReadDir(fs.Dir() + "/instances")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, instance := range instances {
-		if strings.HasPrefix(instance.Name(), "ringtap_") {
-			t.Errorf("the instance %s is left", instance.Name())
-		}
-	}
-}
-
-func readAll(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	sameState(t, before, tracefsState(t, fs))
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,9 +103,12 @@ func TestPeerHistCountsWhatBpftraceCounts(t *testing.T) {
 			t.Errorf("%s: %d calls counted here and %d by bpftrace, want %d\n%s%s\n%s", test.function, sum(ours), sum(peers), test.want, text, stderr, theirs.String())
 		}
 		if test.function == "rest" {
-			for label := range ours {
-				if label != "[8M, 16M)" && peers[label] == 0 {
-					t.Errorf("a sleep is in %s, which bpftrace knows nothing of:\n%s\n%s", label, text, theirs.String())
+			for _, buckets := range []map[string]uint64{ours, peers} {
+				for label := range buckets {
+					low, _, _ := strings.Cut(strings.Trim(label, "[()]"), ",")
+					if unshort(t, low) < 8<<20 { // ten milliseconds, or as much longer as a busy machine makes it
+						t.Errorf("a sleep is in %s:\n%s\n%s", label, text, theirs.String())
+					}
 				}
 			}
 		}

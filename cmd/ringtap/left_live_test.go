@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,7 +41,9 @@ func tracefsState(t *testing.T, fs *ftrace.FS) map[string]string {
 		t.Fatal(err)
 	}
 	for _, instance := range instances {
-		state["instances/"+instance.Name()] = "is there"
+		if !ofAnother(instance.Name()) {
+			state["instances/"+instance.Name()] = "is there"
+		}
 	}
 	return state
 }
@@ -55,6 +59,19 @@ func eventsState(t *testing.T, fs *ftrace.FS) map[string]string {
 	return state
 }
 
+// ringtapName is what ringtap calls events and instances.
+var ringtapName = regexp.MustCompile(`\bringtap_(\d+)_`)
+
+// ofAnother tells whether a text names what a ringtap has that runs beside this test.
+func ofAnother(text string) bool {
+	m := ringtapName.FindStringSubmatch(text)
+	if m == nil || m[1] == strconv.Itoa(os.Getpid()) {
+		return false
+	}
+	_, err := os.Stat("/proc/" + m[1])
+	return err == nil
+}
+
 // readTracefs adds the files that keep wants to a state.
 func readTracefs(t *testing.T, fs *ftrace.FS, state map[string]string, pattern string, keep func(text string) bool) {
 	t.Helper()
@@ -63,9 +80,10 @@ func readTracefs(t *testing.T, fs *ftrace.FS, state map[string]string, pattern s
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		if text, err := os.ReadFile(path); err == nil && keep(string(text)) {
-			name, _ := filepath.Rel(fs.Dir(), path)
-			state[name] = string(text)
+		name, _ := filepath.Rel(fs.Dir(), path)
+		if text, err := os.ReadFile(path); err == nil && keep(string(text)) && !ofAnother(name) {
+			lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), ofAnother)
+			state[name] = strings.Join(lines, "")
 		}
 	}
 }
@@ -168,6 +186,7 @@ func (p *ringtapProcess) end(t *testing.T) {
 // another ringtap has run.
 func TestLiveNothingIsLeftHoweverATracerEnds(t *testing.T) {
 	fs := needTracefs(t, "kprobe_events")
+	resetRingtap(t) // what others have left
 	k := startKnown(t, "steps", 1<<30)
 	k.run()
 	events := eventsState(t, fs)
@@ -231,15 +250,17 @@ func resetRingtap(t *testing.T) {
 func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 	fs := needTracefs(t, "synthetic_events")
 	needTracefs(t, "kprobe_events")
+	resetRingtap(t) // what others have left
 	k := startKnown(t, "steps", 1<<30)
 	k.run()
 	events := eventsState(t, fs)
 	defer func() { sameState(t, events, eventsState(t, fs)) }()
-	holds := func(pattern, text string) func() bool {
-		return func() bool {
-			paths, _ := filepath.Glob(filepath.Join(fs.Dir(), pattern))
+	holds := func(pattern, text string) func(pid string) bool {
+		return func(pid string) bool {
+			of := strings.NewReplacer("ringtap_", "ringtap_"+pid+"_")
+			paths, _ := filepath.Glob(filepath.Join(fs.Dir(), of.Replace(pattern)))
 			for _, path := range paths {
-				if got, err := os.ReadFile(path); err == nil && strings.Contains(string(got), text) {
+				if got, err := os.ReadFile(path); err == nil && strings.Contains(string(got), of.Replace(text)) {
 					return true
 				}
 			}
@@ -249,20 +270,20 @@ func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 	const trigger = "instances/ringtap_*/events/ringtap_*/*/trigger"
 	for i, test := range []struct {
 		name   string
-		until  func() bool
+		until  func(pid string) bool
 		signal bool // interrupt it before
 	}{
 		{name: "an event", until: holds("kprobe_events", "p:ringtap_")},
-		{name: "two events", until: holds("kprobe_events", "r")},
+		{name: "two events", until: holds("kprobe_events", ":ringtap_")},
 		{name: "a synthetic event", until: holds("synthetic_events", "ringtap_")},
 		{name: "an instance", until: holds("instances/ringtap_*/current_tracer", "nop")},
 		{name: "a trigger of the synthetic event", until: holds("instances/ringtap_*/events/synthetic/ringtap_*/trigger", "took.log2")},
 		{name: "a variable", until: holds(trigger, "ts0=")},
 		{name: "a trigger with an action", until: holds(trigger, "onmatch(")},
 		{name: "all triggers", until: holds(trigger, "$took1")},
-		{name: "half of it removed", until: func() bool { return !holds(trigger, "$took1")() }, signal: true},
-		{name: "no trigger any more", until: func() bool { return !holds(trigger, "hist:")() }, signal: true},
-		{name: "no instance any more", until: func() bool { return !holds("instances/ringtap_*/current_tracer", "nop")() }, signal: true},
+		{name: "half of it removed", until: func(pid string) bool { return !holds(trigger, "$took1")(pid) }, signal: true},
+		{name: "no trigger any more", until: func(pid string) bool { return !holds(trigger, "hist:")(pid) }, signal: true},
+		{name: "no instance any more", until: func(pid string) bool { return !holds("instances/ringtap_*/current_tracer", "nop")(pid) }, signal: true},
 	} {
 		if !pace.Case(i, 6) {
 			continue
@@ -276,7 +297,7 @@ func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for end := time.Now().Add(pace.End); !test.until(); {
+			for end := time.Now().Add(pace.End); !test.until(strconv.Itoa(p.Process.Pid)); {
 				if time.Now().After(end) {
 					t.Fatalf("it never came to that\n%s", p.errors.String())
 				}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // browser is a chromium that a test drives through chromedriver, in the JSON
@@ -50,7 +52,7 @@ func openBrowser(t *testing.T, width, height int) *browser {
 	select {
 	case p := <-port:
 		b.session = fmt.Sprintf("http://127.0.0.1:%d/session", p)
-	case <-time.After(30 * time.Second):
+	case <-time.After(pace.End):
 		t.Fatal("chromedriver names no port")
 	}
 	var made struct {
@@ -106,7 +108,7 @@ func (b *browser) call(method, path string, body, value any) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	client := http.Client{Timeout: 2 * time.Minute}
+	client := http.Client{Timeout: pace.End}
 	answer, err := client.Do(request)
 	if err != nil {
 		b.t.Fatal(err)
@@ -182,7 +184,7 @@ func (b *browser) point(x, y float64, click bool) {
 // wait waits until an expression of the page is true.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(pace.End); ; time.Sleep(20 * time.Millisecond) {
 		var holds bool
 		b.run("return Boolean("+expression+")", &holds)
 		if holds {

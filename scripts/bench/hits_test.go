@@ -9,7 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/hermetic"
+	"github.com/ringtap/ringtap/internal/pace"
 )
+
+func TestMain(m *testing.M) {
+	hermetic.Set() // tools end by SIGINT
+	os.Exit(m.Run())
+}
 
 func startedHits(t *testing.T) *hits {
 	t.Helper()
@@ -80,8 +88,10 @@ func TestStopInterruptsAToolAsCtrlCDoes(t *testing.T) {
 		}
 		return string(text)
 	}
-	for said() == "" && tool.done.Err() == nil {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(pace.End); said() == "" && tool.done.Err() == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the tool does not say that it is ready")
+		}
 	}
 	if _, err := tool.stop(); err != nil {
 		t.Error(err)
