@@ -100,7 +100,8 @@ var executions = []execution{
 // executionsProgram builds a program that runs one of the executions when it
 // gets a byte, and says whether the kernel has made its area for instructions
 // executed out of line (xol_add_vma in kernel/events/uprobes.c) by then: the
-// kernel makes it for the first instruction that it single-steps.
+// kernel makes it for the first instruction that it single-steps. It makes it for a return
+// probe too, as someone may have on the host's libc: the program has a libc of its own.
 func executionsProgram(t testing.TB) (path string, places []uint64, code []byte) {
 	t.Helper()
 	var s strings.Builder
@@ -121,7 +122,7 @@ func executionsProgram(t testing.TB) (path string, places []uint64, code []byte)
 	if err := os.WriteFile(path+".c", []byte(s.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-O0", "-no-pie", "-o", path, path+".c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O0", "-static", "-no-pie", "-o", path, path+".c").CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	f, err := elf.Open(path)
