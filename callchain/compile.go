@@ -94,9 +94,9 @@ func (c *compiler) collect() error {
 		}
 	}
 	if len(c.functions) > 0 {
-		c.addTrampolines()
 		c.addPLT()
 	}
+	c.addTrampolines() // Linux 6.1's vdso for arm64 has nothing else
 	return errors.Join(errEH, errGo, errDebug)
 }
 
