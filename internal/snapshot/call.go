@@ -32,24 +32,38 @@ func (l *look) restarted(t *Thread) (number int, again bool) {
 	if t.Number != unix.SYS_RESTART_SYSCALL {
 		return t.Number, false
 	}
-	var code [8]byte
-	if l.user.read(t.pc-8, code[:]) < len(code) {
+	var code [64]byte
+	if l.user.read(t.pc-uint64(len(code)), code[:]) < len(code) {
 		return t.Number, false
 	}
-	if number, ok := calledNumber(callchain.Host(), code); ok {
+	if number, ok := calledNumber(callchain.Host(), code[:]); ok {
 		return number, true
 	}
 	return t.Number, false
 }
 
-// calledNumber decodes a system call with its number in the instruction before.
-func calledNumber(arch callchain.Arch, code [8]byte) (number int, ok bool) {
+// calledNumber decodes a system call at the end of code with its number. On arm64 the
+// compiler puts instructions between the two, but no branch.
+func calledNumber(arch callchain.Arch, code []byte) (number int, ok bool) {
 	switch arch {
 	case callchain.AMD64: // mov $imm32, %eax; syscall
-		return int(binary.LittleEndian.Uint32(code[2:])), code[1] == 0xb8 && code[6] == 0x0f && code[7] == 0x05
-	case callchain.ARM64: // mov w8, imm16 or mov x8, imm16; svc 0
-		set, call := binary.LittleEndian.Uint32(code[:]), binary.LittleEndian.Uint32(code[4:])
-		return int(set >> 5 & 0xffff), set&0x7fe0001f == 0x52800008 && call == 0xd4000001
+		last := code[len(code)-8:]
+		return int(binary.LittleEndian.Uint32(last[2:])), last[1] == 0xb8 && last[6] == 0x0f && last[7] == 0x05
+	case callchain.ARM64: // mov w8, imm16 or mov x8, imm16; …; svc 0
+		at := len(code) - 4
+		if binary.LittleEndian.Uint32(code[at:]) != 0xd4000001 {
+			return 0, false
+		}
+		for at -= 4; at >= 0; at -= 4 {
+			op := binary.LittleEndian.Uint32(code[at:])
+			branches := op>>26&7 == 0b101 && op>>24 != 0xd5 // nop, mrs and the like do not
+			switch {
+			case op&0x7fe0001f == 0x52800008:
+				return int(op >> 5 & 0xffff), true
+			case branches, op&0x1f == 8: // another value of x8, or a store of it
+				return 0, false
+			}
+		}
 	}
 	return 0, false
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,17 +89,28 @@ func TestACallBeforeAReturnAddressIsKnown(t *testing.T) {
 }
 
 func TestTheNumberOfASystemCallIsReadFromTheCodeBeforeIt(t *testing.T) {
+	arm := func(ops ...uint32) (code []byte) {
+		for _, op := range append(slices.Repeat([]uint32{0xd503201f}, 8), ops...) {
+			code = binary.LittleEndian.AppendUint32(code, op)
+		}
+		return code
+	}
+	const svc, bl, movX0 = 0xd4000001, 0x94000100, 0xd2800ca0
 	for _, test := range []struct {
 		name   string
 		arch   callchain.Arch
-		code   [8]byte
+		code   []byte
 		number int
 		ok     bool
 	}{
-		{"mov $0xca, %eax; syscall", callchain.AMD64, [8]byte{0x90, 0xb8, 0xca, 0, 0, 0, 0x0f, 0x05}, 0xca, true},
-		{"mov %rdi, %rax; syscall", callchain.AMD64, [8]byte{0x90, 0x90, 0x90, 0x48, 0x89, 0xf8, 0x0f, 0x05}, 0, false},
-		{"mov x8, 101; svc 0", callchain.ARM64, [8]byte{0xa8, 0x0c, 0x80, 0xd2, 0x01, 0, 0, 0xd4}, 101, true},
-		{"mov x0, 101; svc 0", callchain.ARM64, [8]byte{0xa0, 0x0c, 0x80, 0xd2, 0x01, 0, 0, 0xd4}, 0, false},
+		{"mov $0xca, %eax; syscall", callchain.AMD64, []byte{0x90, 0xb8, 0xca, 0, 0, 0, 0x0f, 0x05}, 0xca, true},
+		{"mov %rdi, %rax; syscall", callchain.AMD64, []byte{0x90, 0x90, 0x90, 0x48, 0x89, 0xf8, 0x0f, 0x05}, 0, false},
+		{"mov x8, 101; svc 0", callchain.ARM64, arm(0xd2800ca8, svc), 101, true},
+		{"mov x8, 98; sxtw x1, w1; str wzr, [sp, 68]; mrs x3, tpidr_el0; svc 0", callchain.ARM64, arm(0xd2800c48, 0x93407c21, 0xb90047ff, 0xd53bd043, svc), 98, true},
+		{"mov x0, 101; svc 0", callchain.ARM64, arm(movX0, svc), 0, false},
+		{"mov x8, 101; bl; svc 0", callchain.ARM64, arm(0xd2800ca8, bl, svc), 0, false},
+		{"mov x8, 101; mov x8, x1; svc 0", callchain.ARM64, arm(0xd2800ca8, 0xaa0103e8, svc), 0, false},
+		{"mov x8, 101", callchain.ARM64, arm(0xd2800ca8), 0, false},
 	} {
 		if number, ok := calledNumber(test.arch, test.code); ok != test.ok || ok && number != test.number {
 			t.Errorf("%s: %d, %v; want %d, %v", test.name, number, ok, test.number, test.ok)
