@@ -1,6 +1,9 @@
 package callchain
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // maxGuesses bounds the words of a stack that are tried as a frame record, and
 // maxGuessed the frames that the tries walk: a stack may be made so that each walk
@@ -10,18 +13,30 @@ const (
 	maxGuessed = 1 << 20
 )
 
+// Code tells what instructions of the process call, as far as can be known.
+type Code interface {
+	// Calls tells whether the instruction before a return address calls the function
+	// that holds the address callee.
+	Calls(ra, callee uint64) bool
+	// Sites returns the return addresses of calls that lead to the address callee, in
+	// the function that the instruction before ra calls. The result is valid until the
+	// next call.
+	Sites(ra, callee uint64) []uint64
+}
+
 // Waiting is Unwind for a thread of which no more is known than where it waits:
 // its pc and stack pointer (proc_pid_syscall(5)), which c.Regs are loaded with.
 //
-// What it lacks is the frame pointer of the functions that have one, down to the
-// first that has saved it. Where such a function's frame is met, its record is
-// looked for on the stack: two words, of which the second returns behind a call of
-// that function, and from which the walk comes to the thread's outermost function.
-// calls tells whether the instruction before a return address calls the function
-// that holds the address callee, as far as can be known. Where no record, or more
-// than the first, would do, the chain ends there and is Lost, or goes on from the
-// first.
-func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls func(ra, callee uint64) bool) ([]Frame, End) {
+// It lacks the frame pointer of the functions that have one, down to the first
+// that has saved it. Where the walk meets such a function's frame, it looks for
+// the function's record on the stack: two words, of which the second returns
+// behind a call of that function, and from which the walk comes to the thread's
+// outermost function. Where no record, or more than the first, would do, the chain
+// ends there and is Lost, or goes on from the first.
+//
+// It also lacks the link register of a function that waits without having saved
+// it: see lostLink.
+func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Code) ([]Frame, End) {
 	dst, end := u.Unwind(dst, space, c)
 	if end != Lost || len(dst) == 0 || u.regs.has(u.machine.fp) {
 		return dst, end
@@ -33,7 +48,13 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls fu
 		callee-- // a return address
 	}
 	failed := u.lookup(space, version, callee)
-	if failed == nil || !failed.needsRecord(u.machine) {
+	if failed == nil {
+		return dst, Lost
+	}
+	if known == 1 && failed.needsLink(u.machine) {
+		return u.lostLink(dst, space, *failed, code)
+	}
+	if !failed.needsRecord(u.machine) {
 		return dst, Lost
 	}
 	place := *failed // a lookup may take its place in the cache
@@ -49,7 +70,7 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls fu
 		u.regs.set(u.machine.fp, record)
 		s := step{exact: known == 1}
 		if _, done := u.step(&place, &s); !done {
-			if ra := u.regs.v[u.machine.pc]; u.lookup(space, version, ra-1) != nil && calls(ra, callee) {
+			if ra := u.regs.v[u.machine.pc]; u.lookup(space, version, ra-1) != nil && code.Calls(ra, callee) {
 				if dst, end = u.walk(dst[:known], space, s); end == Complete {
 					return dst, end
 				}
@@ -59,6 +80,55 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, calls fu
 		record += 8
 	}
 	return dst[:known], Lost
+}
+
+// lostLink unwinds from a leaf whose return address was in the link register alone.
+//
+// The leaf's caller has saved its own return address on the stack. For each word
+// that follows a call, code tells where the function called there calls the leaf in
+// turn. Such a place is the caller's if the tables of leaf and caller lead from it to
+// the same word, and from there to the thread's outermost function. Of several such
+// places in the caller the first stands for all.
+func (u *Unwinder) lostLink(dst []Frame, space AddressSpace, leaf place, code Code) ([]Frame, End) {
+	m, version := u.machine, versionOf(space)
+	from, base, data, other := u.regs, u.mem.base, u.mem.data, u.other
+	for off := -base & 7; off+8 <= uint64(min(maxGuesses*8, len(data))); off += 8 {
+		ra := stripPAC(binary.LittleEndian.Uint64(data[off:]))
+		if u.lookup(space, version, ra-1) == nil {
+			continue
+		}
+		for _, site := range code.Sites(ra, leaf.at) {
+			u.regs = from
+			u.mem.base, u.mem.data, u.other = base, data, other
+			u.regs.set(m.ra, site)
+			s := step{leaf: true, exact: true}
+			if _, done := u.step(&leaf, &s); done {
+				continue
+			}
+			p := u.lookup(space, version, site-1)
+			if p == nil {
+				continue
+			}
+			caller := *p
+			if caller.needsRecord(m) {
+				u.regs.set(m.fp, base+off-8)
+			}
+			if _, done := u.step(&caller, &s); done || u.regs.v[m.pc] != ra {
+				continue
+			}
+			frames, end := u.walk(append(dst[:1], caller.frame), space, s)
+			if end == Complete {
+				return frames, end
+			}
+		}
+	}
+	return dst[:1], Lost
+}
+
+// needsLink tells whether the way from the place to its caller goes by the link
+// register.
+func (p *place) needsLink(m *machine) bool {
+	return m.ra != m.pc && p.set != nil && p.set.ra.kind == ruleRegister && p.set.ra.val == int32(m.ra)
 }
 
 // needsRecord tells whether the way from the place to its caller goes by the frame

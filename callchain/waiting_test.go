@@ -18,6 +18,12 @@ func waiting(t *testing.T, pc uint64, stack ...uint64) *toy {
 	return toy
 }
 
+// toyCode tells of calls by a function.
+type toyCode func(ra, callee uint64) bool
+
+func (c toyCode) Calls(ra, callee uint64) bool { return c(ra, callee) }
+func (toyCode) Sites(_, _ uint64) []uint64     { return nil }
+
 func TestAWaitingThreadsFrameRecordIsFound(t *testing.T) {
 	anyCall := func(uint64, uint64) bool { return true }
 	// What calls the framed function returns to one of these.
@@ -46,7 +52,7 @@ func TestAWaitingThreadsFrameRecordIsFound(t *testing.T) {
 		{"not in code", 0x9000, []uint64{start}, anyCall, nil, Lost},
 	} {
 		toy := waiting(t, test.pc, test.stack...)
-		got, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, test.calls)
+		got, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, toyCode(test.calls))
 		if !slices.Equal(offsets(got), test.want) || end != test.end {
 			t.Errorf("%s: %#x, %v; want %#x, %v", test.name, offsets(got), end, test.want, test.end)
 		}
@@ -89,9 +95,69 @@ func FuzzWaiting(f *testing.F) {
 		toy := waiting(t, pc)
 		toy.c.Stack = stack
 		alone, _ := New(AMD64).Unwind(nil, &toy.space, &toy.c)
-		found, _ := New(AMD64).Waiting(nil, &toy.space, &toy.c, func(ra, _ uint64) bool { return ra%2 == 0 })
+		found, _ := New(AMD64).Waiting(nil, &toy.space, &toy.c, toyCode(func(ra, _ uint64) bool { return ra%2 == 0 }))
 		if len(found) < len(alone) || !slices.Equal(found[:len(alone)], alone) {
 			t.Errorf("%#x, by the tables %#x", offsets(found), offsets(alone))
 		}
 	})
+}
+
+// sites tells of calls of a leaf by where the function called before returns to.
+type sites map[uint64][]uint64
+
+func (sites) Calls(_, _ uint64) bool             { return true }
+func (s sites) Sites(ra, callee uint64) []uint64 { return s[ra] }
+
+// A function that waits and calls nothing leaves its return address in a register,
+// which nobody outside can read.
+func TestAWaitingLeafsCallerIsFound(t *testing.T) {
+	const leaf, caller, keeper, start = 0x1000, 0x1100, 0x1200, 0x1300
+	b := newBuilder(ARM64, leaf)
+	add := func(at uint64, cfaReg uint8, cfa int32, undefined bool, rules map[uint8]int32) {
+		r := row{cfa: rule{kind: ruleValOffset, reg: cfaReg, val: cfa}}
+		for column, offset := range rules {
+			r.set(uint64(column), rule{kind: ruleOffset, val: offset})
+		}
+		if undefined {
+			r.set(uint64(arm64.ra), rule{kind: ruleUndefined})
+		}
+		b.begin(at, at+0x100)
+		b.add(at, b.set(&r, arm64.ra, 0))
+	}
+	add(leaf, arm64.sp, 0, false, nil)
+	add(caller, arm64.sp, 32, false, map[uint8]int32{arm64.fp: -32, arm64.ra: -24})
+	add(keeper, arm64.fp, 32, false, map[uint8]int32{arm64.fp: -32, arm64.ra: -24}) // its stack grows as it runs
+	add(start, arm64.sp, 0, true, nil)
+	space := fixedSpace{version: 1, mappings: []Mapping{{Start: leaf, End: start + 0x100, Offset: leaf, Object: 1, Table: b.finish()}}}
+	const up = start + 0x10
+	for _, test := range []struct {
+		name  string
+		stack []uint64
+		code  sites
+		want  []uint64
+		end   End
+	}{
+		{"one call", []uint64{0, up, 1, 2}, sites{up: {caller + 8}}, []uint64{leaf + 8, caller + 7, up - 1}, Complete},
+		{"the first of two", []uint64{0, up, 1, 2}, sites{up: {caller + 8, caller + 16}}, []uint64{leaf + 8, caller + 7, up - 1}, Complete},
+		{"what was called is not the caller", []uint64{0, up, 1, 2}, sites{up: {start + 8, 0x9000, caller + 8}}, []uint64{leaf + 8, caller + 7, up - 1}, Complete},
+		{"a signed address", []uint64{0, up | 0x12<<56, 1, 2}, sites{up: {caller + 8}}, []uint64{leaf + 8, caller + 7, up - 1}, Complete},
+		{"a caller with a frame pointer", []uint64{7, 8, 0, up, 1, 2}, sites{up: {keeper + 8}}, []uint64{leaf + 8, keeper + 7, up - 1}, Complete},
+		// An earlier call has left its return address where the caller has variables.
+		{"what an earlier call left", []uint64{0, up, caller + 0x20, 2}, sites{caller + 0x20: {caller + 8}, up: {caller + 16}}, []uint64{leaf + 8, caller + 15, up - 1}, Complete},
+		{"no call of the leaf", []uint64{0, up, 1, 2}, nil, []uint64{leaf + 8}, Lost},
+		{"a frame of another size", []uint64{0, 1, 2, up}, sites{up: {caller + 8}}, []uint64{leaf + 8}, Lost},
+		{"a caller without an end", []uint64{0, caller + 0x20, 1, 2, 3, 4}, sites{caller + 0x20: {caller + 8}}, []uint64{leaf + 8}, Lost},
+	} {
+		var c Capture
+		if err := c.Regs.LoadWaiting(ARM64, leaf+8, toyStack); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range test.stack {
+			c.Stack = binary.LittleEndian.AppendUint64(c.Stack, word)
+		}
+		got, end := New(ARM64).Waiting(nil, &space, &c, test.code)
+		if !slices.Equal(offsets(got), test.want) || end != test.end {
+			t.Errorf("%s: %#x, %v; want %#x, %v", test.name, offsets(got), end, test.want, test.end)
+		}
+	}
 }

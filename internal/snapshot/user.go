@@ -18,6 +18,7 @@ type userStacks struct {
 	stack    []byte
 	other    []byte // the stack that a signal's handler has interrupted
 	frames   []callchain.Frame
+	flow     *flow // of the thread that was last asked about
 }
 
 // The first copy of a stack, and the greatest, in bytes.
@@ -50,7 +51,7 @@ func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, call
 		capture.Stack = load(&u.stack, capture.Regs.SP())
 		capture.Other = func(sp uint64) []byte { return load(&u.other, sp) }
 		var end callchain.End
-		u.frames, end = u.unwinder.Waiting(u.frames[:0], u.space, capture, u.calls)
+		u.frames, end = u.unwinder.Waiting(u.frames[:0], u.space, capture, u)
 		if end == callchain.Complete || !more || size >= greatestCopy {
 			return u.frames, end
 		}
@@ -89,9 +90,8 @@ func (u *userStacks) read(addr uint64, b []byte) (done int) {
 	return done
 }
 
-// calls tells whether the instruction before a return address calls the function
-// that holds the address callee: see callchain.Unwinder.Waiting.
-func (u *userStacks) calls(ra, callee uint64) bool {
+// Calls is of callchain.Code.
+func (u *userStacks) Calls(ra, callee uint64) bool {
 	var code [8]byte
 	if u.read(ra-8, code[:]) < len(code) {
 		return false
