@@ -1,0 +1,134 @@
+// Package compiled gives tests the programs that they compile, and compiles each
+// only once: what was compiled stays in a cache on disk, under a hash of the
+// sources, the command lines, the environment and the compilers.
+//
+//	Recipe → Dir, shared by all tests of all packages → Copy, where a test needs its own
+//
+// A program of the cache is only read and run. A test that changes, strips or
+// deletes it, writes a file beside it or puts a probe on it takes a Copy: probes
+// go by inode, and tests of other packages may run the same file.
+package compiled
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Recipe is how files are made from sources.
+type Recipe struct {
+	// Sources is the text of each source by its name, relative to the directory
+	// in which everything happens.
+	Sources map[string]string
+	// Commands are run in that directory, in order. The first word of each is
+	// found on the PATH.
+	Commands [][]string
+	// Env is added to the environment, as "NAME=value".
+	Env []string
+}
+
+// MissingError says that a tool which a recipe needs is not installed.
+type MissingError struct{ Tool string }
+
+func (e *MissingError) Error() string { return e.Tool + " is not installed" }
+
+// Program returns the path of what one command makes: the word after its -o. It
+// skips the test where the tool is missing.
+func Program(t testing.TB, sources map[string]string, command ...string) string {
+	t.Helper()
+	i := slices.Index(command, "-o")
+	if i < 0 || i+1 == len(command) {
+		t.Fatalf("%q has no -o", command)
+	}
+	return filepath.Join(Recipe{Sources: sources, Commands: [][]string{command}}.Dir(t), command[i+1])
+}
+
+// Sources reads source files; each is then known by the last part of its path.
+func Sources(t testing.TB, paths ...string) map[string]string {
+	t.Helper()
+	sources := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[filepath.Base(path)] = string(text)
+	}
+	return sources
+}
+
+// Dir returns the directory in which the recipe's commands have run, in this test
+// or earlier. It skips the test, naming the tool, where one is missing.
+func (r Recipe) Dir(t testing.TB) string {
+	t.Helper()
+	dir, err := r.Try(t)
+	if missing := (*MissingError)(nil); errors.As(err, &missing) {
+		t.Skip(missing.Error())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Make runs the recipe in a directory that exists, and keeps nothing elsewhere.
+// The error is a *MissingError where a tool is missing.
+func (r Recipe) Make(dir string) error { return r.run(dir, nil) }
+
+// run is Make whose commands hold a lock for as long as any of their own children
+// is left.
+func (r Recipe) run(dir string, lock []*os.File) error {
+	for _, name := range slices.Sorted(maps.Keys(r.Sources)) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(r.Sources[name]), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, command := range r.Commands {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			return &MissingError{Tool: command[0]}
+		}
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(cmd.Environ(), r.Env...)
+		cmd.ExtraFiles = lock
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, output)
+		}
+	}
+	return nil
+}
+
+// Copy copies a file, under its own name, to a directory that lives as long as
+// the test, and returns its path there.
+func Copy(t testing.TB, path string) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(t.TempDir(), filepath.Base(path))
+	// What a process has open for writing can't be run, and a child that another
+	// test starts meanwhile would have it open for a moment.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(own, data, info.Mode().Perm())
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
+}

@@ -1,0 +1,66 @@
+package compiled
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// forCompilers tells whether compilers read an environment variable.
+func forCompilers(name string) bool {
+	switch name {
+	case "CC", "CXX", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LD_RUN_PATH",
+		"COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH":
+		return true
+	}
+	return strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "CGO_") || strings.HasPrefix(name, "RUST")
+}
+
+// identify writes what tells the tools and the libraries of this machine from
+// others. It starts no program for that, but for rustc: what is on the PATH may
+// be one that runs another.
+func identify(w io.Writer, tools []string) error {
+	slices.Sort(tools)
+	for _, tool := range slices.Compact(tools) {
+		path, err := exec.LookPath(tool)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		switch {
+		case err != nil && (tool == "as" || tool == "ld"):
+			continue
+		case err != nil:
+			return &MissingError{Tool: tool}
+		}
+		stamp(w, path)
+		if tool == "rustc" {
+			version, err := exec.Command(tool, "--version", "--verbose").CombinedOutput()
+			fmt.Fprintf(w, "%s %v\n", version, err)
+		}
+	}
+	// Whoever installs another library or header changes its directory.
+	for _, pattern := range []string{"/usr/include", "/usr/lib", "/usr/lib/*-linux-*", "/usr/*-linux-*/include", "/usr/*-linux-*/lib"} {
+		dirs, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			stamp(w, dir)
+		}
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		stamp(w, filepath.Join(dir, "go", "env")) // what "go env -w" has written
+	}
+	return nil
+}
+
+// stamp writes what changes when a file does.
+func stamp(w io.Writer, path string) {
+	if info, err := os.Stat(path); err == nil {
+		fmt.Fprintf(w, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+	}
+}
