@@ -1,9 +1,7 @@
 package symbols
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -32,13 +30,8 @@ func TestConventionsAreThoseThatOptimizedCodeDescribes(t *testing.T) {
 				t.Skipf("no %s", tt.tool)
 			}
 			read := func(flags ...string) map[string][]Param {
-				source := filepath.Join(t.TempDir(), tt.source)
-				if err := os.WriteFile(source, []byte(tt.text), 0o644); err != nil {
-					t.Fatal(err)
-				}
 				// Not linked: libraries of other machines are seldom there.
-				out := source + ".so"
-				run(t, tt.tool, append(flags, "-fPIC", "-shared", "-nostdlib", "-o", out, source)...)
+				out := buildSource(t, tt.tool, tt.source, tt.text, append(flags, "-fPIC", "-shared", "-nostdlib")...)
 				f := openFile(t, out, Options{})
 				all := map[string][]Param{}
 				for _, name := range tt.functions {

@@ -5,13 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // withoutSections wipes the section headers of a 64-bit little-endian file and
 // what the ELF header says of them.
 func withoutSections(t *testing.T, path string) string {
 	t.Helper()
-	out := copyOf(t, path, "sectionless")
+	out := compiled.Copy(t, path)
 	b, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +31,7 @@ func withoutSections(t *testing.T, path string) string {
 func TestAFileWithoutSectionsHasItsDynamicSymbols(t *testing.T) {
 	for _, style := range []string{"gnu", "sysv", "both"} {
 		t.Run(style, func(t *testing.T) {
-			path := buildC(t, "-rdynamic", "-Wl,--hash-style="+style)
+			path := compiled.Copy(t, buildC(t, "-rdynamic", "-Wl,--hash-style="+style))
 			run(t, "strip", path)
 			want := allSymbols(t, openFile(t, path, Options{}))
 			f := openFile(t, withoutSections(t, path), Options{})

@@ -2,7 +2,6 @@ package symbols
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,14 +144,7 @@ int main(int argc, char **argv) {
 // buildCPP compiles the C++ fixture.
 func buildCPP(t testing.TB, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "program.cc")
-	if err := os.WriteFile(source, []byte(cppProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "program")
-	run(t, "g++", append(append([]string{"-O1", "-o", out}, flags...), source)...)
-	return out
+	return buildSource(t, "g++", "program.cc", cppProgram, append([]string{"-O1"}, flags...)...)
 }
 
 func rawNames(functions []Function) []string {
@@ -257,21 +249,15 @@ func TestNamesOfGoMeanInstancesAndAssembly(t *testing.T) {
 }
 
 func TestNamesOfRustHaveNoHash(t *testing.T) {
-	dir := t.TempDir()
-	source := filepath.Join(dir, "program.rs")
-	if err := os.WriteFile(source, []byte(rustProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	for mangling, names := range map[string][]string{
 		"v0":     {"program::plain", "program::main", "<program::S<u32>>::method", "main"},
 		"legacy": {"program::plain", "program::main", "main", "std::rt::lang_start::{{closure}}"},
 	} {
-		flags := []string{"-Copt-level=1", "-o", filepath.Join(dir, mangling), source}
+		flags := []string{"-Copt-level=1"}
 		if mangling == "v0" {
 			flags = append(flags, "-Csymbol-mangling-version=v0")
 		}
-		run(t, "rustc", flags...)
-		f := openFile(t, filepath.Join(dir, mangling), Options{})
+		f := openFile(t, buildSource(t, "rustc", "program.rs", rustProgram, flags...), Options{})
 		for _, name := range names {
 			if got, err := f.Find(name); err != nil || len(got) != 1 {
 				t.Errorf("%s %s: %v, %v", mangling, name, got, err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // cProgram has functions that only .symtab knows, exported ones, aliases, a
@@ -33,17 +35,18 @@ int main(int argc, char **argv) {
 }
 `
 
-// buildC compiles the fixture with flags and returns its path.
+// buildC compiles the fixture with flags and returns its path, which is shared.
 func buildC(t testing.TB, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "program.c")
-	if err := os.WriteFile(source, []byte(cProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "program")
-	run(t, "gcc", append(append([]string{"-O1", "-o", out}, flags...), source)...)
-	return out
+	return buildSource(t, "gcc", "program.c", cProgram, append([]string{"-O1"}, flags...)...)
+}
+
+// buildSource compiles a source with flags and returns the program's path, which
+// is shared.
+func buildSource(t testing.TB, tool, name, text string, flags ...string) string {
+	t.Helper()
+	command := append(append([]string{tool, "-o", "program"}, flags...), name)
+	return compiled.Program(t, map[string]string{name: text}, command...)
 }
 
 // run runs a tool, skips without it, and returns what it printed.
@@ -63,7 +66,7 @@ func run(t testing.TB, tool string, args ...string) []byte {
 	return out
 }
 
-// copyOf copies a file within a test's directory.
+// copyOf copies a test's own file within its directory.
 func copyOf(t testing.TB, path, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -122,7 +125,9 @@ func names(symbols []Symbol) map[string]bool {
 // canCompile reports whether gcc links programs with flag here.
 func canCompile(t testing.TB, flag string) bool {
 	t.Helper()
-	cmd := exec.Command("gcc", flag, "-x", "c", "-o", filepath.Join(t.TempDir(), "a.out"), "-")
-	cmd.Stdin = strings.NewReader("int main(void) { return 0; }")
-	return cmd.Run() == nil
+	_, err := compiled.Recipe{
+		Sources:  map[string]string{"main.c": "int main(void) { return 0; }"},
+		Commands: [][]string{{"gcc", flag, "main.c"}},
+	}.Try(t)
+	return err == nil
 }

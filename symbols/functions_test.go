@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // elfFunctions returns what debug/elf finds in both symbol tables: the file
@@ -105,11 +107,6 @@ func TestFunctionsAreFoundInEverySection(t *testing.T) {
 			t.Skip("the assembly is amd64's")
 		}
 	}
-	dir := t.TempDir()
-	source := filepath.Join(dir, "sections.c")
-	if err := os.WriteFile(source, []byte(sections), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	for name, flags := range map[string][]string{
 		"pie":           nil,
 		"not pie":       {"-no-pie"},
@@ -119,8 +116,7 @@ func TestFunctionsAreFoundInEverySection(t *testing.T) {
 		"far addresses": {"-no-pie", "-Wl,-Ttext-segment=0x10000000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := filepath.Join(dir, strings.ReplaceAll(name, " ", ""))
-			run(t, "gcc", append(append([]string{"-O2", "-o", out}, flags...), source)...)
+			out := buildSource(t, "gcc", "sections.c", sections, append([]string{"-O2"}, flags...)...)
 			f := openFile(t, out, Options{})
 			reference, err := elf.Open(out)
 			if err != nil {
@@ -159,7 +155,7 @@ func TestFunctionsAreFoundInEverySection(t *testing.T) {
 }
 
 func TestFunctionsOfStrippedFilesAreThoseOfTheirOtherTables(t *testing.T) {
-	program := buildC(t, "-rdynamic", "-Wl,--build-id")
+	program := compiled.Copy(t, buildC(t, "-rdynamic", "-Wl,--build-id"))
 	full := copyOf(t, program, "full")
 	places := func(path string, opts Options) map[string]uint64 {
 		f := openFile(t, path, opts)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 const goProgram = `package main
@@ -52,19 +54,14 @@ func buildGo(t *testing.T, flags ...string) string {
 // buildGoSource builds a program of one file with flags and returns its path.
 func buildGoSource(t *testing.T, text string, flags ...string) string {
 	t.Helper()
-	tool := goTool(t)
-	dir := t.TempDir()
-	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "program")
-	cmd := exec.Command(tool, append(append([]string{"build", "-o", out}, flags...), source)...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %v: %v\n%s", flags, err, text)
-	}
-	return out
+	const program = "program"
+	command := append(append([]string{"go", "build", "-o", program}, flags...), "main.go")
+	dir := compiled.Recipe{
+		Sources:  map[string]string{"main.go": text},
+		Commands: [][]string{command},
+		Env:      []string{"CGO_ENABLED=0", "GOFLAGS="},
+	}.Dir(t)
+	return filepath.Join(dir, program)
 }
 
 func goTool(t *testing.T) string {

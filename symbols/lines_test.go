@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
@@ -57,14 +58,7 @@ func wantInlined(t *testing.T, f *File) {
 
 func buildInline(t *testing.T, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "inline.c")
-	if err := os.WriteFile(source, []byte(inlineProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "program")
-	run(t, "gcc", append(append([]string{"-O2", "-g", "-o", out}, flags...), source)...)
-	return out
+	return buildSource(t, "gcc", "inline.c", inlineProgram, append([]string{"-O2", "-g"}, flags...)...)
 }
 
 func TestLinesOfDWARFNameInlinedCalls(t *testing.T) {
@@ -81,7 +75,7 @@ func TestLinesOfDWARFNameInlinedCalls(t *testing.T) {
 }
 
 func TestLinesComeFromTheSeparateDebugFile(t *testing.T) {
-	program := buildInline(t)
+	program := compiled.Copy(t, buildInline(t))
 	dir := filepath.Dir(program)
 	debug := filepath.Join(dir, "program.debug")
 	run(t, "objcopy", "--only-keep-debug", program, debug)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // addMiniDebugInfo puts the .symtab of full into program as distributions do.
@@ -19,7 +21,7 @@ func addMiniDebugInfo(t *testing.T, program, full string) {
 }
 
 func TestMiniDebugInfoNamesWhatTheDynamicTableLacks(t *testing.T) {
-	program := buildC(t, "-rdynamic")
+	program := compiled.Copy(t, buildC(t, "-rdynamic"))
 	var want []Symbol
 	for _, s := range allSymbols(t, openFile(t, program, Options{})) {
 		switch s.Name {

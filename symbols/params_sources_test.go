@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
@@ -27,7 +28,7 @@ func TestParametersAreReadWhereverDebugInformationLies(t *testing.T) {
 	build := func(flags ...string) string {
 		return buildSource(t, "gcc", "program.c", paramsC, append([]string{"-O1", "-Wl,--build-id"}, flags...)...)
 	}
-	plain := build("-g")
+	plain := compiled.Copy(t, build("-g"))
 	want := paramsOf(t, openFile(t, plain, Options{}), "structs")
 	if len(want) != 7 {
 		t.Fatalf("%+v", want)

@@ -3,9 +3,7 @@ package symbols
 import (
 	"debug/elf"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -155,18 +153,6 @@ func compareWithGdb(t *testing.T, path string, functions []string, late bool, re
 		t.Logf("%s\n%s", script, out)
 	}
 	return compared
-}
-
-func buildSource(t testing.TB, tool, name, text string, flags ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, name)
-	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "program")
-	run(t, tool, append(append([]string{"-o", out}, flags...), source)...)
-	return out
 }
 
 var optimizations = [][]string{{"-O0", "-gdwarf-4"}, {"-O0", "-gdwarf-5"}, {"-O2", "-gdwarf-4"}, {"-O2", "-gdwarf-5"}, {"-O1", "-g"}, {"-Og", "-g"}}

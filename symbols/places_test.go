@@ -3,13 +3,14 @@ package symbols
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // linesProgram has lines with loops, lines inlined in several places, and
@@ -38,14 +39,7 @@ int main(int argc, char **argv) {
 
 func buildLines(t testing.TB, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "lines.c")
-	if err := os.WriteFile(source, []byte(linesProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "program")
-	run(t, "gcc", append(append([]string{"-o", out}, flags...), source)...)
-	return out
+	return buildSource(t, "gcc", "lines.c", linesProgram, flags...)
 }
 
 // statementRows returns what gdb has for the lines of a source file: the
@@ -188,7 +182,7 @@ func TestAPlaceIsFoundByAnyEndOfThePathOfItsFile(t *testing.T) {
 }
 
 func TestPlacesAreFoundInASeparateDebugFile(t *testing.T) {
-	path := buildLines(t, "-g", "-O2", "-Wl,--build-id")
+	path := compiled.Copy(t, buildLines(t, "-g", "-O2", "-Wl,--build-id"))
 	debug, stripped := path+".debug", path+".stripped"
 	want, err := openFile(t, path, Options{}).Places("lines.c", 4)
 	if err != nil {

@@ -1,8 +1,6 @@
 package symbols
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -19,11 +17,6 @@ fn main() { println!("{}", plain()); }
 `
 
 func TestRustFunctionsOfBothManglings(t *testing.T) {
-	dir := t.TempDir()
-	source := filepath.Join(dir, "program.rs")
-	if err := os.WriteFile(source, []byte(rustProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	for name, tt := range map[string]struct {
 		flags []string
 		want  []string
@@ -32,8 +25,7 @@ func TestRustFunctionsOfBothManglings(t *testing.T) {
 		"default": {nil, []string{"program::main", "program::plain"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := filepath.Join(dir, name)
-			run(t, "rustc", append([]string{"-Copt-level=1", "-o", out, source}, tt.flags...)...)
+			out := buildSource(t, "rustc", "program.rs", rustProgram, append([]string{"-Copt-level=1"}, tt.flags...)...)
 			have := map[string]bool{}
 			for _, s := range allSymbols(t, openFile(t, out, Options{})) {
 				have[Demangle(s.Name)] = true

@@ -5,13 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // stripWithDebugFile builds the fixture, moves its symbols to the file debug,
 // and returns the stripped program's path and all symbols it had.
 func stripWithDebugFile(t *testing.T, debug string, flags ...string) (program string, want []Symbol) {
 	t.Helper()
-	program = buildC(t, flags...)
+	program = compiled.Copy(t, buildC(t, flags...))
 	want = allSymbols(t, openFile(t, program, Options{}))
 	full := copyOf(t, program, "full")
 	target := filepath.Join(filepath.Dir(program), debug)
