@@ -37,7 +37,7 @@ func identify(w io.Writer, tools []string) error {
 			return &MissingError{Tool: tool}
 		}
 		stamp(w, path)
-		if tool == "rustc" {
+		if filepath.Base(tool) == "rustc" {
 			version, err := exec.Command(tool, "--version", "--verbose").CombinedOutput()
 			fmt.Fprintf(w, "%s %v\n", version, err)
 		}

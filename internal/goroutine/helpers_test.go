@@ -4,48 +4,39 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// buildProgram builds a program of testdata with some version of Go.
+// buildProgram builds a program of testdata with some version of Go and returns its
+// path, which is shared.
 func buildProgram(t testing.TB, name string, env []string, flags ...string) string {
 	t.Helper()
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("no go command")
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+name+"\n\ngo 1.18\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, name+".out")
 	// The files by name: Go 1.19 does not build the folder.
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := filepath.Glob(filepath.Join("testdata", name, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(tool, append(append([]string{"build", "-o", out}, flags...), files...)...)
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOFLAGS="), env...)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %v: %v\n%s", flags, err, text)
-	}
-	return out
+	sources := compiled.Sources(t, files...)
+	command := append([]string{"go", "build", "-o", name + ".out"}, flags...)
+	command = append(command, slices.Sorted(maps.Keys(sources))...)
+	sources["go.mod"] = "module " + name + "\n\ngo 1.18\n"
+	r := compiled.Recipe{Sources: sources, Commands: [][]string{command}, Env: append([]string{"GOFLAGS="}, env...)}
+	return filepath.Join(r.Dir(t), name+".out")
 }
 
 // target is a program that runs.

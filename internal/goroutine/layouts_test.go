@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"go/format"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
@@ -47,17 +47,13 @@ var toolchains = []struct {
 //
 //	go test ./internal/goroutine -run TestLayouts -releases -update
 func TestLayoutsAreThoseOfTheReleases(t *testing.T) {
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("no go command")
-	}
 	if !*releases {
 		minor, ok := minorOf(runtime.Version())
 		if !ok {
 			t.Skipf("%s is no release", runtime.Version())
 		}
 		for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
-			got := builtLayout(t, tool, "local", arch)
+			got := builtLayout(t, "local", arch)
 			want, reasons, ok := known(minor, arch)
 			if !ok || got.layout != want || !slices.Equal(got.reasons, reasons) {
 				t.Errorf("Go 1.%d on %v is %v, the table has %v", minor, arch, got, want)
@@ -68,7 +64,7 @@ func TestLayoutsAreThoseOfTheReleases(t *testing.T) {
 	table := madeTables{}
 	for _, r := range toolchains {
 		for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
-			first, last := builtLayout(t, tool, r.names[0], arch), builtLayout(t, tool, r.names[1], arch)
+			first, last := builtLayout(t, r.names[0], arch), builtLayout(t, r.names[1], arch)
 			// Go 1.23 got another reason, the last, while it was mended.
 			if first.layout != last.layout || !slices.Equal(first.reasons, last.reasons[:len(first.reasons)]) {
 				t.Errorf("%v differ on %v: %v and %v", r.names, arch, first, last)
@@ -95,19 +91,14 @@ type built struct {
 }
 
 // builtLayout builds a program and reads its debug information and its data.
-func builtLayout(t *testing.T, tool, toolchain string, arch callchain.Arch) built {
+func builtLayout(t *testing.T, toolchain string, arch callchain.Arch) built {
 	t.Helper()
-	dir := t.TempDir()
-	source, out := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(tool, "build", "-o", out, source)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOARCH="+arch.String(), "GOTOOLCHAIN="+toolchain)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s build: %v\n%s", toolchain, err, text)
-	}
+	dir := compiled.Recipe{
+		Sources:  map[string]string{"main.go": "package main\n\nfunc main() {}\n"},
+		Commands: [][]string{{"go", "build", "-o", "program", "main.go"}},
+		Env:      []string{"GOFLAGS=", "CGO_ENABLED=0", "GOARCH=" + arch.String(), "GOTOOLCHAIN=" + toolchain},
+	}.Dir(t)
+	out := filepath.Join(dir, "program")
 	f, err := elf.Open(out)
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // TestGoroutinesAreThoseThatTheProgramItselfSees compares with runtime.Stack of
@@ -46,6 +46,7 @@ func TestGoroutinesAreThoseThatTheProgramItselfSees(t *testing.T) {
 			}
 			path := buildProgram(t, "park", w.env, w.flags...)
 			if w.name == withoutSections {
+				path = compiled.Copy(t, path)
 				removeSections(t, path)
 			}
 			compare(t, startProgram(t, path))
@@ -223,15 +224,9 @@ func TestStacksAreNeverOfTwoTimes(t *testing.T) {
 }
 
 func TestALibraryWrittenInGoHasItsGoroutines(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
+	program := compiled.Program(t, compiled.Sources(t, "testdata/shared/main.c"), "gcc", "-o", "main", "main.c", "-ldl")
 	for _, flags := range []string{"", "-s -w"} {
 		library := buildProgram(t, "shared", []string{"CGO_ENABLED=1"}, "-buildmode=c-shared", "-ldflags="+flags)
-		program := filepath.Join(t.TempDir(), "main")
-		if text, err := exec.Command("gcc", "-o", program, "testdata/shared/main.c", "-ldl").CombinedOutput(); err != nil {
-			t.Fatalf("gcc: %v\n%s", err, text)
-		}
 		p := startProgram(t, program, library)
 		n := 0
 		for _, g := range goroutines(t, p.runtime(t)) {

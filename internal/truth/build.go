@@ -2,14 +2,14 @@ package truth
 
 import (
 	"embed"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 //go:embed testdata
@@ -26,19 +26,15 @@ type Built struct {
 	Chain []string
 }
 
-// MissingError says that a tool which building needs is not installed.
-type MissingError struct{ Tool string }
-
-func (e *MissingError) Error() string { return e.Tool + " is not installed" }
-
-// Build compiles the program into a directory that lives as long as the test.
-// It skips the test, naming the tool, where a compiler is missing.
+// Build compiles the program, or finds it compiled: it is shared, see package
+// compiled. It skips the test, naming the tool, where a compiler is missing.
 func (p Program) Build(t testing.TB) Built {
 	t.Helper()
-	built, err := p.Compile(t.TempDir())
-	if missing := (*MissingError)(nil); errors.As(err, &missing) {
-		t.Skip(missing.Error())
+	r, err := p.recipe()
+	if err != nil {
+		t.Fatal(err)
 	}
+	built, err := p.in(r.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,23 +42,48 @@ func (p Program) Build(t testing.TB) Built {
 }
 
 // Compile compiles the program into a directory that exists. The error is a
-// *MissingError where a compiler is missing.
+// *compiled.MissingError where a compiler is missing.
 func (p Program) Compile(dir string) (Built, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Built{}, err
 	}
-	if p.commands == "" {
-		return Built{}, fmt.Errorf("no program is named %q on this architecture", p.Name)
+	r, err := p.recipe()
+	if err != nil {
+		return Built{}, err
 	}
-	if err := writeSources(dir); err != nil {
-		return Built{}, fmt.Errorf("write the sources of %s: %w", p.Name, err)
+	if err := r.Make(dir); err != nil {
+		return Built{}, fmt.Errorf("build %s: %w", p.Name, err)
+	}
+	return p.in(dir)
+}
+
+// recipe is how the program is compiled. The Go tool runs without cgo, so that its
+// programs are static, and outside of any module.
+func (p Program) recipe() (compiled.Recipe, error) {
+	r := compiled.Recipe{Sources: map[string]string{}, Env: []string{"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"}}
+	if p.commands == "" {
+		return r, fmt.Errorf("no program is named %q on this architecture", p.Name)
 	}
 	for command := range strings.Lines(p.commands) {
-		if err := run(dir, strings.Fields(command)); err != nil {
-			return Built{}, fmt.Errorf("build %s: %w", p.Name, err)
-		}
+		r.Commands = append(r.Commands, strings.Fields(command))
 	}
+	entries, err := sources.ReadDir("testdata")
+	if err != nil {
+		return r, err
+	}
+	for _, e := range entries {
+		text, err := sources.ReadFile("testdata/" + e.Name())
+		if err != nil {
+			return r, err
+		}
+		r.Sources[e.Name()] = string(text)
+	}
+	return r, nil
+}
+
+// in is the program that was compiled in a directory.
+func (p Program) in(dir string) (Built, error) {
 	built := Built{Program: p, Path: filepath.Join(dir, p.Name)}
 	chain, err := built.Command(0).Output()
 	if err != nil {
@@ -77,36 +98,4 @@ func (p Program) Compile(dir string) (Built, error) {
 // 0 seconds it only prints its chain.
 func (b Built) Command(seconds float64) *exec.Cmd {
 	return exec.Command(b.Path, strconv.FormatFloat(seconds, 'f', -1, 64))
-}
-
-func writeSources(dir string) error {
-	entries, err := sources.ReadDir("testdata")
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		text, err := sources.ReadFile("testdata/" + e.Name())
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, e.Name()), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// run runs one tool in dir. The Go tool runs without cgo, so that its programs
-// are static, and outside of any module.
-func run(dir string, args []string) error {
-	if _, err := exec.LookPath(args[0]); err != nil {
-		return &MissingError{Tool: args[0]}
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, output)
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 func TestEveryProgramPrintsTheChainAndIsBusyForTheTimeAskedFor(t *testing.T) {
@@ -114,7 +116,7 @@ func TestProgramNamesAreUnique(t *testing.T) {
 func TestAMissingCompilerIsNamed(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Named("c-O2-fp").Compile(t.TempDir())
-	missing := (*MissingError)(nil)
+	missing := (*compiled.MissingError)(nil)
 	if !errors.As(err, &missing) || missing.Tool != "gcc" {
 		t.Errorf("Compile without a compiler = %v; want gcc missing", err)
 	}

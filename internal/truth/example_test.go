@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -16,7 +17,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	built, err := truth.Named("go").Compile(dir)
-	if missing := (*truth.MissingError)(nil); errors.As(err, &missing) {
+	if missing := (*compiled.MissingError)(nil); errors.As(err, &missing) {
 		return // the go command is not on the PATH
 	}
 	if err != nil {

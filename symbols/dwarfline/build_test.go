@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // elfSource is a Source over an ELF file.
@@ -51,21 +53,14 @@ func tool(t testing.TB, name string) string {
 	return ""
 }
 
-// build writes the sources to a new directory, runs the command there and
-// returns the path of the "out" that it made.
+// build runs the command over the sources and returns the path of the "out" that
+// it made, which is shared. "env" may set one variable for another command.
 func build(t testing.TB, sources map[string]string, command string, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range sources {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	env := []string{"CGO_ENABLED=0", "GOFLAGS="}
+	if command == "env" {
+		env, command, args = append(env, args[0]), args[1], args[2:]
 	}
-	cmd := exec.Command(tool(t, command), args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd, err, out)
-	}
-	return filepath.Join(dir, "out")
+	r := compiled.Recipe{Sources: sources, Commands: [][]string{append([]string{tool(t, command)}, args...)}, Env: env}
+	return filepath.Join(r.Dir(t), "out")
 }
