@@ -65,7 +65,8 @@ func Sources(t testing.TB, paths ...string) map[string]string {
 }
 
 // Dir returns the directory in which the recipe's commands have run, in this test
-// or earlier. It skips the test, naming the tool, where one is missing.
+// or earlier. It skips the test, naming the tool, where one is missing, and fails a
+// test that changes anything there.
 func (r Recipe) Dir(t testing.TB) string {
 	t.Helper()
 	dir, err := r.Try(t)
@@ -74,6 +75,13 @@ func (r Recipe) Dir(t testing.TB) string {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if made, err := os.ReadFile(filepath.Join(dir, marker)); err == nil {
+		t.Cleanup(func() {
+			if is, err := listing(dir); err != nil || is != string(made) {
+				t.Errorf("the files in %s have changed (%v), and other tests use them; this test needs a compiled.Copy", dir, err)
+			}
+		})
 	}
 	return dir
 }

@@ -203,7 +203,10 @@ func TestAnEntryThatIsNotWhatWasMadeIsMadeAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, runs := setup(t)
-			dir := r.Dir(t)
+			dir, err := r.Try(t)
+			if err != nil {
+				t.Fatal(err)
+			}
 			spoil(t, dir)
 			if again := r.Dir(t); again != dir || readFile(t, filepath.Join(again, "out")) != "text and more" {
 				t.Errorf("%s, want %s", again, dir)
@@ -213,6 +216,20 @@ func TestAnEntryThatIsNotWhatWasMadeIsMadeAnew(t *testing.T) {
 			}
 			wantRuns(t, runs, 2)
 		})
+	}
+}
+
+func TestATestThatChangesWhatOthersShareFails(t *testing.T) {
+	if os.Getenv("SPOILER") != "" {
+		r := Recipe{Sources: map[string]string{"source": "text", "sub/header": " and more"}, Commands: [][]string{{"compiler", "sub/header"}}}
+		writeFile(t, filepath.Join(r.Dir(t), "out"), "changed")
+		return
+	}
+	setup(t)
+	t.Setenv("SPOILER", "1")
+	out, err := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "this test needs a compiled.Copy") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -252,7 +269,10 @@ func TestWhatNobodyUsesIsRemoved(t *testing.T) {
 	r, runs := setup(t)
 	make := func(text string, unused time.Duration) string {
 		r.Sources["source"] = text
-		dir := r.Dir(t)
+		dir, err := r.Try(t)
+		if err != nil {
+			t.Fatal(err)
+		}
 		at := time.Now().Add(-unused)
 		if err := os.Chtimes(filepath.Join(dir, marker), at, at); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 func TestAProgramThatIsNotGoHasNoRuntime(t *testing.T) {
@@ -42,7 +44,7 @@ func TestAnUnknownGoIsReadByItsDebugInformationOrNotAtAll(t *testing.T) {
 		{"another layout, without debug information", "go1.18.8", "-w", "does not look like goroutines of this Go"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			path := buildProgram(t, "park", []string{"CGO_ENABLED=0"}, "-ldflags="+test.flags)
+			path := compiled.Copy(t, buildProgram(t, "park", []string{"CGO_ENABLED=0"}, "-ldflags="+test.flags))
 			b, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
