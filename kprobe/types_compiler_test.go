@@ -2,15 +2,14 @@ package kprobe
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // A C compiler knows what an expression is and where arguments are passed. These
@@ -59,10 +58,6 @@ func TestACrossCompilerFetchesWhatAnExpressionIsOnArm64(t *testing.T) {
 
 func compareByCompiler(t *testing.T, arch, compiler string, run ...string) {
 	t.Helper()
-	gcc, err := exec.LookPath(compiler)
-	if err != nil {
-		t.Skip(compiler + " is not installed")
-	}
 	types := fixtureTypes(arch)
 	bodies := map[string]string{}
 	for function, paths := range expressions {
@@ -88,19 +83,9 @@ func compareByCompiler(t *testing.T, arch, compiler string, run ...string) {
 	source := strings.NewReplacer(
 		"STUBS", stubs(arch), "POINTERS", bodies["pointers"], "REGISTERS", bodies["registers"], "OVERFLOW", bodies["overflow"],
 		"WIDE", bodies["wide"], "VARIADIC", bodies["variadic"]).Replace(compared)
-	dir := t.TempDir()
-	path, program := filepath.Join(dir, "c.c"), filepath.Join(dir, "c")
-	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	here, err := filepath.Abs("testdata/types")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(gcc, "-w", "-O1", "-static", "-fno-builtin", "-I", here, "-o", program, path).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	run = append(run, program)
+	sources := compiled.Sources(t, "testdata/types/types.c")
+	sources["c.c"] = source
+	run = append(run, compiled.Program(t, sources, compiler, "-w", "-O1", "-static", "-fno-builtin", "-o", "c", "c.c"))
 	out, err := exec.Command(run[0], run[1:]...).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -9,6 +9,8 @@ import (
 
 	perf "github.com/elastic/go-perf"
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 func TestEventsHavePerfsNames(t *testing.T) {
@@ -135,22 +137,19 @@ func TestOnlyCountingEventsAreExact(t *testing.T) {
 
 // The bits that x/sys does not name are compared with the system's own header.
 func TestAttrBitsAreThoseOfTheKernelsHeader(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc to ask the header")
-	}
 	const program = `#include <linux/perf_event.h>
 #include <stdio.h>
 #define SHOW(field) do { struct perf_event_attr a = {}; a.field = 1; \
 	printf("%llx\n", ((unsigned long long *)&a)[5]); } while (0)
 int main(void) { SHOW(namespaces); SHOW(ksymbol); SHOW(cgroup); SHOW(text_poke); SHOW(precise_ip); }`
-	binary := filepath.Join(t.TempDir(), "bits")
-	cmd := exec.Command(gcc, "-x", "c", "-o", binary, "-")
-	cmd.Stdin = strings.NewReader(program)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("no <linux/perf_event.h> of Linux 5.8 or later: %s", out)
+	dir, err := compiled.Recipe{
+		Sources:  map[string]string{"bits.c": program},
+		Commands: [][]string{{"gcc", "-o", "bits", "bits.c"}},
+	}.Try(t)
+	if err != nil {
+		t.Skipf("no <linux/perf_event.h> of Linux 5.8 or later: %v", err)
 	}
-	out, err := exec.Command(binary).Output()
+	out, err := exec.Command(filepath.Join(dir, "bits")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

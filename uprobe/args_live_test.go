@@ -2,14 +2,12 @@ package uprobe
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -49,7 +47,7 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 			if withoutCompiler(t, test.build) {
 				continue
 			}
-			program = build(t, test.build)
+			program = own(t, test.build)
 			built[test.build] = program
 		}
 		t.Run(test.build+" "+test.definition, func(t *testing.T) {
@@ -63,7 +61,7 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 }
 
 func TestLiveReturnsOfGoFunctionsWhoseStacksMoveAreAllSeen(t *testing.T) {
-	program := build(t, "go")
+	program := own(t, "go")
 	p := resolve(t, "r:"+program+":main.deep $retval:s64", Options{})
 	// deep(1000) on four goroutines, each of which starts with a small stack.
 	if hits := trace(t, p, AttachOptions{}, program, "1"); len(hits) != 4*1001 {
@@ -73,11 +71,6 @@ func TestLiveReturnsOfGoFunctionsWhoseStacksMoveAreAllSeen(t *testing.T) {
 
 func TestLiveUSDTProbesAreHitWithTheirArguments(t *testing.T) {
 	needRoot(t)
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
-	dir := t.TempDir()
-	copyFile(t, "../internal/usdt/testdata/marks.h", filepath.Join(dir, "marks.h"))
 	source := `
 #include "marks.h"
 #include <stdlib.h>
@@ -92,13 +85,9 @@ int main(int argc, char **argv)
 	MARK("test", "plain", "0", "-4@%0 8@%1", "r"(100), "r"("end"));
 	return 0;
 }`
-	if err := os.WriteFile(filepath.Join(dir, "marks.c"), []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "marks")
-	if out, err := exec.Command("gcc", "-O2", "-o", program, program+".c").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	sources := compiled.Sources(t, "../internal/usdt/testdata/marks.h")
+	sources["marks.c"] = source
+	program := compiled.Copy(t, compiled.Program(t, sources, "gcc", "-O2", "-o", "marks", "marks.c"))
 	for definition, want := range map[string][]string{
 		"u:{}:test:guarded $args":                   {"arg1=0", "arg1=1"},
 		"u:{}:test:plain x=arg1 arg2:string":        {`x=-1 arg2="text"`, `x=0 arg2="text"`, `x=100 arg2="end"`},
@@ -121,7 +110,7 @@ int main(int argc, char **argv)
 }
 
 func TestLiveALineIsHitAsOftenAsItRuns(t *testing.T) {
-	program := build(t, "pie")
+	program := own(t, "pie")
 	text, err := sources.ReadFile("testdata/hits.c")
 	if err != nil {
 		t.Fatal(err)

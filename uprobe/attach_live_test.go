@@ -18,7 +18,7 @@ import (
 )
 
 func TestLiveThreadsAndChildrenAreHitToTheLastCall(t *testing.T) {
-	program := build(t, "pie")
+	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target", Options{})
 	calls := pace.Calls(20000)
 	if hits := trace(t, p, AttachOptions{Few: 1}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {
@@ -30,7 +30,7 @@ func TestLiveThreadsAndChildrenAreHitToTheLastCall(t *testing.T) {
 }
 
 func TestLiveTheKernelFilters(t *testing.T) {
-	program := build(t, "pie")
+	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target n=$arg1:s32 name=+0($arg2):string", Options{})
 	for filter, want := range map[string]int{
 		"n == 5":                  1,
@@ -47,7 +47,7 @@ func TestLiveTheKernelFilters(t *testing.T) {
 
 func TestLiveAWrongFilterIsPointedAtAndLeavesNothing(t *testing.T) {
 	needRoot(t)
-	program := build(t, "pie")
+	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target n=$arg1:s32", Options{})
 	before := uprobeEvents(t)
 	_, err := Attach(p, AttachOptions{Filter: "n == 1 && nosuch == 2"})
@@ -86,7 +86,7 @@ func ownLines(text string) string {
 
 func TestLiveAnErrorHalfWayLeavesNothing(t *testing.T) {
 	needRoot(t)
-	program := build(t, "pie")
+	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target $arg1", Options{})
 	p.Sites = append(p.Sites, p.Sites[0])
 	p.Sites[1].Event = "second"
@@ -102,7 +102,7 @@ func TestLiveAnErrorHalfWayLeavesNothing(t *testing.T) {
 
 func TestLiveAnothersEventOfTheSameNameStays(t *testing.T) {
 	needRoot(t)
-	program := build(t, "pie")
+	program := own(t, "pie")
 	p := resolve(t, "p:shared_name "+program+":target $arg1", Options{})
 	before := uprobeEvents(t)
 	other := fmt.Sprintf("uprobe_test_%d/shared_name", os.Getpid())
@@ -142,7 +142,7 @@ func TestLiveMergedSitesAreOneEventThatIsHitAtEach(t *testing.T) {
 		{"cxx", "r:{}:ns::T::f $retval:s32", 3 * 3, []string{"arg1=-1", "arg1=0", "arg1=1", "arg1=2", "arg1=3"}},
 		{"go", `r:{}:"main.(*counter).add" $retval:s64`, 4 * 3, []string{"arg1=0", "arg1=1", "arg1=3"}},
 	} {
-		program := build(t, test.build)
+		program := own(t, test.build)
 		p := resolve(t, replaceTarget(test.definition, program), Options{})
 		if len(p.Sites) < 2 {
 			t.Errorf("%s: %d sites", p, len(p.Sites))
@@ -163,7 +163,7 @@ func TestLiveMergedSitesAreOneEventThatIsHitAtEach(t *testing.T) {
 }
 
 func TestLiveWithoutTracefsPerfsOwnEventsServe(t *testing.T) {
-	program := build(t, "pie")
+	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target", Options{})
 	none := AttachOptions{Tracefs: ftrace.At(t.TempDir())}
 	if hits := traceSystem(t, p, none, program, "10"); len(hits) != 10 {

@@ -2,11 +2,12 @@ package uprobe
 
 import (
 	"embed"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 //go:embed testdata/hits.*
@@ -47,33 +48,28 @@ func withoutCompiler(t *testing.T, name string) bool {
 	return false
 }
 
-// build makes one of the builds and returns its path. It skips the test where a
-// compiler is missing.
+// build makes one of the builds and returns its path, which is shared. It skips
+// the test where a compiler is missing.
 func build(t testing.TB, name string) string {
 	t.Helper()
-	dir := t.TempDir()
+	r := compiled.Recipe{Sources: map[string]string{}, Env: []string{"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"}}
 	for _, ending := range []string{".c", ".cc", ".rs", ".go"} {
 		text, err := sources.ReadFile("testdata/hits" + ending)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "hits"+ending), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		r.Sources["hits"+ending] = string(text)
 	}
 	for line := range strings.Lines(strings.ReplaceAll(builds[name], "{}", "hits")) {
-		args := strings.Fields(line)
-		if _, err := exec.LookPath(args[0]); err != nil {
-			t.Skipf("%s is not installed", args[0])
-		}
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
-		cmd.Env = append(cmd.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
+		r.Commands = append(r.Commands, strings.Fields(line))
 	}
-	return filepath.Join(dir, name)
+	return filepath.Join(r.Dir(t), name)
+}
+
+// own is a build for a test that puts probes on it or changes it.
+func own(t testing.TB, name string) string {
+	t.Helper()
+	return compiled.Copy(t, build(t, name))
 }
 
 // resolve parses and resolves a definition. The plan lives as long as the test.

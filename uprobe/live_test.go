@@ -200,7 +200,7 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 			if withoutCompiler(t, test.build) {
 				continue
 			}
-			program = build(t, test.build)
+			program = own(t, test.build)
 			built[test.build] = program
 		}
 		ways := []struct {

@@ -98,7 +98,7 @@ func TestCodeWithoutNamesIsReadFromTheSectionsStart(t *testing.T) {
 	if out, err := exec.Command("strip", "--version").Output(); err != nil {
 		t.Skipf("strip is not installed: %s", out)
 	}
-	program := build(t, "static")
+	program := own(t, "static")
 	offset := resolve(t, "p:"+program+":target", Options{Exact: true}).Sites[0].Offset
 	var starts []uint64 // as offsets of the file
 	addresses := instructions(t, program, "target")

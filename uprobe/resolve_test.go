@@ -61,7 +61,7 @@ func TestThePlanIsShownAsPerfToolsDoes(t *testing.T) {
 			t.Errorf("%s is shown as %s, want %s", text, p, want)
 		}
 	}
-	link := filepath.Join(filepath.Dir(program), "lib.x.so")
+	link := filepath.Join(t.TempDir(), "lib.x.so")
 	if err := os.Symlink(program, link); err != nil {
 		t.Fatal(err)
 	}

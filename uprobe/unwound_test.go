@@ -1,10 +1,10 @@
 package uprobe
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // unwoundSource has functions that end in all ways.
@@ -20,21 +20,13 @@ int main(int argc, char **) { if (argc > 9) never(); return through(argc) + onwa
 
 // Only what throws needs it: the kernel's return probes serve C.
 func TestReturnsOfWhatThrowsAreProbedOneByOne(t *testing.T) {
-	if _, err := exec.LookPath("g++"); err != nil {
-		t.Skip("g++ is not installed")
-	}
-	dir := t.TempDir()
-	source := filepath.Join(dir, "unwound.cc")
-	if err := os.WriteFile(source, []byte(unwoundSource), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, flags := range [][]string{{"-o", "shared"}, {"-static", "-o", "static"}} {
-		cmd := exec.Command("g++", append(flags, "-O2", source)...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("g++ %q: %v\n%s", flags, err, out)
-		}
-	}
+	dir := compiled.Recipe{
+		Sources: map[string]string{"unwound.cc": unwoundSource},
+		Commands: [][]string{
+			{"g++", "-o", "shared", "-O2", "unwound.cc"},
+			{"g++", "-static", "-o", "static", "-O2", "unwound.cc"},
+		},
+	}.Dir(t)
 	c := build(t, "pie")
 	for _, test := range []struct {
 		target, function string

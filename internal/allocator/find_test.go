@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -26,20 +27,11 @@ func names(p *Probes, path string) map[string]bool {
 	return all
 }
 
-// program builds a C program and returns its path.
+// program builds a C program and returns its path, which is shared.
 func program(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
-	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path+".c", []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("gcc", append([]string{"-w", "-o", path, path + ".c"}, flags...)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
+	command := append([]string{"gcc", "-w", "-o", "program", "program.c"}, flags...)
+	return compiled.Program(t, map[string]string{"program.c": source}, command...)
 }
 
 func TestAProgramHasTheAllocatorOfItsLibrary(t *testing.T) {

@@ -117,26 +117,18 @@ func (r Recipe) run(dir string, lock []*os.File) error {
 	return nil
 }
 
-// Copy copies a file, under its own name, to a directory that lives as long as
-// the test, and returns its path there.
+// Copy copies a file, with all that lies in its directory, to one that lives as
+// long as the test, and returns the file's path there.
 func Copy(t testing.TB, path string) string {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := filepath.Join(t.TempDir(), filepath.Base(path))
+	dir := t.TempDir()
 	// What a process has open for writing can't be run, and a child that another
 	// test starts meanwhile would have it open for a moment.
 	syscall.ForkLock.RLock()
-	err = os.WriteFile(own, data, info.Mode().Perm())
+	err := os.CopyFS(dir, os.DirFS(filepath.Dir(path)))
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return own
+	return filepath.Join(dir, filepath.Base(path))
 }

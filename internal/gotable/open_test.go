@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/fuzzing"
 )
@@ -27,21 +28,12 @@ func main() { os.Exit(add(-1)) }
 // build builds a Go program.
 func build(t *testing.T, env string, flags ...string) []byte {
 	t.Helper()
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("no go command")
-	}
-	dir := t.TempDir()
-	source, out := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte(program), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(tool, append(append([]string{"build", "-o", out}, flags...), source)...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=", env)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %v: %v\n%s", flags, err, text)
-	}
-	b, err := os.ReadFile(out)
+	dir := compiled.Recipe{
+		Sources:  map[string]string{"main.go": program},
+		Commands: [][]string{append(append([]string{"go", "build", "-o", "program"}, flags...), "main.go")},
+		Env:      []string{"GOFLAGS=", env},
+	}.Dir(t)
+	b, err := os.ReadFile(filepath.Join(dir, "program"))
 	if err != nil {
 		t.Fatal(err)
 	}

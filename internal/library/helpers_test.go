@@ -2,12 +2,12 @@ package library
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 func must(t testing.TB, err error) {
@@ -20,16 +20,8 @@ func must(t testing.TB, err error) {
 // link makes a library or, with other flags, a program.
 func link(t testing.TB, path, source string, flags ...string) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
-	args := append([]string{"-o", path, "-x", "c", "-", "-x", "none"}, flags...)
-	c := exec.Command("gcc", args...)
-	c.Stdin = strings.NewReader(source)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	command := append([]string{"gcc", "-o", "out", "source.c"}, flags...)
+	copyFile(t, compiled.Program(t, map[string]string{"source.c": source}, command...), path)
 }
 
 // linkLibrary makes a library with a soname of its own.

@@ -4,36 +4,24 @@ import (
 	"debug/elf"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
 // build compiles a source, "program.c" or "program.cc", and returns the
-// program's path.
+// program's path, which is shared.
 func build(t *testing.T, name, source string, flags ...string) string {
 	t.Helper()
 	compiler := "gcc"
 	if filepath.Ext(name) == ".cc" {
 		compiler = "g++"
 	}
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skip(compiler + " is not installed")
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "program")
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(compiler, append(flags, "-o", path, name)...)
-	cmd.Dir = dir
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd, err, output)
-	}
-	return path
+	command := append(append([]string{compiler}, flags...), "-o", "program", name)
+	return compiled.Program(t, map[string]string{name: source}, command...)
 }
 
 // fileImage is the image of a file, readable until the test ends.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/symbolize"
 )
@@ -84,7 +85,7 @@ func TestADebugFileMustBeAFile(t *testing.T) {
 	if _, err := exec.LookPath("objcopy"); err != nil {
 		t.Skip("objcopy is not installed")
 	}
-	path := build(t, "program.c", inlineSource, "-O1", "-Wl,--build-id=none")
+	path := compiled.Copy(t, build(t, "program.c", inlineSource, "-O1", "-Wl,--build-id=none"))
 	at := offsetOf(t, path, "outer")
 	objcopy := func(args ...string) {
 		t.Helper()

@@ -2,11 +2,10 @@ package usdt
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
@@ -17,18 +16,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// compile builds a program of testdata and returns its path.
+// compile builds a program of testdata and returns its path, which is shared.
 func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
-	program := filepath.Join(t.TempDir(), "prog")
-	args := append(flags, "-o", program, filepath.Join("testdata", source))
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("gcc %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return program
+	files, err := filepath.Glob("testdata/*.[ch]")
+	must(t, err)
+	command := append(append([]string{"gcc"}, flags...), "-o", "prog", source)
+	return compiled.Program(t, compiled.Sources(t, files...), command...)
 }
 
 // image opens a file for the time of a test.

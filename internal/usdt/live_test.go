@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // kernelTrace is a private trace instance for a group of events.
@@ -78,7 +79,7 @@ func TestLiveTheKernelFetchesTheArgumentsOfEachMark(t *testing.T) {
 	}
 	for _, program := range programs {
 		t.Run(program.name, func(t *testing.T) {
-			path := compile(t, "prog.c", program.flags...)
+			path := compiled.Copy(t, compile(t, "prog.c", program.flags...))
 			img := image(t, path)
 			probes, err := Read(img)
 			must(t, err)

@@ -4,15 +4,14 @@ package placement
 
 import (
 	"debug/elf"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -51,13 +50,7 @@ int main(void) {
 // TestLiveEveryCallIsCountedOnceAtTheMovedPlace counts calls at both places: for
 // functions of the C library whose calls are known, and for bash at work.
 func TestLiveEveryCallIsCountedOnceAtTheMovedPlace(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "calls")
-	if err := os.WriteFile(path+".c", []byte(calls), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("gcc", "-w", "-fno-builtin", "-o", path, path+".c").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	path := compiled.Program(t, map[string]string{"calls.c": calls}, "gcc", "-w", "-fno-builtin", "-o", "calls", "calls.c")
 	for _, test := range []struct {
 		name    string
 		command []string
@@ -137,8 +130,7 @@ func countBoth(t *testing.T, command []string, file string, want map[string]uint
 // the function's first instruction twice.
 func TestLiveGoCallsAreCountedOnce(t *testing.T) {
 	kind := uprobeType(t)
-	path := filepath.Join(t.TempDir(), "go")
-	goProgram(t, path, "amd64")
+	path := compiled.Copy(t, goProgram(t, "amd64"))
 	times := pace.Calls(100)
 	n := uint64(times)
 	want := map[string]uint64{"main.Deep": n * 1001, "main.Small": n, "main.Medium": n, "main.Large": n, "main.Use": 2 * n}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,8 +77,7 @@ func TestAnEntryProbeMovesOnlyWhereNothingIsLost(t *testing.T) {
 func TestPeerGoFunctionsMoveBehindTheStackCheck(t *testing.T) {
 	for arch, branch := range map[string]string{"amd64": "JBE", "arm64": "BLS"} {
 		t.Run(arch, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "go")
-			goProgram(t, path, arch)
+			path := goProgram(t, arch)
 			out, err := exec.Command("go", "tool", "objdump", path).Output()
 			if err != nil {
 				t.Fatal(err)

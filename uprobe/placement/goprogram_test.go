@@ -1,9 +1,10 @@
 package placement
 
 import (
-	"os"
-	"os/exec"
+	"path/filepath"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 const goSource = `package main
@@ -39,15 +40,13 @@ func main() {
 }
 `
 
-func goProgram(t testing.TB, path, arch string) {
+// goProgram builds the program and returns its path, which is shared.
+func goProgram(t testing.TB, arch string) string {
 	t.Helper()
-	source := path + ".go"
-	if err := os.WriteFile(source, []byte(goSource), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("go", "build", "-o", path, source)
-	cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	dir := compiled.Recipe{
+		Sources:  map[string]string{"main.go": goSource},
+		Commands: [][]string{{"go", "build", "-o", "go", "main.go"}},
+		Env:      []string{"GOARCH=" + arch, "CGO_ENABLED=0"},
+	}.Dir(t)
+	return filepath.Join(dir, "go")
 }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -117,14 +118,7 @@ func executionsProgram(t testing.TB) (path string, places []uint64, code []byte)
 	 for (int i = atoi(v[2]); i > 0; i--) calls[n](1);
 	 char line[500]; FILE *m = fopen("/proc/self/maps", "r"); int xol = 0; while (fgets(line, sizeof line, m)) xol |= strstr(line, "[uprobes]") != 0;
 	 puts(xol ? "stepped" : "emulated"); return 0; }`)
-	dir := t.TempDir()
-	path = filepath.Join(dir, "executions")
-	if err := os.WriteFile(path+".c", []byte(s.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("gcc", "-O0", "-static", "-no-pie", "-o", path, path+".c").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	path = compiled.Copy(t, compiled.Program(t, map[string]string{"executions.c": s.String()}, "gcc", "-O0", "-static", "-no-pie", "-o", "executions", "executions.c"))
 	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -169,14 +170,13 @@ func TestLiveMovingChangesNothingThatAProbeReads(t *testing.T) {
 		t.Skip(pace.TooSlow)
 	}
 	const lib = "/lib/x86_64-linux-gnu/"
-	dir := t.TempDir()
-	goProgram(t, filepath.Join(dir, "go"), "amd64")
-	if err := os.WriteFile(filepath.Join(dir, "all.cc"), []byte(everything), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("g++", "-o", filepath.Join(dir, "all"), filepath.Join(dir, "all.cc"), "-Wl,--no-as-needed", "-lcrypto", "-lm").CombinedOutput()
+	goPath := goProgram(t, "amd64")
+	dir, err := compiled.Recipe{
+		Sources:  map[string]string{"all.cc": everything},
+		Commands: [][]string{{"g++", "-o", "all", "all.cc", "-Wl,--no-as-needed", "-lcrypto", "-lm"}},
+	}.Try(t)
 	if err != nil {
-		t.Skipf("libcrypto's headers are not installed: %v\n%s", err, out)
+		t.Skipf("libcrypto's headers are not installed: %v", err)
 	}
 	for _, program := range []struct {
 		path  string
@@ -185,7 +185,7 @@ func TestLiveMovingChangesNothingThatAProbeReads(t *testing.T) {
 	}{
 		{filepath.Join(dir, "all"), 1, []string{lib + "libc.so.6", lib + "libcrypto.so.3", lib + "libstdc++.so.6"}},
 		{"/bin/bash", 0, []string{"/bin/bash"}},
-		{filepath.Join(dir, "go"), 0, []string{filepath.Join(dir, "go")}},
+		{goPath, 0, []string{goPath}},
 	} {
 		t.Run(filepath.Base(program.path), func(t *testing.T) {
 			s := stopAtTrap(t, program.traps, program.path)
