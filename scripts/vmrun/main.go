@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
@@ -144,6 +145,7 @@ func (o options) do(ctx context.Context) (int, error) {
 		Shared: shared,
 		Tools:  host.available(),
 		Env: []string{"PATH=/work:/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "USER=root", "TMPDIR=" + shared,
+			compiled.Variable + "=" + filepath.Join(shared, "programs"), // compilers write nowhere else
 			"TERM=" + os.Getenv("TERM"), "LANG=C.UTF-8", "RINGTAP_VM=" + k.name, pace.ThoroughVariable + "=" + os.Getenv(pace.ThoroughVariable)},
 	}
 	if spec.Modules, err = r.addModules(image); err != nil {
