@@ -54,5 +54,5 @@ fuzz: ## every fuzz target for FUZZTIME=10m each
 bench: build ## ringtap beside perf and bpftrace, on this machine (root; FLAMEGRAPH_DIR=… PERF_TOOLS_DIR=…)
 	go run ./scripts/bench $(BENCHFLAGS)
 
-clean: ## remove what the targets above made
+clean: ## remove what the targets above made; "rm -r ~/.cache/ringtap" what tests keep: programs, kernels
 	rm -f ringtap demo.html

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 // libraryPath finds a shared library of this machine where gcc does.
@@ -48,19 +50,11 @@ func compileFile(tb testing.TB, path string) *Table {
 	return table
 }
 
-// compile builds a program from testdata with gcc.
+// compile builds a program from testdata and returns its path, which is shared.
 func compile(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()
-	path, err := exec.LookPath(compiler)
-	if err != nil {
-		t.Skipf("%s is missing", compiler)
-	}
-	program := filepath.Join(t.TempDir(), "program")
-	args := append([]string{"-o", program, filepath.Join("testdata", source)}, flags...)
-	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", compiler, err, out)
-	}
-	return program
+	command := append([]string{compiler, "-o", "program", source}, flags...)
+	return compiled.Program(t, compiled.Sources(t, filepath.Join("testdata", source)), command...)
 }
 
 // shadowFrame is a caller of the code that runs.

@@ -2,24 +2,23 @@ package callchain
 
 import (
 	"debug/elf"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
-// buildGo builds a Go program in testdata.
+// buildGo builds a Go program of testdata and returns its path, which is shared.
 func buildGo(t *testing.T, env []string, source string, flags ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "program")
-	args := append([]string{"build", "-o", program}, flags...)
-	cmd := exec.Command(goCommand(t), append(args, filepath.Join("testdata", source))...)
-	cmd.Env = append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return program
+	dir := compiled.Recipe{
+		Sources:  compiled.Sources(t, filepath.Join("testdata", source)),
+		Commands: [][]string{append(append([]string{goCommand(t), "build", "-o", "program"}, flags...), source)},
+		Env:      env,
+	}.Dir(t)
+	return filepath.Join(dir, "program")
 }
 
 // compareGo compares the table of a Go program with the .debug_frame that the
@@ -79,7 +78,7 @@ func TestPeerGoTablesEqualDebugFrame(t *testing.T) {
 			if _, err := exec.LookPath("strip"); err != nil {
 				t.Skip("strip is missing")
 			}
-			stripped := program + ".stripped"
+			stripped := filepath.Join(t.TempDir(), "stripped")
 			if out, err := exec.Command("strip", "-o", stripped, program).CombinedOutput(); err != nil {
 				t.Fatalf("strip: %v\n%s", err, out)
 			}

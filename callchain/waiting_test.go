@@ -68,10 +68,10 @@ func TestTheSearchForAFrameRecordEnds(t *testing.T) {
 	}
 	toy := waiting(t, toyFramed+9, words...)
 	guesses := 0
-	_, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, func(uint64, uint64) bool {
+	_, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, toyCode(func(uint64, uint64) bool {
 		guesses++
 		return true
-	})
+	}))
 	// The walks from the lower half of the stack have this many frames at least.
 	const least = 1 << 14
 	if end != Lost || guesses == 0 || guesses > maxGuessed/least+1 {

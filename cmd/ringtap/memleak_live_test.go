@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/truth"
 )
@@ -40,18 +41,12 @@ func leaker(t *testing.T, compiler string, flags ...string) string {
 	return leakProgram(t, "leaks.c", compiler, flags...)
 }
 
-// leakProgram builds a program of testdata/leaks.
+// leakProgram builds a program of testdata/leaks, of which the test has its own copy:
+// it gets probes.
 func leakProgram(t *testing.T, source, compiler string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skipf("%s is not installed", compiler)
-	}
-	path := filepath.Join(t.TempDir(), "leaks")
-	args := append([]string{"-O1", "-w", "-pthread", "-o", path}, append(flags, "testdata/leaks/"+source)...)
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", compiler, err, out)
-	}
-	return path
+	command := append(append([]string{compiler, "-O1", "-w", "-pthread", "-o", "leaks"}, flags...), source)
+	return compiled.Copy(t, compiled.Program(t, compiled.Sources(t, "testdata/leaks/"+source), command...))
 }
 
 var leakFunction = regexp.MustCompile(`(?:^|;)(leak_\w+|churn)(?:\(\))?\+`)

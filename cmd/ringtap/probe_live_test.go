@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -108,21 +109,13 @@ type functionTruth struct {
 	calls, inside, around uint64
 }
 
-// compiled compiles a C or C++ program.
-func compiled(t *testing.T, compiler, source string, flags ...string) string {
+// compile compiles a C or C++ program, of which the test has its own copy: it gets
+// probes.
+func compile(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "program")
-	file := program + map[string]string{"gcc": ".c", "g++": ".cc"}[compiler]
-	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skipf("%s is not installed", compiler)
-	}
-	if out, err := exec.Command(compiler, append([]string{"-O1", "-g", "-pthread", "-o", program, file}, flags...)...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", compiler, err, out)
-	}
-	return program
+	name := map[string]string{"gcc": "program.c", "g++": "program.cc"}[compiler]
+	command := append([]string{compiler, "-O1", "-g", "-pthread", "-o", "program", name}, flags...)
+	return compiled.Copy(t, compiled.Program(t, map[string]string{name: source}, command...))
 }
 
 // probedProfile is what the tests need of a profile's JSON.
@@ -212,7 +205,7 @@ func TestLiveProbeFindsTheTimeInsideFunctions(t *testing.T) {
 			if test.flags == nil && pace.Emulated() {
 				t.Skip(pace.TooSlow) // nothing of it is the kernel's, and guests have no libc
 			}
-			program := compiled(t, "gcc", timedSource, test.flags...)
+			program := compile(t, "gcc", timedSource, test.flags...)
 			var args []string
 			for _, name := range []string{"nap", "dive", "leap", "wait_forever"} {
 				if args != nil {
@@ -248,7 +241,7 @@ func TestLiveProbeFindsTheTimeInsideFunctions(t *testing.T) {
 
 func TestLiveProbesHistogramHasTheTimesOfTheTable(t *testing.T) {
 	needTracefs(t, "uprobe_events")
-	program := compiled(t, "gcc", timedSource, "-static")
+	program := compile(t, "gcc", timedSource, "-static")
 	p, stdout, _ := probeRun(t, "--hist", "-i", "600", program+":nap", "--", program)
 	_, text, _ := strings.Cut(stdout, "\n"+program+":nap, nsecs:\n")
 	_, sums, _ := strings.Cut(text, "total: ")
@@ -281,7 +274,7 @@ int main() {
 
 func TestLiveAProgramThatThrowsThroughProbedFunctionsGoesOn(t *testing.T) {
 	needTracefs(t, "uprobe_events")
-	program := compiled(t, "g++", thrownSource, "-O2", "-static")
+	program := compile(t, "g++", thrownSource, "-O2", "-static")
 	for _, test := range []struct {
 		function string
 		calls    uint64

@@ -22,7 +22,7 @@ func TestPeerProbeTimesWhatBpftraceTimes(t *testing.T) {
 		t.Skip("bpftrace is not installed")
 	}
 	const calls = 3000
-	program := compiled(t, "gcc", twiceSource, "-static", "-no-pie")
+	program := compile(t, "gcc", twiceSource, "-static", "-no-pie")
 	idle := exec.Command(program, "0") // waits for the end of its input; its probes are looked at
 	in, err := idle.StdinPipe()
 	if err != nil {

@@ -38,7 +38,7 @@ int main(void) {
 func TestLiveStacksGoOnWhereReturnsAreProbed(t *testing.T) {
 	needTracefs(t, "uprobe_events")
 	needTracefs(t, "events/raw_syscalls/sys_enter/format")
-	program := compiled(t, "gcc", jumpingSource, "-O2")
+	program := compile(t, "gcc", jumpingSource, "-O2")
 	p, stdout, stderr := probeRun(t, program+":jumps*", "io", "-u", "--", program)
 	for function, want := range map[string]uint64{"last": 30, "other": 10, "one": 20, "deep": 20, "main": 60} {
 		if got := p.below("IOCount", function); got != want {

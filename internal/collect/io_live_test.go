@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
@@ -100,17 +101,12 @@ func ioFormats(t *testing.T) (formats collect.IOFormats) {
 	return formats
 }
 
-// buildC compiles a program of testdata.
+// buildC compiles a program of testdata and returns its path, which is shared.
 func buildC(t *testing.T, name string, flags ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
-	args := append([]string{"-O1", "-o", program, filepath.Join("testdata", name+".c")}, flags...)
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); errors.Is(err, exec.ErrNotFound) {
-		t.Skip("gcc is not installed")
-	} else if err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
-	return program
+	source := name + ".c"
+	command := append([]string{"gcc", "-O1", "-o", name, source}, flags...)
+	return compiled.Program(t, compiled.Sources(t, filepath.Join("testdata", source)), command...)
 }
 
 // runOn runs a collector while a command runs, from its beginning to its end.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
@@ -100,15 +100,7 @@ type waiting struct {
 
 func buildWaits(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	source, program := filepath.Join(dir, "waits.c"), filepath.Join(dir, "waits")
-	if err := os.WriteFile(source, []byte(waitsProgram), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("gcc", "-O1", "-g", "-static", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
-		t.Skipf("gcc: %v\n%s", err, out)
-	}
-	return program
+	return compiled.Program(t, map[string]string{"waits.c": waitsProgram}, "gcc", "-O1", "-g", "-static", "-pthread", "-o", "waits", "waits.c")
 }
 
 // pipes gives the command an input and an output.
