@@ -29,21 +29,23 @@ var tiers = []tier{
 	{name: "vm-nobpf", command: inVM("nobpf"), guest: true},
 	{name: "vm-6.12", command: inVM("6.12"), guest: true},
 	{name: "vm-arm64", command: inVM("arm64"), guest: true},
+	// The one guest that has hardware counters; it stands still now and then.
+	{name: "vm-arm64-pmu", command: inVM("arm64-pmu", "--run=^TestLiveCounters"), guest: true},
 }
 
 // Tiers of one stage run at the same time, and the stages one after another. What
 // samples the host has it for itself; the unit tier leaves a guest its CPU.
 var (
 	gate = [][]string{{"live"}, {"unit", "guest"}, {"peer"}}
-	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-arm64"}}
+	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-arm64", "vm-arm64-pmu"}}
 )
 
 func goTest(flags ...string) []string {
 	return append([]string{"go", "test", "-json", "-count=1", "-timeout=20m"}, flags...)
 }
 
-func inVM(kernel string) []string {
-	return []string{"go", "run", "./scripts/vmrun", "--kernel=" + kernel, "--test", "--json"}
+func inVM(kernel string, flags ...string) []string {
+	return append([]string{"go", "run", "./scripts/vmrun", "--kernel=" + kernel, "--test", "--json", "--timeout=2h"}, flags...)
 }
 
 func main() {

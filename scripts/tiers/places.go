@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/scripts/results"
 )
 
@@ -40,19 +41,27 @@ func (r *runner) reportPlaces() bool {
 	byTier := map[string]int{}
 	var text strings.Builder
 	var nowhere []string
+	thorough := 0
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		p := tests[name]
 		fmt.Fprintf(&text, "%s\t%s\t%s\n", name, strings.Join(p.ran, ","), strings.Join(p.skipped, "; "))
 		for _, tier := range p.ran {
 			byTier[tier]++
 		}
-		if len(p.ran) == 0 {
+		switch {
+		case len(p.ran) > 0:
+		case strings.HasSuffix(p.skipped[0], pace.OnlyThorough):
+			thorough++
+		default:
 			nowhere = append(nowhere, name+": "+strings.Join(p.skipped, "; "))
 		}
 	}
 	fmt.Fprintf(r.w, "== where the %d live tests ran\n", len(tests))
 	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
 		fmt.Fprintf(r.w, "%6d on %s\n", byTier[tier], tier)
+	}
+	if thorough > 0 {
+		fmt.Fprintf(r.w, "%6d %s\n", thorough, pace.OnlyThorough)
 	}
 	fmt.Fprintf(r.w, "%6d on no kernel\n", len(nowhere))
 	for _, name := range nowhere {

@@ -209,7 +209,9 @@ func TestLiveParts(t *testing.T) {
 	}{
 		"each ran on some kernel": {body, true, []string{"guest: ran 3", "== where the 4 live tests ran\n     3 on guest\n     2 on live\n     0 on no kernel\n", "\n5 passed, 0 failed, 2 skipped\n"}},
 		"one ran on none":         {body + nowhere, false, []string{"     1 on no kernel\n       sample/a TestLiveNever: live: no such CPU; guest: no such CPU\n"}},
-		"the host skipped none":   {"func TestLiveBoth(t *testing.T) {}", true, []string{"guest: every test ran already\n"}},
+		"one is for make test-all": {body + `func TestLiveEndures(t *testing.T) { t.Skip("only in make test-all") }`, true,
+			[]string{"guest: ran 3", "     1 only in make test-all\n     0 on no kernel\n"}},
+		"the host skipped none": {"func TestLiveBoth(t *testing.T) {}", true, []string{"guest: every test ran already\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			makeModule(t, map[string]string{"a": test.body})
