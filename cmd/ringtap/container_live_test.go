@@ -113,6 +113,8 @@ func (c *collectors) end(t *testing.T) (*processProfile, string) {
 	if err := c.Process.Signal(unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
+	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	defer late.Stop()
 	if err := c.Wait(); err != nil {
 		t.Fatalf("%s: %v\n%s", c, err, c.stderr.String())
 	}

@@ -127,6 +127,8 @@ func (b *boxes) start(t *testing.T, group string) *box {
 		t.Skipf("no container can be made: %v", err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	late := time.AfterFunc(pace.End, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
 	c := &box{cmd, t, in, bufio.NewReader(out)}
 	if line, err := c.lines.ReadString('\n'); line != "ready\n" {
 		_ = cmd.Wait()

@@ -166,6 +166,8 @@ func startKnown(t *testing.T, work string, n int) *known {
 	// Its end is waited for at once: for the kernel a zombie is still there.
 	ended := make(chan struct{})
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	late := time.AfterFunc(pace.End, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	go func() { _ = cmd.Wait(); close(ended) }()
 	if line != "ready\n" {

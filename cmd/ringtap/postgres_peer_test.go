@@ -81,13 +81,16 @@ func startPostgres(t *testing.T) *postgres {
 func (p *postgres) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(p.bin, name), args...)
 	cmd.Dir = p.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner, Setpgid: true}
 	return cmd
 }
 
 func (p *postgres) run(t *testing.T, name string, args ...string) {
 	t.Helper()
-	if out, err := p.command(name, args...).CombinedOutput(); err != nil {
+	cmd := p.command(name, args...)
+	late := time.AfterFunc(pace.End, func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) })
+	defer late.Stop()
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
 	}
 }
@@ -134,8 +137,10 @@ func (p *postgres) agrees(t *testing.T) (lost uint64) {
 	if err := bpftrace.Process.Signal(unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
+	late := time.AfterFunc(pace.End, func() { _ = bpftrace.Process.Kill() })
+	defer late.Stop()
 	if err := bpftrace.Wait(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("bpftrace does not end in order: %v", err)
 	}
 	var bytesMoved, calls, waited uint64
 	backends := 0

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/truth"
@@ -139,6 +140,7 @@ func TestPeerRuntimesSayWhatCollectorsSay(t *testing.T) {
 
 // rounder is a program that does rounds.
 type rounder struct {
+	*exec.Cmd
 	in  *os.File
 	out *bufio.Reader
 }
@@ -160,13 +162,15 @@ func startRounds(t *testing.T, cmd *exec.Cmd) *rounder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return &rounder{w, bufio.NewReader(out)}
+	return &rounder{cmd, w, bufio.NewReader(out)}
 }
 
 // rounds has it do so many rounds, and returns how long it has napped, by its own
 // clock, in nanoseconds.
 func (r *rounder) rounds(t *testing.T, n int) (napped uint64) {
 	t.Helper()
+	late := time.AfterFunc(pace.End, func() { _ = r.Process.Kill() })
+	defer late.Stop()
 	for range n {
 		if _, err := r.in.Write([]byte{1}); err != nil {
 			t.Fatal(err)

@@ -99,6 +99,7 @@ func entered() string {
 
 // program is a running caller.
 type program struct {
+	*exec.Cmd
 	t       *testing.T
 	pid     int
 	in      io.Writer
@@ -122,7 +123,7 @@ func startProgram(t *testing.T) *program {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	p := &program{t: t, in: in, answers: bufio.NewScanner(out)}
+	p := &program{Cmd: cmd, t: t, in: in, answers: bufio.NewScanner(out)}
 	p.answers.Scan()
 	p.pid, err = strconv.Atoi(p.answers.Text())
 	if err != nil {
@@ -133,6 +134,8 @@ func startProgram(t *testing.T) *program {
 
 func (p *program) do(what string, n int) {
 	p.t.Helper()
+	late := time.AfterFunc(pace.End, func() { _ = p.Process.Kill() })
+	defer late.Stop()
 	fmt.Fprintln(p.in, what, n)
 	if !p.answers.Scan() {
 		p.t.Fatalf("the program ended at %q", what)

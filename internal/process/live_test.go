@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -63,6 +64,8 @@ func start(t *testing.T, command *exec.Cmd) *child {
 	must(t, command.Start())
 	c := &child{Cmd: command, input: input, output: bufio.NewReader(output)}
 	t.Cleanup(c.stop)
+	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	defer late.Stop()
 	line, err := c.output.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%s said nothing: %v", command, err)
@@ -74,6 +77,8 @@ func start(t *testing.T, command *exec.Cmd) *child {
 // stop ends the child and waits for it.
 func (c *child) stop() {
 	c.input.Close()
+	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	defer late.Stop()
 	// The exit status of a program that was told to end does not matter.
 	_ = c.Wait()
 }
