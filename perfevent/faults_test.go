@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // touched is what one thread of the fixture program did: it wrote to pages
@@ -86,6 +88,7 @@ func startFaults(t *testing.T, args ...string) *faults {
 	if err := f.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	truth.Limit(t, f.cmd)
 	t.Cleanup(f.end)
 	f.lines = bufio.NewScanner(stdout)
 	if !f.lines.Scan() || f.lines.Text() != "ready" {
