@@ -51,7 +51,7 @@ func startTracee(t *testing.T, env []string, path string, args ...string) *trace
 		t.Skipf("ptrace is missing: %v", err)
 	}
 	tr := &tracee{pid: cmd.Process.Pid, space: newProcSpace(cmd.Process.Pid)}
-	truth.Limit(t, cmd) // a call that it waits in is a step
+	pace.Limit(t, cmd) // a call that it waits in is a step
 	t.Cleanup(func() {
 		if !tr.done {
 			unix.Kill(tr.pid, unix.SIGKILL)

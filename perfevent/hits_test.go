@@ -15,7 +15,7 @@ import (
 	perf "github.com/elastic/go-perf"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // hits runs testdata/hits.c, which counts its own calls.
@@ -95,7 +95,7 @@ func startHitsOf(t testing.TB, path, function string, early, late, children, cal
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	truth.Limit(t, h.cmd)
+	pace.Limit(t, h.cmd)
 	t.Cleanup(h.end)
 	h.lines = bufio.NewScanner(stdout)
 	h.lines.Scan()

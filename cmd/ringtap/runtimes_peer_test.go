@@ -102,7 +102,7 @@ func TestPeerRuntimesSayWhatCollectorsSay(t *testing.T) {
 			if runtime.ready != nil {
 				runtime.ready(t, pid)
 			}
-			pace.Lossless(t, func(t *testing.T) (lost uint64) {
+			pace.Lossless(t, func() (lost uint64) {
 				var runs []*collectors
 				for _, target := range [][]string{{"-p", strconv.Itoa(pid)}, {"-g", group}, {}} {
 					runs = append(runs, startCollectors(t, []string{"io", "off-cpu"}, target...))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
@@ -46,7 +47,7 @@ func TestLiveBlockIsWhatTheDiskCounts(t *testing.T) {
 	program := buildC(t, "block", "-pthread")
 	var before []uint64
 	var whole *profile.Profile
-	truth.Lossless(t, func() uint64 {
+	pace.Lossless(t, func() uint64 {
 		before = diskStat(t, device)
 		var account profile.Account
 		whole, account = runOn(t, exec.Command(program, "/dev/"+device), nil, blockCollector(t, true), 0)

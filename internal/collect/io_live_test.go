@@ -20,7 +20,6 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
-	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -42,7 +41,7 @@ func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
 			formats := ioFormats(t)
 			var out bytes.Buffer
 			var whole *profile.Profile
-			truth.Lossless(t, func() uint64 {
+			pace.Lossless(t, func() uint64 {
 				out.Reset()
 				cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
 				cmd.Stdout = &out
@@ -112,11 +111,11 @@ func buildC(t *testing.T, name string, flags ...string) string {
 // runOn runs a collector while a command runs, from its beginning to its end.
 func runOn(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Target, collector collect.Collector, interval time.Duration) (*profile.Profile, profile.Account) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
 	defer cancel()
 	defer func() {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			t.Errorf("%s has not ended within %v", cmd, truth.Patience())
+			t.Errorf("%s has not ended within %v", cmd, pace.End)
 		}
 	}()
 	opts := profiler.Options{
@@ -140,7 +139,7 @@ func runOn(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Ta
 			if err := cmd.Start(); err != nil {
 				waited <- err
 			} else {
-				truth.Limit(t, cmd)
+				pace.Limit(t, cmd)
 				waited <- cmd.Wait()
 			}
 			cancel()

@@ -58,7 +58,7 @@ func TestLiveTheModelAgreesWithProcAfterAllChanges(t *testing.T) {
 	dir := t.TempDir()
 	library := compile(t, dir, "libx.so", `int x(void) { return 42; }`, "-shared", "-fPIC")
 	program := compile(t, dir, "mover", mover, "-ldl")
-	pace.Lossless(t, func(t *testing.T) uint64 { return modelAgrees(t, program, library) })
+	pace.Lossless(t, func() uint64 { return modelAgrees(t, program, library) })
 }
 
 // modelAgrees compares the model of a running program with /proc, unless records were

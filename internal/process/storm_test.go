@@ -24,7 +24,7 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	shell, err := exec.LookPath("sh")
 	must(t, err)
 	pc := mainOf(t, program)
-	pace.Lossless(t, func(t *testing.T) uint64 { return livesAreSeen(t, program, shell, pc) })
+	pace.Lossless(t, func() uint64 { return livesAreSeen(t, program, shell, pc) })
 }
 
 // livesAreSeen runs the program many times and checks what the records say, unless some

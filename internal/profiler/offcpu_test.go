@@ -19,7 +19,6 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
-	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -308,13 +307,13 @@ func TestLiveOffCPUTimeIsWhatTheKernelCounts(t *testing.T) {
 		}, []string{"spinA", "spinB"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			truth.Lossless(t, func() uint64 {
+			pace.Lossless(t, func() uint64 {
 				cmd := exec.Command(program, test.args...)
 				w := pipes(t, cmd)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				truth.Limit(t, cmd)
+				pace.Limit(t, cmd)
 				defer func() { cmd.Process.Kill(); cmd.Wait() }()
 				w.lines.Scan() // ready
 				target, opts := test.target(t, cmd.Process.Pid)
@@ -340,7 +339,7 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	truth.Limit(t, cmd)
+	pace.Limit(t, cmd)
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	w.lines.Scan() // ready: it goes on to wait for its input
 	asleep(t, cmd.Process.Pid)
@@ -391,14 +390,14 @@ func missesSwitches(p *profile.Profile, pid int, truth map[string]waits, functio
 func TestLiveOffCPUTimeOfACommand(t *testing.T) {
 	needRoot(t)
 	program := buildWaits(t)
-	truth.Lossless(t, func() uint64 {
+	pace.Lossless(t, func() uint64 {
 		cmd := exec.Command(program)
 		w := pipes(t, cmd)
 		command, err := perfevent.StartCommand(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
-		truth.Limit(t, cmd)
+		pace.Limit(t, cmd)
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		p, said, lost := runOffCPU(t, perfevent.Started(command), offCPUCollector(t, collect.OffCPUOptions{Held: command.PID()}), w)
 		if lost > 0 {
@@ -422,7 +421,7 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 		return
 	}
 	needRoot(t)
-	truth.Lossless(t, func() uint64 {
+	pace.Lossless(t, func() uint64 {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestLiveOffCPUTimeOfAGoProgram$")
 		// A signal of the runtime's that meets a thread in its sleep makes two waits of it.
 		cmd.Env = append(os.Environ(), goSleeper+"=1", "GODEBUG=asyncpreemptoff=1")
@@ -430,7 +429,7 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		truth.Limit(t, cmd)
+		pace.Limit(t, cmd)
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		for w.lines.Scan() && w.lines.Text() != "ready" {
 		}

@@ -23,7 +23,6 @@ import (
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
-	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -87,7 +86,7 @@ func startTold(t *testing.T) *told {
 		_ = cmd.Process.Kill() // it may be gone
 		_ = cmd.Wait()
 	})
-	truth.Limit(t, cmd)
+	pace.Limit(t, cmd)
 	return &told{t, program, cmd.Process.Pid, in, bufio.NewReader(out)}
 }
 

@@ -20,13 +20,12 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
-	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // limited is a context for a run that ends by itself.
 func limited(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
 	t.Cleanup(func() {
 		if ctx.Err() != nil {
 			t.Error("the run did not end by itself")
@@ -193,7 +192,7 @@ func TestLiveAnErrorOfReportEndsTheRun(t *testing.T) {
 		t.Errorf("result %v, error %v after %d reports; want that of the second", result, err, reports)
 	}
 	// A goroutine is counted until the runtime has put it away.
-	for deadline := time.Now().Add(truth.Patience()); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(pace.End); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

@@ -26,7 +26,7 @@ func TestLiveShortLivesAreAttributed(t *testing.T) {
 	}
 	built := truth.Named("c-O2-nofp-nopie").Build(t)
 	var p *profile.Profile
-	truth.Lossless(t, func() uint64 {
+	pace.Lossless(t, func() uint64 {
 		p = profileStorm(t, built)
 		return p.Accounts[0].Lost
 	})
@@ -71,7 +71,7 @@ func profileStorm(t *testing.T, built truth.Built) *profile.Profile {
 	if err := storm.Start(); err != nil {
 		t.Fatal(err)
 	}
-	truth.Limit(t, storm)
+	pace.Limit(t, storm)
 	defer storm.Wait()
 	defer storm.Process.Kill()
 

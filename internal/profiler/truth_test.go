@@ -65,7 +65,7 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind collect.Unwind) *profile
 	}
 	defer command.Wait()
 	defer command.Kill()
-	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
 	defer cancel()
 	result, err := profiler.Run(ctx, options(perfevent.Started(command), unwind))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // gdbScript has gdb print the functions of all threads, leaf first, "TID name"; those
@@ -63,7 +63,7 @@ func TestPeerStacksAreThoseOfGDB(t *testing.T) {
 		t.Run(build.name, func(t *testing.T) {
 			pid := startWaits(t, build.flags)
 			s := take(t, Options{}, pid)
-			for end := time.Now().Add(truth.Patience()); slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.Missing == notRun }); {
+			for end := time.Now().Add(pace.End); slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.Missing == notRun }); {
 				if time.Now().After(end) {
 					t.Fatal("a thread that is ready to run does not run")
 				}

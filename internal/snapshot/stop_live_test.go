@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
-	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // A signal may stop a thread before we do.
@@ -41,7 +40,7 @@ func TestLiveAThreadThatDoesNotStopIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(truth.Patience()); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(pace.End); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is held still")
 		}

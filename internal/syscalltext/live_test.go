@@ -15,8 +15,8 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/syscalltext"
-	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 	"golang.org/x/sys/unix"
 )
@@ -127,12 +127,12 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	truth.Limit(t, program)
+	pace.Limit(t, program)
 	defer program.Wait()
 	defer in.Close()
 	said := bufio.NewScanner(out)
 	said.Scan()
-	ctx, cancel := context.WithTimeout(context.Background(), truth.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
 	defer cancel()
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/hermetic"
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -49,6 +50,7 @@ func inVM(kernel string, flags ...string) []string {
 }
 
 func main() {
+	hermetic.Set()
 	names := os.Args[1:]
 	stages, err := choose(names)
 	if err != nil {
