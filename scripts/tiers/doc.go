@@ -2,7 +2,7 @@
 // skipped and why. Without arguments it is the gate: live, then unit beside a guest,
 // then peer. Otherwise it runs the tiers that are named; all is every one of them:
 //
-//	go run ./scripts/tiers [all|unit|live|peer|guest|vm|vm-6.1|vm-6.12|vm-nobpf|vm-arm64|vm-arm64-pmu]…
+//	go run ./scripts/tiers [all|unit|live|peer|guest|vm|vm-6.1|vm-6.12|vm-7|vm-nobpf|vm-arm64|vm-arm64-pmu]…
 //
 // A test belongs to the tier that its name says. TestLive… needs the running
 // kernel, TestPeer… compares with another tool; every other test, example and

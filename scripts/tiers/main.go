@@ -29,6 +29,7 @@ var tiers = []tier{
 	{name: "vm-6.1", command: inVM("6.1"), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf"), guest: true},
 	{name: "vm-6.12", command: inVM("6.12"), guest: true},
+	{name: "vm-7", command: inVM("7"), guest: true},
 	{name: "vm-arm64", command: inVM("arm64"), guest: true},
 	// The one guest that has hardware counters; it stands still now and then.
 	{name: "vm-arm64-pmu", command: inVM("arm64-pmu", "--run=^TestLiveCounters"), guest: true},
@@ -38,7 +39,7 @@ var tiers = []tier{
 // samples the host has it for itself; the unit tier leaves a guest its CPU.
 var (
 	gate = [][]string{{"live"}, {"unit", "guest"}, {"peer"}}
-	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-arm64", "vm-arm64-pmu"}}
+	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-7", "vm-arm64", "vm-arm64-pmu"}}
 )
 
 func goTest(flags ...string) []string {

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/scripts/results"
 	"github.com/ringtap/ringtap/scripts/testlist"
 )
@@ -163,7 +162,7 @@ func (r *runner) listSkipped(name string) (string, error) {
 			continue
 		}
 		for _, t := range o.results.Tests {
-			if t.Action == "skip" && t.Reason != pace.OnlyThorough {
+			if t.Action == "skip" && !onlyInTestAll(t.Reason) {
 				fmt.Fprintln(&list, t.Package, t.Name)
 			}
 		}

@@ -32,12 +32,12 @@ func (k kernel) buildImage(ctx context.Context, c *cache) (string, error) {
 		if err := needCommands("make", "gcc", "flex", "bison", "bc", "perl", "xz", "tar"); err != nil {
 			return "", err
 		}
-		deb, version, err := fetch(ctx, c, name, work, k.suite, machines[k.arch].debian, k.isPackage)
+		debs, version, err := fetch(ctx, c, name, work, k.suite, machines[k.arch].debian, k.isPackage)
 		if err != nil {
 			return version, err
 		}
 		tarball := filepath.Join(work, "source.tar.xz")
-		err = unpack(ctx, deb, func(name string, r io.Reader) error {
+		err = unpack(ctx, debs[0], func(name string, r io.Reader) error {
 			if strings.HasPrefix(path.Base(name), "linux-source-") && strings.HasSuffix(name, ".tar.xz") {
 				return save(tarball, r)
 			}

@@ -27,17 +27,17 @@ func (k kernel) image(ctx context.Context, c *cache) (string, error) {
 		return k.buildImage(ctx, c)
 	}
 	return c.get(ctx, k.cached(), func(ctx context.Context, work, to string) (string, error) {
-		deb, version, err := fetch(ctx, c, k.cached(), work, k.suite, machines[k.arch].debian, k.isPackage)
+		debs, version, err := fetch(ctx, c, k.cached(), work, k.suite, machines[k.arch].debian, k.isPackage, k.parts...)
 		if err != nil {
 			return version, err
 		}
 		modules := map[string]string{}
-		err = unpack(ctx, deb, func(name string, r io.Reader) (err error) {
+		take := func(name string, r io.Reader) (err error) {
 			base := path.Base(name)
 			switch {
-			case strings.HasPrefix(name, "boot/vmlinuz-"):
+			case strings.HasPrefix(name, "boot/vmlinuz-"), base == "vmlinuz":
 				return save(filepath.Join(to, "vmlinuz"), r)
-			case strings.HasPrefix(name, "boot/config-"):
+			case strings.HasPrefix(name, "boot/config-"), base == "config":
 				return save(filepath.Join(to, "config"), r)
 			case strings.HasSuffix(base, ".ko"), strings.HasSuffix(base, ".ko.xz"):
 				if base != strings.TrimSuffix(base, ".xz") {
@@ -50,43 +50,56 @@ func (k kernel) image(ctx context.Context, c *cache) (string, error) {
 				return save(modules[module], r)
 			}
 			return nil
-		})
-		if err != nil {
-			return "", err
+		}
+		for _, deb := range debs {
+			if err := unpack(ctx, deb, take); err != nil {
+				return "", err
+			}
 		}
 		return version, saveModules(modules, to)
 	})
 }
 
-// fetch downloads the newest package that matches and returns its file and
-// what is newest; the error is errHave where the cache has that.
-func fetch(ctx context.Context, c *cache, name, work, suite, arch string, matches func(string) bool) (deb, version string, err error) {
+// fetch downloads the newest package that matches, and those that have each of the
+// parts in place of "binary" in its name. It returns their files
+// and what is newest; the error is errHave where the cache has that.
+func fetch(ctx context.Context, c *cache, name, work, suite, arch string, matches func(string) bool, parts ...string) (debs []string, version string, err error) {
 	sources, err := mirrors("/")
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	from, err := mirrorFor(sources, suite)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	dir := filepath.Join(work, "apt")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	a, err := newApt(ctx, dir, from, arch)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	pkg, version, err := a.newest(ctx, matches)
 	if err != nil {
-		return "", "", fmt.Errorf("%s: %w", suite, err)
+		return nil, "", fmt.Errorf("%s: %w", suite, err)
 	}
 	version = pkg + "_" + strings.ReplaceAll(version, ":", "_")
 	if c.has(name, version) {
-		return "", version, errHave
+		return nil, version, errHave
 	}
-	deb, err = a.download(ctx, pkg)
-	return deb, version, err
+	names := []string{pkg}
+	for _, part := range parts {
+		names = append(names, strings.Replace(pkg, "-binary-", "-"+part+"-", 1))
+	}
+	for _, name := range names {
+		deb, err := a.download(ctx, name)
+		if err != nil {
+			return nil, "", err
+		}
+		debs = append(debs, deb)
+	}
+	return debs, version, nil
 }
 
 // unpack hands every regular file of a package to each.

@@ -14,6 +14,9 @@ type kernel struct {
 	// name matches. Exact versions vanish from mirrors.
 	suite   string
 	pattern string
+	// parts are what else the kernel comes in: since 6.19 its modules and its
+	// configuration have packages of their own.
+	parts []string
 	// built says that the kernel is built from the source package, with
 	// nobpf.config, instead.
 	built bool
@@ -30,6 +33,7 @@ var kernels = []kernel{
 	{name: "5.10", arch: "amd64", about: "Debian 11", suite: "bullseye-security", pattern: `linux-image-5\.10\.0-\d+-cloud-amd64`},
 	{name: "6.1-rt", arch: "amd64", about: "Debian 12, real-time", suite: "bookworm", pattern: `linux-image-6\.1\.0-\d+-rt-amd64`},
 	{name: "6.12", arch: "amd64", about: "Debian 12 backports", suite: "bookworm-backports", pattern: `linux-image-6\.12\.\d+\+deb12-cloud-amd64`},
+	{name: "7", arch: "amd64", about: "Debian 13 backports", suite: "trixie-backports", pattern: `linux-binary-7\.\d+\.\d+\+deb13-cloud-amd64`, parts: []string{"modules", "base"}},
 	{name: "arm64-pmu", arch: "arm64", about: "6.1, Debian 12, with performance counters", suite: "bookworm", pattern: `linux-image-6\.1\.0-\d+-cloud-arm64`, counters: true},
 	{name: "arm64-6.12", arch: "arm64", about: "Debian 12 backports", suite: "bookworm-backports", pattern: `linux-image-6\.12\.\d+\+deb12-cloud-arm64`},
 }

@@ -109,11 +109,11 @@ func shells(ctx context.Context, c *cache, k kernel) (shell, error) {
 	} {
 		name := p.pkg + "-" + k.arch
 		dir, err := c.get(ctx, name, func(ctx context.Context, work, to string) (string, error) {
-			deb, version, err := fetch(ctx, c, name, work, suite, machines[k.arch].debian, func(n string) bool { return n == p.pkg })
+			debs, version, err := fetch(ctx, c, name, work, suite, machines[k.arch].debian, func(n string) bool { return n == p.pkg })
 			if err != nil {
 				return version, err
 			}
-			return version, unpackOne(ctx, deb, p.file, filepath.Join(to, p.file))
+			return version, unpackOne(ctx, debs[0], p.file, filepath.Join(to, p.file))
 		})
 		if err != nil {
 			return shell{}, err
