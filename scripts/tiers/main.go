@@ -24,7 +24,7 @@ type tier struct {
 var tiers = []tier{
 	{name: "unit", command: goTest("-skip=^Test(Live|Peer)")},
 	{name: "live", command: goTest("-p=2"), tests: "^TestLive", live: true},
-	{name: "peer", command: goTest("-p=1"), tests: "^TestPeer", live: true},
+	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	{name: "guest", command: inVM("6.1"), guest: true, skipped: "live"},
 	{name: "vm-6.1", command: inVM("6.1"), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf"), guest: true},
@@ -35,10 +35,13 @@ var tiers = []tier{
 	{name: "vm-arm64-pmu", command: inVM("arm64-pmu", "--run=^TestLiveCounters"), guest: true},
 }
 
-// Tiers of one stage run at the same time, and the stages one after another. What
-// samples the host has it for itself; the unit tier leaves a guest its CPU.
+// lane is tiers that run one after another.
+type lane []tier
+
+// Stages run one after another, and the lanes of a stage at the same time. The live
+// tier, which samples the whole host, has it for itself.
 var (
-	gate = [][]string{{"live"}, {"unit", "guest"}, {"peer"}}
+	gate = [][]string{{"live"}, {"unit peer", "guest"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-7", "vm-arm64", "vm-arm64-pmu"}}
 )
 
@@ -69,7 +72,7 @@ func main() {
 
 // choose returns the stages of the tiers of those names: the gate's for none. vm is
 // the tiers of all kernels, which run together.
-func choose(names []string) ([][]tier, error) {
+func choose(names []string) ([][]lane, error) {
 	var stages [][]string
 	for _, name := range names {
 		switch name {
@@ -84,17 +87,21 @@ func choose(names []string) ([][]tier, error) {
 	if len(names) == 0 {
 		stages = gate
 	}
-	var chosen [][]tier
+	var chosen [][]lane
 	for _, stage := range stages {
-		var together []tier
-		for _, name := range stage {
-			i := slices.IndexFunc(tiers, func(t tier) bool { return t.name == name })
-			if i < 0 {
-				return nil, fmt.Errorf("no tier is named %q; there are all, vm, %s", name, tierNames())
+		var lanes []lane
+		for _, names := range stage {
+			var l lane
+			for _, name := range strings.Fields(names) {
+				i := slices.IndexFunc(tiers, func(t tier) bool { return t.name == name })
+				if i < 0 {
+					return nil, fmt.Errorf("no tier is named %q; there are all, vm, %s", name, tierNames())
+				}
+				l = append(l, tiers[i])
 			}
-			together = append(together, tiers[i])
+			lanes = append(lanes, l)
 		}
-		chosen = append(chosen, together)
+		chosen = append(chosen, lanes)
 	}
 	return chosen, nil
 }

@@ -39,7 +39,7 @@ type outcome struct {
 }
 
 // run runs the stages and tells whether all is well.
-func (r *runner) run(stages [][]tier) bool {
+func (r *runner) run(stages [][]lane) bool {
 	for _, stage := range stages {
 		r.done = append(r.done, r.runTogether(stage)...)
 	}
@@ -55,29 +55,37 @@ func (r *runner) run(stages [][]tier) bool {
 	return ok
 }
 
-// runTogether runs tiers at the same time, one for each CPU, and writes their
-// output in their order.
-func (r *runner) runTogether(stage []tier) []outcome {
-	outcomes := make([]outcome, len(stage))
+// runTogether runs the lanes of a stage at the same time, one for each CPU, and writes
+// their output in their order.
+func (r *runner) runTogether(stage []lane) []outcome {
 	if len(stage) == 1 {
-		outcomes[0] = r.runTier(r.w, stage[0])
-		return outcomes
+		return r.runLane(r.w, stage[0])
 	}
+	outcomes := make([][]outcome, len(stage))
 	texts := make([]turn, len(stage))
 	ended := make([]chan struct{}, len(stage))
 	cpus := make(chan struct{}, runtime.NumCPU())
-	for i, t := range stage {
+	for i, l := range stage {
 		ended[i] = make(chan struct{})
 		go func() {
 			defer close(ended[i])
 			cpus <- struct{}{}
 			defer func() { <-cpus }()
-			outcomes[i] = r.runTier(&texts[i], t)
+			outcomes[i] = r.runLane(&texts[i], l)
 		}()
 	}
 	for i := range stage {
 		texts[i].begin(r.w)
 		<-ended[i]
+	}
+	return slices.Concat(outcomes...)
+}
+
+// runLane runs tiers one after another.
+func (r *runner) runLane(w io.Writer, l lane) []outcome {
+	var outcomes []outcome
+	for _, t := range l {
+		outcomes = append(outcomes, r.runTier(w, t))
 	}
 	return outcomes
 }

@@ -21,7 +21,7 @@ func runModule(t *testing.T, names []string, packages map[string]string) (output
 	return runStages(chosen)
 }
 
-func runStages(stages [][]tier) (output string, ok bool) {
+func runStages(stages [][]lane) (output string, ok bool) {
 	var w strings.Builder
 	r := runner{w: &w, packages: []string{"./..."}}
 	ok = r.run(stages)
@@ -166,17 +166,17 @@ func meet(t *testing.T, own, other string) {
 }
 `
 
-func TestGuestsRunTogetherAndReportInTheirOrder(t *testing.T) {
+func TestLanesRunTogetherAndReportInTheirOrder(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("a second CPU")
 	}
 	makeModule(t, map[string]string{"a": "import (\n\"os\"\n\"time\"\n)\n" + meeting})
-	output, ok := runStages([][]tier{{
-		{name: "first", command: goTest("-run=^TestFirst"), guest: true},
-		{name: "second", command: goTest("-run=^TestSecond"), guest: true},
+	output, ok := runStages([][]lane{{
+		{{name: "first", command: goTest("-run=^TestFirst")}},
+		{{name: "second", command: goTest("-run=^TestSecond")}, {name: "third", command: goTest("-run=^TestSecond")}},
 	}})
-	first, second := strings.Index(output, "first: ran 1: 1 passed"), strings.Index(output, "== second tier")
-	if !ok || first < 0 || second < first {
+	first, second, third := strings.Index(output, "first: ran 1: 1 passed"), strings.Index(output, "== second tier"), strings.Index(output, "third: ran 1: 1 passed")
+	if !ok || first < 0 || second < first || third < second {
 		t.Errorf("ok: %t; output:\n%s", ok, output)
 	}
 }
@@ -218,9 +218,9 @@ func TestLiveParts(t *testing.T) {
 			if err := os.WriteFile("guest.sh", []byte(guestScript), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			output, ok := runStages([][]tier{
-				{{name: "live", command: goTest("-run=^TestLive")}},
-				{{name: "guest", command: []string{"./guest.sh"}, guest: true, skipped: "live"}},
+			output, ok := runStages([][]lane{
+				{{{name: "live", command: goTest("-run=^TestLive")}}},
+				{{{name: "guest", command: []string{"./guest.sh"}, guest: true, skipped: "live"}}},
 			})
 			if ok != test.ok {
 				t.Errorf("ok: %t", ok)
