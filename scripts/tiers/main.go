@@ -23,7 +23,7 @@ type tier struct {
 
 var tiers = []tier{
 	{name: "unit", command: goTest("-skip=^Test(Live|Peer)")},
-	{name: "live", command: goTest("-p=2"), tests: "^TestLive", live: true},
+	{name: "live", command: goTest("-p=2", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	{name: "guest", command: inVM("6.1"), guest: true, skipped: "live"},
 	{name: "vm-6.1", command: inVM("6.1"), guest: true},
