@@ -19,8 +19,8 @@ type Code interface {
 	// that holds the address callee.
 	Calls(ra, callee uint64) bool
 	// Sites returns the return addresses of calls that lead to the address callee, in
-	// the function that the instruction before ra calls. The result is valid until the
-	// next call.
+	// the function that the instruction before ra calls. The caller leaves the
+	// result as it is.
 	Sites(ra, callee uint64) []uint64
 }
 

@@ -10,11 +10,11 @@ import (
 // are not exported have none.
 type flow struct {
 	read    func(addr uint64, b []byte) int
-	pages   map[uint64][]byte // code by address
-	budget  int               // instructions that may still be looked at
-	reaches map[uint64]bool   // see leadsTo
-	leaf    uint64            // what they are about
-	sites   []uint64
+	pages   map[uint64][]byte   // code by address
+	budget  int                 // instructions that may still be looked at
+	leaf    uint64              // what the answers below are about
+	reaches map[uint64]bool     // of leadsTo
+	sites   map[uint64][]uint64 // of callsOf
 }
 
 // Bounds on the instructions looked at: in one function, from the beginning of one that
@@ -27,20 +27,27 @@ const (
 
 // newFlow follows code to a leaf function that waits at an address.
 func newFlow(leaf uint64, read func(addr uint64, b []byte) int) *flow {
-	return &flow{read: read, pages: make(map[uint64][]byte), budget: maxFlow, reaches: make(map[uint64]bool), leaf: leaf}
+	return &flow{read: read, pages: make(map[uint64][]byte), budget: maxFlow, leaf: leaf,
+		reaches: make(map[uint64]bool), sites: make(map[uint64][]uint64)}
 }
 
 // callsOf returns where calls return to that lead to the leaf, in the function that
 // begins at start, and in those that it goes on to with a jump.
 func (f *flow) callsOf(start uint64) []uint64 {
-	f.sites = f.sites[:0]
+	sites, known := f.sites[start]
+	if known {
+		return sites
+	}
 	f.follow(start, maxFunction, func(pc uint64, op uint32) bool {
 		if isBL(op) && f.leadsTo(f.behindStub(pc+branch26(op))) {
-			f.sites = append(f.sites, pc+4)
+			sites = append(sites, pc+4)
 		}
 		return true
 	})
-	return f.sites
+	if f.budget > 0 { // all was looked at
+		f.sites[start] = sites
+	}
+	return sites
 }
 
 // leadsTo tells whether the code at start comes to the leaf's instruction without a
@@ -54,7 +61,9 @@ func (f *flow) leadsTo(start uint64) bool {
 		found = found || pc == f.leaf
 		return !found
 	})
-	f.reaches[start] = found
+	if f.budget > 0 {
+		f.reaches[start] = found
+	}
 	return found
 }
 

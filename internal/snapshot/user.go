@@ -33,6 +33,9 @@ func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 	if err := capture.Regs.LoadWaiting(callchain.Host(), t.pc, t.sp); err != nil {
 		return nil, callchain.Lost
 	}
+	if u.flow != nil {
+		u.flow.budget = maxFlow
+	}
 	return u.unwind(&capture)
 }
 
