@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,6 +45,9 @@ var (
 	gate = [][]string{{"live"}, {"unit peer", "guest"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-7", "vm-arm64", "vm-arm64-pmu"}}
 )
+
+// slowest are the packages that a tier begins with, so that none runs alone at its end.
+var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/profiler)$`)
 
 func goTest(flags ...string) []string {
 	return append([]string{"go", "test", "-json", "-count=1", "-timeout=20m"}, flags...)

@@ -152,11 +152,15 @@ func (r *runner) arguments(t tier) (args []string, remove func(), err error) {
 		if err == nil && len(packages) == 0 {
 			err = errors.New("no package has a test for it")
 		}
-		args = append(args, "-run="+t.tests)
+		var first, rest []string
 		for _, p := range packages {
-			args = append(args, p.ImportPath)
+			if slowest.MatchString(p.ImportPath) {
+				first = append(first, p.ImportPath)
+			} else {
+				rest = append(rest, p.ImportPath)
+			}
 		}
-		return args, func() {}, err
+		return slices.Concat(args, []string{"-run=" + t.tests}, first, rest), func() {}, err
 	}
 	return append(args, r.packages...), func() {}, nil
 }
