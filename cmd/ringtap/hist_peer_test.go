@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -90,8 +88,7 @@ func TestPeerHistCountsWhatBpftraceCounts(t *testing.T) {
 	}
 	awaitPoll(ctx, t, bpftrace.Process.Pid) // the return probes can't be seen
 	text, stderr := runFor(t, &known{cmd: cmd, in: in}, "hist", "-p", "PID", program+":[hr][ie]*t")
-	_ = bpftrace.Process.Signal(unix.SIGINT)
-	_ = bpftrace.Wait()
+	endBpftrace(t, bpftrace)
 
 	for _, test := range []struct {
 		function string
@@ -113,24 +110,6 @@ func TestPeerHistCountsWhatBpftraceCounts(t *testing.T) {
 			}
 		}
 	}
-}
-
-// awaitPoll waits until bpftrace waits for records, which it does when it has placed all
-// its probes.
-func awaitPoll(ctx context.Context, t *testing.T, pid int) {
-	t.Helper()
-	for ctx.Err() == nil {
-		// ep_poll, or do_epoll_wait where that is a part of it
-		where, err := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(where, []byte("ep_poll")) || bytes.Contains(where, []byte("epoll_wait")) {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("bpftrace does not come to wait for records")
 }
 
 // awaitProbe waits until there is a probe on a function of a program that is not

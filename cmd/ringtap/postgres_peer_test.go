@@ -134,14 +134,7 @@ func (p *postgres) agrees(t *testing.T) (lost uint64) {
 	const clients, transactions = 4, 100
 	p.run(t, "pgbench", "-h", p.dir, "-n", "-c", strconv.Itoa(clients), "-t", strconv.Itoa(transactions), "postgres")
 	profile, said := run.end(t)
-	if err := bpftrace.Process.Signal(unix.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	late := time.AfterFunc(pace.End, func() { _ = bpftrace.Process.Kill() })
-	defer late.Stop()
-	if err := bpftrace.Wait(); err != nil {
-		t.Fatalf("bpftrace does not end in order: %v", err)
-	}
+	endBpftrace(t, bpftrace)
 	var bytesMoved, calls, waited uint64
 	backends := 0
 	for _, process := range profile.Processes {

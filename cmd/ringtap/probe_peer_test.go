@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
@@ -51,8 +49,7 @@ func TestPeerProbeTimesWhatBpftraceTimes(t *testing.T) {
 	awaitPoll(ctx, t, bpftrace.Process.Pid) // the return probes can't be seen
 	begin := time.Now()
 	p, _, stderr := probeRun(t, program+":hit", "probe", program+":rest", "--", program, strconv.Itoa(calls))
-	_ = bpftrace.Process.Signal(unix.SIGINT)
-	_ = bpftrace.Wait()
+	endBpftrace(t, bpftrace)
 
 	for function, want := range map[string]uint64{"hit": 2 * calls, "rest": 5} {
 		count := p.column(program+":"+function+"Count", "")
