@@ -38,8 +38,11 @@ func identify(w io.Writer, tools []string) error {
 		}
 		stamp(w, path)
 		if filepath.Base(tool) == "rustc" {
-			version, err := exec.Command(tool, "--version", "--verbose").CombinedOutput()
-			fmt.Fprintf(w, "%s %v\n", version, err)
+			version, err := exec.Command(tool, "--version", "--verbose").Output()
+			if err != nil { // rustup's, which has no compiler for this user
+				return &MissingError{Tool: tool}
+			}
+			fmt.Fprintf(w, "%s\n", version)
 		}
 	}
 	// Whoever installs another library or header changes its directory.
