@@ -75,8 +75,20 @@ func startGo(t *testing.T) *exec.Cmd {
 }
 
 // What a program in each of the runtimes says of itself is what collectors say that
-// watch it as a process, in its control group, and among all others.
+// watch it as a process, and in its control group.
 func TestPeerRuntimesSayWhatCollectorsSay(t *testing.T) {
+	compareRuntimes(t, "-p", "-g")
+}
+
+// What all others do meanwhile decides how many records there are.
+func TestPeerRuntimesSayWhatCollectorsOfTheWholeSystemSay(t *testing.T) {
+	pace.Thorough(t)
+	compareRuntimes(t, "")
+}
+
+// compareRuntimes has collectors watch each runtime by each of the flags.
+func compareRuntimes(t *testing.T, flags ...string) {
+	t.Helper()
 	needTracefs(t, "uprobe_events")
 	for _, runtime := range runtimes {
 		t.Run(runtime.name, func(t *testing.T) {
@@ -103,9 +115,10 @@ func TestPeerRuntimesSayWhatCollectorsSay(t *testing.T) {
 				runtime.ready(t, pid)
 			}
 			pace.Lossless(t, func() (lost uint64) {
+				targets := map[string][]string{"-p": {"-p", strconv.Itoa(pid)}, "-g": {"-g", group}}
 				var runs []*collectors
-				for _, target := range [][]string{{"-p", strconv.Itoa(pid)}, {"-g", group}, {}} {
-					runs = append(runs, startCollectors(t, []string{"io", "off-cpu"}, target...))
+				for _, flag := range flags {
+					runs = append(runs, startCollectors(t, []string{"io", "off-cpu"}, targets[flag]...))
 				}
 				const rounds = 60
 				napped := program.rounds(t, rounds)
@@ -120,7 +133,7 @@ func TestPeerRuntimesSayWhatCollectorsSay(t *testing.T) {
 						t.Errorf("%s: %d bytes by %d reads below %s, want %d by %d", run, size, count, runtime.read, rounds*roundBytes, rounds*roundReads)
 					}
 					// On the whole system copies of the stack begin smaller.
-					if count := p.below(pid, "IOCount", runtime.readIt); i < 2 && count < rounds*roundReads/4 {
+					if count := p.below(pid, "IOCount", runtime.readIt); flags[i] != "" && count < rounds*roundReads/4 {
 						t.Errorf("%s: %d of %d reads are below %s", run, count, rounds*roundReads, runtime.readIt)
 					}
 					// Where a CPU is wanted by many a nap may be over before it has begun.
