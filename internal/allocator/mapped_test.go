@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 const maps = `5581e0000000-5581e0001000 r--p 00000000 fe:01 100                        /usr/bin/prog
@@ -35,6 +37,7 @@ func TestWhatAProcessMapsToRun(t *testing.T) {
 var bare string
 
 func TestAProgramIsWaitedForInTheMiddleOfItsExec(t *testing.T) {
+	truth.OwnLibc(t) // it copies code, and would copy others' breakpoints
 	cmd := exec.Command(program(t, bare))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
