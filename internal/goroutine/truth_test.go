@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/pace"
 )
 
 // TestGoroutinesAreThoseThatTheProgramItselfSees compares with runtime.Stack of
@@ -74,6 +75,12 @@ func removeSections(t *testing.T, path string) {
 func compare(t *testing.T, p *target) {
 	t.Helper()
 	got := goroutines(t, p.runtime(t))
+	// The first has said that the program is ready, and goes on to read its input.
+	for end := time.Now().Add(pace.End); !p.reads(t, got[1]); got = goroutines(t, p.runtime(t)) {
+		if time.Now().After(end) {
+			t.Fatalf("goroutine 1 is %+v, want it to read its input", got[1])
+		}
+	}
 	age := time.Since(p.started)
 	want := p.traceback(t)
 	if len(want) < 30 {
@@ -111,9 +118,12 @@ func compare(t *testing.T, p *target) {
 			t.Errorf("goroutine %d [%s] in %v is not among the program's", id, g.State(), p.names(t, g.Frames))
 		}
 	}
-	if g := got[1]; g != nil && (g.Status != "syscall" || g.Thread == 0 || !slices.Contains(p.names(t, g.Frames), "main.answers")) {
-		t.Errorf("goroutine 1 is %+v in %v, want it to read its input", g, p.names(t, g.Frames))
-	}
+}
+
+// reads tells whether a goroutine reads the program's input.
+func (p *target) reads(t *testing.T, g *Goroutine) bool {
+	t.Helper()
+	return g != nil && g.Status == "syscall" && g.Thread != 0 && slices.Contains(p.names(t, g.Frames), "main.answers")
 }
 
 func compareStack(t *testing.T, where string, names []string, g *Goroutine, w *traced) {
