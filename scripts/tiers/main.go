@@ -20,13 +20,16 @@ type tier struct {
 	live    bool   // needs the kernel's tracing
 	guest   bool   // runs in a guest, on one CPU
 	skipped string // runs only the tests that this tier has skipped
+	// shard, unless nil, chooses the packages whose skipped tests it runs.
+	shard func(pkg string) bool
 }
 
 var tiers = []tier{
 	{name: "unit", command: goTest("-skip=^Test(Live|Peer)")},
 	{name: "live", command: goTest("-p=2", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
-	{name: "guest", command: inVM("6.1"), guest: true, skipped: "live"},
+	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
+	{name: "guest-packages", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) }},
 	{name: "vm-6.1", command: inVM("6.1"), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf"), guest: true},
 	{name: "vm-6.12", command: inVM("6.12"), guest: true},
@@ -42,12 +45,16 @@ type lane []tier
 // Stages run one after another, and the lanes of a stage at the same time. The live
 // tier, which samples the whole host, has it for itself.
 var (
-	gate = [][]string{{"live"}, {"unit peer", "guest"}}
+	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-packages"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-7", "vm-arm64", "vm-arm64-pmu"}}
 )
 
 // slowest are the packages that a tier begins with, so that none runs alone at its end.
 var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/profiler)$`)
+
+// isCommand tells whether a package is a program. The tests of programs take half
+// of the guests' time.
+func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
 
 func goTest(flags ...string) []string {
 	return append([]string{"go", "test", "-json", "-count=1", "-timeout=20m"}, flags...)

@@ -21,7 +21,7 @@ type places struct {
 	left    bool     // to make test-all
 }
 
-// newerKernels are the reasons for which the gate's guest skips what the kernels of
+// newerKernels are the reasons for which the gate's guests skip what the kernels of
 // make test-all have. Debian's stable kernel is the one guest that stays as it is.
 var newerKernels = regexp.MustCompile(`\(Linux 6\.19 and later do\)$`)
 

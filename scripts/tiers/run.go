@@ -55,8 +55,8 @@ func (r *runner) run(stages [][]lane) bool {
 	return ok
 }
 
-// runTogether runs the lanes of a stage at the same time, one for each CPU, and writes
-// their output in their order.
+// runTogether runs the lanes of a stage at the same time, at most one guest for each CPU,
+// and writes their output in their order.
 func (r *runner) runTogether(stage []lane) []outcome {
 	if len(stage) == 1 {
 		return r.runLane(r.w, stage[0])
@@ -69,8 +69,10 @@ func (r *runner) runTogether(stage []lane) []outcome {
 		ended[i] = make(chan struct{})
 		go func() {
 			defer close(ended[i])
-			cpus <- struct{}{}
-			defer func() { <-cpus }()
+			if l[0].guest {
+				cpus <- struct{}{}
+				defer func() { <-cpus }()
+			}
 			outcomes[i] = r.runLane(&texts[i], l)
 		}()
 	}
@@ -145,7 +147,7 @@ func (r *runner) arguments(t tier) (args []string, remove func(), err error) {
 	args = slices.Clone(t.command)
 	switch {
 	case t.skipped != "":
-		list, err := r.listSkipped(t.skipped)
+		list, err := r.listSkipped(t)
 		return append(args, "--only", list), func() { os.Remove(list) }, err
 	case t.tests != "":
 		packages, err := testlist.Packages(context.Background(), ".", r.packages, regexp.MustCompile(t.tests))
@@ -165,16 +167,16 @@ func (r *runner) arguments(t tier) (args []string, remove func(), err error) {
 	return append(args, r.packages...), func() {}, nil
 }
 
-// listSkipped writes the tests that a tier skipped to a file, as vmrun's --only
-// reads them, and returns its name.
-func (r *runner) listSkipped(name string) (string, error) {
+// listSkipped writes the tests that a tier runs because another skipped them to a
+// file, as vmrun's --only reads them, and returns its name.
+func (r *runner) listSkipped(of tier) (string, error) {
 	var list strings.Builder
 	for _, o := range r.done {
-		if o.tier.name != name {
+		if o.tier.name != of.skipped {
 			continue
 		}
 		for _, t := range o.results.Tests {
-			if t.Action == "skip" && !onlyInTestAll(t.Reason) {
+			if t.Action == "skip" && !onlyInTestAll(t.Reason) && (of.shard == nil || of.shard(t.Package)) {
 				fmt.Fprintln(&list, t.Package, t.Name)
 			}
 		}
