@@ -36,39 +36,44 @@ func (t *FS) removeTriggers() error {
 }
 
 // removeTriggersOf removes the triggers in an event's file "trigger", and returns
-// how many.
+// how many. It truncates the file, which removes all hist triggers that no other one
+// names (hist_unreg_all in kernel/trace/trace_events_hist.c). Linux 7.3 does not take
+// back the text that it prints of some: "common_cpucommon_cpu".
 func removeTriggersOf(file string) (removed int, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil // another ringtap was faster
-	}
-	if err != nil {
+	before, err := readTriggers(file)
+	if len(before) == 0 || err != nil {
 		return 0, err
 	}
-	var errs []error
-	for _, trigger := range triggersOf(string(text)) {
-		if err := At(filepath.Dir(file)).write("trigger", "!"+trigger, os.O_APPEND); err != nil {
-			errs = append(errs, fmt.Errorf("remove a trigger: %w", err))
-			continue
-		}
-		removed++
+	// The kernel looks at O_TRUNC when the file is opened; truncate(2) does nothing.
+	if err := At(filepath.Dir(file)).write("trigger", "", os.O_TRUNC); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("remove triggers: %w", err)
 	}
-	return removed, errors.Join(errs...)
+	left, err := readTriggers(file)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("%s: a trigger stays: %s", file, left[0])
+	}
+	return len(before) - len(left), err
 }
 
-// triggersOf reads the triggers out of an event's file "trigger", in the form that
-// removes them. Without any, the file lists what there could be.
+// readTriggers returns the triggers in an event's file "trigger". There are none where
+// another ringtap was faster and removed the event.
+func readTriggers(file string) ([]string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return triggersOf(string(text)), err
+}
+
+// triggersOf returns the lines with a trigger. Without any, the file lists what there
+// could be.
 func triggersOf(text string) []string {
 	var triggers []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
+		if line != "" && !strings.HasPrefix(line, "#") {
+			triggers = append(triggers, line)
 		}
-		for _, state := range []string{" [active]", " [paused]"} {
-			line = strings.TrimSuffix(line, state)
-		}
-		triggers = append(triggers, line)
 	}
 	return triggers
 }
