@@ -149,8 +149,9 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 	failure := s.openError(sampling.Event.String(), sampling, err)
 	if failure.Kind == ErrPermission && !sampling.ExcludeKernel {
 		// Would it be allowed without the kernel, and is there such an event
-		// at all? Only trying tells.
-		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
+		// at all? Only trying tells. Linux 7.3 does not allow the kernel's part of
+		// callchains either.
+		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitExcludeCallchainKernel
 		fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu])
 		if err != nil {
 			return s.openError(sampling.Event.String(), sampling, err)
