@@ -98,7 +98,7 @@ func (q *readahead) byProbes(a *asking, tracefs *ftrace.FS) (*collect.Readahead,
 		if err != nil {
 			return nil, err
 		}
-		end, err := q.probe(a, "r:"+function+" result=$retval:x64")
+		end, err := q.probe(a, "r:"+function+" sp=$stack0:x64")
 		if err != nil {
 			return nil, err
 		}

@@ -104,7 +104,7 @@ func readaheadCollector(t *testing.T, stacks collect.Stacks) collect.Collector {
 	}
 	c, err := collect.NewReadaheadByProbes(collect.ReadaheadProbes{
 		Begins: []*ftrace.Format{kernelProbe(t, "p:page_cache_ra_unbounded control=$arg1:x64"), kernelProbe(t, "p:page_cache_ra_order control=$arg1:x64")},
-		Ends:   []*ftrace.Format{kernelProbe(t, "r:page_cache_ra_unbounded result=$retval:x64"), kernelProbe(t, "r:page_cache_ra_order result=$retval:x64")},
+		Ends:   []*ftrace.Format{kernelProbe(t, "r:page_cache_ra_unbounded sp=$stack0:x64"), kernelProbe(t, "r:page_cache_ra_order sp=$stack0:x64")},
 		Adds:   kernelProbe(t, "p:filemap_add_folio mapping=$arg1:x64"),
 		Reads:  kernelProbe(t, "p:filemap_get_read_batch mapping=$arg1:x64 index=$arg2:u64 last=$arg3:u64"),
 		Maps:   kernelProbe(t, maps),
