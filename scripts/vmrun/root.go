@@ -76,6 +76,11 @@ func newRoot(ctx context.Context, c *cache, k kernel, image string) (*root, erro
 	for _, script := range scripts {
 		r.files[script[1:]] = script
 	}
+	if native {
+		// They read trace_pipe with cat. busybox's splices it, and of that Linux 6.12
+		// loses what is beyond a page (tracing_splice_read_pipe in kernel/trace/trace.c).
+		return r, r.addProgram("bin/cat", "/bin/cat", m, native)
+	}
 	return r, nil
 }
 
