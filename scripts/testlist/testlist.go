@@ -21,6 +21,7 @@ import (
 type Package struct {
 	ImportPath, Dir           string
 	TestGoFiles, XTestGoFiles []string
+	Tests                     []string // the names of the test functions that were asked for
 }
 
 // Packages returns the packages of the module in dir that go list finds for the
@@ -41,29 +42,29 @@ func Packages(ctx context.Context, dir string, patterns []string, name *regexp.R
 		} else if err != nil {
 			return nil, fmt.Errorf("read what go list says: %w", err)
 		}
-		has, err := p.has(name)
-		if err != nil {
+		if p.Tests, err = p.tests(name); err != nil {
 			return nil, err
 		}
-		if has {
+		if len(p.Tests) > 0 {
 			found = append(found, p)
 		}
 	}
 }
 
-// has tells whether the package has a test function of such a name.
-func (p Package) has(wanted *regexp.Regexp) (bool, error) {
+// tests returns the package's test functions of such names.
+func (p Package) tests(wanted *regexp.Regexp) ([]string, error) {
+	var tests []string
 	for _, name := range append(p.TestGoFiles, p.XTestGoFiles...) {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && wanted.MatchString(f.Name.Name) && f.Name.Name != "TestMain" {
-				return true, nil
+				tests = append(tests, f.Name.Name)
 			}
 		}
 	}
-	return false, nil
+	return tests, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 )
 
@@ -28,7 +29,8 @@ func TestPackagesAreThoseThatHaveATestOfTheName(t *testing.T) {
 		}
 	}
 	found, err := Packages(context.Background(), dir, []string{"./..."}, regexp.MustCompile("^TestLive"))
-	if err != nil || len(found) != 2 || found[0].ImportPath != "sample/a" || found[1].ImportPath != "sample/c" || found[0].Dir != filepath.Join(dir, "a") {
+	if err != nil || len(found) != 2 || found[0].ImportPath != "sample/a" || found[1].ImportPath != "sample/c" || found[0].Dir != filepath.Join(dir, "a") ||
+		!slices.Equal(found[0].Tests, []string{"TestLiveKernel"}) || !slices.Equal(found[1].Tests, []string{"TestLiveOutside"}) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }

@@ -15,8 +15,12 @@ import (
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
-// packageSeconds is how long the tests of one package may take.
-const packageSeconds = 600
+// runSeconds is how long one run of a test binary may take, and testsPerRun how many tests
+// of a package it runs where none is chosen by name.
+const (
+	runSeconds  = 600
+	testsPerRun = 8
+)
 
 // runTests runs the tests in the guest and reports as go test does. The exit
 // code is 1 if a test failed.
@@ -34,7 +38,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		for _, pattern := range patterns[p.ImportPath] {
 			spec.Tests = append(spec.Tests, wire.Test{
 				Package: p.ImportPath, Path: "/opt/tests/" + name, Dir: p.Dir,
-				Args: []string{"-test.run=" + pattern}, Seconds: packageSeconds,
+				Args: []string{"-test.run=" + pattern}, Seconds: runSeconds,
 			})
 		}
 	}
@@ -45,7 +49,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		return 0, err
 	}
 	report := newReport(g.kernel, o.json)
-	g.silence = (packageSeconds + 60) * time.Second // a test binary is killed before
+	g.silence = (runSeconds + 60) * time.Second // a test binary is killed before
 	err = g.run(ctx, nil, func(m wire.FromGuest) (bool, error) {
 		switch m.Kind {
 		case wire.Output:
@@ -88,7 +92,7 @@ func (o options) chosenTests(ctx context.Context) ([]testlist.Package, map[strin
 	if len(where) == 0 {
 		where = []string{"./..."}
 	}
-	function, _, _ := strings.Cut(o.run, "/") // the rest chooses subtests
+	function, subtests, nested := strings.Cut(o.run, "/")
 	wanted, err := regexp.Compile(function)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +102,13 @@ func (o options) chosenTests(ctx context.Context) ([]testlist.Package, map[strin
 		err = fmt.Errorf("no package of %s has a test that matches %s", strings.Join(where, " "), o.run)
 	}
 	for _, p := range packages {
-		patterns[p.ImportPath] = []string{o.run}
+		for tests := range slices.Chunk(p.Tests, testsPerRun) {
+			pattern := "^(" + strings.Join(tests, "|") + ")$"
+			if nested {
+				pattern += "/" + subtests
+			}
+			patterns[p.ImportPath] = append(patterns[p.ImportPath], pattern)
+		}
 	}
 	return packages, patterns, err
 }
