@@ -177,7 +177,7 @@ func TestLiveArgumentsAreWhatTheCallerPassed(t *testing.T) {
 	tracefs := withKprobes(t)
 	group := liveGroup(t, tracefs)
 	definePlan(t, group, "p:myopen do_sys_openat2 dfd="+first+":s32 filename=+0("+second+"):string user=+0("+second+"):ustring how=+0($arg3):u64 $comm")
-	definePlan(t, group, "r:myret do_sys_openat2 $retval rval=$retval:s64")
+	definePlan(t, group, "r:myret do_sys_openat2 $retval rval=$retval:s32")
 	definePlan(t, group, "p:vfs_open code=@vfs_open:x32 a=$arg1 b="+first)
 	path := filepath.Join(t.TempDir(), "a file of my own")
 	missing := path + ".missing"

@@ -24,10 +24,13 @@ type layout struct {
 
 func newLayout(f *ftrace.Format, params []Param) *layout {
 	extended := *f
-	extended.Fields = slices.Clone(f.Fields)
+	// What the tracepoint has of text itself is not in a probe's record.
+	extended.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(field ftrace.Field) bool {
+		return slices.ContainsFunc(params, func(p Param) bool { return field.Name == ftrace.SyscallText(p.Name) })
+	})
 	l := &layout{format: &extended, params: params}
-	for i := range f.Fields {
-		l.base = max(l.base, f.Fields[i].Offset+f.Fields[i].Size)
+	for i := range extended.Fields {
+		l.base = max(l.base, extended.Fields[i].Offset+extended.Fields[i].Size)
 	}
 	l.base = (l.base + 3) &^ 3
 	for i, p := range params {
