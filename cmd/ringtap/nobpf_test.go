@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -61,6 +62,7 @@ func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 		t.Skip("root: the commands watch the whole system")
 	}
 	self := copyOfSelf(t)
+	var graphTracer sync.Mutex // Linux before 6.11 has one for all, which is refused to a second
 	for _, cmd := range commands() {
 		runs, ok := realRuns[cmd.name]
 		if !ok {
@@ -68,6 +70,10 @@ func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 		}
 		t.Run(cmd.name, func(t *testing.T) {
 			t.Parallel()
+			if cmd.name == "funcgraph" || cmd.name == "funcslower" {
+				graphTracer.Lock()
+				defer graphTracer.Unlock()
+			}
 			for _, args := range [][]string{{"--help"}, {"--no-such-flag"}, {"one", "two", "three", "four"}} {
 				watchCommand(t, 0, self, cmd.name, args)
 			}
