@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -119,8 +120,8 @@ func (c *collectorFlags) wholeSystem() bool {
 }
 
 // stacks are the kinds of stack that were asked for: both without -u and -k.
-func (c *collectorFlags) stacks() collect.Stacks {
-	return collect.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: collect.Unwind(c.unwind)}
+func (c *collectorFlags) stacks() stack.Stacks {
+	return stack.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: stack.Unwind(c.unwind)}
 }
 
 // write writes the profile of the whole run to every file asked for. A file

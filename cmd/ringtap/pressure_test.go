@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -18,7 +19,7 @@ func (s *standing) Plan() collect.Plan {
 }
 
 func TestOnlyCollectorsThatCanTellWhatWasBeforeAreAsked(t *testing.T) {
-	llc := collect.NewLLC(100, collect.Stacks{})
+	llc := collect.NewLLC(100, stack.Stacks{})
 	onCPU := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49}
 	for _, test := range []struct {
 		name       string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
@@ -186,7 +187,7 @@ func (q *probe) calls(a *asking, spec string, where place, definition string, vi
 // probed is a spec that has become events.
 type probed struct {
 	events []perfevent.Event
-	stacks collect.Stacks
+	stacks stack.Stacks
 }
 
 // attach makes events of what a spec names.

@@ -3,6 +3,7 @@ package collect
 import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -18,7 +19,7 @@ import (
 type Block struct {
 	formats BlockFormats
 	whole   bool
-	stacks  Stacks
+	stacks  stack.Stacks
 	devices *devices
 
 	queued, issued, completed blockFields
@@ -76,7 +77,7 @@ const (
 // NewBlock makes a block collector of a run that begins now. Whole says that the
 // whole system is watched: then requests count as well that nobody was seen to ask
 // for.
-func NewBlock(formats BlockFormats, whole bool, stacks Stacks) (*Block, error) {
+func NewBlock(formats BlockFormats, whole bool, stacks stack.Stacks) (*Block, error) {
 	c := &Block{formats: formats, whole: whole, stacks: stacks, devices: newDevices("/sys"),
 		bios: newRanges[*blockRow](), flushes: make(map[uint64]*blockRow),
 		again: make(map[page][]share), requests: make(map[page][]*request), waiting: make(map[uint64][]*request)}
@@ -90,7 +91,7 @@ func NewBlock(formats BlockFormats, whole bool, stacks Stacks) (*Block, error) {
 
 // Plan is the bios with their stacks, and the requests without.
 func (c *Block) Plan() Plan {
-	stacks := c.stacks.copying(rareCopy)
+	stacks := c.stacks.Copying(stack.RareCopy)
 	p := Plan{
 		Name: "io", Event: "block:block_bio_queue", Stacks: stacks, Ordered: true,
 		Metrics: []profile.Metric{

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -80,7 +81,7 @@ func blockCollector(t *testing.T, whole bool) collect.Collector {
 			t.Fatal(err)
 		}
 	}
-	c, err := collect.NewBlock(formats, whole, collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto})
+	c, err := collect.NewBlock(formats, whole, stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 package collect
 
-import "github.com/ringtap/ringtap/callchain"
+import "github.com/ringtap/ringtap/internal/stack"
 
 // What a row takes in a table (its key, its index and a value, with the map's
 // free places), and what the description of a process takes, its strings
@@ -11,21 +11,9 @@ const (
 )
 
 // rest is the row of all samples that there was no memory for.
-var rest = key{process: noProcess, user: NoStack, kernel: NoStack}
+var rest = key{process: noProcess, user: stack.None, kernel: stack.None}
 
 const noProcess = -1
-
-// intern returns the id of a chain; false if it is new and there is no memory
-// for it.
-func (r *Recorder) intern(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
-	if id, ok := r.interner.Find(frames, truncated); ok {
-		return id, true
-	}
-	if r.full() {
-		return NoStack, false
-	}
-	return r.interner.Intern(frames, truncated), true
-}
 
 // known says that a row is there, or was in an earlier window of a run that is
 // kept whole: memory that is used up is no reason to forget it.
@@ -46,7 +34,7 @@ func (r *Recorder) used() int {
 		rows += len(r.whole.table.rows) + len(r.whole.passing.rows) + len(r.whole.passed.rows)
 		processes += len(r.whole.processes)
 	}
-	return r.interner.Bytes() + rowBytes*rows + processBytes*processes + r.held()
+	return r.stacks.Bytes() + rowBytes*rows + processBytes*processes + r.held()
 }
 
 // held is what the collectors hold themselves.

@@ -6,6 +6,7 @@ import (
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,7 +22,7 @@ import (
 type Calls struct {
 	Spec   string // the probe as its user named it
 	Events []CallEvent
-	Stacks Stacks // of the places where calls begin
+	Stacks stack.Stacks // of the places where calls begin
 	// Histogram asks for one of the calls' times: see TakeHistogram.
 	Histogram bool
 
@@ -64,7 +65,7 @@ const (
 )
 
 // NewCalls makes a Calls.
-func NewCalls(spec string, events []CallEvent, stacks Stacks, withHistogram bool) *Calls {
+func NewCalls(spec string, events []CallEvent, stacks stack.Stacks, withHistogram bool) *Calls {
 	c := &Calls{Spec: spec, Events: events, Stacks: stacks, Histogram: withHistogram,
 		calls: pair.New[Row](), times: histogram.New(histogram.Log2())}
 	c.calls.Gone = c.spent
@@ -74,10 +75,7 @@ func NewCalls(spec string, events []CallEvent, stacks Stacks, withHistogram bool
 // Plan is one sampling for each event, every hit of which is a sample. Those of
 // returns have no stacks.
 func (c *Calls) Plan() Plan {
-	stacks := c.Stacks
-	if stacks.Copy == 0 {
-		stacks.Copy = stormCopy
-	}
+	stacks := c.Stacks.Copying(stack.StormCopy)
 	p := Plan{
 		Name: "probe", Event: c.Spec, Stacks: stacks, Ordered: true,
 		Metrics: []profile.Metric{

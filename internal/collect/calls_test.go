@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -15,7 +16,7 @@ func callRecorder(t *testing.T, opts Options) (*Recorder, *Calls) {
 	c := NewCalls("f", []CallEvent{
 		{Site: pair.Site{Kernel: true}},
 		{Role: CallEnds, Site: pair.Site{Kernel: true, Return: true}},
-	}, Stacks{Kernel: true}, true)
+	}, stack.Stacks{Kernel: true}, true)
 	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
 	t.Cleanup(processes.Close)
 	opts.Memory = 1 << 20
@@ -29,7 +30,7 @@ func called(event int, slot, at uint64, cpu uint32) *perfevent.Sample {
 	site.Ask(&sampling)
 	s := hit(7, at, slot) // each frame's call has a stack of its own
 	s.CPU, s.Sampling = cpu, event
-	s.IntrRegs = perfevent.Registers{ABI: abi64, Mask: sampling.IntrRegs, Values: []uint64{slot}}
+	s.IntrRegs = perfevent.Registers{ABI: stack.ABI64, Mask: sampling.IntrRegs, Values: []uint64{slot}}
 	_, place := site.Place(s)
 	s.IntrRegs.Values[0] += slot - place
 	return s

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -82,7 +83,7 @@ type Plan struct {
 	// Ordered says that samples must be folded in the order of time, and not
 	// only those of a window before those of the next.
 	Ordered bool
-	Stacks  Stacks
+	Stacks  stack.Stacks
 	Metrics []profile.Metric // the columns of a row
 	// Standing marks metrics that tell what stands when a window ends, such as
 	// memory that is not freed, so that windows don't add up.

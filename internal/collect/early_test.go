@@ -1,12 +1,30 @@
 package collect
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
+
+// stackSample is a sample of a user stack, all of whose registers hold one value.
+func stackSample(sp uint64, words ...uint64) *perfevent.Sample {
+	mask := callchain.Host().UserRegsMask()
+	s := &perfevent.Sample{Regs: perfevent.Registers{ABI: stack.ABI64, Mask: mask}}
+	for bit := range 64 {
+		if mask>>bit&1 != 0 {
+			s.Regs.Values = append(s.Regs.Values, sp)
+		}
+	}
+	for _, w := range words {
+		s.Stack = binary.LittleEndian.AppendUint64(s.Stack, w)
+	}
+	return s
+}
 
 // What is taken early where it is the next of all gives the window that Handle gives,
 // also to a collector whose records must come in order.
@@ -48,7 +66,7 @@ func TestWhatIsNextIsTakenEarly(t *testing.T) {
 // long: nothing of such a sample is counted before Handle is given it.
 func TestWhatMayTakeLongIsNotTakenEarly(t *testing.T) {
 	r := offCPU(t, OffCPUOptions{Whole: true}, Options{Whole: true})
-	r.recorder.parts[0].stacker = NewStacker(Stacks{User: true, Unwind: DWARF})
+	r.recorder.parts[0].stacker = r.recorder.stacks.Stacker(stack.Stacks{User: true, Unwind: stack.DWARF})
 	r.recorder.stacked[0] = true
 	early := func(pc uint64) bool {
 		s := stackSample(pc, 1, 2, 3)
@@ -71,10 +89,10 @@ func TestWhatMayTakeLongIsNotTakenEarly(t *testing.T) {
 	if _, ok := r.recorder.processes.Process(5).Find(1 << 20); !ok {
 		t.Fatal("the code is not there")
 	}
-	if !early(1<<20) || r.recorder.interner.Len() != 1 {
-		t.Errorf("%d stacks are known, want the new one of code that is known", r.recorder.interner.Len())
+	if !early(1<<20) || r.recorder.stacks.Len() != 1 {
+		t.Errorf("%d stacks are known, want the new one of code that is known", r.recorder.stacks.Len())
 	}
-	if frames, _ := r.recorder.interner.Stack(callchain.StackID(0)); len(frames) != 1 {
+	if frames := r.recorder.stacks.Stack(0).Frames; len(frames) != 1 {
 		t.Errorf("the stack is %v", frames)
 	}
 }

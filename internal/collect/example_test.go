@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -15,7 +16,7 @@ func Example() {
 	// An empty tree in the place of /proc: nothing is known of any process.
 	processes := process.NewTable(process.Options{ProcRoot: "testdata/none"})
 	defer processes.Close()
-	collector := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100, Stacks: collect.Stacks{Kernel: true}}
+	collector := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100, Stacks: stack.Stacks{Kernel: true}}
 	recorder := collect.NewRecorder([]collect.Collector{collector}, processes, 0, collect.Options{
 		Interval: 1e9,
 		Memory:   1 << 20,

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -9,19 +10,12 @@ import (
 type Hits struct {
 	Spec   string            // the probe as its user named it
 	Events []perfevent.Event // one for each place that the probe stands for
-	Stacks Stacks
+	Stacks stack.Stacks
 }
-
-// stormCopy is how much of the stack comes with each hit at first: a probe may
-// be hit a million times a second, and the copy is what costs the program most.
-const stormCopy = 512
 
 // Plan is one sampling for each event, every hit of which is a sample.
 func (h *Hits) Plan() Plan {
-	stacks := h.Stacks
-	if stacks.Copy == 0 {
-		stacks.Copy = stormCopy
-	}
+	stacks := h.Stacks.Copying(stack.StormCopy)
 	p := Plan{
 		Name: "probe", Event: h.Spec, Stacks: stacks,
 		Metrics: []profile.Metric{{Name: h.Spec + "Count", Type: "hits", Unit: "counts", Scale: 1}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -27,7 +28,7 @@ import (
 type IO struct {
 	formats IOFormats
 	by      IOBy
-	stacks  Stacks
+	stacks  stack.Stacks
 
 	id, args    *ftrace.Field // of the entry
 	outID, ret  *ftrace.Field // of the exit
@@ -74,7 +75,7 @@ const (
 )
 
 // NewIO makes an io collector of a run that begins now.
-func NewIO(formats IOFormats, by IOBy, stacks Stacks) (*IO, error) {
+func NewIO(formats IOFormats, by IOBy, stacks stack.Stacks) (*IO, error) {
 	c := &IO{formats: formats, by: by, stacks: stacks, known: make(map[uint32]bool), calls: make(map[uint32]*ioCall)}
 	c.id, c.args = formats.Enter.Field("id"), formats.Enter.Field("args")
 	c.outID, c.ret = formats.Exit.Field("id"), formats.Exit.Field("ret")
@@ -100,7 +101,7 @@ func (c *IO) Look(pid int) {
 
 // Plan is the two tracepoints of system calls, and the two of sockets.
 func (c *IO) Plan() Plan {
-	stacks := c.stacks.copying(stormCopy)
+	stacks := c.stacks.Copying(stack.StormCopy)
 	p := Plan{
 		Name: "io", Event: "raw_syscalls:sys_enter", Stacks: stacks, Ordered: true,
 		Metrics: []profile.Metric{

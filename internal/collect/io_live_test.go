@@ -20,6 +20,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -45,7 +46,7 @@ func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
 				out.Reset()
 				cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
 				cmd.Stdout = &out
-				collector, err := collect.NewIO(formats, collect.IOByNothing, collect.Stacks{User: true, Unwind: collect.Auto, Copy: 1024})
+				collector, err := collect.NewIO(formats, collect.IOByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 				if err != nil {
 					t.Fatal(err)
 				}

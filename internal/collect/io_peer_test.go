@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -31,7 +32,7 @@ func TestPeerIOCountsTheCallsThatStraceCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collector, err := collect.NewIO(formats, collect.IOByNothing, collect.Stacks{User: true, Unwind: collect.Auto, Copy: 1024})
+	collector, err := collect.NewIO(formats, collect.IOByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 	if err != nil {
 		t.Fatal(err)
 	}

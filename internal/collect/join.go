@@ -1,10 +1,25 @@
 package collect
 
 import (
-	"slices"
-
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/stack"
 )
+
+// With names the row whose stack is that of the given one with a label as its
+// leaf: "[socket]". The stack is the kernel's where there is one.
+func (r *Rows) With(row Row, label string) Row {
+	if row.process == nil {
+		return row
+	}
+	at := row.key.leaf()
+	id, kept := r.recorder.stacks.With(*at, label)
+	if !kept {
+		r.part.counts.Unkept++
+		return Row{key: rest}
+	}
+	*at = id
+	return row
+}
 
 // Join names the row whose stack is that of the given one, a label, and on top of
 // it the stacks of another row upside down, so that the innermost functions of both
@@ -13,35 +28,22 @@ func (r *Rows) Join(row Row, label string, other Row, name string) Row {
 	if row.process == nil || other.process == nil {
 		return row
 	}
-	stack := &row.key.user
-	if row.key.kernel != NoStack {
-		stack = &row.key.kernel
-	}
-	rec := r.recorder
-	frames := append(rec.frames[:0], rec.label(name))
-	for _, id := range []callchain.StackID{other.key.user, other.key.kernel} {
-		if id != NoStack {
-			begin := len(frames)
-			own, _ := rec.interner.Stack(id)
-			frames = append(frames, own...)
-			slices.Reverse(frames[begin:])
-		}
-	}
-	frames = append(frames, rec.label(label))
-	var truncated bool
-	if *stack != NoStack {
-		var own []callchain.Frame
-		own, truncated = rec.interner.Stack(*stack)
-		frames = append(frames, own...)
-	}
-	rec.frames = frames
-	id, kept := rec.intern(frames, truncated)
+	at := row.key.leaf()
+	id, kept := r.recorder.stacks.Join(*at, label, []callchain.StackID{other.key.user, other.key.kernel}, name)
 	if !kept {
 		r.part.counts.Unkept++
 		return Row{key: rest}
 	}
-	*stack = id
+	*at = id
 	return row
+}
+
+// leaf is the stack that has the leaf: the kernel's where there is one.
+func (k *key) leaf() *callchain.StackID {
+	if k.kernel != stack.None {
+		return &k.kernel
+	}
+	return &k.user
 }
 
 // Comm is the name of a row's process.

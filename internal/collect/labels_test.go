@@ -2,11 +2,11 @@ package collect
 
 import (
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,7 +21,7 @@ func TestALabelIsTheLeafOfItsRow(t *testing.T) {
 	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
 	t.Cleanup(processes.Close)
 	var windows []*Window
-	r := NewRecorder([]Collector{&labeller{OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: Stacks{Kernel: true}}}}, processes, 0,
+	r := NewRecorder([]Collector{&labeller{OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: stack.Stacks{Kernel: true}}}}, processes, 0,
 		Options{Memory: 1 << 20, Interval: second, Emit: func(w *Window) { windows = append(windows, w) }})
 	on := func(cpu uint32, s *perfevent.Sample) *perfevent.Sample { s.CPU = cpu; return s }
 	for _, s := range []*perfevent.Sample{on(1, hit(1, 0, 10, 20)), on(0, hit(1, 1, 10, 20)), on(1, hit(1, 2, 10, 20)),
@@ -38,12 +38,12 @@ func TestALabelIsTheLeafOfItsRow(t *testing.T) {
 	var got []row
 	for i, w := range windows {
 		for _, r := range w.Rows {
-			stack := r.Kernel
-			if stack < 0 {
-				stack = r.User
+			of := r.Kernel
+			if of < 0 {
+				of = r.User
 			}
-			frames := w.Stacks[stack].Frames
-			if frames[0].Object != Labels || slices.ContainsFunc(frames[1:], func(f callchain.Frame) bool { return f.Object == Labels }) {
+			frames := w.Stacks[of].Frames
+			if frames[0].Object != stack.Labels || slices.ContainsFunc(frames[1:], func(f callchain.Frame) bool { return f.Object == stack.Labels }) {
 				t.Errorf("window %d: stack %v; want a label as its leaf", i, frames)
 				continue
 			}
@@ -54,16 +54,5 @@ func TestALabelIsTheLeafOfItsRow(t *testing.T) {
 	want := []row{{0, "[one]", 2, 2}, {0, "[zero]", 2, 1}, {1, "[one]", 2, 1}, {1, "[one]", 0, 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows %v, want %v", got, want)
-	}
-}
-
-// Programs can call themselves what they like, and as often.
-func TestWordsAreBounded(t *testing.T) {
-	r := recorder(t, Options{})
-	for i := range 2 * maxWords {
-		r.label(strconv.Itoa(i))
-	}
-	if n := len(r.labels); n != maxWords+1 || r.labels[r.label("another").Offset] != otherWords || r.labels[r.label("7").Offset] != "7" {
-		t.Errorf("%d words are kept, want %d and one for the others", n, maxWords)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -19,7 +20,7 @@ type LLC struct {
 	// have others.
 	Misses, References perfevent.Event
 	Period             uint64 // events from one sample to the next, at least 1
-	Stacks             Stacks
+	Stacks             stack.Stacks
 	// UserOnly leaves the kernel out, for users who may not look into it.
 	UserOnly bool
 
@@ -47,7 +48,7 @@ const (
 const periodCopy = 8 << 10
 
 // NewLLC makes an LLC of the CPU's own events.
-func NewLLC(period uint64, stacks Stacks) *LLC {
+func NewLLC(period uint64, stacks stack.Stacks) *LLC {
 	return &LLC{
 		Misses:     perfevent.Hardware(perfevent.HardwareCacheMisses),
 		References: perfevent.Hardware(perfevent.HardwareCacheReferences),
@@ -57,10 +58,7 @@ func NewLLC(period uint64, stacks Stacks) *LLC {
 
 // Plan is the two events, with the attributes that perf record -c gives them.
 func (c *LLC) Plan() Plan {
-	stacks := c.Stacks
-	if stacks.Copy == 0 {
-		stacks.Copy = periodCopy
-	}
+	stacks := c.Stacks.Copying(periodCopy)
 	p := Plan{
 		Name: "llc", Event: c.Misses.String() + "," + c.References.String(), Stacks: stacks,
 		Metrics: []profile.Metric{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -30,7 +31,7 @@ var howRead = map[string]bool{
 
 // perf and ringtap ask the kernel for the same, whether or not it has it.
 func TestPeerTheCacheEventsArePerfs(t *testing.T) {
-	collector := NewLLC(10007, Stacks{User: true, Kernel: true, Unwind: DWARF})
+	collector := NewLLC(10007, stack.Stacks{User: true, Kernel: true, Unwind: stack.DWARF})
 	samplings := collector.Plan().Samplings
 	if index, err := strconv.Atoi(os.Getenv(openCacheEvent)); err == nil {
 		if s, err := perfevent.Open(perfevent.Process(os.Getppid()), samplings[index:index+1], perfevent.Options{}); err == nil {

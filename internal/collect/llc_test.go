@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -29,7 +30,7 @@ func missed(sampling int, at, period uint64) *perfevent.Sample {
 }
 
 func TestASampleStandsForItsPeriod(t *testing.T) {
-	c := NewLLC(1000, Stacks{Kernel: true})
+	c := NewLLC(1000, stack.Stacks{Kernel: true})
 	w := cacheWindows(t, c, missed(0, 10, 1000), missed(1, 20, 1000), missed(1, 30, 1000), missed(1, 40, 2000))[0]
 	values := w.Rows[0].Values
 	if values[cacheMisses] != 1000 || values[cacheReferences] != 4000 {
@@ -41,7 +42,7 @@ func TestASampleStandsForItsPeriod(t *testing.T) {
 }
 
 func TestCountersThatTakeTurnsAreScaledByWindow(t *testing.T) {
-	c := NewLLC(1000, Stacks{Kernel: true})
+	c := NewLLC(1000, stack.Stacks{Kernel: true})
 	reads := [][]perfevent.Running{
 		{{Enabled: 7}, {Enabled: 7}},
 		{{Enabled: 107, Counted: 50}, {Enabled: 107, Counted: 100}},
@@ -64,7 +65,7 @@ func TestCountersThatTakeTurnsAreScaledByWindow(t *testing.T) {
 }
 
 func TestCountsStandWhereNobodyKnowsHowLongTheyTook(t *testing.T) {
-	c := NewLLC(10, Stacks{Kernel: true})
+	c := NewLLC(10, stack.Stacks{Kernel: true})
 	c.Running(func() ([]perfevent.Running, error) { return nil, errors.New("gone") })
 	if w := cacheWindows(t, c, missed(0, 10, 10))[0]; w.Rows[0].Values[0] != 10 {
 		t.Errorf("%d misses, want 10", w.Rows[0].Values[0])
@@ -72,7 +73,7 @@ func TestCountsStandWhereNobodyKnowsHowLongTheyTook(t *testing.T) {
 }
 
 func TestScalingDoesNotOverflow(t *testing.T) {
-	c := NewLLC(1<<31, Stacks{Kernel: true})
+	c := NewLLC(1<<31, stack.Stacks{Kernel: true})
 	var times perfevent.Running
 	c.Running(func() ([]perfevent.Running, error) {
 		defer func() { times = perfevent.Running{Enabled: 3e18, Counted: 2e18} }()

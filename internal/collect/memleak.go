@@ -6,6 +6,7 @@ import (
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -20,7 +21,7 @@ import (
 // whole run, if Ended.
 type Memleak struct {
 	Events []*allocator.Event
-	Stacks Stacks
+	Stacks stack.Stacks
 	// Ended has what a process held when it ended counted once more.
 	Ended bool
 
@@ -43,7 +44,7 @@ type LeakOptions struct {
 }
 
 // NewMemleak makes a memleak collector of an allocator's events.
-func NewMemleak(events []*allocator.Event, stacks Stacks, o LeakOptions) *Memleak {
+func NewMemleak(events []*allocator.Event, stacks stack.Stacks, o LeakOptions) *Memleak {
 	return &Memleak{
 		Events: events, Stacks: stacks,
 		options: leakOptions{MissedFrees: o.MissedFrees, Older: o.Older, Every: o.Every},
@@ -74,10 +75,7 @@ const throughCopy = 4 << 10
 
 // Plan is a sampling for each event, every hit of which is a sample.
 func (c *Memleak) Plan() Plan {
-	stacks := c.Stacks
-	if stacks.Copy == 0 {
-		stacks.Copy = stormCopy
-	}
+	stacks := c.Stacks.Copying(stack.StormCopy)
 	stacks.Entry = true
 	for _, e := range c.Events {
 		stacks.Entry = stacks.Entry && (e.Role != allocator.Begins || e.AtEntry)
@@ -117,7 +115,7 @@ func leakMetrics(of string) []profile.Metric {
 func (c *Memleak) Retreat(error) (note string, ok bool) { return "", false }
 
 // Skip leaves out programs of another machine, whose arguments are elsewhere.
-func (c *Memleak) Skip(s *perfevent.Sample) bool { return s.Regs.ABI != abi64 }
+func (c *Memleak) Skip(s *perfevent.Sample) bool { return s.Regs.ABI != stack.ABI64 }
 
 // Fold takes a call that begins or ends.
 func (c *Memleak) Fold(rows *Rows, sampling int, s *perfevent.Sample) {

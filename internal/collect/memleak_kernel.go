@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -20,7 +21,7 @@ import (
 // pages that were split) stands until it is allocated again: then MissedFrees drops
 // it.
 type KernelLeaks struct {
-	Stacks Stacks
+	Stacks stack.Stacks
 	// Prefix is before the names of the columns.
 	Prefix string
 
@@ -81,7 +82,7 @@ func KernelTracepoints() []KernelTracepoint {
 // NewKernelLeaks makes a memleak collector of the tracepoints that a kernel has, in
 // the order of KernelTracepoints; those that it has not are nil. Symbol names the
 // kernel's function at an address; nil counts pages that are given out in parts twice.
-func NewKernelLeaks(formats []*ftrace.Format, symbol func(address uint64) string, stacks Stacks, o LeakOptions) (*KernelLeaks, error) {
+func NewKernelLeaks(formats []*ftrace.Format, symbol func(address uint64) string, stacks stack.Stacks, o LeakOptions) (*KernelLeaks, error) {
 	c := &KernelLeaks{
 		Stacks: stacks, symbol: symbol, backing: make(map[uint64]bool),
 		options: leakOptions{MissedFrees: o.MissedFrees, Older: o.Older, Every: o.Every},
@@ -125,10 +126,7 @@ func (c *KernelLeaks) Follow(_ *Rows, record perfevent.Record) {
 
 // Plan is a sampling for each tracepoint, every hit of which is a sample.
 func (c *KernelLeaks) Plan() Plan {
-	stacks := c.Stacks
-	if stacks.Copy == 0 {
-		stacks.Copy = stormCopy
-	}
+	stacks := c.Stacks.Copying(stack.StormCopy)
 	p := Plan{Name: "memleak", Event: "kernel allocations", Stacks: stacks, Ordered: true, Standing: true, Metrics: leakMetrics(c.Prefix)}
 	for _, e := range c.events {
 		name := e.System + ":" + e.Name

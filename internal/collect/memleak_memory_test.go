@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -97,11 +98,11 @@ func BenchmarkLeaksOfTenMillion(b *testing.B) {
 	for b.Loop() {
 		m, before := newMemory(), resident(b)
 		h := newHoldings(&leakOptions{}, m)
-		r := &Recorder{opts: Options{Memory: 1 << 30}, table: newTable(2), interner: callchain.NewInterner()}
+		r := &Recorder{opts: Options{Memory: 1 << 30}, table: newTable(2), stacks: stack.NewStore(nil, nil)}
 		rows := &Rows{recorder: r, part: &part{}}
 		p := &process.Process{}
 		for i := range uint64(n) {
-			row := Row{key: key{process: 1, user: callchain.StackID(i % sites), kernel: NoStack}, process: p}
+			row := Row{key: key{process: 1, user: callchain.StackID(i % sites), kernel: stack.None}, process: p}
 			h.add(rows, row, 0x7f0000000000+i*48, 32, 0)
 		}
 		if rows.part.counts.Unkept > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -48,7 +49,7 @@ func newLeakRun(t *testing.T, o LeakOptions, opts Options) *leakRun {
 			e.Place(r.places[name], allocator.Named(name))
 		}
 	}
-	r.leaks = NewMemleak(events, Stacks{Kernel: true}, o)
+	r.leaks = NewMemleak(events, stack.Stacks{Kernel: true}, o)
 	r.leaks.Ended = true
 	t.Cleanup(func() { _ = r.leaks.Close() })
 	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
@@ -77,7 +78,7 @@ func (r *leakRun) sample(th leakThread, sampling int, place, sp uint64, regs map
 	}
 	s := hit(th.pid, r.now, chain...)
 	s.TID, s.Sampling, s.IP = th.tid, sampling, 0x7f0000000000+place
-	s.Regs.ABI, s.Stack = abi64, r.stack
+	s.Regs.ABI, s.Stack = stack.ABI64, r.stack
 	for _, number := range slices.Sorted(maps.Keys(regs)) {
 		s.Regs.Mask |= 1 << number
 		s.Regs.Values = append(s.Regs.Values, regs[number])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -49,7 +50,7 @@ type OffCPUOptions struct {
 	// Held is a command that has not begun yet: it waits for nothing but us.
 	Held   int
 	Min    time.Duration // shorter waits are left out
-	Stacks Stacks
+	Stacks stack.Stacks
 	Proc   string // where proc(5) is mounted; "" is /proc
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -14,7 +15,7 @@ import (
 func BenchmarkASwitch(b *testing.B) {
 	processes := process.NewTable(process.Options{ProcRoot: b.TempDir()})
 	defer processes.Close()
-	c, err := NewOffCPU(OffCPUOptions{Switch: switchFormat, Whole: true, Blind: []int{}, Stacks: Stacks{User: true, Kernel: true}})
+	c, err := NewOffCPU(OffCPUOptions{Switch: switchFormat, Whole: true, Blind: []int{}, Stacks: stack.Stacks{User: true, Kernel: true}})
 	if err != nil {
 		b.Fatal(err)
 	}

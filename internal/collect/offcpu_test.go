@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -41,7 +42,7 @@ func offCPU(t *testing.T, options OffCPUOptions, opts Options) *offRun {
 	t.Helper()
 	r := &offRun{T: t}
 	options.Switch = switchFormat
-	options.Stacks = Stacks{Kernel: true}
+	options.Stacks = stack.Stacks{Kernel: true}
 	if options.Proc == "" {
 		options.Proc = t.TempDir()
 	}
@@ -405,7 +406,7 @@ func TestTheWakersStackIsJoinedUpsideDown(t *testing.T) {
 	var got []string
 	for _, f := range whole.Stacks[whole.Rows[0].Kernel].Frames {
 		word := fmt.Sprintf("%#x", f.Offset)
-		if f.Object == Labels {
+		if f.Object == stack.Labels {
 			word = whole.Labels[f.Offset]
 		}
 		got = append(got, word)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -14,7 +15,7 @@ type OnCPU struct {
 	Event     perfevent.Event
 	Frequency uint64 // samples per second and CPU, from 1 to 1e9
 	Idle      bool   // sample the idle task too
-	Stacks    Stacks
+	Stacks    stack.Stacks
 	// UserOnly leaves the kernel out of the sampling, for users who may not
 	// look into it.
 	UserOnly bool

@@ -6,6 +6,7 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,7 +22,7 @@ import (
 // memory afterwards is not seen. What others do to the pages is looked at even if a
 // single process is watched.
 type Readahead struct {
-	stacks  Stacks
+	stacks  stack.Stacks
 	events  []aheadEvent
 	added   pageFields // of the tracepoints that every kernel has
 	deleted pageFields
@@ -57,19 +58,6 @@ type aheadRow struct {
 	unused, used uint64
 }
 
-// rareCopy is how much of the stack comes with events that are not so many: most
-// stacks are whole then.
-const rareCopy = 4 << 10
-
-// copying returns the stacks with copies of so many bytes, unless it has been said
-// how many.
-func (s Stacks) copying(bytes uint32) Stacks {
-	if s.Copy == 0 {
-		s.Copy = bytes
-	}
-	return s
-}
-
 // The columns of Readahead.
 const (
 	unusedPages = iota
@@ -78,7 +66,7 @@ const (
 
 // newReadahead makes a collector without events, but for the two that every kernel
 // has: filemap:mm_filemap_add_to_page_cache and mm_filemap_delete_from_page_cache.
-func newReadahead(added, deleted *ftrace.Format, stacks Stacks) (*Readahead, error) {
+func newReadahead(added, deleted *ftrace.Format, stacks stack.Stacks) (*Readahead, error) {
 	c := &Readahead{stacks: stacks,
 		under: make(map[uint32]*reading), faults: make(map[uint32]page), reads: make(lastReads), cache: newRanges[*aheadRow]()}
 	if err := errors.Join(c.added.find(added), c.deleted.find(deleted)); err != nil {
@@ -106,7 +94,7 @@ func tracepoint(format *ftrace.Format) perfevent.Event {
 
 // Plan is the beginnings with their stacks, and what happens to pages without.
 func (c *Readahead) Plan() Plan {
-	stacks := c.stacks.copying(rareCopy)
+	stacks := c.stacks.Copying(stack.RareCopy)
 	p := Plan{
 		Name: "readahead", Event: "readahead", Stacks: stacks, Ordered: true, Standing: true,
 		Metrics: []profile.Metric{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -30,7 +31,7 @@ func TestLiveReadaheadIsWhatIsInTheCacheAndWhatWasReadOfIt(t *testing.T) {
 		{"the whole system", nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			collector := readaheadCollector(t, collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto})
+			collector := readaheadCollector(t, stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto})
 			program := buildC(t, "readahead")
 			var out bytes.Buffer
 			cmd := exec.Command(program, where)
@@ -73,7 +74,7 @@ func onADisk(t *testing.T) string {
 
 // readaheadCollector makes the collector by tracepoints, or by kernel probes where
 // the kernel has none.
-func readaheadCollector(t *testing.T, stacks collect.Stacks) collect.Collector {
+func readaheadCollector(t *testing.T, stacks stack.Stacks) collect.Collector {
 	t.Helper()
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {

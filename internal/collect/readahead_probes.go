@@ -2,6 +2,7 @@ package collect
 
 import (
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -27,7 +28,7 @@ type mappings struct {
 const maxMappings = 1 << 20
 
 // NewReadaheadByProbes makes a readahead collector of a run that begins now.
-func NewReadaheadByProbes(probes ReadaheadProbes, stacks Stacks) (*Readahead, error) {
+func NewReadaheadByProbes(probes ReadaheadProbes, stacks stack.Stacks) (*Readahead, error) {
 	c, err := newReadahead(probes.Added, probes.Deleted, stacks)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -15,7 +16,7 @@ type ReadaheadFormats struct {
 }
 
 // NewReadahead makes a readahead collector of a run that begins now.
-func NewReadahead(formats ReadaheadFormats, stacks Stacks) (*Readahead, error) {
+func NewReadahead(formats ReadaheadFormats, stacks stack.Stacks) (*Readahead, error) {
 	c, err := newReadahead(formats.Added, formats.Deleted, stacks)
 	if err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -38,13 +38,8 @@ type Recorder struct {
 	bySample  []*part // by index of the sampling
 	stacked   []bool  // whether its samples have a user stack
 	processes *process.Table
-	memo      *memo
-	unwound   userStack // of the sample that is folded
-	interner  *callchain.Interner
-
-	labels     []string // see Labels
-	labelIndex map[string]int
-	frames     []callchain.Frame // room to build a chain in
+	stacks    *stack.Store
+	unwound   stack.User // of the sample that is folded
 
 	begin, start uint64 // of the run, of the window under way
 	due          uint64 // when the window under way is to end; unused without Interval and Spans
@@ -64,7 +59,7 @@ type part struct {
 	column    int // the first of its columns
 	ordered   bool
 	standing  []int // its columns, if they don't add up
-	stacker   *Stacker
+	stacker   *stack.Stacker
 	rows      Rows
 	counts    Counts // of the window under way
 	closed    Counts // of those before it
@@ -84,18 +79,15 @@ type whole struct {
 func NewRecorder(collectors []Collector, processes *process.Table, now uint64, opts Options) *Recorder {
 	r := &Recorder{
 		opts: opts, processes: processes, parts: make([]part, len(collectors)),
-		memo:     newMemo(),
-		interner: callchain.NewInterner(),
-		begin:    now, start: now, due: now + opts.Interval, since: now, idle: opts.Spans,
-		live:       make(map[int]*process.Process),
-		labelIndex: make(map[string]int),
+		begin: now, start: now, due: now + opts.Interval, since: now, idle: opts.Spans,
+		live: make(map[int]*process.Process),
 	}
+	r.stacks = stack.NewStore(processes, r.full)
 	columns := 0
 	for i, collector := range collectors {
 		plan := collector.Plan()
 		p := &r.parts[i]
-		*p = part{collector: collector, first: len(r.bySample), column: columns, ordered: plan.Ordered, stacker: NewStacker(plan.Stacks)}
-		p.stacker.returns = r.parts[0].stacker.returns // calls of one are under way in stacks of others
+		*p = part{collector: collector, first: len(r.bySample), column: columns, ordered: plan.Ordered, stacker: r.stacks.Stacker(plan.Stacks)}
 		p.rows = Rows{recorder: r, part: p}
 		for _, sampling := range plan.Samplings {
 			r.bySample = append(r.bySample, p)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -46,7 +47,7 @@ func recorder(t *testing.T, opts Options) *Recorder {
 	if opts.Memory == 0 {
 		opts.Memory = 1 << 20
 	}
-	return NewRecorder([]Collector{&OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: Stacks{Kernel: true}}}, processes, 0, opts)
+	return NewRecorder([]Collector{&OnCPU{Event: perfevent.CPUClock(), Frequency: 1, Stacks: stack.Stacks{Kernel: true}}}, processes, 0, opts)
 }
 
 func handle(t *testing.T, r *Recorder, record perfevent.Record) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -20,11 +21,11 @@ func BenchmarkReplay(b *testing.B) {
 	chains := chainsOf(processes.Process(os.Getpid()), distinct, depth)
 	for b.Loop() {
 		r := NewRecorder([]Collector{&OnCPU{
-			Event: perfevent.CPUClock(), Frequency: 999, Stacks: Stacks{User: true, Kernel: true, Unwind: FP},
+			Event: perfevent.CPUClock(), Frequency: 999, Stacks: stack.Stacks{User: true, Kernel: true, Unwind: stack.FP},
 		}}, processes, 0, Options{
 			Interval: 5 * second, Whole: true, Memory: 256 << 20, Emit: func(*Window) {},
 		})
-		sample := &perfevent.Sample{Header: perfevent.Header{PID: uint32(os.Getpid())}}
+		sample := &perfevent.Sample{Header: perfevent.Header{PID: uint32(os.Getpid())}, Regs: perfevent.Registers{ABI: stack.ABI64}}
 		var early uint64
 		for i := range uint64(samples) {
 			sample.Time = i * 1_000_000

@@ -3,6 +3,7 @@ package collect
 import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -28,7 +29,7 @@ func (r *Rows) Of(sample *perfevent.Sample) Row {
 // Process names the row of a process without any stack.
 func (r *Rows) Process(pid uint32) Row {
 	p := r.recorder.processes.Process(int(int32(pid)))
-	return Row{key: key{process: p.Index, user: NoStack, kernel: NoStack}, process: p}
+	return Row{key: key{process: p.Index, user: stack.None, kernel: stack.None}, process: p}
 }
 
 // Own tells whether a sample is ringtap's own, which is left out. Collectors whose
@@ -72,16 +73,14 @@ func (r *Rows) place(row Row) key {
 // row names the row of a sample of a part.
 func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 	p := r.processes.Process(int(int32(sample.PID)))
-	k := key{process: p.Index, user: NoStack, kernel: NoStack}
+	k := key{process: p.Index, user: stack.None, kernel: stack.None}
 	kept := true
 	if part.stacker.Stacks.Kernel {
-		if frames := part.stacker.Kernel(sample); len(frames) > 0 {
-			k.kernel, kept = r.intern(frames, false)
-		}
+		k.kernel, kept = r.stacks.Kernel(part.stacker, sample)
 	}
-	if user := r.unwound; user.found {
-		part.counts.stack(user.end)
-		k.user, kept = user.id, kept && user.kept
+	if user := r.unwound; user.Found {
+		part.counts.stack(user.End)
+		k.user, kept = user.ID, kept && user.Kept
 	}
 	if !kept || !r.known(k) && r.full() {
 		part.counts.Unkept++
@@ -90,62 +89,34 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 	return Row{key: k, process: p}
 }
 
-// userStack is the user stack of a sample.
-type userStack struct {
-	found bool
-	id    callchain.StackID // NoStack if there was no memory for it
-	end   callchain.End
-	kept  bool // there was
-}
-
 // unwind finds the user stack of a sample, if it has one: it is known, or follows from
 // the copy. Whether the collector will ask for it is not: what Early refuses is met
 // here by Handle, and then known.
 func (r *Recorder) unwind(sample *perfevent.Sample) {
-	r.unwound = userStack{}
-	p := r.processes.Process(int(int32(sample.PID)))
+	r.unwound = stack.User{}
+	p := r.processes.Process(int(int32(sample.PID))) // which may be refused: see Early
 	if !r.stacked[sample.Sampling] || sample.Regs.ABI == 0 || sample.PID == r.opts.Self {
 		return
 	}
-	stacker := r.bySample[sample.Sampling].stacker
-	if c := r.memo.find(p, sample); c != nil {
-		stacker.note(p, sample)
-		r.unwound = userStack{true, c.id, c.end, true}
-		return
-	}
-	frames, end := stacker.User(p, sample)
-	if len(frames) == 0 || r.processes.Refused() {
-		return
-	}
-	id, kept := r.intern(frames, end == callchain.Cut)
-	if kept && stacker.Repeatable() {
-		r.memo.keep(p, sample, stacker.Reads(), id, end)
-	}
-	r.unwound = userStack{true, id, end, kept}
+	r.unwound = r.stacks.User(r.bySample[sample.Sampling].stacker, p, sample)
 }
 
 // forget forgets all stacks but those of rows that collectors keep, whose ids it
 // changes. Nothing but the window that was just emitted refers to the others.
 func (r *Recorder) forget() {
-	type stack struct {
-		frames    []callchain.Frame
-		truncated bool
-	}
-	stacks := make(map[callchain.StackID]stack)
+	stacks := make(map[callchain.StackID]stack.Stack)
 	keep := func(id callchain.StackID) {
-		if _, ok := stacks[id]; !ok && id != NoStack {
-			frames, truncated := r.interner.Stack(id)
-			stacks[id] = stack{frames, truncated}
+		if _, ok := stacks[id]; !ok && id != stack.None {
+			stacks[id] = r.stacks.Stack(id)
 		}
 	}
 	r.kept(func(row *Row) { keep(row.key.user); keep(row.key.kernel) })
-	r.interner.Reset()
-	r.memo.forget()
+	r.stacks.Reset()
 	again := func(id callchain.StackID) callchain.StackID {
 		if s, ok := stacks[id]; ok {
-			return r.interner.Intern(s.frames, s.truncated)
+			return r.stacks.Intern(s)
 		}
-		return NoStack
+		return stack.None
 	}
 	r.kept(func(row *Row) { row.key.user, row.key.kernel = again(row.key.user), again(row.key.kernel) })
 }

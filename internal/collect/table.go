@@ -7,10 +7,6 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 )
 
-// NoStack in place of a stack id says that the row has no such stack: it was
-// not asked for, or the sample had none.
-const NoStack = ^callchain.StackID(0)
-
 // key names a row: a process and its two stacks.
 type key struct {
 	process      int // process.Process.Index

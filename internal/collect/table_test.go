@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 func TestMergeAddsRowsOfBothTables(t *testing.T) {
 	a, b := newTable(2), newTable(2)
-	shared, own := key{1, 2, 3}, key{1, 2, NoStack}
+	shared, own := key{1, 2, 3}, key{1, 2, stack.None}
 	copy(a.row(shared), []uint64{5, 7})
 	copy(b.row(own), []uint64{1, 1})
 	copy(b.row(shared), []uint64{10, 20})
@@ -24,7 +25,7 @@ func TestMergeAddsRowsOfBothTables(t *testing.T) {
 }
 
 func TestKeysHaveOneOrderWhateverTheInsertion(t *testing.T) {
-	want := []key{{0, 1, 9}, {0, 2, 1}, {0, 2, 4}, {0, NoStack, 1}, {3, 0, 0}}
+	want := []key{{0, 1, 9}, {0, 2, 1}, {0, 2, 4}, {0, stack.None, 1}, {3, 0, 0}}
 	for rotation := range want {
 		table := newTable(1)
 		for i := range want {
@@ -40,10 +41,10 @@ func TestARowKeepsItsValuesWhileOthersAreAdded(t *testing.T) {
 	table := newTable(1)
 	for round := range 3 {
 		for i := range 1000 {
-			table.row(key{process: i, user: callchain.StackID(i), kernel: NoStack})[0]++
+			table.row(key{process: i, user: callchain.StackID(i), kernel: stack.None})[0]++
 		}
 		for i := range 1000 {
-			if got := table.row(key{process: i, user: callchain.StackID(i), kernel: NoStack})[0]; got != uint64(round+1) {
+			if got := table.row(key{process: i, user: callchain.StackID(i), kernel: stack.None})[0]; got != uint64(round+1) {
 				t.Fatalf("row %d after round %d = %d", i, round, got)
 			}
 		}

@@ -1,65 +1,38 @@
 package collect
 
 import (
-	"io"
-
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // Window is the table of one stretch of time. It is plain data that nothing
-// changes any more, so that another goroutine may symbolize and print it. What
-// its Images read stays readable until the process table is closed.
+// changes any more, so that another goroutine may symbolize and print it.
 type Window struct {
 	Start, End uint64   // CLOCK_MONOTONIC, nanoseconds
 	Notes      []string // of its Span
 
 	Rows      []profile.Row // User and Kernel are indexes into Stacks
-	Stacks    []Stack
 	Processes []profile.Process
-	// Images holds what the stacks' frames lie in, by callchain.ObjectID; nil
-	// for an object that no frame lies in.
-	Images []*Image
-	// Labels are the words that frames of the object Labels stand for.
-	Labels []string
+	stack.Set
 
 	Counts []Counts // of each collector
-}
-
-// Stack is a chain of frames, leaf first.
-type Stack struct {
-	Frames    []callchain.Frame
-	Truncated bool
-}
-
-// Image is a process.Object as it was when the window was closed.
-type Image struct {
-	Kind process.Kind
-	Path string
-	PID  int
-	// Code reads the ELF file; nil if there is none, and then Err says why.
-	Code io.ReaderAt
-	Size int64 // of Code, in bytes
-	Err  error
-	// PerfMap reads the names of generated code; nil if there are none.
-	PerfMap io.Reader
 }
 
 // window makes a Window of a table.
 func (r *Recorder) window(t *table, described map[int]profile.Process, counts []Counts, start, end uint64) *Window {
 	w := &Window{Start: start, End: end, Counts: counts}
-	stacks := make(map[callchain.StackID]int)
-	stack := func(id callchain.StackID) int {
-		if id == NoStack {
+	var distinct []stack.Stack
+	indexes := make(map[callchain.StackID]int)
+	index := func(id callchain.StackID) int {
+		if id == stack.None {
 			return profile.None
 		}
-		i, ok := stacks[id]
+		i, ok := indexes[id]
 		if !ok {
-			i = len(w.Stacks)
-			stacks[id] = i
-			frames, truncated := r.interner.Stack(id)
-			w.Stacks = append(w.Stacks, Stack{Frames: frames, Truncated: truncated})
+			i = len(distinct)
+			indexes[id] = i
+			distinct = append(distinct, r.stacks.Stack(id))
 		}
 		return i
 	}
@@ -75,31 +48,8 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts []
 			processes[k.process] = p
 			w.Processes = append(w.Processes, described[k.process])
 		}
-		w.Rows = append(w.Rows, profile.Row{Process: p, User: stack(k.user), Kernel: stack(k.kernel), Values: t.row(k)})
+		w.Rows = append(w.Rows, profile.Row{Process: p, User: index(k.user), Kernel: index(k.kernel), Values: t.row(k)})
 	}
-	w.Images = Images(w.Stacks, r.processes.Objects())
-	w.Labels = r.labels[:len(r.labels):len(r.labels)]
+	w.Set = r.stacks.Set(distinct)
 	return w
-}
-
-// Images notes how the objects of the stacks can be read: a Window's Images.
-func Images(stacks []Stack, objects []*process.Object) []*Image {
-	images := make([]*Image, len(objects))
-	for _, s := range stacks {
-		for _, f := range s.Frames {
-			if f.Object != Labels && images[f.Object] == nil {
-				images[f.Object] = image(objects[f.Object])
-			}
-		}
-	}
-	return images
-}
-
-func image(o *process.Object) *Image {
-	m := &Image{Kind: o.Kind, Path: o.Path, PID: o.PID}
-	m.Code, m.Size, m.Err = o.Open()
-	if o.Kind == process.Anon {
-		m.PerfMap, m.Err = o.PerfMap()
-	}
-	return m
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -24,7 +25,7 @@ func ExampleRun() {
 		Collectors: []collect.Collector{&collect.OnCPU{
 			Event:     perfevent.CPUCycles(), // or what stands in for it
 			Frequency: 99,
-			Stacks:    collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto},
+			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto},
 		}},
 		Memory: 64 << 20,
 		Report: func(p *profile.Profile) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,7 +22,7 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 	}
 	reports := 0
 	r := &run{opts: Options{
-		Collectors: []collect.Collector{&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{User: true, Unwind: collect.Auto}}},
+		Collectors: []collect.Collector{&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}},
 		Whole:      true,
 		Memory:     1 << 20,
 		Logger:     slog.New(slog.DiscardHandler),

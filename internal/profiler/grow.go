@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -62,7 +63,7 @@ const cutShare = 100
 func newGrowth(plan *collect.Plan, first int) growth {
 	g := growth{bytes: plan.Stacks.Copy, least: min(plan.Stacks.Copy, sizes[0]), budget: plan.Stacks.Budget}
 	for i := range plan.Samplings {
-		if plan.Samplings[i].Period != 1 || plan.Stacks.Unwind == collect.FP {
+		if plan.Samplings[i].Period != 1 || plan.Stacks.Unwind == stack.FP {
 			return growth{}
 		}
 		if plan.Samplings[i].UserStack == plan.Stacks.Copy { // else it is copied for something else

@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -68,7 +69,7 @@ func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	defer attachment.Close()
 	result, err := profiler.Run(context.Background(), profiler.Options{
 		Target:     target,
-		Collectors: []collect.Collector{&collect.Hits{Spec: "hit", Events: attachment.Events, Stacks: collect.Stacks{User: true, Unwind: collect.Auto, Entry: true}}},
+		Collectors: []collect.Collector{&collect.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}},
 		Whole:      true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(*profile.Profile) error { return nil },

@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -99,7 +100,7 @@ func spin(t *testing.T, program string, others int) spun {
 			t.Fatal(err)
 		}
 	}
-	collector := collect.NewLLC(5000000, collect.Stacks{Kernel: true})
+	collector := collect.NewLLC(5000000, stack.Stacks{Kernel: true})
 	collector.Misses, collector.References = perfevent.CPUCycles(), perfevent.CPUCycles()
 	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -52,7 +53,7 @@ func TestLiveSamplesOfAPeriodAddUpToTheEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer command.Kill()
-	collector := collect.NewLLC(period, collect.Stacks{User: true, Unwind: collect.Auto})
+	collector := collect.NewLLC(period, stack.Stacks{User: true, Unwind: stack.Auto})
 	collector.Misses = perfevent.Software(perfevent.SoftwareMinorFaults)
 	collector.References = perfevent.Software(perfevent.SoftwarePageFaults)
 	result, err := profiler.Run(context.Background(), profiler.Options{

@@ -19,6 +19,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -166,7 +167,7 @@ func offCPUCollector(t *testing.T, opts collect.OffCPUOptions) collect.Collector
 	if opts.Switch, err = fs.Format("sched", "sched_switch"); err != nil {
 		t.Skipf("sched_switch: %v", err)
 	}
-	opts.Stacks = collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto}
+	opts.Stacks = stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto}
 	if opts.Whole { // stacks of the whole machine, as deep as that of the program and no deeper
 		opts.Stacks.Copy, opts.Stacks.Budget = 1<<10, 16<<20
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -47,7 +48,7 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 	if strings.TrimSpace(string(paranoid)) != "2" {
 		t.Skip("kernel.perf_event_paranoid: it is not 2, the kernel's default")
 	}
-	clock := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{Kernel: true}}
+	clock := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: stack.Stacks{Kernel: true}}
 	unprivileged(t, func() {
 		session, notes, err := open(perfevent.Process(os.Getpid()), []collect.Collector{clock}, discard())
 		if err != nil {

@@ -64,9 +64,10 @@ func noteLosses(p *profile.Profile, plans []collect.Plan) {
 
 // profile finishes a window.
 func (r *reporter) profile(w *collect.Window) *profile.Profile {
-	p := r.symbolizer.Profile(w, func(named, frames int) {
+	p := r.symbolizer.Profile(&w.Set, func(named, frames int) {
 		r.run.opts.Progress(Progress{Named: named, Frames: frames})
 	})
+	p.Duration, p.Rows, p.Processes = time.Duration(w.End-w.Start), w.Rows, w.Processes
 	var names, events []string
 	for i := range r.run.plans {
 		plan := &r.run.plans[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -75,7 +76,7 @@ func profileStorm(t *testing.T, built truth.Built) *profile.Profile {
 	defer storm.Wait()
 	defer storm.Process.Kill()
 
-	opts := options(perfevent.System(), collect.Auto)
+	opts := options(perfevent.System(), stack.Auto)
 	opts.Collectors[0].(*collect.OnCPU).Frequency = 999
 	begins := whenItBegins(&opts)
 	ctx, cancel := context.WithCancel(context.Background()) // lives end at some time

@@ -1,4 +1,4 @@
-package collect
+package stack
 
 import (
 	"testing"
@@ -43,23 +43,12 @@ func TestASamplingAsksForWhatItsStacksNeed(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := OnCPU{Event: perfevent.CPUClock(), Frequency: max(test.frequency, 1), Stacks: test.stacks, UserOnly: test.userOnly}
-			s := c.Plan().Samplings[0]
+			s := perfevent.Sampling{Frequency: test.frequency, ExcludeKernel: test.userOnly}
+			test.stacks.Ask(&s)
 			got := asked{Kernel: s.Callchain.Kernel, User: s.Callchain.User, Regs: s.UserRegs == callchain.Host().UserRegsMask(), Copy: s.UserStack}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if s.ExcludeKernel != test.userOnly {
-				t.Errorf("ExcludeKernel = %t, want %t", s.ExcludeKernel, test.userOnly)
-			}
 		})
-	}
-}
-
-func TestOneSampleStandsForOnePeriod(t *testing.T) {
-	c := OnCPU{Event: perfevent.CPUClock(), Frequency: 49}
-	plan := c.Plan()
-	if scale := plan.Metrics[0].Scale; scale != 20408163 || uint64(plan.Period) != scale {
-		t.Errorf("a sample at 49 Hz stands for %v, a count for %d ns; want 20408163 of both", plan.Period, scale)
 	}
 }

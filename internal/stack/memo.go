@@ -1,4 +1,4 @@
-package collect
+package stack
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package collect
+package stack
 
 import (
 	"github.com/ringtap/ringtap/callchain"
@@ -37,6 +37,15 @@ const (
 	leafCopy = 256
 )
 
+// Copies where every event is a sample and the copy is what costs the program most,
+// in bytes.
+const (
+	// StormCopy is the first copy where events may come a million times a second.
+	StormCopy = 512
+	// RareCopy is for events that are not so many: most stacks are whole then.
+	RareCopy = 4 << 10
+)
+
 // Stacks says which stacks a sample has and how they are found.
 type Stacks struct {
 	User, Kernel bool
@@ -50,6 +59,14 @@ type Stacks struct {
 	Budget uint64
 	// Entry says that every sample is taken at a function's first instruction.
 	Entry bool
+}
+
+// Copying returns the stacks with copies of so many bytes, unless Copy says how many.
+func (s Stacks) Copying(bytes uint32) Stacks {
+	if s.Copy == 0 {
+		s.Copy = bytes
+	}
+	return s
 }
 
 // Ask adds to a sampling what the stacks need of each sample.

@@ -1,4 +1,4 @@
-package collect
+package stack
 
 // maxReturns is how many calls of one thread may be under way: the kernel probes the
 // returns of no more (MAX_URETPROBE_DEPTH in kernel/events/uprobes.c).

@@ -1,4 +1,4 @@
-package collect
+package stack
 
 import (
 	"encoding/binary"
@@ -12,7 +12,7 @@ import (
 // stackSample is a sample of a user stack, all of whose registers hold one value.
 func stackSample(sp uint64, words ...uint64) *perfevent.Sample {
 	mask := callchain.Host().UserRegsMask()
-	s := &perfevent.Sample{Regs: perfevent.Registers{ABI: abi64, Mask: mask}}
+	s := &perfevent.Sample{Regs: perfevent.Registers{ABI: ABI64, Mask: mask}}
 	for bit := range 64 {
 		if mask>>bit&1 != 0 {
 			s.Regs.Values = append(s.Regs.Values, sp)

@@ -1,4 +1,4 @@
-package collect
+package stack
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// abi64 is PERF_SAMPLE_REGS_ABI_64: registers of a 64-bit program.
-const abi64 = 2
+// ABI64 is PERF_SAMPLE_REGS_ABI_64: registers of a 64-bit program.
+const ABI64 = 2
 
 // Stacker makes frames of the samples of a sampling that Stacks.Ask has
 // prepared. It belongs to one goroutine.
@@ -61,7 +61,7 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	s.load(sample)
 	var end callchain.End
 	switch {
-	case s.Unwind == FP || sample.Regs.ABI != abi64:
+	case s.Unwind == FP || sample.Regs.ABI != ABI64:
 		s.frames, end = s.unwinder.FromCallchain(s.frames[:0], space, c)
 	case s.Unwind == DWARF:
 		s.frames, end = s.unwinder.Unwind(s.frames[:0], space, c)
@@ -75,7 +75,7 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 func (s *Stacker) load(sample *perfevent.Sample) {
 	c := &s.capture
 	c.Stack, c.Entry, c.Regs = sample.Stack, s.Entry, callchain.Regs{}
-	if sample.Regs.ABI == abi64 {
+	if sample.Regs.ABI == ABI64 {
 		// Without pc and sp the registers stay unknown, and the chain is Lost.
 		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
 	}
