@@ -24,8 +24,8 @@ type Block struct {
 
 	queued, issued, completed blockFields
 
-	bios     ranges[*blockRow]     // queued and not issued
-	flushes  map[uint64]*blockRow  // who asked last that a device's cache be written, by device
+	bios     ranges[Row]           // queued and not issued
+	flushes  map[uint64]Row        // who asked last that a device's cache be written, by device
 	again    map[page][]share      // the same, of sectors that another bio is about already
 	requests map[page][]*request   // issued and not completed, by their first sector, the oldest first
 	waiting  map[uint64][]*request // issued flushes, by device: they have no sectors
@@ -36,20 +36,17 @@ type BlockFormats struct {
 	Queued, Issued, Completed *ftrace.Format // block_bio_queue, block_rq_issue, block_rq_complete
 }
 
-// blockRow is a row that bios and requests refer to.
-type blockRow struct{ row Row }
-
 // request is a request that a device works on.
 type request struct {
 	since uint64
-	first *blockRow
+	first Row
 	parts []share // in the order of the sectors
 	left  uint64  // sectors that have not been completed
 }
 
 // share is the sectors of a request that are of one row.
 type share struct {
-	row     *blockRow
+	row     Row
 	sectors uint64
 }
 
@@ -79,7 +76,7 @@ const (
 // for.
 func NewBlock(formats BlockFormats, whole bool, stacks stack.Stacks) (*Block, error) {
 	c := &Block{formats: formats, whole: whole, stacks: stacks, devices: newDevices("/sys"),
-		bios: newRanges[*blockRow](), flushes: make(map[uint64]*blockRow),
+		bios: newRanges[Row](), flushes: make(map[uint64]Row),
 		again: make(map[page][]share), requests: make(map[page][]*request), waiting: make(map[uint64][]*request)}
 	for _, err := range []error{c.queued.find(formats.Queued), c.issued.find(formats.Issued), c.completed.find(formats.Completed)} {
 		if err != nil {
@@ -136,12 +133,12 @@ func (c *Block) Fold(rows *Rows, sampling int, s *perfevent.Sample) {
 
 // queue notes who asks for sectors.
 func (c *Block) queue(rows *Rows, s *perfevent.Sample, what operation) {
-	row := &blockRow{rows.With(rows.Of(s), c.label(what))}
+	row := rows.With(rows.Of(s), c.label(what))
 	if what.flush {
-		c.flushes[what.device()] = &blockRow{rows.With(rows.Of(s), "["+c.devices.name(what.device())+" flush]")}
+		c.flushes[what.device()] = rows.With(rows.Of(s), "["+c.devices.name(what.device())+" flush]")
 	}
 	if c.bios.runs+len(c.again) >= maxBios {
-		c.bios = newRanges[*blockRow]()
+		c.bios = newRanges[Row]()
 		clear(c.again)
 	}
 	if c.bios.any(what.at, what.sectors) {
@@ -159,7 +156,7 @@ func (c *Block) label(what operation) string {
 func (c *Block) issue(rows *Rows, s *perfevent.Sample, what operation) {
 	r := &request{since: s.Time, left: what.sectors}
 	known := uint64(0)
-	c.bios.take(what.at, what.sectors, func(row *blockRow, n uint64) {
+	c.bios.take(what.at, what.sectors, func(row Row, n uint64) {
 		r.parts = append(r.parts, share{row, n})
 		known += n
 	})
@@ -176,13 +173,13 @@ func (c *Block) issue(rows *Rows, s *perfevent.Sample, what operation) {
 		return
 	}
 	if what.sectors == 0 {
-		if row := c.flushes[what.device()]; row != nil {
+		if row, ok := c.flushes[what.device()]; ok {
 			r.parts = []share{{row, 0}}
 		}
 	}
 	if c.whole && (known < what.sectors || len(r.parts) == 0) && !rows.Own(s) {
 		// It was queued before the run, or by nobody: a flush of the kernel's.
-		r.parts = append(r.parts, share{&blockRow{rows.With(rows.Process(s.PID), c.label(what))}, what.sectors - known})
+		r.parts = append(r.parts, share{rows.With(rows.Process(s.PID), c.label(what)), what.sectors - known})
 	}
 	if len(r.parts) == 0 {
 		return
@@ -218,7 +215,7 @@ func (c *Block) complete(rows *Rows, now uint64, what operation) {
 		part := &r.parts[0]
 		n := min(done, part.sectors)
 		if !what.failed {
-			rows.Add(part.row.row, blockSize, n*sector)
+			rows.Add(part.row, blockSize, n*sector)
 		}
 		part.sectors -= n
 		done -= n
@@ -236,6 +233,6 @@ func (c *Block) complete(rows *Rows, now uint64, what operation) {
 
 // end books a request that is done.
 func (c *Block) end(rows *Rows, r *request, now uint64) {
-	rows.Add(r.first.row, blockCount, 1)
-	rows.Add(r.first.row, blockTime, now-min(r.since, now))
+	rows.Add(r.first, blockCount, 1)
+	rows.Add(r.first, blockTime, now-min(r.since, now))
 }

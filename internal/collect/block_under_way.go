@@ -1,26 +1,24 @@
 package collect
 
-// Kept are the rows of what is queued or issued, each once.
-func (c *Block) Kept(yield func(*Row)) {
-	seen := make(map[*blockRow]bool)
-	once := func(row *blockRow) {
-		if !seen[row] {
-			seen[row] = true
-			yield(&row.row)
-		}
-	}
+import "github.com/ringtap/ringtap/perfevent"
+
+// Follow needs no records.
+func (c *Block) Follow(*Rows, perfevent.Record) {}
+
+// End keeps the rows of what is queued or issued.
+func (c *Block) End(rows *Rows, _ uint64) {
 	for _, runs := range c.bios.parts {
 		for i := range *runs {
-			once((*runs)[i].owner)
+			rows.Keep((*runs)[i].owner)
 		}
 	}
 	for _, row := range c.flushes {
-		once(row)
+		rows.Keep(row)
 	}
 	ofRequest := func(r *request) {
-		once(r.first)
+		rows.Keep(r.first)
 		for _, part := range r.parts {
-			once(part.row)
+			rows.Keep(part.row)
 		}
 	}
 	for _, under := range c.requests {
@@ -35,14 +33,14 @@ func (c *Block) Kept(yield func(*Row)) {
 	}
 	for _, bios := range c.again {
 		for _, bio := range bios {
-			once(bio.row)
+			rows.Keep(bio.row)
 		}
 	}
 }
 
 // Forget forgets what is under way: it may be over where records go on.
 func (c *Block) Forget(uint64) {
-	c.bios = newRanges[*blockRow]()
+	c.bios = newRanges[Row]()
 	clear(c.again)
 	clear(c.flushes)
 	clear(c.requests)

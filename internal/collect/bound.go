@@ -40,8 +40,8 @@ func (r *Recorder) used() int {
 // held is what the collectors hold themselves.
 func (r *Recorder) held() (bytes int) {
 	for i := range r.parts {
-		if holder, ok := r.parts[i].collector.(Holder); ok {
-			bytes += holder.Bytes()
+		if state := r.parts[i].state; state != nil {
+			bytes += state.Bytes()
 		}
 	}
 	return bytes

@@ -148,6 +148,7 @@ func (c *Calls) End(rows *Rows, now uint64) {
 	c.rows = rows
 	c.calls.ConfirmAll(c.end)
 	c.calls.Spent(now, c.spent)
+	c.calls.Each(func(call *pair.Call[Row]) { rows.Keep(call.Payload) })
 	if c.Histogram {
 		c.mu.Lock()
 		if len(c.ended) == maxHistograms {
@@ -171,11 +172,6 @@ func (c *Calls) TakeHistogram() *histogram.Histogram {
 	h := c.ended[0]
 	c.ended = c.ended[1:]
 	return h
-}
-
-// Kept are the rows of the calls that go on.
-func (c *Calls) Kept(yield func(*Row)) {
-	c.calls.Each(func(call *pair.Call[Row]) { yield(&call.Payload) })
 }
 
 // Bytes is what the calls that go on take.

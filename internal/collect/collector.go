@@ -12,7 +12,7 @@ import (
 // methods are called on the goroutine of the Recorder, and keep nothing of a
 // sample.
 //
-// A collector may also be a Follower, an Ender, a Keeper, a Holder and a Forgetter.
+// A collector may also be Stateful, a Noter, and Metered.
 type Collector interface {
 	// Plan is what the collector opens and how its rows read, as it stands
 	// after the last Retreat.
@@ -27,47 +27,41 @@ type Collector interface {
 	Fold(rows *Rows, sampling int, sample *perfevent.Sample)
 }
 
-// Follower is a Collector that sees the records that are no samples as well, in
-// the same order of time.
-type Follower interface {
+// Stateful is a Collector that remembers from one sample to another: a wait that has
+// begun, a call that has not returned, memory that is not freed. Whoever remembers
+// needs all of it: what ends without a sample, the ends of windows, the memory's bound,
+// and gaps.
+type Stateful interface {
+	// Follow takes a record that is no sample, in the order of time.
 	Follow(rows *Rows, record perfevent.Record)
-}
-
-// Ender is a Collector that has something to add when a window ends: time that
-// went by in what is not over yet, or what stands at that moment.
-type Ender interface {
-	// End is called once for each window, at its end, which is the time given.
+	// End is called once for each window, at its end, which is the time given. It adds
+	// what goes on or stands then, and calls Rows.Keep for every row that it will use
+	// after that.
 	End(rows *Rows, now uint64)
+	// Bytes is how much memory is taken by what is remembered. It counts against
+	// Options.Memory.
+	Bytes() int
+	// Forget is called where records are missing, such as between two alarms
+	// (-T): what was remembered may be over since. Records go on at the time
+	// given, which is Rows.Begin from then on.
+	Forget(now uint64)
 }
 
-// Keeper is a Collector that keeps rows from one sample to another.
-type Keeper interface {
-	// Kept yields every row that is kept. They are changed: the ids of stacks
-	// are good for one window.
-	Kept(yield func(*Row))
-}
-
-// Noter is a Collector that has something to say of a window beside its rows.
+// Noter is a Collector whose rows need words: off-cpu tells which waits go beyond the
+// edges of a window.
 type Noter interface {
 	// Notes are sentences that a reader of the window that has just ended must
 	// know, or of the one of the whole run, after the last of them.
 	Notes(whole bool) []string
 }
 
-// Holder is a Collector that holds what grows with what it sees.
-type Holder interface {
-	// Bytes is how much memory that takes. It counts against Options.Memory.
-	Bytes() int
-}
-
-// Forgetter is a Collector that remembers from one sample to another: a wait that
-// has begun, a call that has not returned, memory that is not freed. One that
-// remembers and is no Forgetter is wrong after a gap.
-type Forgetter interface {
-	// Forget is called where records are missing, such as between two alarms
-	// (-T): what was remembered may be over since. Records go on at the time
-	// given, which is Rows.Begin from then on.
-	Forget(now uint64)
+// Metered is a Collector of events that the hardware may share with others. Reading
+// how long they counted is a system call for each of them, which others are spared.
+type Metered interface {
+	// Running hands over what reads how long each of the plan's samplings has
+	// counted. It is called once, before the events are enabled; what it hands over
+	// is called from the methods of the collector.
+	Running(read func() ([]perfevent.Running, error))
 }
 
 // Plan is what a collector opens, and how its rows read.

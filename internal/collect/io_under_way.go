@@ -31,19 +31,14 @@ func (c *IO) Follow(rows *Rows, record perfevent.Record) {
 // End adds the time of the calls under way, up to the end of the window.
 func (c *IO) End(rows *Rows, now uint64) {
 	for _, call := range c.calls {
-		if call.under && now > call.since {
+		if !call.under {
+			continue
+		}
+		if now > call.since {
 			rows.Add(call.row, ioTime, now-call.since)
 			call.since = now
 		}
-	}
-}
-
-// Kept are the rows of the calls under way.
-func (c *IO) Kept(yield func(*Row)) {
-	for _, call := range c.calls {
-		if call.under {
-			yield(&call.row)
-		}
+		rows.Keep(call.row)
 	}
 }
 

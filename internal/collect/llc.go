@@ -29,14 +29,6 @@ type LLC struct {
 	all     [2]perfevent.Running
 }
 
-// Metered is a Collector of events that the hardware may share with others.
-type Metered interface {
-	// Running hands over what reads how long each of the plan's samplings has
-	// counted. It is called once, before the events are enabled; what it hands over
-	// is called from the methods of the collector.
-	Running(read func() ([]perfevent.Running, error))
-}
-
 // The columns of LLC, and its samplings.
 const (
 	cacheMisses = iota
@@ -132,6 +124,12 @@ func (c *LLC) End(rows *Rows, _ uint64) {
 	}
 	c.last = now
 }
+
+// Follow needs no records.
+func (c *LLC) Follow(*Rows, perfevent.Record) {}
+
+// Bytes is nothing.
+func (c *LLC) Bytes() int { return 0 }
 
 // Forget leaves out the time in which the events were not enabled.
 func (c *LLC) Forget(uint64) { c.last = nil }

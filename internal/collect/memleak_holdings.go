@@ -15,7 +15,6 @@ type holdings struct {
 	sites     []site
 	unused    []uint32 // indexes of sites that are none
 	byRow     map[key]uint32
-	moved     bool   // the stacks' ids have changed, so that byRow is wrong
 	ended     uint64 // when the process's last thread so far has ended, if its first one has; else 0
 }
 
@@ -90,9 +89,6 @@ func (h *holdings) site(rows *Rows, row Row) (uint32, bool) {
 	if row.process == nil {
 		h.unkept++
 		return 0, false
-	}
-	if h.moved {
-		h.tidy()
 	}
 	if i, ok := h.byRow[row.key]; ok {
 		return i, true
@@ -210,29 +206,17 @@ const (
 	leakedCount
 )
 
-// tidy forgets the sites that nothing refers to, and finds the others by the ids
-// that their stacks have now.
-func (h *holdings) tidy() {
-	h.moved = false
-	clear(h.byRow)
-	h.unused = h.unused[:0]
+// tidy forgets the sites that nothing refers to, and keeps the rows of the others.
+func (h *holdings) tidy(rows *Rows) {
 	for i := range h.sites {
 		s := &h.sites[i]
-		if s.used > 0 {
-			h.byRow[s.row.key] = uint32(i)
-			continue
-		}
-		*s = site{}
-		h.unused = append(h.unused, uint32(i))
-	}
-}
-
-// kept yields the rows of the sites: see Keeper.
-func (h *holdings) kept(yield func(*Row)) {
-	h.moved = true
-	for i := range h.sites {
-		if h.sites[i].used > 0 {
-			yield(&h.sites[i].row)
+		switch {
+		case s.used > 0:
+			rows.Keep(s.row)
+		case s.row.process != nil:
+			delete(h.byRow, s.row.key)
+			*s = site{}
+			h.unused = append(h.unused, uint32(i))
 		}
 	}
 }

@@ -207,14 +207,7 @@ func (c *KernelLeaks) End(rows *Rows, now uint64) {
 	c.options.begin = rows.Begin()
 	for _, space := range c.spaces {
 		space.report(rows.Add, now)
-		space.tidy()
-	}
-}
-
-// Kept are the rows of what stands.
-func (c *KernelLeaks) Kept(yield func(*Row)) {
-	for _, space := range c.spaces {
-		space.kept(yield)
+		space.tidy(rows)
 	}
 }
 

@@ -60,13 +60,17 @@ func (c *Memleak) End(rows *Rows, now uint64) {
 		switch over := space.ended > 0 && !threadsGoOn(pid); {
 		case !over:
 			space.report(rows.Add, now)
-			space.tidy()
+			space.tidy(rows)
 			continue
 		case c.Ended:
 			space.report(rows.AddLast, space.ended)
 		}
 		c.forgetSpace(pid)
 	}
+	c.calls.Each(func(call *pair.Call[*leakCall]) {
+		rows.Keep(call.Payload.row)
+		rows.Keep(call.Payload.freedRow)
+	})
 }
 
 // threadsGoOn tells whether a process has threads though its first one has ended.
@@ -76,17 +80,6 @@ func threadsGoOn(pid uint32) bool {
 		return false
 	}
 	return slices.ContainsFunc(threads, func(t os.DirEntry) bool { return t.Name() != fmt.Sprint(pid) })
-}
-
-// Kept are the rows of what stands, and of calls under way.
-func (c *Memleak) Kept(yield func(*Row)) {
-	for _, space := range c.spaces {
-		space.kept(yield)
-	}
-	c.calls.Each(func(call *pair.Call[*leakCall]) {
-		yield(&call.Payload.row)
-		yield(&call.Payload.freedRow)
-	})
 }
 
 // Bytes is what that takes.

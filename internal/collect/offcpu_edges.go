@@ -72,14 +72,16 @@ func (c *OffCPU) End(rows *Rows, now uint64) {
 		if t.owed > 0 {
 			c.settleRunning(rows, tid, t)
 		}
-		if t.state != waiting || !c.stillWaits(tid, t) {
-			continue
+		if t.state == waiting && c.stillWaits(tid, t) {
+			since := t.since
+			c.add(rows, t, now)
+			if t.since != since {
+				c.window.open.add(t.since - since)
+				c.run.open.add(t.since - t.begin)
+			}
 		}
-		since := t.since
-		c.add(rows, t, now)
-		if t.since != since {
-			c.window.open.add(t.since - since)
-			c.run.open.add(t.since - t.begin)
+		if t.state == waiting || t.kept {
+			rows.Keep(t.row)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
@@ -218,6 +219,31 @@ func TestShortWaitsAreLeftOut(t *testing.T) {
 	r.in(5, 107)
 	if got := values(r.recorder.Finish(200)); got != [4]uint64{10 + 11 + 12, 3} {
 		t.Errorf("columns %v, want those of three waits of 10, 11 and 12", got)
+	}
+}
+
+func TestALongWaitKeepsItsStackThroughOtherWindows(t *testing.T) {
+	for _, min := range []time.Duration{0, 250} { // a wait that is too short so far has no row yet
+		r := offCPU(t, OffCPUOptions{Min: min}, Options{Interval: 100})
+		r.born(5, 1)
+		r.born(6, 2)
+		r.out(6, 3, sleeps, 0x1000)
+		r.out(5, 4, sleeps, 0xabc)
+		r.in(6, 5)
+		for at := uint64(110); at < 400; at += 10 {
+			r.out(6, at, sleeps, 0x2000+at) // other stacks take the places of those that are gone
+			r.in(6, at+5)
+		}
+		r.in(5, 404)
+		r.recorder.Finish(500)
+		last := r.windows[len(r.windows)-1]
+		if len(last.Rows) != 1 {
+			t.Fatalf("longer than %d ns: %d rows, want that of the long wait", min, len(last.Rows))
+		}
+		frames := last.Stacks[last.Rows[0].Kernel].Frames
+		if len(frames) != 1 || frames[0].Offset != 0xabc {
+			t.Errorf("longer than %d ns: the wait's stack is %v, want the one that it began with", min, frames)
+		}
 	}
 }
 

@@ -193,12 +193,3 @@ func (c *OffCPU) seen(rows *Rows, s *perfevent.Sample) {
 // lastSeen is the leaf of a stack that a thread had at its last clock tick, and not
 // when it left its CPU.
 const lastSeen = "[last seen here]"
-
-// Kept are the rows of the waits that go on.
-func (c *OffCPU) Kept(yield func(*Row)) {
-	for _, t := range c.threads {
-		if t.state == waiting || t.kept {
-			yield(&t.row)
-		}
-	}
-}

@@ -31,8 +31,7 @@ type Readahead struct {
 	faults map[uint32]page     // where a thread has a page fault
 	reads  lastReads
 	cache  ranges[*aheadRow] // pages that were read ahead and not used
-	rows   []*aheadRow
-	index  map[Row]*aheadRow // nil while it must be made anew
+	rows   map[Row]*aheadRow
 }
 
 // aheadEvent is an event that is sampled, and what its samples tell.
@@ -68,7 +67,7 @@ const (
 // has: filemap:mm_filemap_add_to_page_cache and mm_filemap_delete_from_page_cache.
 func newReadahead(added, deleted *ftrace.Format, stacks stack.Stacks) (*Readahead, error) {
 	c := &Readahead{stacks: stacks,
-		under: make(map[uint32]*reading), faults: make(map[uint32]page), reads: make(lastReads), cache: newRanges[*aheadRow]()}
+		under: make(map[uint32]*reading), faults: make(map[uint32]page), reads: make(lastReads), cache: newRanges[*aheadRow](), rows: make(map[Row]*aheadRow)}
 	if err := errors.Join(c.added.find(added), c.deleted.find(deleted)); err != nil {
 		return nil, err
 	}
@@ -170,17 +169,10 @@ func entry(s *perfevent.Sample) (pc, sp uint64) {
 
 // row finds what is held for a row.
 func (c *Readahead) row(row Row) *aheadRow {
-	if c.index == nil {
-		c.index = make(map[Row]*aheadRow)
-		for _, r := range c.rows {
-			c.index[r.row] = r
-		}
-	}
-	r := c.index[row]
+	r := c.rows[row]
 	if r == nil {
 		r = &aheadRow{row: row}
-		c.index[row] = r
-		c.rows = append(c.rows, r)
+		c.rows[row] = r
 	}
 	return r
 }
@@ -198,15 +190,8 @@ func (c *Readahead) End(rows *Rows, _ uint64) {
 	for _, r := range c.rows {
 		rows.Add(r.row, unusedPages, r.unused)
 		rows.Add(r.row, usedPages, r.used)
+		rows.Keep(r.row)
 	}
-}
-
-// Kept are all rows.
-func (c *Readahead) Kept(yield func(*Row)) {
-	for _, r := range c.rows {
-		yield(&r.row)
-	}
-	c.index = nil // the rows have other names now
 }
 
 // Forget forgets the pages, of which nobody knows what became meanwhile; what they

@@ -55,8 +55,9 @@ type Recorder struct {
 // part is one of the collectors that share a Recorder.
 type part struct {
 	collector Collector
-	first     int // of its samplings
-	column    int // the first of its columns
+	state     Stateful // the collector; nil if it remembers nothing
+	first     int      // of its samplings
+	column    int      // the first of its columns
 	ordered   bool
 	standing  []int // its columns, if they don't add up
 	stacker   *stack.Stacker
@@ -88,6 +89,7 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 		plan := collector.Plan()
 		p := &r.parts[i]
 		*p = part{collector: collector, first: len(r.bySample), column: columns, ordered: plan.Ordered, stacker: r.stacks.Stacker(plan.Stacks)}
+		p.state, _ = collector.(Stateful)
 		p.rows = Rows{recorder: r, part: p}
 		for _, sampling := range plan.Samplings {
 			r.bySample = append(r.bySample, p)
@@ -152,8 +154,8 @@ func (r *Recorder) follow(record perfevent.Record) {
 		return
 	}
 	for i := range r.parts {
-		if follower, ok := r.parts[i].collector.(Follower); ok {
-			follower.Follow(&r.parts[i].rows, record)
+		if p := &r.parts[i]; p.state != nil {
+			p.state.Follow(&p.rows, record)
 		}
 	}
 }
@@ -255,8 +257,8 @@ func (r *Recorder) noted(notes []string, whole bool) []string {
 // endAll has the collectors add what goes on when the window under way ends.
 func (r *Recorder) endAll(end uint64) {
 	for i := range r.parts {
-		if ender, ok := r.parts[i].collector.(Ender); ok {
-			ender.End(&r.parts[i].rows, end)
+		if p := &r.parts[i]; p.state != nil {
+			p.state.End(&p.rows, end)
 		}
 	}
 }
@@ -280,7 +282,7 @@ func (r *Recorder) close(end uint64) {
 	if r.whole != nil {
 		r.mergeWhole(processes)
 	} else {
-		r.forget()
+		r.stacks.Sweep()
 	}
 	r.start = end
 	r.table = newTable(r.table.columns)

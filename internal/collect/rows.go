@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
@@ -13,7 +12,8 @@ type Rows struct {
 	part     *part
 }
 
-// Row names a row: a process and its two stacks. The zero value names none.
+// Row names a row: a process and its two stacks. It is good until the window ends in
+// which it was made, and for the next one if Rows.Keep was called for it at that end.
 type Row struct {
 	key     key
 	process *process.Process // nil for the row of what there was no memory for
@@ -51,6 +51,14 @@ func (r *Rows) AddLast(row Row, column int, n uint64) {
 	r.Add(row, column, n)
 	if whole := r.recorder.whole; whole != nil {
 		whole.passing.row(r.place(row))[r.part.column+column] += n
+	}
+}
+
+// Keep has a row outlive the window that ends: see Stateful.End.
+func (r *Rows) Keep(row Row) {
+	if row.process != nil {
+		r.recorder.stacks.Keep(row.key.user)
+		r.recorder.stacks.Keep(row.key.kernel)
 	}
 }
 
@@ -99,33 +107,4 @@ func (r *Recorder) unwind(sample *perfevent.Sample) {
 		return
 	}
 	r.unwound = r.stacks.User(r.bySample[sample.Sampling].stacker, p, sample)
-}
-
-// forget forgets all stacks but those of rows that collectors keep, whose ids it
-// changes. Nothing but the window that was just emitted refers to the others.
-func (r *Recorder) forget() {
-	stacks := make(map[callchain.StackID]stack.Stack)
-	keep := func(id callchain.StackID) {
-		if _, ok := stacks[id]; !ok && id != stack.None {
-			stacks[id] = r.stacks.Stack(id)
-		}
-	}
-	r.kept(func(row *Row) { keep(row.key.user); keep(row.key.kernel) })
-	r.stacks.Reset()
-	again := func(id callchain.StackID) callchain.StackID {
-		if s, ok := stacks[id]; ok {
-			return r.stacks.Intern(s)
-		}
-		return stack.None
-	}
-	r.kept(func(row *Row) { row.key.user, row.key.kernel = again(row.key.user), again(row.key.kernel) })
-}
-
-// kept yields the rows that collectors keep.
-func (r *Recorder) kept(yield func(*Row)) {
-	for i := range r.parts {
-		if keeper, ok := r.parts[i].collector.(Keeper); ok {
-			keeper.Kept(yield)
-		}
-	}
 }

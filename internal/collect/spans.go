@@ -64,8 +64,8 @@ func (r *Recorder) beginSpan() {
 		p := &r.parts[i]
 		p.closed.Add(p.counts) // what was left out since the window before
 		p.counts = Counts{}
-		if forgetter, ok := p.collector.(Forgetter); ok && !s.Follows {
-			forgetter.Forget(s.Start)
+		if p.state != nil && !s.Follows {
+			p.state.Forget(s.Start)
 		}
 	}
 	if !s.Follows {

@@ -15,7 +15,10 @@ type remembering struct {
 	forgot []uint64
 }
 
-func (c *remembering) Forget(now uint64) { c.forgot = append(c.forgot, now) }
+func (c *remembering) Follow(*Rows, perfevent.Record) {}
+func (c *remembering) End(*Rows, uint64)              {}
+func (c *remembering) Bytes() int                     { return 0 }
+func (c *remembering) Forget(now uint64)              { c.forgot = append(c.forgot, now) }
 
 func sampleAt(at uint64) *perfevent.Sample {
 	return &perfevent.Sample{Header: perfevent.Header{PID: 1, TID: 1, Time: at}}

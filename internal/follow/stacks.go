@@ -41,7 +41,7 @@ func newStacks(kinds stack.Stacks, processes *process.Table, symbolizer *symboli
 // before the heading: the line's beginning.
 func (s *stacks) append(dst, head []byte, sample *perfevent.Sample) []byte {
 	if s.store.Bytes()+s.size > maxTexts {
-		s.store.Reset()
+		s.store.Sweep()
 		clear(s.texts)
 		s.size = 0
 	}

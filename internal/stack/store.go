@@ -109,11 +109,6 @@ func (s *Store) Join(id callchain.StackID, label string, others []callchain.Stac
 	return s.intern(s.frames, below.Truncated)
 }
 
-// Intern keeps a stack whether there is room for it or not.
-func (s *Store) Intern(stack Stack) callchain.StackID {
-	return s.interner.Intern(stack.Frames, stack.Truncated)
-}
-
 // intern returns the id of a chain; false if it is new and there is no room for it.
 func (s *Store) intern(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
 	if id, ok := s.interner.Find(frames, truncated); ok {
@@ -144,8 +139,16 @@ func (s *Store) Len() int { return s.interner.Len() }
 // Bytes is the memory that the stacks take.
 func (s *Store) Bytes() int { return s.interner.Bytes() }
 
-// Reset forgets all stacks. Their ids mean nothing any more.
-func (s *Store) Reset() {
-	s.interner.Reset()
+// Keep has a stack, which may be None, outlive the next Sweep.
+func (s *Store) Keep(id callchain.StackID) {
+	if id != None {
+		s.interner.Keep(id)
+	}
+}
+
+// Sweep forgets all stacks but those that Keep was called for since the last Sweep.
+// Those that are kept have the ids that they had.
+func (s *Store) Sweep() {
+	s.interner.Sweep()
 	s.memo.forget()
 }
