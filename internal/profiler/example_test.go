@@ -6,10 +6,11 @@ import (
 	"log"
 	"os/exec"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -22,7 +23,7 @@ func ExampleRun() {
 	defer command.Kill() // unless Run let it go
 	_, err = profiler.Run(context.Background(), profiler.Options{
 		Target: perfevent.Started(command),
-		Collectors: []collect.Collector{&collect.OnCPU{
+		Collectors: []table.Collector{&oncpu.Collector{
 			Event:     perfevent.CPUCycles(), // or what stands in for it
 			Frequency: 99,
 			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto},

@@ -18,12 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -120,7 +121,7 @@ func (p *told) options(trigger profiler.Trigger) profiler.Options {
 	}
 	p.t.Cleanup(func() { attachment.Close() })
 	opts := options(target, stack.Auto)
-	opts.Collectors = []collect.Collector{&collect.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}}
+	opts.Collectors = []table.Collector{&calls.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}}
 	opts.Trigger = &trigger
 	if b, ok := trigger.Alarm.(*bell); ok {
 		opts.Logger = slog.New(listener{slog.DiscardHandler, b.records})

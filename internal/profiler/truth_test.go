@@ -8,11 +8,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -78,7 +79,7 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.P
 func options(target perfevent.Target, unwind stack.Unwind) profiler.Options {
 	return profiler.Options{
 		Target: target,
-		Collectors: []collect.Collector{&collect.OnCPU{
+		Collectors: []table.Collector{&oncpu.Collector{
 			Event:     perfevent.CPUClock(),
 			Frequency: 250, // the most at which stacks of 45 KiB are copied whole
 			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: unwind},

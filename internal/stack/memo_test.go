@@ -1,28 +1,13 @@
 package stack
 
 import (
-	"encoding/binary"
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/table/tabletest"
 	"github.com/ringtap/ringtap/perfevent"
 )
-
-// stackSample is a sample of a user stack, all of whose registers hold one value.
-func stackSample(sp uint64, words ...uint64) *perfevent.Sample {
-	mask := callchain.Host().UserRegsMask()
-	s := &perfevent.Sample{Regs: perfevent.Registers{ABI: ABI64, Mask: mask}}
-	for bit := range 64 {
-		if mask>>bit&1 != 0 {
-			s.Regs.Values = append(s.Regs.Values, sp)
-		}
-	}
-	for _, w := range words {
-		s.Stack = binary.LittleEndian.AppendUint64(s.Stack, w)
-	}
-	return s
-}
 
 func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
@@ -34,7 +19,7 @@ func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 		t.Fatal("the mappings have no version")
 	}
 	m := newMemo()
-	first := stackSample(100, 10, 11, 12, 13)
+	first := tabletest.StackSample(100, 10, 11, 12, 13)
 	if m.find(p, first) != nil {
 		t.Fatal("an empty memo knows a chain")
 	}
@@ -45,10 +30,10 @@ func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 		known  bool
 	}{
 		{"the same", first, true},
-		{"words that were not read differ", stackSample(100, 99, 11, 98, 13), true},
-		{"a word that was read differs", stackSample(100, 10, 99, 12, 13), false},
-		{"another stack pointer", stackSample(101, 10, 11, 12, 13), false},
-		{"a shorter copy", stackSample(100, 10, 11, 12), false},
+		{"words that were not read differ", tabletest.StackSample(100, 99, 11, 98, 13), true},
+		{"a word that was read differs", tabletest.StackSample(100, 10, 99, 12, 13), false},
+		{"another stack pointer", tabletest.StackSample(101, 10, 11, 12, 13), false},
+		{"a shorter copy", tabletest.StackSample(100, 10, 11, 12), false},
 		{"it is still there", first, true},
 	} {
 		if got := m.find(p, test.sample); (got != nil) != test.known || got != nil && got.id != 7 {
