@@ -7,7 +7,7 @@ import (
 )
 
 // StackID names an interned chain: dense, from zero, in the order of first
-// appearance.
+// appearance. After Interner.Sweep the ids of chains that are gone name new ones.
 type StackID uint32
 
 // chunkFrames is the number of frames that are allocated at once: 64 KiB.
@@ -19,7 +19,9 @@ const chunkFrames = 4096
 // used by two goroutines at a time.
 type Interner struct {
 	seed   uint64
-	stacks []stack
+	stacks []stack  // by id; those not used are free
+	count  int      // of chains
+	next   int      // no id below it is free
 	index  []uint32 // open addressing: StackID + 1, zero for a free place
 	chunk  []Frame  // of the chunk under way, what is not in use yet
 	frames int      // allocated
@@ -29,6 +31,8 @@ type stack struct {
 	hash      uint64
 	frames    []Frame
 	truncated bool
+	used      bool
+	kept      bool // through the next Sweep
 }
 
 // NewInterner makes an empty Interner. Its hash is seeded at random, so that a
@@ -41,17 +45,24 @@ func NewInterner() *Interner {
 // missing; it is part of the chain's identity. The frames are copied when the
 // chain is new, so that the caller may reuse them.
 func (in *Interner) Intern(frames []Frame, truncated bool) StackID {
-	if 4*(len(in.stacks)+1) > 3*len(in.index) {
-		in.grow()
+	if crowded(in.count+1, len(in.index)) {
+		in.reindex()
 	}
 	hash := in.hash(frames, truncated)
 	at, found := in.find(hash, frames, truncated)
 	if found {
 		return StackID(in.index[at] - 1)
 	}
-	in.index[at] = uint32(len(in.stacks) + 1)
-	in.stacks = append(in.stacks, stack{hash: hash, frames: in.keep(frames), truncated: truncated})
-	return StackID(len(in.stacks) - 1)
+	for in.next < len(in.stacks) && in.stacks[in.next].used {
+		in.next++
+	}
+	if in.next == len(in.stacks) {
+		in.stacks = append(in.stacks, stack{})
+	}
+	in.stacks[in.next] = stack{hash: hash, frames: in.copy(frames), truncated: truncated, used: true}
+	in.count++
+	in.index[at] = uint32(in.next + 1)
+	return StackID(in.next)
 }
 
 // Find gives the id of a chain that is there already, and false for another.
@@ -80,27 +91,48 @@ func (in *Interner) find(hash uint64, frames []Frame, truncated bool) (at uint64
 }
 
 // Stack gives the frames of an interned chain, leaf first. They belong to the
-// Interner, must not be changed, and are valid until Reset.
+// Interner and must not be changed. Whoever has them may keep them; the id is good
+// until a Sweep that it is not kept through.
 func (in *Interner) Stack(id StackID) (frames []Frame, truncated bool) {
 	s := &in.stacks[id]
 	return s.frames, s.truncated
 }
 
 // Len is the number of distinct chains.
-func (in *Interner) Len() int { return len(in.stacks) }
+func (in *Interner) Len() int { return in.count }
 
 // Bytes is the memory that the chains and their index take.
 func (in *Interner) Bytes() int {
 	return in.frames*16 + cap(in.stacks)*48 + cap(in.index)*4
 }
 
-// Reset forgets all chains and gives their memory back.
-func (in *Interner) Reset() {
+// Keep has a chain outlive the next Sweep.
+func (in *Interner) Keep(id StackID) { in.stacks[id].kept = true }
+
+// Sweep forgets all chains but those that Keep was called for since the last Sweep,
+// and gives their memory back. Those that are kept have the ids that they had.
+func (in *Interner) Sweep() {
+	old := in.stacks
+	for len(old) > 0 && !old[len(old)-1].kept {
+		old = old[:len(old)-1]
+	}
 	*in = Interner{seed: in.seed}
+	if len(old) == 0 {
+		return
+	}
+	in.stacks = make([]stack, len(old))
+	for id, s := range old {
+		if s.kept {
+			s.frames, s.kept = in.copy(s.frames), false
+			in.stacks[id] = s
+			in.count++
+		}
+	}
+	in.reindex()
 }
 
-// keep copies frames into the chunk under way.
-func (in *Interner) keep(frames []Frame) []Frame {
+// copy copies frames into the chunk under way.
+func (in *Interner) copy(frames []Frame) []Frame {
 	if len(frames) > len(in.chunk) {
 		n := max(chunkFrames, len(frames))
 		in.chunk = make([]Frame, n)
@@ -112,11 +144,21 @@ func (in *Interner) keep(frames []Frame) []Frame {
 	return kept
 }
 
-// grow doubles the index.
-func (in *Interner) grow() {
-	in.index = make([]uint32, max(1024, 2*len(in.index)))
-	mask := uint64(len(in.index) - 1)
+// crowded says that an index of that length is too full for so many chains.
+func crowded(chains, length int) bool { return 4*chains > 3*length }
+
+// reindex makes an index with room for one chain more, at least.
+func (in *Interner) reindex() {
+	length := 1024
+	for crowded(in.count+1, length) {
+		length *= 2
+	}
+	in.index = make([]uint32, length)
+	mask := uint64(length - 1)
 	for id := range in.stacks {
+		if !in.stacks[id].used {
+			continue
+		}
 		i := in.stacks[id].hash & mask
 		for in.index[i] != 0 {
 			i = (i + 1) & mask

@@ -76,14 +76,56 @@ func TestARepeatedChainAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestResetForgetsChainsAndTheirMemory(t *testing.T) {
+func TestSweepForgetsChainsAndTheirMemory(t *testing.T) {
 	in := NewInterner()
 	in.Intern(make([]Frame, 5), false)
-	in.Reset()
+	in.Sweep()
 	if in.Len() != 0 || in.Bytes() != 0 {
 		t.Errorf("%d chains in %d bytes are left", in.Len(), in.Bytes())
 	}
 	if id := in.Intern(make([]Frame, 5), false); id != 0 {
-		t.Errorf("the first id after Reset is %d", id)
+		t.Errorf("the first id after Sweep is %d", id)
+	}
+}
+
+func TestAKeptChainHasItsIDAfterASweep(t *testing.T) {
+	in := NewInterner()
+	chain := func(i int) []Frame { return []Frame{{Object: 1, Offset: uint64(i)}, {Object: 2, Offset: 7}} }
+	const chains = 20_000
+	for i := range chains {
+		in.Intern(chain(i), i%2 == 0)
+	}
+	full := in.Bytes()
+	kept := []StackID{3, 500, 12_000}
+	for round := range 3 {
+		for _, id := range kept {
+			in.Keep(id)
+		}
+		in.Sweep()
+		if in.Len() != len(kept) || in.Bytes() > full {
+			t.Fatalf("%d chains in %d bytes are left, want %d in less than %d", in.Len(), in.Bytes(), len(kept), full)
+		}
+		for _, id := range kept {
+			if found, ok := in.Find(chain(int(id)), id%2 == 0); !ok || found != id {
+				t.Errorf("chain %d is found as %d, %t", id, found, ok)
+			}
+		}
+		if _, ok := in.Find(chain(4), true); ok {
+			t.Error("a chain that was not kept is found")
+		}
+		seen := map[StackID]bool{3: true, 500: true, 12_000: true}
+		for i := range chains {
+			id := in.Intern(chain(chains*(round+1)+i), false)
+			if seen[id] {
+				t.Fatalf("chain %d has the id %d of another", i, id)
+			}
+			seen[id] = true
+			if frames, _ := in.Stack(id); !slices.Equal(frames, chain(chains*(round+1)+i)) {
+				t.Fatalf("chain %d is %v", i, frames)
+			}
+		}
+		if in.Len() != chains+len(kept) {
+			t.Errorf("%d chains", in.Len())
+		}
 	}
 }

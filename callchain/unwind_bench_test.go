@@ -83,7 +83,7 @@ func BenchmarkInternNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if in.Len() == 20_000 {
-			in.Reset()
+			in.Sweep()
 		}
 		next++
 		frames[3].Offset = next

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/offcpu"
 )
 
 // sayBlind says what may be missed by tracepoints of what the kernel does while a CPU
@@ -16,7 +16,7 @@ func sayBlind(a *asking, tracefs *ftrace.FS, missed string) {
 	if err != nil {
 		return
 	}
-	blind, err := collect.BlindCPUs(format)
+	blind, err := offcpu.BlindCPUs(format)
 	if err != nil || len(blind) == 0 {
 		return
 	}

@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/cgroup"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the
 // whole run, the status of a started command.
-func runCollectors(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collectors []collect.Collector) error {
+func runCollectors(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collectors []table.Collector) error {
 	var metrics []profile.Metric
 	for _, collector := range collectors {
 		metrics = append(metrics, collector.Plan().Metrics...)
@@ -119,8 +120,8 @@ func (c *collectorFlags) wholeSystem() bool {
 }
 
 // stacks are the kinds of stack that were asked for: both without -u and -k.
-func (c *collectorFlags) stacks() collect.Stacks {
-	return collect.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: collect.Unwind(c.unwind)}
+func (c *collectorFlags) stacks() stack.Stacks {
+	return stack.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: stack.Unwind(c.unwind)}
 }
 
 // write writes the profile of the whole run to every file asked for. A file

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // collectorFlags are the flags that all collectors share, with the letters of
@@ -110,7 +110,7 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("-o %d: at least one row", c.top)
 	case c.memory < 1 || c.memory > maxMemory:
 		return usagef("--max-memory %d: from 1 MiB to %d", c.memory, maxMemory)
-	case !slices.Contains(collect.Unwinds(), collect.Unwind(c.unwind)):
+	case !slices.Contains(stack.Unwinds(), stack.Unwind(c.unwind)):
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
 	}
 	if err := c.trigger.validate(flags); err != nil {

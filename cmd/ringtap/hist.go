@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -210,9 +210,9 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 }
 
 // stackKinds are the stacks by which is counted.
-func (h *histFlags) stackKinds(s *histSubject) collect.Stacks {
+func (h *histFlags) stackKinds(s *histSubject) stack.Stacks {
 	if !h.stacks {
-		return collect.Stacks{}
+		return stack.Stacks{}
 	}
 	user, kernel := h.user, h.kernel
 	if !user && !kernel {

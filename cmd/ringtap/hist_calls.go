@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -27,7 +27,7 @@ func (h *histFlags) attachCalls(out *console, s *histSubject, spec *histSpec, ta
 	for i := range c.events {
 		e := &c.events[i]
 		m := measure.Event{Event: e.Event, Filter: e.Filter, Function: e.Function, Site: e.Site}
-		if e.Role == collect.CallEnds {
+		if e.Role == calls.CallEnds {
 			m.Role = measure.Return
 		}
 		s.events = append(s.events, m)

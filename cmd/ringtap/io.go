@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/block"
+	"github.com/ringtap/ringtap/internal/questions/io"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 const ioUsage = `io [flags] [-- COMMAND ARG...]
@@ -65,7 +67,7 @@ func (q *ioQuestion) flags(flags *pflag.FlagSet) {
 func (q *ioQuestion) take(args []string) ([]string, error) { return args, nil }
 
 func (q *ioQuestion) validate() error {
-	if !slices.Contains([]collect.IOBy{collect.IOByNothing, collect.IOByType, collect.IOByFD, collect.IOByFile}, collect.IOBy(q.by)) {
+	if !slices.Contains([]io.By{io.ByNothing, io.ByType, io.ByFD, io.ByFile}, io.By(q.by)) {
 		return usagef("--by %q: one of type, fd, file", q.by)
 	}
 	if q.block && q.by != "" {
@@ -74,7 +76,7 @@ func (q *ioQuestion) validate() error {
 	return nil
 }
 
-func (q *ioQuestion) make(a *asking) ([]collect.Collector, error) {
+func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func (q *ioQuestion) make(a *asking) ([]collect.Collector, error) {
 	if q.block {
 		return q.makeBlock(a, tracefs)
 	}
-	var formats collect.IOFormats
+	var formats io.Formats
 	if formats.Enter, err = tracefs.Format("raw_syscalls", "sys_enter"); err != nil {
 		return nil, err
 	}
@@ -105,7 +107,7 @@ func (q *ioQuestion) make(a *asking) ([]collect.Collector, error) {
 		// What is short shall have whole stacks too, unless it storms.
 		stacks.Copy, stacks.Budget = processCopy, processBudget
 	}
-	collector, err := collect.NewIO(formats, collect.IOBy(q.by), stacks)
+	collector, err := io.New(formats, io.By(q.by), stacks)
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +117,12 @@ func (q *ioQuestion) make(a *asking) ([]collect.Collector, error) {
 	if a.pid != 0 {
 		collector.Look(a.pid)
 	}
-	return []collect.Collector{collector}, nil
+	return []table.Collector{collector}, nil
 }
 
 // makeBlock makes the collector of --block.
-func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]collect.Collector, error) {
-	var formats collect.BlockFormats
+func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]table.Collector, error) {
+	var formats block.Formats
 	for event, into := range map[string]**ftrace.Format{"block_bio_queue": &formats.Queued, "block_rq_issue": &formats.Issued, "block_rq_complete": &formats.Completed} {
 		format, err := tracefs.Format("block", event)
 		if err != nil {
@@ -129,9 +131,9 @@ func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]collect.Collect
 		*into = format
 	}
 	sayBlind(a, tracefs, "a request that is completed then counts as under way")
-	collector, err := collect.NewBlock(formats, a.wholeSystem(), a.stacks())
+	collector, err := block.New(formats, a.wholeSystem(), a.stacks())
 	if err != nil {
 		return nil, err
 	}
-	return []collect.Collector{collector}, nil
+	return []table.Collector{collector}, nil
 }

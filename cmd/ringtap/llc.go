@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/llc"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -36,30 +37,30 @@ show.
 const defaultPeriod = 10007
 
 // llc is the question of llc.
-type llc struct {
+type llcQuestion struct {
 	period uint64
 }
 
-func (q *llc) flags(flags *pflag.FlagSet) {
+func (q *llcQuestion) flags(flags *pflag.FlagSet) {
 	flags.Uint64VarP(&q.period, "period", "P", defaultPeriod, "llc: events of each counter from one sample to the next")
 }
 
-func (q *llc) take(args []string) ([]string, error) { return args, nil }
+func (q *llcQuestion) take(args []string) ([]string, error) { return args, nil }
 
-func (q *llc) validate() error {
+func (q *llcQuestion) validate() error {
 	if q.period < 1 || q.period > 1<<31 {
 		return usagef("-P %d: from 1 event to %d", q.period, 1<<31)
 	}
 	return nil
 }
 
-func (q *llc) make(a *asking) ([]collect.Collector, error) {
-	collector := collect.NewLLC(q.period, a.stacks())
+func (q *llcQuestion) make(a *asking) ([]table.Collector, error) {
+	collector := llc.New(q.period, a.stacks())
 	if err := hasCounters(collector.Misses, collector.References); err != nil {
 		return nil, err
 	}
 	a.closing(func() error { saySharing(a.out.stderr, collector); return nil })
-	return []collect.Collector{collector}, nil
+	return []table.Collector{collector}, nil
 }
 
 // Why llc can't work, and what to do.
@@ -89,7 +90,7 @@ func hasCounters(events ...perfevent.Event) error {
 }
 
 // saySharing says how long the counters have counted, if that was not all the time.
-func saySharing(w io.Writer, c *collect.LLC) {
+func saySharing(w io.Writer, c *llc.Collector) {
 	misses, references := c.Shared()
 	say := func(event perfevent.Event, r perfevent.Running) {
 		switch name := visible.Text(event.String()); {

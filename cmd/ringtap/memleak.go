@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/allocator"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/memleak"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -33,31 +34,31 @@ Where programs keep frame pointers, --unwind fp has all from the beginning.
 `
 
 // memleak is the question of memleak.
-type memleak struct {
+type memleakQuestion struct {
 	missedFrees bool
 	older       secondsFlag
 	every       uint64
 	throwingNew bool
 }
 
-func (q *memleak) flags(flags *pflag.FlagSet) {
+func (q *memleakQuestion) flags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&q.missedFrees, "missed-frees", "W", false, "memleak: where memory is allocated at an address that has not been freed, drop what was there: its free was missed; else it counts for good")
 	flags.Var(&q.older, "older", "memleak: leave out what has stood for a shorter time than this")
 	flags.Uint64Var(&q.every, "every", 0, "memleak: sample one allocation in this many `bytes` on average, larger ones more likely, and scale")
 	flags.BoolVar(&q.throwingNew, "throwing-new", false, "memleak: watch jemalloc's and tcmalloc's own operator new too; a program that then runs out of memory ends, where it may have caught std::bad_alloc")
 }
 
-func (q *memleak) take(args []string) ([]string, error) { return args, nil }
+func (q *memleakQuestion) take(args []string) ([]string, error) { return args, nil }
 
-func (q *memleak) validate() error {
+func (q *memleakQuestion) validate() error {
 	if q.every > math.MaxInt64 {
 		return usagef("--every %d: at most %d bytes", q.every, int64(math.MaxInt64))
 	}
 	return nil
 }
 
-func (q *memleak) make(a *asking) ([]collect.Collector, error) {
-	var collectors []collect.Collector
+func (q *memleakQuestion) make(a *asking) ([]table.Collector, error) {
+	var collectors []table.Collector
 	if a.user || !a.kernel {
 		collector, err := q.userMemory(a)
 		if err != nil {
@@ -78,12 +79,12 @@ func (q *memleak) make(a *asking) ([]collect.Collector, error) {
 	return collectors, nil
 }
 
-func (q *memleak) options() collect.LeakOptions {
-	return collect.LeakOptions{MissedFrees: q.missedFrees, Older: time.Duration(q.older), Every: q.every}
+func (q *memleakQuestion) options() memleak.Options {
+	return memleak.Options{MissedFrees: q.missedFrees, Older: time.Duration(q.older), Every: q.every}
 }
 
 // userMemory probes the allocators that the target has.
-func (q *memleak) userMemory(a *asking) (collect.Collector, error) {
+func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 	logger := a.out.logger(a.verbose)
 	where := allocator.Where{ThrowingNew: q.throwingNew, Logger: logger}
 	switch {
@@ -113,7 +114,7 @@ func (q *memleak) userMemory(a *asking) (collect.Collector, error) {
 	a.closing(attached.Close)
 	stacks := a.stacks()
 	stacks.User, stacks.Kernel = true, false
-	collector := collect.NewMemleak(attached.Events, stacks, q.options())
+	collector := memleak.New(attached.Events, stacks, q.options())
 	collector.Ended = a.command != nil || a.pid != 0 || a.tid != 0
 	a.closing(collector.Close)
 	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
@@ -121,17 +122,17 @@ func (q *memleak) userMemory(a *asking) (collect.Collector, error) {
 }
 
 // sayUnwatched says of which files operator new is left out.
-func (q *memleak) sayUnwatched(out *console, found *allocator.Probes) {
+func (q *memleakQuestion) sayUnwatched(out *console, found *allocator.Probes) {
 	for _, file := range found.Unwatched {
 		fmt.Fprintf(out.stderr, "note: operator new of %s is not watched, since a probe there ends a program that catches std::bad_alloc; --throwing-new watches it\n", visible.Text(file))
 	}
 }
 
 // missing is a collector of leaks.
-type missing interface{ Missed() collect.LeakMisses }
+type missing interface{ Missed() memleak.Misses }
 
 // sayMissed says what was not seen.
-func (q *memleak) sayMissed(out *console, of missing) {
+func (q *memleakQuestion) sayMissed(out *console, of missing) {
 	missed := of.Missed()
 	switch {
 	case missed.Frees > 0 && q.missedFrees:

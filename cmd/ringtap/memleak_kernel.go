@@ -7,18 +7,18 @@ import (
 	"os"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/memleak"
 	"github.com/ringtap/ringtap/symbols"
 )
 
 // kernelMemory takes the tracepoints of the kernel's allocators.
-func (q *memleak) kernelMemory(a *asking) (*collect.KernelLeaks, error) {
+func (q *memleakQuestion) kernelMemory(a *asking) (*memleak.Kernel, error) {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err
 	}
 	var formats []*ftrace.Format
-	for _, t := range collect.KernelTracepoints() {
+	for _, t := range memleak.KernelTracepoints() {
 		format, err := tracefs.Format(t.System, t.Name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -30,7 +30,7 @@ func (q *memleak) kernelMemory(a *asking) (*collect.KernelLeaks, error) {
 	}
 	stacks := a.stacks()
 	stacks.Kernel = true
-	collector, err := collect.NewKernelLeaks(formats, kernelSymbols(a), stacks, q.options())
+	collector, err := memleak.NewKernel(formats, kernelSymbols(a), stacks, q.options())
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/offcpu"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 const offCPUUsage = `off-cpu [flags] [-- COMMAND ARG...]
@@ -50,15 +51,15 @@ func (q *offCPU) validate() error {
 	return nil
 }
 
-func (q *offCPU) make(a *asking) ([]collect.Collector, error) {
-	opts := collect.OffCPUOptions{Whole: a.wholeSystem(), Min: time.Duration(q.min) * time.Microsecond, Stacks: a.stacks()}
+func (q *offCPU) make(a *asking) ([]table.Collector, error) {
+	opts := offcpu.Options{Whole: a.wholeSystem(), Min: time.Duration(q.min) * time.Microsecond, Stacks: a.stacks()}
 	var err error
 	if opts.Switch, opts.Waking, err = q.formats(a); err != nil {
 		return nil, err
 	}
 	switch {
 	case opts.Whole && opts.Switch != nil:
-		if opts.Blind, err = collect.BlindCPUs(opts.Switch); err != nil {
+		if opts.Blind, err = offcpu.BlindCPUs(opts.Switch); err != nil {
 			return nil, err
 		}
 		if len(opts.Blind) > 0 {
@@ -73,11 +74,11 @@ func (q *offCPU) make(a *asking) ([]collect.Collector, error) {
 	case a.command != nil:
 		opts.Held = a.started.PID()
 	}
-	collector, err := collect.NewOffCPU(opts)
+	collector, err := offcpu.New(opts)
 	if err != nil {
 		return nil, err
 	}
-	return []collect.Collector{collector}, nil
+	return []table.Collector{collector}, nil
 }
 
 // formats reads the formats of the tracepoints. Where they cannot be read, as by an

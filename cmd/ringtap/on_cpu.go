@@ -3,7 +3,8 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -31,8 +32,8 @@ func (q *onCPU) take(args []string) ([]string, error) { return args, nil }
 
 func (q *onCPU) validate() error { return nil }
 
-func (q *onCPU) make(a *asking) ([]collect.Collector, error) {
-	return []collect.Collector{&collect.OnCPU{
+func (q *onCPU) make(a *asking) ([]table.Collector, error) {
+	return []table.Collector{&oncpu.Collector{
 		Event:     perfevent.CPUCycles(),
 		Frequency: a.frequency,
 		Idle:      q.idle,

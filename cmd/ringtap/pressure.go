@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 // triggerFlags say when collectors record, where that is not all the time.
@@ -52,7 +52,7 @@ func (f *triggerFlags) validate(flags *pflag.FlagSet) error {
 
 // suits refuses collectors that can't tell what was before an alarm, as a
 // usageError.
-func (f *triggerFlags) suits(collectors []collect.Collector) error {
+func (f *triggerFlags) suits(collectors []table.Collector) error {
 	if f.before == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (f *triggerFlags) suits(collectors []collect.Collector) error {
 		if plan.Standing {
 			return usagef("%s tells what stands at the end of a time, by all that has happened before: the last seconds before an alarm (--before) don't tell that", plan.Name)
 		}
-		if _, ok := c.(collect.Metered); ok {
+		if _, ok := c.(table.Metered); ok {
 			return usagef("%s scales by how long its counters had the hardware: of the last seconds before an alarm (--before) nobody has noted that", plan.Name)
 		}
 	}

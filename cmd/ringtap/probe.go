@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
@@ -82,8 +84,8 @@ func (q *probe) validate() error {
 	return nil
 }
 
-func (q *probe) make(a *asking) ([]collect.Collector, error) {
-	var collectors []collect.Collector
+func (q *probe) make(a *asking) ([]table.Collector, error) {
+	var collectors []table.Collector
 	for _, spec := range q.specs {
 		made, err := q.collector(a, spec)
 		var none *kprobe.SymbolError
@@ -100,7 +102,7 @@ func (q *probe) make(a *asking) ([]collect.Collector, error) {
 
 // collector makes the collector of a spec: of times where it names functions, else
 // of hits.
-func (q *probe) collector(a *asking, spec string) (collect.Collector, error) {
+func (q *probe) collector(a *asking, spec string) (table.Collector, error) {
 	kind, definition := cutKind(spec)
 	viewers, err := a.viewers()
 	if err != nil {
@@ -123,7 +125,7 @@ func (q *probe) collector(a *asking, spec string) (collect.Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &collect.Hits{Spec: spec, Events: probed.events, Stacks: probed.stacks}, nil
+	return &calls.Hits{Spec: spec, Events: probed.events, Stacks: probed.stacks}, nil
 }
 
 // isWholeFunction tells whether a definition without a kind means functions, and
@@ -144,7 +146,7 @@ func isWholeFunction(where place, definition string) (bool, error) {
 }
 
 // calls makes the collector of functions' times.
-func (q *probe) calls(a *asking, spec string, where place, definition string, viewers []int) (collect.Collector, error) {
+func (q *probe) calls(a *asking, spec string, where place, definition string, viewers []int) (table.Collector, error) {
 	logger := a.out.logger(a.verbose)
 	stacks := a.stacks()
 	c := &callProbes{out: a.out, logger: logger, target: a.target, count: true, userStacks: stacks.User,
@@ -169,13 +171,13 @@ func (q *probe) calls(a *asking, spec string, where place, definition string, vi
 		if q.hist {
 			return nil, usagef("--hist: the times of %s are not known", spec)
 		}
-		hits := &collect.Hits{Spec: spec, Stacks: stacks}
+		hits := &calls.Hits{Spec: spec, Stacks: stacks}
 		for i := range c.events {
 			hits.Events = append(hits.Events, c.events[i].Event)
 		}
 		return hits, nil
 	}
-	calls := collect.NewCalls(spec, c.events, stacks, q.hist)
+	calls := calls.NewCalls(spec, c.events, stacks, q.hist)
 	a.closing(func() error { sayCalls(a.out.stderr, calls); return nil })
 	if q.hist {
 		a.below = append(a.below, func(w io.Writer) error { return writeTimes(w, calls) })
@@ -186,7 +188,7 @@ func (q *probe) calls(a *asking, spec string, where place, definition string, vi
 // probed is a spec that has become events.
 type probed struct {
 	events []perfevent.Event
-	stacks collect.Stacks
+	stacks stack.Stacks
 }
 
 // attach makes events of what a spec names.

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
@@ -31,7 +31,7 @@ type callProbes struct {
 
 	functions []string       // names of those whose calls are timed
 	numbers   map[string]int // of functions, in that list
-	events    []collect.CallEvent
+	events    []calls.CallEvent
 	atEntry   bool // events that begin calls are where a function's frame is not set up
 	kprobes   []*kprobe.Attachment
 	closers   []func() error // to be called whether or not there was an error, the last first
@@ -82,16 +82,16 @@ func (c *callProbes) user(definition string) error {
 	sharePlaces(begin.Sites, leave.Sites)
 	c.atEntry = (len(c.events) == 0 || c.atEntry) && begin.AtEntry() && hits.AtEntry()
 	merge := len(c.functions) <= 1 || c.count && len(entry.Sites) > manyPlaces
-	if err := c.attachUser(&begin, collect.CallBegins, merge); err != nil {
+	if err := c.attachUser(&begin, calls.CallBegins, merge); err != nil {
 		return err
 	}
-	if err := c.attachUser(leave, collect.CallEnds, merge); err != nil {
+	if err := c.attachUser(leave, calls.CallEnds, merge); err != nil {
 		return err
 	}
 	if !c.count {
 		return nil
 	}
-	return c.attachUser(&hits, collect.CallHit, merge)
+	return c.attachUser(&hits, calls.CallHit, merge)
 }
 
 // userReturns finds the returns of the functions of a plan, but of those whose
@@ -125,7 +125,7 @@ func (c *callProbes) userReturns(entry *uprobe.Plan, definition string) (*uprobe
 
 // attachUser makes events of the sites of a plan, if it has some. With merge
 // functions share an event, and are not told apart.
-func (c *callProbes) attachUser(plan *uprobe.Plan, role collect.CallRole, merge bool) error {
+func (c *callProbes) attachUser(plan *uprobe.Plan, role calls.CallRole, merge bool) error {
 	if len(plan.Sites) == 0 {
 		return nil
 	}
@@ -135,15 +135,15 @@ func (c *callProbes) attachUser(plan *uprobe.Plan, role collect.CallRole, merge 
 	}
 	c.closers = append(c.closers, attachment.Close)
 	for i, event := range attachment.Events {
-		e := collect.CallEvent{Event: event, Filter: attachment.Filter, Role: role}
+		e := calls.CallEvent{Event: event, Filter: attachment.Filter, Role: role}
 		format := attachment.Formats[i]
 		if end := format.Field(goroutineStackEnd); end != nil {
 			e.Site.StackEnd = end.Uint
 		}
-		if !merge && role != collect.CallHit {
+		if !merge && role != calls.CallHit {
 			e.Function = c.number(plan.Sites[i].Symbol)
 		}
-		if role == collect.CallEnds {
+		if role == calls.CallEnds {
 			e.Site.Return = format.Field(returnAddress) != nil
 		}
 		c.events = append(c.events, e)
@@ -167,7 +167,7 @@ func (c *callProbes) number(function string) int {
 
 // times tells whether there is a function whose calls' ends are seen.
 func (c *callProbes) times() bool {
-	return slices.ContainsFunc(c.events, func(e collect.CallEvent) bool { return e.Role == collect.CallEnds })
+	return slices.ContainsFunc(c.events, func(e calls.CallEvent) bool { return e.Role == calls.CallEnds })
 }
 
 // sayUntimed says which functions' calls are counted, or left out, without their

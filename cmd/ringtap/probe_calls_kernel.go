@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -22,7 +22,7 @@ func (c *callProbes) kernel(definition string) error {
 		if c.count && plan == leave && errors.As(err, &none) {
 			c.whyUntimed = err.Error()
 			for i := range c.events {
-				c.events[i].Role = collect.CallHit
+				c.events[i].Role = calls.CallHit
 			}
 			for i := range entry.Sites {
 				c.untimed = append(c.untimed, entry.Sites[i].Function.String())
@@ -35,12 +35,12 @@ func (c *callProbes) kernel(definition string) error {
 		c.kprobes = append(c.kprobes, attachment)
 		c.closers = append(c.closers, attachment.Close)
 		for i, event := range attachment.Events {
-			e := collect.CallEvent{Event: event, Filter: attachment.Filter, Site: pair.Site{Kernel: true}}
+			e := calls.CallEvent{Event: event, Filter: attachment.Filter, Site: pair.Site{Kernel: true}}
 			if !merge {
 				e.Function = c.number(plan.Sites[i].Function.String())
 			}
 			if plan == leave {
-				e.Role, e.Site.Return = collect.CallEnds, true
+				e.Role, e.Site.Return = calls.CallEnds, true
 			}
 			c.events = append(c.events, e)
 		}

@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // sayCalls says which calls' times are not whole.
-func sayCalls(w io.Writer, c *collect.Calls) {
+func sayCalls(w io.Writer, c *calls.Calls) {
 	a := c.Account()
 	var says says
 	says.add(a.Before, "return without an entry (a call that had begun before, or the child of a fork) is not in it", "returns without an entry (calls that had begun before, or children of a fork) are not in it")
@@ -36,7 +36,7 @@ func (s *says) add(n uint64, one, many string) {
 }
 
 // writeTimes writes the histogram of the window whose tables have been written.
-func writeTimes(w io.Writer, c *collect.Calls) error {
+func writeTimes(w io.Writer, c *calls.Calls) error {
 	h := c.TakeHistogram()
 	if h == nil {
 		return nil

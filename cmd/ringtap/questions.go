@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -24,7 +24,7 @@ type question interface {
 	// usageError.
 	validate() error
 	// make makes the collectors. What it opens it leaves to a.closing.
-	make(a *asking) ([]collect.Collector, error)
+	make(a *asking) ([]table.Collector, error)
 }
 
 // asking is a run that is being prepared.
@@ -62,10 +62,10 @@ type questionKind struct {
 var questionKinds = []questionKind{
 	{"on-cpu", "on_cpu", "where the CPU time goes, per call stack", onCPUUsage, func() question { return &onCPU{} }},
 	{"off-cpu", "off_cpu", "where threads wait, and how long, per call stack", offCPUUsage, func() question { return &offCPU{} }},
-	{"memleak", "", "memory that is allocated and not freed, per call stack", memleakUsage, func() question { return &memleak{} }},
+	{"memleak", "", "memory that is allocated and not freed, per call stack", memleakUsage, func() question { return &memleakQuestion{} }},
 	{"io", "", "what system calls move, and how long it takes, per call stack", ioUsage, func() question { return &ioQuestion{} }},
-	{"readahead", "", "pages read ahead that were used, and that were not, per call stack", readaheadUsage, func() question { return &readahead{} }},
-	{"llc", "llc_stat", "misses of the last-level cache, per call stack", llcUsage, func() question { return &llc{} }},
+	{"readahead", "", "pages read ahead that were used, and that were not, per call stack", readaheadUsage, func() question { return &readaheadQuestion{} }},
+	{"llc", "llc_stat", "misses of the last-level cache, per call stack", llcUsage, func() question { return &llcQuestion{} }},
 	{"probe", "", "the time inside a function and its calls, per call stack", probeUsage, func() question { return &probe{} }},
 }
 
@@ -125,7 +125,7 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	defer leave(command)
 	a := &asking{collectorFlags: &common, out: out, target: target, started: command}
 	defer func() { err = errors.Join(err, a.close()) }()
-	var collectors []collect.Collector
+	var collectors []table.Collector
 	for _, q := range asked {
 		made, err := q.make(a)
 		if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/readahead"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -30,15 +31,15 @@ file systems read for themselves, are not seen.
 `
 
 // readahead is the question of readahead.
-type readahead struct{}
+type readaheadQuestion struct{}
 
-func (q *readahead) flags(*pflag.FlagSet) {}
+func (q *readaheadQuestion) flags(*pflag.FlagSet) {}
 
-func (q *readahead) take(args []string) ([]string, error) { return args, nil }
+func (q *readaheadQuestion) take(args []string) ([]string, error) { return args, nil }
 
-func (q *readahead) validate() error { return nil }
+func (q *readaheadQuestion) validate() error { return nil }
 
-func (q *readahead) make(a *asking) ([]collect.Collector, error) {
+func (q *readaheadQuestion) make(a *asking) ([]table.Collector, error) {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err
@@ -51,13 +52,13 @@ func (q *readahead) make(a *asking) ([]collect.Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []collect.Collector{collector}, nil
+	return []table.Collector{collector}, nil
 }
 
 // byTracepoints makes the collector; the error is fs.ErrNotExist where the kernel
 // lacks one of them.
-func (q *readahead) byTracepoints(a *asking, tracefs *ftrace.FS) (*collect.Readahead, error) {
-	var formats collect.ReadaheadFormats
+func (q *readaheadQuestion) byTracepoints(a *asking, tracefs *ftrace.FS) (*readahead.Collector, error) {
+	var formats readahead.Formats
 	for _, want := range []struct {
 		system, event string
 		into          **ftrace.Format
@@ -75,7 +76,7 @@ func (q *readahead) byTracepoints(a *asking, tracefs *ftrace.FS) (*collect.Reada
 			return nil, err
 		}
 	}
-	return collect.NewReadahead(formats, a.stacks())
+	return readahead.New(formats, a.stacks())
 }
 
 // mappedPage is how struct page says of what file it is and where
@@ -85,8 +86,8 @@ const mappedPage = " mapping=+24(%[1]s):x64 index=+32(%[1]s):u64"
 
 // byProbes makes the collector on kernels without the tracepoints: Linux 5.18 to
 // 6.17.
-func (q *readahead) byProbes(a *asking, tracefs *ftrace.FS) (*collect.Readahead, error) {
-	var probes collect.ReadaheadProbes
+func (q *readaheadQuestion) byProbes(a *asking, tracefs *ftrace.FS) (*readahead.Collector, error) {
+	var probes readahead.Probes
 	var err error
 	for event, into := range map[string]**ftrace.Format{"mm_filemap_add_to_page_cache": &probes.Added, "mm_filemap_delete_from_page_cache": &probes.Deleted} {
 		if *into, err = tracefs.Format("filemap", event); err != nil {
@@ -117,12 +118,12 @@ func (q *readahead) byProbes(a *asking, tracefs *ftrace.FS) (*collect.Readahead,
 	if err != nil {
 		return nil, err
 	}
-	return collect.NewReadaheadByProbes(probes, a.stacks())
+	return readahead.NewByProbes(probes, a.stacks())
 }
 
 // probe makes an event of a kernel probe. The whole system's are those of tracefs,
 // which threads may inherit.
-func (q *readahead) probe(a *asking, definition string) (*ftrace.Format, error) {
+func (q *readaheadQuestion) probe(a *asking, definition string) (*ftrace.Format, error) {
 	logger := a.out.logger(a.verbose)
 	parsed, err := kprobe.Parse(definition)
 	if err != nil {

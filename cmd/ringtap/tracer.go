@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -21,7 +21,7 @@ type tracing struct {
 	about   string // what stands behind it in parentheses; "" for nothing
 	events  []follow.Event
 	seen    func(perfevent.Record) // see follow.Options; nil for most
-	stacks  collect.Stacks
+	stacks  stack.Stacks
 	target  perfevent.Target
 	command *perfevent.Command // nil if none was started
 }

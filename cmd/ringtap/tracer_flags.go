@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -91,6 +91,6 @@ func (t *tracerFlags) seconds() string { return formatSeconds(time.Duration(t.du
 const lineCopy = 16 << 10
 
 // lineStacks are the stacks that are shown below an event's line.
-func lineStacks(user, kernel bool) collect.Stacks {
-	return collect.Stacks{User: user, Kernel: kernel, Unwind: collect.Auto, Copy: lineCopy}
+func lineStacks(user, kernel bool) stack.Stacks {
+	return stack.Stacks{User: user, Kernel: kernel, Unwind: stack.Auto, Copy: lineCopy}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -39,7 +39,7 @@ type Event struct {
 type Options struct {
 	Target   perfevent.Target
 	Events   []Event
-	Stacks   collect.Stacks         // that are shown after each line; the zero value shows none
+	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Options.Seen
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -45,7 +45,7 @@ type Options struct {
 	Events    []Event
 	Scale     histogram.Scale
 	Unit      time.Duration // of calls' times in the histograms: a nanosecond, microsecond …; 0 is a nanosecond
-	Stacks    collect.Stacks
+	Stacks    stack.Stacks
 	Top       int           // rows with stacks that a window has: those with the most values; 0: all
 	Interval  time.Duration // of a window; 0: one for the whole run
 	Duration  time.Duration // 0: until the context is done or the target has ended

@@ -5,9 +5,8 @@ import (
 	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -18,7 +17,7 @@ type stackKey struct {
 }
 
 // noStack is the stack of rows without one.
-var noStack = stackKey{collect.NoStack, collect.NoStack}
+var noStack = stackKey{stack.None, stack.None}
 
 func (k stackKey) compare(other stackKey) int {
 	if c := cmp.Compare(k.user, other.user); c != 0 {
@@ -32,19 +31,20 @@ const maxStackBytes = 256 << 20
 
 // stacks makes the stacks of samples and names them.
 type stacks struct {
-	stacker    *collect.Stacker
-	interner   *callchain.Interner
 	processes  *process.Table
+	store      *stack.Store
+	stacker    *stack.Stacker
 	symbolizer *symbolize.Symbolizer
 }
 
 // newStacks makes the stacks of a session on those processes.
 func newStacks(o *Options, pids []int) (*stacks, error) {
 	s := &stacks{
-		stacker: collect.NewStacker(o.Stacks), interner: callchain.NewInterner(),
 		processes:  process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger}),
 		symbolizer: symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: o.Logger}),
 	}
+	s.store = stack.NewStore(s.processes, func() bool { return s.store.Bytes() > maxStackBytes })
+	s.stacker = s.store.Stacker(o.Stacks)
 	if err := s.processes.Snapshot(pids...); err != nil {
 		s.close()
 		return nil, fmt.Errorf("read the running processes: %w", err)
@@ -64,48 +64,35 @@ func (m *meter) stack(sample *perfevent.Sample) stackKey {
 	if s == nil {
 		return key
 	}
-	if s.interner.Bytes() > maxStackBytes {
-		m.account.Unkept++
-		return key
-	}
+	kept := true
 	if s.stacker.Stacks.Kernel {
-		if frames := s.stacker.Kernel(sample); len(frames) > 0 {
-			key.kernel = s.interner.Intern(frames, false)
-		}
+		key.kernel, kept = s.store.Kernel(s.stacker, sample)
 	}
 	if s.stacker.Stacks.User {
-		frames, end := s.stacker.User(s.processes.Process(int(int32(sample.PID))), sample)
-		if len(frames) > 0 {
-			key.user = s.interner.Intern(frames, end == callchain.Cut)
+		if user := s.store.User(s.stacker, s.processes.Process(int(int32(sample.PID))), sample); user.Found {
+			key.user, kept = user.ID, kept && user.Kept
 		}
+	}
+	if !kept {
+		m.account.Unkept++
+		return noStack
 	}
 	return key
 }
 
 // names are the frames of a stack, leaf first: those of the kernel and then the
 // user's. Cut says that callers are missing.
-func (s *stacks) names(key stackKey) (frames []string, cut bool) {
+func (s *stacks) names(key stackKey) (names []string, cut bool) {
 	for _, id := range []callchain.StackID{key.kernel, key.user} {
-		if id == collect.NoStack {
+		if id == stack.None {
 			continue
 		}
-		chain, truncated := s.interner.Stack(id)
-		cut = cut || truncated
-		stack := []collect.Stack{{Frames: chain, Truncated: truncated}}
-		p := s.symbolizer.Profile(&collect.Window{Stacks: stack, Images: collect.Images(stack, s.processes.Objects())}, nil)
-		indexes := p.Stacks[0].Frames
-		for i := len(indexes) - 1; i >= 0; i-- {
-			frames = append(frames, name(&p.Frames[indexes[i]]))
+		of := s.store.Stack(id)
+		cut = cut || of.Truncated
+		frames, _ := s.symbolizer.Stack(of, s.processes.Objects())
+		for i := range frames {
+			names = append(names, frames[i].String())
 		}
 	}
-	return frames, cut
-}
-
-// name is a frame as lines have it: the function and the distance from its
-// start.
-func name(f *profile.Frame) string {
-	if f.Name == "" {
-		return fmt.Sprintf("%#x", f.Address)
-	}
-	return fmt.Sprintf("%s+%#x", f.Name, f.Offset)
+	return names, cut
 }

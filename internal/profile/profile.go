@@ -4,7 +4,10 @@
 // once at report time from interned stacks and symbolized frames.
 package profile
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Profile is one table of one window of time.
 type Profile struct {
@@ -74,6 +77,15 @@ type Frame struct {
 	// Lines are set only where source lines were asked for: innermost inlined
 	// function first, the function that holds the code last (pprof's order).
 	Lines []Line
+}
+
+// String is the function and the distance from its start, or the address where no
+// name is known.
+func (f *Frame) String() string {
+	if f.Name == "" {
+		return fmt.Sprintf("%#x", f.Address)
+	}
+	return fmt.Sprintf("%s+%#x", f.Name, f.Offset)
 }
 
 // Line is one level of inlining at a frame.

@@ -2,12 +2,12 @@
 // events, keeps the process table current, closes windows and has them
 // symbolized and reported.
 //
-//	reading goroutine:   perfevent.Session → collect.Recorder → windows
+//	reading goroutine:   perfevent.Session → table.Recorder → windows
 //	reporting goroutine: windows → symbolize.Symbolizer → Options.Report
 //
 // The two meet in a channel of finished windows alone, so that reading the
 // rings never waits for a symbol table or a terminal: while the channel is full
-// the window under way goes on (collect.Options.Ready). The reading goroutine is
+// the window under way goes on (table.Options.Ready). The reading goroutine is
 // the caller's; the other ends before Run returns.
 //
 // With a Trigger nothing is sampled but at alarms (pressure.go): a third goroutine

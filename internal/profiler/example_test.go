@@ -6,9 +6,11 @@ import (
 	"log"
 	"os/exec"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,10 +23,10 @@ func ExampleRun() {
 	defer command.Kill() // unless Run let it go
 	_, err = profiler.Run(context.Background(), profiler.Options{
 		Target: perfevent.Started(command),
-		Collectors: []collect.Collector{&collect.OnCPU{
+		Collectors: []table.Collector{&oncpu.Collector{
 			Event:     perfevent.CPUCycles(), // or what stands in for it
 			Frequency: 99,
-			Stacks:    collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto},
+			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto},
 		}},
 		Memory: 64 << 20,
 		Report: func(p *profile.Profile) error {

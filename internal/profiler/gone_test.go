@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,7 +23,7 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 	}
 	reports := 0
 	r := &run{opts: Options{
-		Collectors: []collect.Collector{&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{User: true, Unwind: collect.Auto}}},
+		Collectors: []table.Collector{&oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 49, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}},
 		Whole:      true,
 		Memory:     1 << 20,
 		Logger:     slog.New(slog.DiscardHandler),
@@ -59,7 +61,7 @@ func TestLiveACommandThatCantBeLetRunIsAnError(t *testing.T) {
 	reports := 0
 	opts := Options{
 		Target:     perfevent.Started(command),
-		Collectors: []collect.Collector{&collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49}},
+		Collectors: []table.Collector{&oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 49}},
 		Report:     func(*profile.Profile) error { reports++; return nil },
 	}
 	killed, err := exec.Command("sh", "-c", `kill -9 "$0"; while grep -q 'State:.*t (tracing' /proc/"$0"/status; do sleep 0.01; done`, strconv.Itoa(command.PID())).CombinedOutput()

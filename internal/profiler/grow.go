@@ -5,7 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -20,7 +21,7 @@ type growth struct {
 	bytes     uint32 // of a copy; 0 when it is not to grow any more
 	least     uint32 // that copies become smaller to
 	budget    uint64 // bytes a second of all copies; 0: no bound
-	counts    collect.Counts
+	counts    table.Counts
 	looked    uint64 // when counts was taken; 0: never
 }
 
@@ -59,10 +60,10 @@ const cutShare = 100
 
 // newGrowth is how the copies of a plan grow whose samplings are the session's
 // from first on.
-func newGrowth(plan *collect.Plan, first int) growth {
+func newGrowth(plan *table.Plan, first int) growth {
 	g := growth{bytes: plan.Stacks.Copy, least: min(plan.Stacks.Copy, sizes[0]), budget: plan.Stacks.Budget}
 	for i := range plan.Samplings {
-		if plan.Samplings[i].Period != 1 || plan.Stacks.Unwind == collect.FP {
+		if plan.Samplings[i].Period != 1 || plan.Stacks.Unwind == stack.FP {
 			return growth{}
 		}
 		if plan.Samplings[i].UserStack == plan.Stacks.Copy { // else it is copied for something else
@@ -73,7 +74,7 @@ func newGrowth(plan *collect.Plan, first int) growth {
 }
 
 // samplings is how many samplings plans have.
-func samplings(plans []collect.Plan) (n int) {
+func samplings(plans []table.Plan) (n int) {
 	for i := range plans {
 		n += len(plans[i].Samplings)
 	}
@@ -83,7 +84,7 @@ func samplings(plans []collect.Plan) (n int) {
 // grow makes the copies of a collector's samplings larger if many of its samples
 // since the last call, whose times are before the one given, were cut, and smaller
 // if they are beyond their budget.
-func (r *run) grow(g *growth, now collect.Counts, before uint64) {
+func (r *run) grow(g *growth, now table.Counts, before uint64) {
 	// Of what has no stack, as the ends of calls, nothing is copied.
 	stacks, cut, since := now.Stacks-g.counts.Stacks, now.Truncated-g.counts.Truncated, before-g.looked
 	if g.bytes == 0 || since < steady && !g.floods(stacks, since) {

@@ -3,7 +3,7 @@ package profiler
 import (
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 func TestCopiesOfTheStackStayWithinTheirBudget(t *testing.T) {
@@ -40,10 +40,10 @@ func TestCopiesOfTheStackStayWithinTheirBudget(t *testing.T) {
 func TestABurstIsNoStorm(t *testing.T) {
 	g := growth{bytes: 32 << 10, least: 512, budget: 64 << 20}
 	r := &run{}
-	var counts collect.Counts
+	var counts table.Counts
 	for at := uint64(1e9); at < 2e9; at += 50e6 {
 		r.grow(&g, counts, at)
-		counts.Add(collect.Counts{Samples: 90, Stacks: 90})
+		counts.Add(table.Counts{Samples: 90, Stacks: 90})
 		r.grow(&g, counts, at+10e6)
 	}
 	if g.bytes != 32<<10 {

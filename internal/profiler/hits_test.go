@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -37,13 +39,13 @@ int main(void) {
 
 func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	needRoot(t)
-	calls := pace.Calls(30000)
+	times := pace.Calls(30000)
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "hits.c"), filepath.Join(dir, "hits")
 	if err := os.WriteFile(source, []byte(hitsProgram), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", fmt.Sprintf("-DCALLS=%d", calls), "-O1", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", fmt.Sprintf("-DCALLS=%d", times), "-O1", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
 		t.Skipf("gcc: %v\n%s", err, out)
 	}
 	definition, err := uprobe.Parse("p:" + program + ":hit")
@@ -68,7 +70,7 @@ func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	defer attachment.Close()
 	result, err := profiler.Run(context.Background(), profiler.Options{
 		Target:     target,
-		Collectors: []collect.Collector{&collect.Hits{Spec: "hit", Events: attachment.Events, Stacks: collect.Stacks{User: true, Unwind: collect.Auto, Entry: true}}},
+		Collectors: []table.Collector{&calls.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}},
 		Whole:      true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(*profile.Profile) error { return nil },
@@ -79,7 +81,7 @@ func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	if _, err := command.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	each := uint64(4 * calls)
+	each := uint64(4 * times)
 	counts := make(map[string]uint64)
 	for _, row := range result.Whole.Rows {
 		counts[caller(result.Whole, row)] += row.Values[0]

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/llc"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -99,14 +101,14 @@ func spin(t *testing.T, program string, others int) spun {
 			t.Fatal(err)
 		}
 	}
-	collector := collect.NewLLC(5000000, collect.Stacks{Kernel: true})
+	collector := llc.New(5000000, stack.Stacks{Kernel: true})
 	collector.Misses, collector.References = perfevent.CPUCycles(), perfevent.CPUCycles()
 	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()
 	var took int64
 	began := false
 	result, err := profiler.Run(ctx, profiler.Options{
-		Target: target, Collectors: []collect.Collector{collector}, Whole: true, Memory: 64 << 20,
+		Target: target, Collectors: []table.Collector{collector}, Whole: true, Memory: 64 << 20,
 		Report: func(*profile.Profile) error { return nil },
 		Progress: func(profiler.Progress) {
 			if began {

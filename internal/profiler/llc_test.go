@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/llc"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -52,11 +54,11 @@ func TestLiveSamplesOfAPeriodAddUpToTheEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer command.Kill()
-	collector := collect.NewLLC(period, collect.Stacks{User: true, Unwind: collect.Auto})
+	collector := llc.New(period, stack.Stacks{User: true, Unwind: stack.Auto})
 	collector.Misses = perfevent.Software(perfevent.SoftwareMinorFaults)
 	collector.References = perfevent.Software(perfevent.SoftwarePageFaults)
 	result, err := profiler.Run(context.Background(), profiler.Options{
-		Target: perfevent.Started(command), Collectors: []collect.Collector{collector},
+		Target: perfevent.Started(command), Collectors: []table.Collector{collector},
 		Whole: true, Memory: 64 << 20, Report: func(*profile.Profile) error { return nil },
 	})
 	if err != nil {

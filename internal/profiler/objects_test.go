@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -37,7 +37,7 @@ func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 			cmd := start(t, built)
 			defer cmd.Wait()
 			defer cmd.Process.Kill()
-			opts := options(perfevent.System(), collect.Auto)
+			opts := options(perfevent.System(), stack.Auto)
 			opts.Interval = 500 * time.Millisecond
 			ctx, cancel := context.WithCancel(limited(t))
 			defer cancel()

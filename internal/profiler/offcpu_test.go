@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/offcpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -157,7 +159,7 @@ func sumOf(p *profile.Profile, pid int, function string) (all [4]uint64) {
 }
 
 // offCPUCollector is what the command makes.
-func offCPUCollector(t *testing.T, opts collect.OffCPUOptions) collect.Collector {
+func offCPUCollector(t *testing.T, opts offcpu.Options) table.Collector {
 	t.Helper()
 	fs, _, err := ftrace.Mount()
 	if err != nil {
@@ -166,11 +168,11 @@ func offCPUCollector(t *testing.T, opts collect.OffCPUOptions) collect.Collector
 	if opts.Switch, err = fs.Format("sched", "sched_switch"); err != nil {
 		t.Skipf("sched_switch: %v", err)
 	}
-	opts.Stacks = collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto}
+	opts.Stacks = stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto}
 	if opts.Whole { // stacks of the whole machine, as deep as that of the program and no deeper
 		opts.Stacks.Copy, opts.Stacks.Budget = 1<<10, 16<<20
 	}
-	c, err := collect.NewOffCPU(opts)
+	c, err := offcpu.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +212,7 @@ func checkWaits(t *testing.T, p *profile.Profile, pid int, truth map[string]wait
 // runOffCPU runs an off-cpu collector while the program goes on, and returns the
 // profile of the whole run, which must be the sum of those of its windows, what the
 // program says, and how many samples were lost.
-func runOffCPU(t *testing.T, target perfevent.Target, collector collect.Collector, w *waiting) (*profile.Profile, map[string]waits, uint64) {
+func runOffCPU(t *testing.T, target perfevent.Target, collector table.Collector, w *waiting) (*profile.Profile, map[string]waits, uint64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -218,7 +220,7 @@ func runOffCPU(t *testing.T, target perfevent.Target, collector collect.Collecto
 	before := stolen(t)
 	var windows [4]uint64
 	opts := profiler.Options{
-		Target: target, Collectors: []collect.Collector{collector},
+		Target: target, Collectors: []table.Collector{collector},
 		Interval: 100 * time.Millisecond, Whole: true, Memory: 64 << 20, Logger: slog.New(slog.DiscardHandler),
 		Report: func(p *profile.Profile) error {
 			for _, row := range p.Rows {
@@ -270,13 +272,13 @@ func TestLiveOffCPUTimeIsWhatTheKernelCounts(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		args      []string
-		target    func(t *testing.T, pid int) (perfevent.Target, collect.OffCPUOptions)
+		target    func(t *testing.T, pid int) (perfevent.Target, offcpu.Options)
 		functions []string
 	}{
-		{"the whole system", nil, func(_ *testing.T, _ int) (perfevent.Target, collect.OffCPUOptions) {
-			return perfevent.System(), collect.OffCPUOptions{Whole: true}
+		{"the whole system", nil, func(_ *testing.T, _ int) (perfevent.Target, offcpu.Options) {
+			return perfevent.System(), offcpu.Options{Whole: true}
 		}, sleeping},
-		{"the whole system by the tracepoint, where it tells who goes on", nil, func(t *testing.T, _ int) (perfevent.Target, collect.OffCPUOptions) {
+		{"the whole system by the tracepoint, where it tells who goes on", nil, func(t *testing.T, _ int) (perfevent.Target, offcpu.Options) {
 			fs, _, err := ftrace.Mount()
 			if err != nil {
 				t.Skipf("tracefs: %v", err)
@@ -285,25 +287,25 @@ func TestLiveOffCPUTimeIsWhatTheKernelCounts(t *testing.T) {
 			if err != nil {
 				t.Skipf("sched_switch: %v", err)
 			}
-			blind, err := collect.BlindCPUs(format)
+			blind, err := offcpu.BlindCPUs(format)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("idle CPUs that are not seen: %v", blind)
-			return perfevent.System(), collect.OffCPUOptions{Whole: true, Blind: blind}
+			return perfevent.System(), offcpu.Options{Whole: true, Blind: blind}
 		}, sleeping},
-		{"a process", nil, func(_ *testing.T, pid int) (perfevent.Target, collect.OffCPUOptions) {
-			return perfevent.Process(pid), collect.OffCPUOptions{Watched: []int{pid}}
+		{"a process", nil, func(_ *testing.T, pid int) (perfevent.Target, offcpu.Options) {
+			return perfevent.Process(pid), offcpu.Options{Watched: []int{pid}}
 		}, sleeping},
-		{"a thread", nil, func(_ *testing.T, pid int) (perfevent.Target, collect.OffCPUOptions) {
-			return perfevent.Thread(pid), collect.OffCPUOptions{Watched: []int{pid}, Threads: []int{pid}}
+		{"a thread", nil, func(_ *testing.T, pid int) (perfevent.Target, offcpu.Options) {
+			return perfevent.Thread(pid), offcpu.Options{Watched: []int{pid}, Threads: []int{pid}}
 		}, []string{"mine"}},
-		{"a control group", nil, func(t *testing.T, pid int) (perfevent.Target, collect.OffCPUOptions) {
+		{"a control group", nil, func(t *testing.T, pid int) (perfevent.Target, offcpu.Options) {
 			group := newGroup(t, pid)
-			return perfevent.InCgroup(group), collect.OffCPUOptions{Group: group}
+			return perfevent.InCgroup(group), offcpu.Options{Group: group}
 		}, sleeping},
-		{"threads that share a CPU", []string{"spin"}, func(_ *testing.T, pid int) (perfevent.Target, collect.OffCPUOptions) {
-			return perfevent.Process(pid), collect.OffCPUOptions{Watched: []int{pid}}
+		{"threads that share a CPU", []string{"spin"}, func(_ *testing.T, pid int) (perfevent.Target, offcpu.Options) {
+			return perfevent.Process(pid), offcpu.Options{Watched: []int{pid}}
 		}, []string{"spinA", "spinB"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -346,7 +348,7 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 	group := newGroup(t, cmd.Process.Pid)
 	const long = 300 * time.Millisecond
 	result, err := profiler.Run(limited(t), profiler.Options{
-		Target: perfevent.InCgroup(group), Collectors: []collect.Collector{offCPUCollector(t, collect.OffCPUOptions{Group: group})},
+		Target: perfevent.InCgroup(group), Collectors: []table.Collector{offCPUCollector(t, offcpu.Options{Group: group})},
 		Duration: long, Whole: true, Memory: 64 << 20, Report: func(*profile.Profile) error { return nil },
 	})
 	if err != nil {
@@ -399,7 +401,7 @@ func TestLiveOffCPUTimeOfACommand(t *testing.T) {
 		}
 		pace.Limit(t, cmd)
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
-		p, said, lost := runOffCPU(t, perfevent.Started(command), offCPUCollector(t, collect.OffCPUOptions{Held: command.PID()}), w)
+		p, said, lost := runOffCPU(t, perfevent.Started(command), offCPUCollector(t, offcpu.Options{Held: command.PID()}), w)
 		if lost > 0 {
 			return lost
 		}
@@ -434,7 +436,7 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 		for w.lines.Scan() && w.lines.Text() != "ready" {
 		}
 		pid := cmd.Process.Pid
-		p, said, lost := runOffCPU(t, perfevent.Process(pid), offCPUCollector(t, collect.OffCPUOptions{Watched: []int{pid}}), w)
+		p, said, lost := runOffCPU(t, perfevent.Process(pid), offCPUCollector(t, offcpu.Options{Watched: []int{pid}}), w)
 		if lost > 0 {
 			return lost
 		}

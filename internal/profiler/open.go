@@ -3,14 +3,14 @@ package profiler
 import (
 	"errors"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // open opens the collectors' events on the target, as far as the collectors can
 // make do with less; notes are what the reader of the profile must know of
 // that. The error is perfevent.Open's.
-func open(target perfevent.Target, collectors []collect.Collector, opts perfevent.Options) (session *perfevent.Session, notes []string, err error) {
+func open(target perfevent.Target, collectors []table.Collector, opts perfevent.Options) (session *perfevent.Session, notes []string, err error) {
 	for {
 		var all []perfevent.Sampling
 		opts.ContextSwitch, opts.SwitchCPUs = false, []int{}
@@ -40,7 +40,7 @@ func open(target perfevent.Target, collectors []collect.Collector, opts perfeven
 }
 
 // retreat has the collector retreat whose event could not be opened.
-func retreat(collectors []collect.Collector, err error) (note string, ok bool) {
+func retreat(collectors []table.Collector, err error) (note string, ok bool) {
 	var refused *perfevent.OpenError
 	if !errors.As(err, &refused) {
 		return "", false

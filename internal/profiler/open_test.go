@@ -10,13 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 func TestLiveTheClockStandsInForMissingHardwareCycles(t *testing.T) {
 	needRoot(t)
-	cycles := &collect.OnCPU{Event: perfevent.CPUCycles(), Frequency: 49}
+	cycles := &oncpu.Collector{Event: perfevent.CPUCycles(), Frequency: 49}
 	want := perfevent.CPUCycles()
 	session, err := perfevent.Open(perfevent.Process(os.Getpid()), cycles.Plan().Samplings, perfevent.Options{})
 	switch {
@@ -27,7 +29,7 @@ func TestLiveTheClockStandsInForMissingHardwareCycles(t *testing.T) {
 	default:
 		t.Fatal(err)
 	}
-	session, notes, err := open(perfevent.Process(os.Getpid()), []collect.Collector{cycles}, discard())
+	session, notes, err := open(perfevent.Process(os.Getpid()), []table.Collector{cycles}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +49,9 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 	if strings.TrimSpace(string(paranoid)) != "2" {
 		t.Skip("kernel.perf_event_paranoid: it is not 2, the kernel's default")
 	}
-	clock := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49, Stacks: collect.Stacks{Kernel: true}}
+	clock := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 49, Stacks: stack.Stacks{Kernel: true}}
 	unprivileged(t, func() {
-		session, notes, err := open(perfevent.Process(os.Getpid()), []collect.Collector{clock}, discard())
+		session, notes, err := open(perfevent.Process(os.Getpid()), []table.Collector{clock}, discard())
 		if err != nil {
 			t.Error(err)
 			return
@@ -58,7 +60,7 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 		if !clock.UserOnly || len(notes) != 1 || !strings.Contains(notes[0], "kernel.perf_event_paranoid is 2") {
 			t.Errorf("user only: %t, notes %q; want one that names the setting", clock.UserOnly, notes)
 		}
-		_, _, err = open(perfevent.System(), []collect.Collector{clock}, discard())
+		_, _, err = open(perfevent.System(), []table.Collector{clock}, discard())
 		if !errors.Is(err, perfevent.ErrPermission) {
 			t.Errorf("the whole system: %v, want %v", err, perfevent.ErrPermission)
 		}
@@ -67,8 +69,8 @@ func TestLiveAnOrdinaryUserGetsUserModeAndANote(t *testing.T) {
 
 func TestLiveAnErrorThatNothingCuresIsReturned(t *testing.T) {
 	needRoot(t)
-	clock := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 49}
-	_, _, err := open(perfevent.Process(1<<22), []collect.Collector{clock}, discard())
+	clock := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 49}
+	_, _, err := open(perfevent.Process(1<<22), []table.Collector{clock}, discard())
 	var open *perfevent.OpenError
 	if !errors.As(err, &open) || !errors.Is(err, perfevent.ErrNoTarget) {
 		t.Errorf("a process that does not exist: %v, want an OpenError of %v", err, perfevent.ErrNoTarget)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -23,7 +23,7 @@ func TestPeerPerfFindsNoMoreWholeChains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			built := truth.Named(name).Build(t)
 			theirs := perfMatching(t, built)
-			ours := matching(t, profileCommand(t, built.Command(0.6), collect.Auto), built)
+			ours := matching(t, profileCommand(t, built.Command(0.6), stack.Auto), built)
 			t.Logf("whole chains: perf %.1f %%, ringtap %.1f %%", 100*theirs, 100*ours)
 			if ours < theirs-0.02 {
 				t.Errorf("perf finds %.1f %% of the chains whole, ringtap %.1f %%", 100*theirs, 100*ours)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -21,7 +21,7 @@ type pending struct {
 	done  chan struct{} // is told when they have been replayed
 
 	mu    sync.Mutex
-	later []collect.Span // that follow
+	later []table.Span // that follow
 }
 
 // announce says that there will be something.
@@ -63,7 +63,7 @@ func (a *alarms) replay() {
 	if p.there {
 		kept := a.recent.Read()
 		start := kept.Span(p.end, a.Before)
-		recorder.Record(collect.Span{Start: start, End: p.end, Notes: a.reach(kept, start, p.end, p.notes)})
+		recorder.Record(table.Span{Start: start, End: p.end, Notes: a.reach(kept, start, p.end, p.notes)})
 		before := a.births.records
 		upTo := func(at uint64) {
 			for len(before) > 0 && before[0].Common().Time <= at {

@@ -18,11 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -118,8 +120,8 @@ func (p *told) options(trigger profiler.Trigger) profiler.Options {
 		p.t.Skipf("user probes: %v", err)
 	}
 	p.t.Cleanup(func() { attachment.Close() })
-	opts := options(target, collect.Auto)
-	opts.Collectors = []collect.Collector{&collect.Hits{Spec: "hit", Events: attachment.Events, Stacks: collect.Stacks{User: true, Unwind: collect.Auto, Entry: true}}}
+	opts := options(target, stack.Auto)
+	opts.Collectors = []table.Collector{&calls.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}}
 	opts.Trigger = &trigger
 	if b, ok := trigger.Alarm.(*bell); ok {
 		opts.Logger = slog.New(listener{slog.DiscardHandler, b.records})
@@ -349,7 +351,7 @@ func TestLiveWhatIsOverBeforeTheEndIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := options(perfevent.Started(command), collect.Auto)
+	opts := options(perfevent.Started(command), stack.Auto)
 	opts.Trigger = &profiler.Trigger{Before: time.Hour, AtEnd: true}
 	opts.Report = func(p *profile.Profile) error {
 		lives := make(map[string]bool)
@@ -392,7 +394,7 @@ func TestLivePressureIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer alarm.Close()
-	opts := options(perfevent.Process(one.pid, two.pid), collect.Auto)
+	opts := options(perfevent.Process(one.pid, two.pid), stack.Auto)
 	opts.Trigger = &profiler.Trigger{Alarm: alarm, Name: "cpu some", After: time.Second}
 	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()

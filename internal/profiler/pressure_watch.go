@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -106,7 +106,7 @@ func (a *alarms) look(from uint64, notes []string) (uint64, error) {
 			return from, err
 		}
 		from = perfevent.Now()
-		a.record(collect.Span{Start: from, End: from + uint64(a.After), Follows: true, Notes: notes})
+		a.record(table.Span{Start: from, End: from + uint64(a.After), Follows: true, Notes: notes})
 	}
 	if err := a.recent.Stop(); err != nil {
 		return from, err
@@ -156,12 +156,12 @@ func (a *alarms) goOn(ctx context.Context, end uint64) error {
 }
 
 // span is what is recorded of an alarm.
-func (a *alarms) span(from uint64, notes []string) collect.Span {
-	return collect.Span{Start: from, End: from + uint64(a.After), Notes: notes}
+func (a *alarms) span(from uint64, notes []string) table.Span {
+	return table.Span{Start: from, End: from + uint64(a.After), Notes: notes}
 }
 
 // record has a span recorded, after what is to be replayed.
-func (a *alarms) record(s collect.Span) {
+func (a *alarms) record(s table.Span) {
 	p := &a.pending
 	p.mu.Lock()
 	defer p.mu.Unlock()

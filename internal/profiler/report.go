@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 // reporter symbolizes windows and hands them on. It belongs to the reporting
@@ -32,7 +32,7 @@ func (r *reporter) close() {
 
 // report reports windows until there are no more. The first error ends the run
 // by cancel and is returned; windows that come after it are dropped.
-func (r *reporter) report(windows <-chan *collect.Window, cancel func()) error {
+func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 	var failed error
 	for w := range windows {
 		if failed != nil {
@@ -54,7 +54,7 @@ func (r *reporter) report(windows <-chan *collect.Window, cancel func()) error {
 // noteLosses says of a window what was lost where the rings hold more than one
 // collector's samples: those of others, or the kernel's records of switches. The
 // kernel counts the losses of each event, but for the whole run.
-func noteLosses(p *profile.Profile, plans []collect.Plan) {
+func noteLosses(p *profile.Profile, plans []table.Plan) {
 	shared := len(plans) > 1 || plans[0].Switches
 	if lost := &p.Accounts[0].Lost; *lost > 0 && shared {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d records did not fit in the rings; the end of the run tells of which events", *lost))
@@ -63,10 +63,11 @@ func noteLosses(p *profile.Profile, plans []collect.Plan) {
 }
 
 // profile finishes a window.
-func (r *reporter) profile(w *collect.Window) *profile.Profile {
-	p := r.symbolizer.Profile(w, func(named, frames int) {
+func (r *reporter) profile(w *table.Window) *profile.Profile {
+	p := r.symbolizer.Profile(&w.Set, func(named, frames int) {
 		r.run.opts.Progress(Progress{Named: named, Frames: frames})
 	})
+	p.Duration, p.Rows, p.Processes = time.Duration(w.End-w.Start), w.Rows, w.Processes
 	var names, events []string
 	for i := range r.run.plans {
 		plan := &r.run.plans[i]
@@ -99,7 +100,7 @@ func appendMetrics(all, plan []profile.Metric) []profile.Metric {
 
 // account is a collector's bookkeeping of one window. What the kernel counted
 // and lost is known for the whole run only.
-func account(plan *collect.Plan, c collect.Counts) profile.Account {
+func account(plan *table.Plan, c table.Counts) profile.Account {
 	return profile.Account{Event: plan.Event, Received: c.Samples + c.LeftOut, Lost: c.Lost, LeftOut: c.LeftOut,
 		Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept}
 }

@@ -4,21 +4,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 func TestWhatIsLostOfSeveralIsNoneOfTheFirst(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		plans []collect.Plan
+		plans []table.Plan
 		lost  uint64
 		noted bool
 	}{
-		{"one", make([]collect.Plan, 1), 3, false},
-		{"one, with records of switches", []collect.Plan{{Switches: true}}, 3, true},
-		{"two", make([]collect.Plan, 2), 3, true},
-		{"two, nothing lost", make([]collect.Plan, 2), 0, false},
+		{"one", make([]table.Plan, 1), 3, false},
+		{"one, with records of switches", []table.Plan{{Switches: true}}, 3, true},
+		{"two", make([]table.Plan, 2), 3, true},
+		{"two, nothing lost", make([]table.Plan, 2), 0, false},
 	} {
 		p := &profile.Profile{Accounts: make([]profile.Account, len(test.plans))}
 		p.Accounts[0].Lost = test.lost

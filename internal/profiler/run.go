@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -22,7 +22,7 @@ type Options struct {
 	// Collectors say what is sampled, at least one. They share rings, stacks and
 	// symbols, and their columns stand side by side. Run has them retreat to
 	// what the machine and the caller's privileges allow.
-	Collectors []collect.Collector
+	Collectors []table.Collector
 	Interval   time.Duration // between two calls of Report; 0: one call, at the end
 	Trigger    *Trigger      // records at alarms only, whatever the Interval; nil: all the time
 	Duration   time.Duration // 0: until the context is done or the target has ended
@@ -96,11 +96,11 @@ const maxWaiting = 4
 
 type run struct {
 	opts      Options
-	plans     []collect.Plan // of the collectors
+	plans     []table.Plan // of the collectors
 	session   *perfevent.Session
 	notes     []string // of open
 	processes *process.Table
-	recorder  *collect.Recorder
+	recorder  *table.Recorder
 	begin     clocks
 	growths   []growth // of the collectors' samplings
 	alarms    *alarms  // nil without Options.Trigger
@@ -135,12 +135,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err := r.processes.Snapshot(r.session.Processes()...); err != nil {
 		return nil, fmt.Errorf("read the running processes: %w", err)
 	}
-	windows := make(chan *collect.Window, maxWaiting)
+	windows := make(chan *table.Window, maxWaiting)
 	r.begin = now()
-	r.recorder = collect.NewRecorder(r.opts.Collectors, r.processes, r.begin.monotonic, collect.Options{
+	r.recorder = table.NewRecorder(r.opts.Collectors, r.processes, r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()), Spans: r.alarms != nil,
-		Emit: func(w *collect.Window) { windows <- w },
+		Emit: func(w *table.Window) { windows <- w },
 		// Nobody else sends, so that room stays.
 		Ready: func() bool { return len(windows) < cap(windows) },
 	})
@@ -169,7 +169,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 }
 
 // result closes the books. It runs after the reporting goroutine.
-func (r *run) result(reporter *reporter, whole *collect.Window) (*Result, error) {
+func (r *run) result(reporter *reporter, whole *table.Window) (*Result, error) {
 	result := &Result{}
 	if whole != nil {
 		result.Whole = reporter.profile(whole)

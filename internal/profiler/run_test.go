@@ -16,10 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -91,7 +91,7 @@ func samples(p *profile.Profile) (total uint64) {
 func TestLiveTheIntervalsAddUpToTheWholeRun(t *testing.T) {
 	needRoot(t)
 	// Its own process, which symbolizes, is sampled and left out.
-	opts := options(perfevent.Process(busy(t), os.Getpid()), collect.Auto)
+	opts := options(perfevent.Process(busy(t), os.Getpid()), stack.Auto)
 	opts.Interval = 100 * time.Millisecond
 	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()
@@ -152,7 +152,7 @@ func checkStarts(t *testing.T, whole *profile.Profile, intervals []*profile.Prof
 // reading and reporting.
 func TestLiveIntervalsAreAsLongAsWasAskedFor(t *testing.T) {
 	needRoot(t)
-	opts := options(perfevent.Process(busy(t)), collect.Auto)
+	opts := options(perfevent.Process(busy(t)), stack.Auto)
 	opts.Interval = 100 * time.Millisecond
 	opts.Duration = opts.Interval * 7 / 2
 	var intervals []*profile.Profile
@@ -180,7 +180,7 @@ func TestLiveAnErrorOfReportEndsTheRun(t *testing.T) {
 	needRoot(t)
 	before := runtime.NumGoroutine()
 	failure := errors.New("no more paper")
-	opts := options(perfevent.Process(busy(t)), collect.FP)
+	opts := options(perfevent.Process(busy(t)), stack.FP)
 	opts.Interval = 50 * time.Millisecond
 	reports := 0
 	opts.Report = func(*profile.Profile) error {
@@ -207,7 +207,7 @@ func TestLiveCancelEndsTheRunWithAFullReport(t *testing.T) {
 	needRoot(t)
 	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()
-	opts := options(perfevent.Process(busy(t)), collect.Auto)
+	opts := options(perfevent.Process(busy(t)), stack.Auto)
 	opts.Interval = 100 * time.Millisecond
 	var reported uint64
 	opts.Report = func(p *profile.Profile) error {
@@ -248,7 +248,7 @@ func TestLiveTheEndOfTheTargetEndsTheRun(t *testing.T) {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	opts := options(perfevent.Process(cmd.Process.Pid), collect.Auto)
+	opts := options(perfevent.Process(cmd.Process.Pid), stack.Auto)
 	begins := whenItBegins(&opts)
 	go func() {
 		<-begins
@@ -274,7 +274,7 @@ func TestLiveTheEndOfTheTargetEndsTheRun(t *testing.T) {
 // read all the same, and what comes meanwhile is reported in longer intervals.
 func TestLiveASlowReportDoesNotHoldUpReading(t *testing.T) {
 	needRoot(t)
-	opts := options(perfevent.Process(busy(t)), collect.FP)
+	opts := options(perfevent.Process(busy(t)), stack.FP)
 	opts.Interval = 20 * time.Millisecond
 	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()

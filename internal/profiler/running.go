@@ -1,7 +1,7 @@
 package profiler
 
 import (
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -10,7 +10,7 @@ func (r *run) meter() {
 	first := 0
 	for i, collector := range r.opts.Collectors {
 		n := len(r.plans[i].Samplings)
-		if metered, ok := collector.(collect.Metered); ok {
+		if metered, ok := collector.(table.Metered); ok {
 			metered.Running(r.running(first, n))
 		}
 		first += n

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -75,8 +76,8 @@ func profileStorm(t *testing.T, built truth.Built) *profile.Profile {
 	defer storm.Wait()
 	defer storm.Process.Kill()
 
-	opts := options(perfevent.System(), collect.Auto)
-	opts.Collectors[0].(*collect.OnCPU).Frequency = 999
+	opts := options(perfevent.System(), stack.Auto)
+	opts.Collectors[0].(*oncpu.Collector).Frequency = 999
 	begins := whenItBegins(&opts)
 	ctx, cancel := context.WithCancel(context.Background()) // lives end at some time
 	defer cancel()

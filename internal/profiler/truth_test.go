@@ -8,10 +8,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -33,9 +35,9 @@ var ofTheKernel = []string{"c-O2-fp", "c-O2-nofp", "threads-nofp", "children-nof
 
 func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 	needRoot(t)
-	unwinds, seconds := collect.Unwinds(), 0.4
+	unwinds, seconds := stack.Unwinds(), 0.4
 	if pace.Emulated() {
-		unwinds, seconds = []collect.Unwind{collect.Auto}, 1.5
+		unwinds, seconds = []stack.Unwind{stack.Auto}, 1.5
 	}
 	for _, program := range truth.Programs() {
 		if pace.Emulated() && !slices.Contains(ofTheKernel, program.Name) {
@@ -45,7 +47,7 @@ func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 			built := program.Build(t)
 			// Frame pointers alone find the chain only where all code keeps them.
 			for _, unwind := range unwinds {
-				if unwind == collect.FP && !program.FramePointers {
+				if unwind == stack.FP && !program.FramePointers {
 					continue
 				}
 				if share := matching(t, profileCommand(t, built.Command(seconds), unwind), built); share < enough() {
@@ -57,7 +59,7 @@ func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 }
 
 // profileCommand profiles a command from its start to its end.
-func profileCommand(t *testing.T, cmd *exec.Cmd, unwind collect.Unwind) *profile.Profile {
+func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.Profile {
 	t.Helper()
 	command, err := perfevent.StartCommand(cmd)
 	if err != nil {
@@ -74,13 +76,13 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind collect.Unwind) *profile
 	return result.Whole
 }
 
-func options(target perfevent.Target, unwind collect.Unwind) profiler.Options {
+func options(target perfevent.Target, unwind stack.Unwind) profiler.Options {
 	return profiler.Options{
 		Target: target,
-		Collectors: []collect.Collector{&collect.OnCPU{
+		Collectors: []table.Collector{&oncpu.Collector{
 			Event:     perfevent.CPUClock(),
 			Frequency: 250, // the most at which stacks of 45 KiB are copied whole
-			Stacks:    collect.Stacks{User: true, Kernel: true, Unwind: unwind},
+			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: unwind},
 		}},
 		Whole:  true,
 		Memory: 256 << 20,

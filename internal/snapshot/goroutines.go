@@ -30,7 +30,7 @@ type Goroutine struct {
 	Creator   string // the function with the go statement, "" if not known
 
 	stops   uint8 // how often it has stopped running
-	stack   int   // index in the window, -1 if none
+	stack   int   // index of its stack, -1 if none
 	creator int   // of a stack with that one frame
 }
 
@@ -64,8 +64,8 @@ func (l *look) goroutines(ctx context.Context) error {
 	return nil
 }
 
-// goroutine adds one goroutine; stacks are those of its runtime that are in the
-// window already.
+// goroutine adds one goroutine; stacks are the indexes of those of its runtime that
+// are known already.
 func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]int, tids map[int]*Thread) {
 	out := &Goroutine{ID: g.ID, Parent: g.Parent, State: cmp.Or(g.WaitReason, g.Status), Waited: g.Waited, Known: g.Known,
 		Locked: g.LockedToThread, System: g.System, Missing: g.Missing, stops: g.Stops, stack: -1, creator: -1}

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // Frame is one function of a user stack.
@@ -38,15 +39,19 @@ func (f *Frame) String() string {
 
 // name gives all frames their names.
 func (l *look) name() {
-	l.window.Images = collect.Images(l.window.Stacks, l.processes.Objects())
-	p := l.symbolizer.Profile(&l.window, nil)
+	stacks := make([]stack.Stack, l.interned.Len())
+	for i := range stacks {
+		stacks[i].Frames, stacks[i].Truncated = l.interned.Stack(callchain.StackID(i))
+	}
+	set := stack.NewSet(stacks, l.processes.Objects())
+	p := l.symbolizer.Profile(&set, nil)
 	l.snapshot.Notes = append(l.snapshot.Notes, p.Notes...)
 	named := make([][]Frame, len(p.Stacks))
-	frames := func(stack int) []Frame {
-		if named[stack] == nil {
-			named[stack] = userFrames(p, stack)
+	frames := func(i int) []Frame {
+		if named[i] == nil {
+			named[i] = userFrames(p, i)
 		}
-		return named[stack]
+		return named[i]
 	}
 	for _, t := range l.snapshot.Threads {
 		if i, ok := l.stacks[t]; ok {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // Memory and files of such a process are only to be had by its other threads' ids.
@@ -84,7 +84,7 @@ func TestLiveAThreadThatEndedLeavesTheOthersTheirSamples(t *testing.T) {
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	session, err := l.openClock([]int{ended.Process.Pid, os.Getpid()}, collect.Stacks{User: true})
+	session, err := l.openClock([]int{ended.Process.Pid, os.Getpid()}, stack.Stacks{User: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -52,7 +52,7 @@ func (l *look) sample(ctx context.Context) {
 
 // sampleEach samples threads until each was seen or the time is over.
 func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*Thread) error {
-	stacks := collect.Stacks{User: true, Kernel: true, Unwind: collect.Auto}
+	stacks := stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto}
 	session, err := l.openClock(tids, stacks)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*T
 	}
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	stacker := collect.NewStacker(stacks)
+	stacker := stack.NewStacker(stacks)
 	left := len(running)
 	return session.Read(ctx, func(record perfevent.Record) error {
 		l.processes.Handle(record)
@@ -83,7 +83,7 @@ func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*T
 
 // openClock opens the clock of the threads that have not ended, of their user code only
 // where no more is allowed.
-func (l *look) openClock(tids []int, stacks collect.Stacks) (session *perfevent.Session, err error) {
+func (l *look) openClock(tids []int, stacks stack.Stacks) (session *perfevent.Session, err error) {
 	for range attempts {
 		tids = slices.DeleteFunc(tids, func(tid int) bool { return !l.files.alive(tid) })
 		if len(tids) == 0 {
@@ -105,7 +105,7 @@ func (l *look) openClock(tids []int, stacks collect.Stacks) (session *perfevent.
 }
 
 // sampled gives a thread the stacks of its sample.
-func (l *look) sampled(t *Thread, stacker *collect.Stacker, sample *perfevent.Sample) {
+func (l *look) sampled(t *Thread, stacker *stack.Stacker, sample *perfevent.Sample) {
 	t.Sampled = true
 	if frames := stacker.Kernel(sample); len(frames) > 0 {
 		l.kernels[t] = l.intern(frames, false)

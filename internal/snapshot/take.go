@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/syscalls"
 )
@@ -89,19 +89,16 @@ type look struct {
 	snapshot *Snapshot
 	user     userStacks
 	describe syscalls.Thread
-	foreign  bool // a 32-bit program
-	kernel   bool // a thread of the kernel
-	window   collect.Window
-	stacks   map[*Thread]int // index of its user stack in window
+	foreign  bool            // a 32-bit program
+	kernel   bool            // a thread of the kernel
+	stacks   map[*Thread]int // index of its user stack
 	kernels  map[*Thread]int // the same of kernel stacks of threads that were sampled
 	interned *callchain.Interner
 }
 
 // start is where the function of a frame begins.
 func (l *look) start(f callchain.Frame) (uint64, bool) {
-	objects := l.processes.Objects()
-	images := collect.Images([]collect.Stack{{Frames: []callchain.Frame{f}}}, objects)
-	return l.symbolizer.Function(f, images[f.Object])
+	return l.symbolizer.Function(f, stack.NewImage(l.processes.Objects()[f.Object]))
 }
 
 // attempts is how often a thread is read that was switched to meanwhile.
@@ -148,12 +145,7 @@ func (l *look) thread(tid int) {
 
 func (l *look) add(t *Thread) { l.snapshot.Threads = append(l.snapshot.Threads, t) }
 
-// intern keeps a stack once and returns its index in the window.
+// intern keeps a stack once and returns its index: the ids of an Interner are dense.
 func (l *look) intern(frames []callchain.Frame, truncated bool) int {
-	id := int(l.interned.Intern(frames, truncated))
-	if id == len(l.window.Stacks) {
-		kept, _ := l.interned.Stack(callchain.StackID(id))
-		l.window.Stacks = append(l.window.Stacks, collect.Stack{Frames: kept, Truncated: truncated})
-	}
-	return id
+	return int(l.interned.Intern(frames, truncated))
 }

@@ -2,15 +2,15 @@ package symbolize
 
 import (
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/symbols"
 )
 
 // build is the making of one profile.
 type build struct {
 	symbolizer *Symbolizer
-	window     *collect.Window
+	set        *stack.Set
 	profile    *profile.Profile
 
 	frames  map[callchain.Frame]int // index in profile.Frames
@@ -28,8 +28,8 @@ type objectKey struct {
 // stacks fills in Stacks, Frames and Objects.
 func (b *build) stacks(progress func(done, all int)) {
 	all := b.distinct()
-	b.profile.Stacks = make([]profile.Stack, len(b.window.Stacks))
-	for i, stack := range b.window.Stacks {
+	b.profile.Stacks = make([]profile.Stack, len(b.set.Stacks))
+	for i, stack := range b.set.Stacks {
 		frames := make([]int, len(stack.Frames))
 		for j, f := range stack.Frames {
 			// A profile's stacks read root to leaf.
@@ -43,7 +43,7 @@ func (b *build) stacks(progress func(done, all int)) {
 // distinct counts the distinct frames.
 func (b *build) distinct() int {
 	seen := make(map[callchain.Frame]struct{})
-	for _, stack := range b.window.Stacks {
+	for _, stack := range b.set.Stacks {
 		for _, f := range stack.Frames {
 			seen[f] = struct{}{}
 		}

@@ -6,13 +6,12 @@ import (
 	"os"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 )
 
-// A window of one stack becomes a profile. A collect.Recorder makes windows
-// from samples.
+// One stack gets its names. A stack.Store makes stacks of samples.
 func Example() {
 	const path = "../../symbols/testdata/tiny.elf"
 	file, err := os.Open(path)
@@ -24,16 +23,16 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	window := &collect.Window{
-		Stacks: []collect.Stack{{Frames: []callchain.Frame{{Object: 1, Offset: 0x10f}, {Object: 1, Offset: 0x11e}}}},
-		Images: []*collect.Image{nil, {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
+	set := &stack.Set{
+		Stacks: []stack.Stack{{Frames: []callchain.Frame{{Object: 1, Offset: 0x10f}, {Object: 1, Offset: 0x11e}}}},
+		Images: []*stack.Image{nil, {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
 	}
 
 	symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms"})
 	defer symbolizer.Close()
-	profile := symbolizer.Profile(window, nil)
-	for _, i := range profile.Stacks[0].Frames {
-		fmt.Printf("%s+%#x\n", profile.Frames[i].Name, profile.Frames[i].Offset)
+	named := symbolizer.Profile(set, nil)
+	for _, i := range named.Stacks[0].Frames {
+		fmt.Printf("%s+%#x\n", named.Frames[i].Name, named.Frames[i].Offset)
 	}
 	// Output:
 	// _start+0x8

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -15,10 +15,10 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 	if f.Object == callchain.Kernel {
 		return b.kernelFrame(f)
 	}
-	if f.Object == collect.Labels {
+	if f.Object == stack.Labels {
 		return b.label(f)
 	}
-	image := b.window.Images[f.Object]
+	image := b.set.Images[f.Object]
 	if !hasFile(image.Kind) {
 		return b.memoryFrame(f, image)
 	}
@@ -27,14 +27,14 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 
 // label is the word that a frame stands for.
 func (b *build) label(f callchain.Frame) profile.Frame {
-	word := b.window.Labels[f.Offset]
+	word := b.set.Labels[f.Offset]
 	return profile.Frame{Name: word, RawName: word, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
 		return profile.Object{Path: "[labels]", Labels: true, HasFunctions: true}
 	})}
 }
 
 // fileFrame names a place in an ELF file, which the symbolizer remembers.
-func (b *build) fileFrame(f callchain.Frame, image *collect.Image) profile.Frame {
+func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 	from := b.symbolizer.source(f.Object, image)
 	object := b.object(objectKey{id: f.Object}, func() profile.Object { return from.object })
 	frame, ok := b.symbolizer.cache[f]
@@ -70,7 +70,7 @@ func (b *build) kernelFrame(f callchain.Frame) profile.Frame {
 }
 
 // memoryFrame names code that lies in no file: generated code by its perf map.
-func (b *build) memoryFrame(f callchain.Frame, image *collect.Image) profile.Frame {
+func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 	m, read := b.maps[f.Object]
 	if !read && image.PerfMap != nil {
 		m = b.symbolizer.perfMap(f, image)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -24,8 +24,8 @@ const (
 )
 
 // perfMap reads the perf map of an object, where a frame is. A map grows while its
-// process runs, so that it is read for each window; but it has megabytes.
-func (s *Symbolizer) perfMap(f callchain.Frame, image *collect.Image) *symbols.PerfMap {
+// process runs, so that it is read for each profile; but it has megabytes.
+func (s *Symbolizer) perfMap(f callchain.Frame, image *stack.Image) *symbols.PerfMap {
 	m, known := s.maps[f.Object]
 	if known && !m.stale(f.Offset) {
 		return m.PerfMap

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // build compiles a source, "program.c" or "program.cc", and returns the
@@ -25,7 +25,7 @@ func build(t *testing.T, name, source string, flags ...string) string {
 }
 
 // fileImage is the image of a file, readable until the test ends.
-func fileImage(t *testing.T, path string) *collect.Image {
+func fileImage(t *testing.T, path string) *stack.Image {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func fileImage(t *testing.T, path string) *collect.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &collect.Image{Kind: process.File, Path: path, Code: f, Size: info.Size()}
+	return &stack.Image{Kind: process.File, Path: path, Code: f, Size: info.Size()}
 }
 
 // offsetOf is the file offset of a function's first byte, as debug/elf has it.

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 )
 
@@ -27,7 +27,7 @@ func TestNamesAreDemangledAndTheRawOnesKept(t *testing.T) {
 	const raw = "_ZN2ns3boxIiE4openEi"
 	path := build(t, "program.cc", cxxSource, "-O1")
 	at := offsetOf(t, path, raw)
-	p := symbolizer(t, symbolize.Options{}).Profile(window([]*collect.Image{fileImage(t, path)}, []callchain.Frame{{Object: 1, Offset: at + 1}}), nil)
+	p := symbolizer(t, symbolize.Options{}).Profile(set([]*stack.Image{fileImage(t, path)}, []callchain.Frame{{Object: 1, Offset: at + 1}}), nil)
 	want := profile.Frame{Object: 1, Address: at + 1, Name: "ns::box<int>::open", RawName: raw, Offset: 1, Start: at}
 	if diff := cmp.Diff(want, p.Frames[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -53,7 +53,7 @@ func TestLinesAreThereOnlyWhereTheyWereAskedFor(t *testing.T) {
 		stacks = append(stacks, []callchain.Frame{{Object: 1, Offset: at + i}})
 	}
 	for _, lines := range []bool{false, true} {
-		p := symbolizer(t, symbolize.Options{Lines: lines}).Profile(window([]*collect.Image{fileImage(t, path)}, stacks...), nil)
+		p := symbolizer(t, symbolize.Options{Lines: lines}).Profile(set([]*stack.Image{fileImage(t, path)}, stacks...), nil)
 		inlined := false
 		for _, f := range p.Frames {
 			if f.Name != "outer" {
@@ -100,7 +100,7 @@ func TestADebugFileMustBeAFile(t *testing.T) {
 	nameOf := func() string {
 		t.Helper()
 		s := symbolizer(t, symbolize.Options{})
-		return s.Profile(window([]*collect.Image{fileImage(t, path)}, []callchain.Frame{{Object: 1, Offset: at}}), nil).Frames[0].Name
+		return s.Profile(set([]*stack.Image{fileImage(t, path)}, []callchain.Frame{{Object: 1, Offset: at}}), nil).Frames[0].Name
 	}
 	if got := nameOf(); got != "outer" {
 		t.Errorf("with its debug file the function is called %q", got)

@@ -5,23 +5,24 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"time"
+	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/symbols"
 )
 
 // Options says how names are found.
 type Options struct {
 	Lines    bool         // source lines and inlined functions too
-	Brief    bool         // windows are short and many: perf maps are not read for each
+	Brief    bool         // sets are small and many: perf maps are not read for each
 	Kallsyms string       // path of the kernel's symbol table, /proc/kallsyms
 	Logger   *slog.Logger // is told why things have no names; nil discards
 }
 
-// maxCached bounds the frames that are remembered between windows, and maxLoaded the
+// maxCached bounds the frames that are remembered between profiles, and maxLoaded the
 // bytes of the files whose symbols are, which take some twentieth of that: on a host
 // that builds, thousands of programs run once.
 const (
@@ -30,14 +31,14 @@ const (
 )
 
 // Symbolizer gives frames their names, those of one run: an ObjectID must name
-// the same object in all windows. It belongs to one goroutine.
+// the same object in all sets. It belongs to one goroutine.
 type Symbolizer struct {
-	opts    Options
-	files   map[callchain.ObjectID]*source
-	loaded  int64                             // bytes of the files whose symbols are in memory
-	windows uint64                            // that were symbolized
-	cache   map[callchain.Frame]profile.Frame // of files; Object depends on the window and is not kept
-	maps    map[callchain.ObjectID]perfMap    // of Options.Brief
+	opts   Options
+	files  map[callchain.ObjectID]*source
+	loaded int64                             // bytes of the files whose symbols are in memory
+	calls  uint64                            // of Profile
+	cache  map[callchain.Frame]profile.Frame // of files; Object depends on the profile and is not kept
+	maps   map[callchain.ObjectID]perfMap    // of Options.Brief
 
 	kernel     *symbols.Kallsyms
 	kernelErr  error
@@ -57,20 +58,15 @@ func New(opts Options) *Symbolizer {
 	}
 }
 
-// Profile symbolizes a window, whose rows and processes it takes over. What
-// belongs to the run and not to the window (collector, event, start, metrics,
-// accounts) is left to the caller. Progress, unless nil, is told how many of all
-// distinct frames have been looked up.
+// Profile makes the stacks, frames and objects of a profile, and its notes about
+// names; the rest is left to the caller. Progress, unless nil, is told how many of
+// all distinct frames have been looked up.
 //
 // What can't be read costs names and is no error: a frame without one has the
 // address, and the profile a note where it is the kernel that has none.
-func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *profile.Profile {
-	p := &profile.Profile{
-		Duration:  time.Duration(w.End - w.Start),
-		Rows:      w.Rows,
-		Processes: w.Processes,
-	}
-	b := &build{symbolizer: s, window: w, profile: p,
+func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *profile.Profile {
+	p := &profile.Profile{}
+	b := &build{symbolizer: s, set: set, profile: p,
 		frames:  make(map[callchain.Frame]int),
 		objects: make(map[objectKey]int),
 		maps:    make(map[callchain.ObjectID]*symbols.PerfMap),
@@ -81,7 +77,7 @@ func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *p
 	if progress == nil {
 		progress = func(int, int) {}
 	}
-	s.windows++
+	s.calls++
 	b.stacks(progress)
 	s.unload()
 	if s.kernelErr != nil {
@@ -91,6 +87,18 @@ func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *p
 		clear(s.cache)
 	}
 	return p
+}
+
+// Stack names the frames of one stack, which lie in the objects of a process table.
+// They are leaf first, and each tells its object as an index of the second result.
+func (s *Symbolizer) Stack(of stack.Stack, objects []*process.Object) ([]profile.Frame, []profile.Object) {
+	set := stack.NewSet([]stack.Stack{of}, objects)
+	p := s.Profile(&set, nil)
+	frames := make([]profile.Frame, 0, len(of.Frames))
+	for _, i := range slices.Backward(p.Stacks[0].Frames) {
+		frames = append(frames, p.Frames[i])
+	}
+	return frames, p.Objects
 }
 
 // kallsyms reads the kernel's symbols when the first kernel frame needs them.
@@ -115,11 +123,11 @@ type source struct {
 	object   profile.Object
 	size     int64 // of the file, in bytes
 	unloaded bool
-	used     uint64 // the window that asked for it last
+	used     uint64 // the call of Profile that asked for it last
 }
 
-// source is the file of an object as the first window that had it has found it.
-func (s *Symbolizer) source(id callchain.ObjectID, image *collect.Image) *source {
+// source is the file of an object as it was found when it was first asked for.
+func (s *Symbolizer) source(id callchain.ObjectID, image *stack.Image) *source {
 	from, ok := s.files[id]
 	if !ok {
 		from = &source{}
@@ -130,12 +138,12 @@ func (s *Symbolizer) source(id callchain.ObjectID, image *collect.Image) *source
 		}
 		s.files[id] = from
 	}
-	from.used = s.windows
+	from.used = s.calls
 	return from
 }
 
 // load opens a file and reads its symbols.
-func (s *Symbolizer) load(from *source, image *collect.Image) {
+func (s *Symbolizer) load(from *source, image *stack.Image) {
 	var err error
 	if from.file, err = openFile(image); err != nil {
 		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
@@ -146,21 +154,21 @@ func (s *Symbolizer) load(from *source, image *collect.Image) {
 }
 
 // file is the file of a source, loaded again if it has been unloaded.
-func (s *Symbolizer) file(from *source, image *collect.Image) *symbols.File {
+func (s *Symbolizer) file(from *source, image *stack.Image) *symbols.File {
 	if from.unloaded {
 		s.load(from, image)
 	}
 	return from.file
 }
 
-// unload frees the symbols of the files that the last window did not have, if there
+// unload frees the symbols of the files that the last profile did not have, if there
 // are many. The names that were found in them are remembered.
 func (s *Symbolizer) unload() {
 	if s.loaded <= maxLoaded {
 		return
 	}
 	for _, from := range s.files {
-		if from.file == nil || from.used == s.windows {
+		if from.file == nil || from.used == s.calls {
 			continue
 		}
 		if err := from.file.Close(); err != nil {
@@ -173,7 +181,7 @@ func (s *Symbolizer) unload() {
 
 // openFile opens the symbols of an image. With an error the File may be one
 // that has lost some of its tables, or nil.
-func openFile(image *collect.Image) (*symbols.File, error) {
+func openFile(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
 		return nil, image.Err
 	}
@@ -197,7 +205,7 @@ func (s *Symbolizer) Close() error {
 
 // Function is where the function begins that holds a frame of a file; false where
 // no symbol tells.
-func (s *Symbolizer) Function(f callchain.Frame, image *collect.Image) (start uint64, ok bool) {
+func (s *Symbolizer) Function(f callchain.Frame, image *stack.Image) (start uint64, ok bool) {
 	file := s.file(s.source(f.Object, image), image)
 	if file == nil {
 		return 0, false

@@ -10,14 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 )
 
@@ -28,19 +27,13 @@ const (
 	tinyStart = 0x116 // _start
 )
 
-// window makes a window of images, from ObjectID 1 on, and stacks, leaf first.
-// Each stack has a row.
-func window(images []*collect.Image, stacks ...[]callchain.Frame) *collect.Window {
-	w := &collect.Window{
-		End:       uint64(5 * time.Second),
-		Images:    append([]*collect.Image{{Kind: process.Kernel, Path: "[kernel]"}}, images...),
-		Processes: []profile.Process{{PID: 1, Comm: "tiny"}},
+// set makes a set of images, from ObjectID 1 on, and stacks, leaf first.
+func set(images []*stack.Image, stacks ...[]callchain.Frame) *stack.Set {
+	s := &stack.Set{Images: append([]*stack.Image{{Kind: process.Kernel, Path: "[kernel]"}}, images...)}
+	for _, frames := range stacks {
+		s.Stacks = append(s.Stacks, stack.Stack{Frames: frames})
 	}
-	for i, frames := range stacks {
-		w.Stacks = append(w.Stacks, collect.Stack{Frames: frames})
-		w.Rows = append(w.Rows, profile.Row{User: i, Kernel: profile.None, Values: []uint64{1}})
-	}
-	return w
+	return s
 }
 
 // symbolizer makes a Symbolizer that is closed with the test.
@@ -65,7 +58,7 @@ func names(p *profile.Profile, stack int) []string {
 }
 
 func TestStacksReadRootFirstAndAFrameIsThereOnce(t *testing.T) {
-	w := window([]*collect.Image{fileImage(t, tinyELF)},
+	w := set([]*stack.Image{fileImage(t, tinyELF)},
 		[]callchain.Frame{{Object: 1, Offset: tinyF + 3}, {Object: 1, Offset: tinyStart + 8}},
 		[]callchain.Frame{{Object: 1, Offset: tinyStart + 8}},
 	)
@@ -78,7 +71,7 @@ func TestStacksReadRootFirstAndAFrameIsThereOnce(t *testing.T) {
 		t.Errorf("%d frames, stacks %v; want the shared frame once", len(p.Frames), p.Stacks)
 	}
 	if p.Stacks[0].Truncated || !p.Stacks[1].Truncated {
-		t.Errorf("truncated: %t, %t; want that of the window", p.Stacks[0].Truncated, p.Stacks[1].Truncated)
+		t.Errorf("truncated: %t, %t; want that of the set", p.Stacks[0].Truncated, p.Stacks[1].Truncated)
 	}
 	want := profile.Frame{Object: 1, Address: tinyF + 3, Name: "f", RawName: "f", Offset: 3, Start: tinyF}
 	if diff := cmp.Diff(want, p.Frames[p.Stacks[0].Frames[1]]); diff != "" {
@@ -87,14 +80,14 @@ func TestStacksReadRootFirstAndAFrameIsThereOnce(t *testing.T) {
 	if object := p.Objects[1]; object.Path != tinyELF || object.BuildID == "" || !object.HasFunctions || object.HasLines {
 		t.Errorf("object = %+v", object)
 	}
-	if p.Duration != 5*time.Second || len(p.Rows) != 2 || p.Processes[0].Comm != "tiny" || len(p.Notes) != 0 {
-		t.Errorf("%v, %d rows, processes %v, notes %q", p.Duration, len(p.Rows), p.Processes, p.Notes)
+	if len(p.Notes) != 0 {
+		t.Errorf("notes %q", p.Notes)
 	}
 }
 
 func TestAnImageThatCantBeReadCostsItsNamesAlone(t *testing.T) {
 	refused := errors.New("refused")
-	for name, image := range map[string]*collect.Image{
+	for name, image := range map[string]*stack.Image{
 		"could not be opened": {Kind: process.File, Path: "/lost", Err: refused},
 		"fails when read":     {Kind: process.File, Path: "/lost", Code: failing{refused}, Size: 4096},
 		"is no ELF file":      {Kind: process.File, Path: "/lost", Code: strings.NewReader("#!/bin/sh"), Size: 9},
@@ -102,7 +95,7 @@ func TestAnImageThatCantBeReadCostsItsNamesAlone(t *testing.T) {
 		"has nothing at all":  {Kind: process.File, Path: "/lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := symbolizer(t, symbolize.Options{Lines: true}).Profile(window([]*collect.Image{fileImage(t, tinyELF), image},
+			p := symbolizer(t, symbolize.Options{Lines: true}).Profile(set([]*stack.Image{fileImage(t, tinyELF), image},
 				[]callchain.Frame{{Object: 2, Offset: 0x40}, {Object: 1, Offset: tinyF}}), nil)
 			if got, want := names(p, 0), []string{"f", ""}; !slices.Equal(got, want) {
 				t.Errorf("names = %q, want %q", got, want)
@@ -137,13 +130,13 @@ func TestTheNextWindowFindsWhatTheOneBeforeHasLearned(t *testing.T) {
 	image.Code = file
 	other := fileImage(t, tinyELF)
 	s := symbolizer(t, symbolize.Options{})
-	first := s.Profile(window([]*collect.Image{other, image}, []callchain.Frame{{Object: 2, Offset: tinyF}}), nil)
+	first := s.Profile(set([]*stack.Image{other, image}, []callchain.Frame{{Object: 2, Offset: tinyF}}), nil)
 	reads := file.reads
 	if reads == 0 {
 		t.Fatal("the file was not read")
 	}
 	// In the next window the object has another place in the profile.
-	second := s.Profile(window([]*collect.Image{other, image},
+	second := s.Profile(set([]*stack.Image{other, image},
 		[]callchain.Frame{{Object: 1, Offset: tinyF}}, []callchain.Frame{{Object: 2, Offset: tinyF}}), nil)
 	if file.reads != reads {
 		t.Errorf("the second window read the file %d times", file.reads-reads)
@@ -159,7 +152,7 @@ func TestKernelFramesAreNamedByKallsymsWithTheirModule(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := symbolizer(t, symbolize.Options{Kallsyms: path}).Profile(window(nil, []callchain.Frame{
+	p := symbolizer(t, symbolize.Options{Kallsyms: path}).Profile(set(nil, []callchain.Frame{
 		{Object: callchain.Kernel, Offset: 0xffffffffc0000044},
 		{Object: callchain.Kernel, Offset: 0xffffffffc0000004},
 		{Object: callchain.Kernel, Offset: 0xffffffff81000010},
@@ -208,7 +201,7 @@ func TestANoteSaysWhyTheKernelsFramesHaveNoNames(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := symbolizer(t, symbolize.Options{Kallsyms: test.kallsyms})
 			for range 2 { // the note is each window's
-				p := s.Profile(window([]*collect.Image{fileImage(t, tinyELF)}, test.stack), nil)
+				p := s.Profile(set([]*stack.Image{fileImage(t, tinyELF)}, test.stack), nil)
 				notes := strings.Join(p.Notes, "\n")
 				if (test.want == "") != (len(p.Notes) == 0) || !strings.Contains(notes, test.want) {
 					t.Errorf("notes %q, want one with %q", p.Notes, test.want)
@@ -220,22 +213,22 @@ func TestANoteSaysWhyTheKernelsFramesHaveNoNames(t *testing.T) {
 
 func TestGeneratedCodeIsNamedByThePerfMapOfItsWindow(t *testing.T) {
 	s := symbolizer(t, symbolize.Options{})
-	stack := []callchain.Frame{{Object: 1, Offset: 0x7f0000001010}, {Object: 1, Offset: 0x7f0000002020}}
-	jit := func(text string) []*collect.Image {
-		return []*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: strings.NewReader(text)}}
+	chain := []callchain.Frame{{Object: 1, Offset: 0x7f0000001010}, {Object: 1, Offset: 0x7f0000002020}}
+	jit := func(text string) []*stack.Image {
+		return []*stack.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: strings.NewReader(text)}}
 	}
 	const first = "7f0000001000 100 function a() file.js:1\n"
 	const second = first + "7f0000002000 100 _ZN2ns1fEv\n"
 	for _, test := range []struct {
-		images []*collect.Image
+		images []*stack.Image
 		want   []string
 		mapped bool
 	}{
 		{jit(first), []string{"", "function a() file.js:1"}, true},
 		{jit(second), []string{"ns::f", "function a() file.js:1"}, true}, // it has grown
-		{[]*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7}}, []string{"", ""}, false},
+		{[]*stack.Image{{Kind: process.Anon, Path: "[anon]", PID: 7}}, []string{"", ""}, false},
 	} {
-		p := s.Profile(window(test.images, stack), nil)
+		p := s.Profile(set(test.images, chain), nil)
 		if got := names(p, 0); !slices.Equal(got, test.want) {
 			t.Errorf("names = %q, want %q", got, test.want)
 		}
@@ -252,8 +245,8 @@ func TestAPerfMapIsNotReadForEachOfManyBriefWindows(t *testing.T) {
 	text, reads := "7f0000001000 1000 function a() file.js:1\n", 0
 	name := func(offset uint64) string {
 		counted := &readOnce{Reader: strings.NewReader(text), first: func() { reads++ }}
-		images := []*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: counted}}
-		return s.Profile(window(images, []callchain.Frame{{Object: 1, Offset: offset}}), nil).Frames[0].Name
+		images := []*stack.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: counted}}
+		return s.Profile(set(images, []callchain.Frame{{Object: 1, Offset: offset}}), nil).Frames[0].Name
 	}
 	const windows = 1000
 	for i := range uint64(windows) {
@@ -287,8 +280,8 @@ func TestAPerfMapThatFailsIsSaidToTheLoggerOnly(t *testing.T) {
 	var log bytes.Buffer
 	s := symbolizer(t, symbolize.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	broken := io.MultiReader(strings.NewReader("7f0000001000 100 a\n"), io.NewSectionReader(failing{errors.New("refused")}, 0, 1))
-	images := []*collect.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: broken}}
-	p := s.Profile(window(images, []callchain.Frame{{Object: 1, Offset: 0x7f0000001010}}, []callchain.Frame{{Object: 1, Offset: 0x7f0000001011}}), nil)
+	images := []*stack.Image{{Kind: process.Anon, Path: "[anon]", PID: 7, PerfMap: broken}}
+	p := s.Profile(set(images, []callchain.Frame{{Object: 1, Offset: 0x7f0000001010}}, []callchain.Frame{{Object: 1, Offset: 0x7f0000001011}}), nil)
 	if len(p.Frames) != 2 || p.Frames[0].Name != "" || len(p.Notes) > 0 {
 		t.Errorf("frames %+v, notes %q", p.Frames, p.Notes)
 	}
@@ -298,8 +291,8 @@ func TestAPerfMapThatFailsIsSaidToTheLoggerOnly(t *testing.T) {
 }
 
 func TestProgressGoesUpToAllDistinctFrames(t *testing.T) {
-	stack := []callchain.Frame{{Object: 1, Offset: tinyF}, {Object: 1, Offset: tinyStart}}
-	w := window([]*collect.Image{fileImage(t, tinyELF)}, stack[:1], stack, stack)
+	chain := []callchain.Frame{{Object: 1, Offset: tinyF}, {Object: 1, Offset: tinyStart}}
+	w := set([]*stack.Image{fileImage(t, tinyELF)}, chain[:1], chain, chain)
 	var told [][2]int
 	symbolizer(t, symbolize.Options{}).Profile(w, func(done, all int) { told = append(told, [2]int{done, all}) })
 	if want := [][2]int{{1, 2}, {2, 2}, {2, 2}}; !slices.Equal(told, want) {

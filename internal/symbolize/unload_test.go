@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 )
 
@@ -25,7 +25,7 @@ func (r *reads) ReadAt(p []byte, offset int64) (int, error) {
 func TestSymbolsOfManyFilesAreUnloaded(t *testing.T) {
 	const files = 40
 	s := symbolizer(t, symbolize.Options{})
-	images := make([]*collect.Image, files)
+	images := make([]*stack.Image, files)
 	read := make([]*reads, files)
 	for i := range images {
 		images[i] = fileImage(t, tinyELF)
@@ -33,7 +33,7 @@ func TestSymbolsOfManyFilesAreUnloaded(t *testing.T) {
 		images[i].Code, images[i].Size = read[i], 64<<20 // as long as a large program
 	}
 	name := func(i int, offset uint64) string {
-		p := s.Profile(window(images, []callchain.Frame{{Object: callchain.ObjectID(i + 1), Offset: offset}}), nil)
+		p := s.Profile(set(images, []callchain.Frame{{Object: callchain.ObjectID(i + 1), Offset: offset}}), nil)
 		return names(p, 0)[0]
 	}
 	for i := range images {

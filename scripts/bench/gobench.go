@@ -106,9 +106,9 @@ func benchmarkValue(line, metric string) (name string, value float64, ok bool) {
 // last new stack.
 func (b *bench) memory(ctx context.Context) ([]row, error) {
 	peak := row{what: "replay of 4 million samples: peak memory", unit: "MiB", most: 128}
-	growth := inProcess{what: "replay: growth once all stacks are known", metric: "growth-MiB", scale: 1, unit: "MiB", most: 1}
-	binary := filepath.Join(b.dir, "collect.test")
-	if _, err := run(ctx, nil, "go", "test", "-c", "-o", binary, "./internal/collect"); err != nil {
+	growth := inProcess{what: "replay: growth once all stacks are known", metric: "late-growth-MiB", scale: 1, unit: "MiB", most: 1}
+	binary := filepath.Join(b.dir, "table.test")
+	if _, err := run(ctx, nil, "go", "test", "-c", "-o", binary, "./internal/table"); err != nil {
 		return nil, err
 	}
 	var outputs []byte
@@ -118,7 +118,7 @@ func (b *bench) memory(ctx context.Context) ([]row, error) {
 			return nil, err
 		}
 		if _, _, ok := benchmarkValue(benchmarkLine(r.stdout), "ns/op"); !ok {
-			peak.note = "internal/collect has no BenchmarkReplay"
+			peak.note = "internal/table has no BenchmarkReplay"
 			return []row{peak}, nil
 		}
 		peak.own = append(peak.own, float64(r.peak)/(1<<20))

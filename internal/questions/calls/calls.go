@@ -1,0 +1,203 @@
+// Package calls counts the hits of a probe, and the time inside the functions that are
+// probed.
+package calls
+
+import (
+	"sync"
+
+	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Calls is the probe collector of functions whose returns are probed as well: how
+// often they are called, and the time inside them, by the stack of the call.
+//
+// A call counts in the window in which it begins, its time in those that it lasts:
+// up to the end of a window, of its thread, or to another program that is executed.
+// Of a function that calls itself, or another of the same probe, the inner call's
+// time counts with the inner stack, and not with the outer's: the sum is the time
+// in which a thread was inside at all. The time of calls that began before the run
+// is not counted.
+type Calls struct {
+	Spec   string // the probe as its user named it
+	Events []CallEvent
+	Stacks stack.Stacks // of the places where calls begin
+	// Histogram asks for one of the calls' times: see TakeHistogram.
+	Histogram bool
+
+	calls *pair.Calls[table.Row]
+	rows  *table.Rows
+	times *histogram.Histogram // of the window under way
+
+	mu    sync.Mutex // of what follows
+	ended []*histogram.Histogram
+}
+
+// maxHistograms is how many histograms wait for one who takes them: more than
+// windows do.
+const maxHistograms = 16
+
+// CallEvent is one event of Calls.
+type CallEvent struct {
+	Event  perfevent.Event
+	Filter string // by which the kernel leaves hits out; "" takes all
+	Role   CallRole
+	Site   pair.Site // of calls that begin and end
+	// Function is the user's number of the function: a return ends calls of its
+	// own alone. Functions that share an event share a number.
+	Function int
+}
+
+// CallRole says what a hit means.
+type CallRole uint8
+
+const (
+	CallBegins CallRole = iota
+	CallEnds
+	CallHit // a call begins whose end can't be seen: it is counted
+)
+
+// The columns of Calls.
+const (
+	callTime = iota
+	callCount
+)
+
+var _ table.Stateful = (*Calls)(nil)
+
+// NewCalls makes a Calls.
+func NewCalls(spec string, events []CallEvent, stacks stack.Stacks, withHistogram bool) *Calls {
+	c := &Calls{Spec: spec, Events: events, Stacks: stacks, Histogram: withHistogram,
+		calls: pair.New[table.Row](), times: histogram.New(histogram.Log2())}
+	c.calls.Gone = c.spent
+	return c
+}
+
+// Plan is one sampling for each event, every hit of which is a sample. Those of
+// returns have no stacks.
+func (c *Calls) Plan() table.Plan {
+	stacks := c.Stacks.Copying(stack.StormCopy)
+	p := table.Plan{
+		Name: "probe", Event: c.Spec, Stacks: stacks, Ordered: true,
+		Metrics: []profile.Metric{
+			{Name: c.Spec + "Time", Type: c.Spec + " time", Unit: "nanoseconds", Scale: 1},
+			{Name: c.Spec + "Count", Type: c.Spec + " calls", Unit: "counts", Scale: 1},
+		},
+	}
+	for i := range c.Events {
+		e := &c.Events[i]
+		s := perfevent.Sampling{Event: e.Event, Filter: e.Filter, Period: 1}
+		if e.Role != CallEnds {
+			stacks.Ask(&s)
+		}
+		if e.Role != CallHit {
+			e.Site.Ask(&s)
+		}
+		p.Samplings = append(p.Samplings, s)
+	}
+	return p
+}
+
+// Retreat knows no other way to see calls.
+func (c *Calls) Retreat(error) (note string, ok bool) { return "", false }
+
+// Skip takes every hit.
+func (c *Calls) Skip(*perfevent.Sample) bool { return false }
+
+// Fold counts a call that begins, and the time of one that ends.
+func (c *Calls) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
+	c.rows = rows
+	c.calls.Confirm(s.CPU, c.end)
+	if rows.Own(s.PID) {
+		return
+	}
+	e := &c.Events[sampling]
+	if e.Role == CallEnds {
+		task, slot := e.Site.Place(s)
+		if ended, ok := c.calls.Leave(task, e.Function, slot, s.Time); ok && !c.calls.Hold(ended, s.CPU) {
+			c.end(ended)
+		}
+		return
+	}
+	row := rows.Of(s)
+	rows.Add(row, callCount, 1)
+	if e.Role == CallBegins {
+		task, slot := e.Site.Place(s)
+		c.calls.Enter(task, pair.Call[table.Row]{Function: e.Function, Slot: slot, Start: s.Time, CPU: s.CPU, Payload: row})
+	}
+}
+
+// end counts the time of a call that has ended.
+func (c *Calls) end(e pair.Ended[table.Row]) {
+	c.rows.Add(e.Payload, callTime, e.Own)
+	if c.Histogram {
+		c.times.Add(int64(e.End - e.Start))
+	}
+}
+
+// spent counts time of a call that goes on, or has no return.
+func (c *Calls) spent(call *pair.Call[table.Row], own uint64) {
+	c.rows.Add(call.Payload, callTime, own)
+}
+
+// Follow sees threads end and execute programs, and losses.
+func (c *Calls) Follow(rows *table.Rows, record perfevent.Record) {
+	c.rows = rows
+	c.calls.Handle(record)
+}
+
+// End adds the time of the calls that go on, up to the end of the window.
+func (c *Calls) End(rows *table.Rows, now uint64) {
+	c.rows = rows
+	c.calls.ConfirmAll(c.end)
+	c.calls.Spent(now, c.spent)
+	c.calls.Each(func(call *pair.Call[table.Row]) { rows.Keep(call.Payload) })
+	if c.Histogram {
+		c.mu.Lock()
+		if len(c.ended) == maxHistograms {
+			c.ended = c.ended[1:]
+		}
+		c.ended = append(c.ended, c.times)
+		c.mu.Unlock()
+		c.times = histogram.New(histogram.Log2())
+	}
+}
+
+// TakeHistogram returns the histogram of the next window that has ended and was not
+// taken, in nanoseconds: of calls that ended in it, from entry to return. It is nil
+// if there is none. Any goroutine may ask.
+func (c *Calls) TakeHistogram() *histogram.Histogram {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.ended) == 0 {
+		return nil
+	}
+	h := c.ended[0]
+	c.ended = c.ended[1:]
+	return h
+}
+
+// Bytes is what the calls that go on take.
+func (c *Calls) Bytes() int { return c.calls.Bytes() }
+
+// Forget forgets the calls that go on.
+func (c *Calls) Forget(uint64) { c.calls.Lost() }
+
+// CallAccount says which calls' times are not whole, of a run that is over.
+type CallAccount struct {
+	Before uint64 // returns without an entry: calls that had begun before the run
+	Open   uint64 // calls that had not returned at its end
+	Left   uint64 // calls that can have no return: longjmp, exit, exec, return probes the kernel missed
+	Broken uint64 // calls given up because records were lost
+}
+
+// Account is the account of the run, when it is over.
+func (c *Calls) Account() CallAccount {
+	open, left := c.calls.Open()
+	counts := &c.calls.Counts
+	return CallAccount{Before: counts.Unmatched, Open: open, Left: counts.Left + left, Broken: counts.Broken}
+}

@@ -1,0 +1,39 @@
+package calls
+
+import (
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Hits is the probe collector: one count for each hit of a probe.
+type Hits struct {
+	Spec   string            // the probe as its user named it
+	Events []perfevent.Event // one for each place that the probe stands for
+	Stacks stack.Stacks
+}
+
+// Plan is one sampling for each event, every hit of which is a sample.
+func (h *Hits) Plan() table.Plan {
+	stacks := h.Stacks.Copying(stack.StormCopy)
+	p := table.Plan{
+		Name: "probe", Event: h.Spec, Stacks: stacks,
+		Metrics: []profile.Metric{{Name: h.Spec + "Count", Type: "hits", Unit: "counts", Scale: 1}},
+	}
+	for _, event := range h.Events {
+		s := perfevent.Sampling{Event: event, Period: 1}
+		stacks.Ask(&s)
+		p.Samplings = append(p.Samplings, s)
+	}
+	return p
+}
+
+// Retreat knows no other way to see a probe's hits.
+func (h *Hits) Retreat(error) (note string, ok bool) { return "", false }
+
+// Skip takes every hit.
+func (h *Hits) Skip(*perfevent.Sample) bool { return false }
+
+// Fold counts a hit.
+func (h *Hits) Fold(rows *table.Rows, _ int, s *perfevent.Sample) { rows.Add(rows.Of(s), 0, 1) }

@@ -1,0 +1,220 @@
+package io
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// By is what splits rows beside the stack.
+type By string
+
+// The ways to split rows.
+const (
+	ByNothing By = ""
+	ByType    By = "type" // file, socket, pipe, …
+	ByFD      By = "fd"   // the descriptor's number
+	ByFile    By = "file" // the path, or the type of what has none
+)
+
+// descriptors tells what is behind the descriptors of processes. It looks a
+// descriptor up when it is first used, a little after that: the records come in
+// portions. A descriptor that stays is looked up once, until the process closes it
+// or starts another program. Of one that is gone when it is looked up, the call
+// that made it tells the type; what had been opened anew in its place by then is
+// taken for it.
+type descriptors struct {
+	proc   string // the root of procfs
+	by     By
+	known  map[uint32]map[int32]descriptor // by process
+	whole  map[uint32]bool                 // processes all of whose descriptors are known
+	count  int
+	labels map[[2]string]string // by what is read and what is written
+}
+
+// descriptor is what is known of one.
+type descriptor struct {
+	word   string
+	looked bool // it has been looked up; else it is what the call that made it tells
+	atExec fate
+}
+
+// fate is what becomes of a descriptor when the process starts another program.
+type fate uint8
+
+const (
+	unsure fate = iota
+	stays
+	closes
+)
+
+// maxLabels bounds the distinct labels of a run, which are kept.
+const maxLabels = 10000
+
+// otherFiles stands for those past that.
+const otherFiles = "[other files]"
+
+func newDescriptors(proc string, by By) *descriptors {
+	return &descriptors{proc: proc, by: by, known: make(map[uint32]map[int32]descriptor), whole: make(map[uint32]bool), labels: make(map[[2]string]string)}
+}
+
+// descriptorBytes is what a descriptor takes.
+const descriptorBytes = 48
+
+func (d *descriptors) bytes() int { return descriptorBytes * (d.count + 8*len(d.labels)) }
+
+// label is the word for what a call moves bytes between.
+func (d *descriptors) label(pid uint32, called *ioCalled, args []byte) string {
+	ends := [2]string{d.of(pid, called, called.in, args), d.of(pid, called, called.out, args)}
+	if label, ok := d.labels[ends]; ok {
+		return label
+	}
+	label := "[" + ends[0] + ends[1] + "]"
+	switch {
+	case len(d.labels) >= maxLabels:
+		return otherFiles
+	case ends[0] != "" && ends[1] != "":
+		label = "[" + ends[0] + " to " + ends[1] + "]"
+	}
+	d.labels[ends] = label
+	return label
+}
+
+// of is the word for the descriptor that is an argument, "" if there is none.
+func (d *descriptors) of(pid uint32, called *ioCalled, index int, args []byte) string {
+	fd, ok := argument(args, index)
+	switch {
+	case !ok:
+		return ""
+	case d.by == ByFD:
+		return "fd " + strconv.Itoa(int(fd))
+	case called.socket:
+		return "socket"
+	}
+	known := d.known[pid][fd]
+	if known.looked {
+		return known.word
+	}
+	word, ok := d.look(pid, fd)
+	if !ok {
+		word = cmp.Or(known.word, "closed")
+	}
+	known.word, known.looked = word, true
+	d.set(pid, fd, known)
+	return word
+}
+
+func (d *descriptors) set(pid uint32, fd int32, to descriptor) {
+	if d.known[pid] == nil {
+		d.known[pid] = make(map[int32]descriptor)
+	}
+	if _, ok := d.known[pid][fd]; !ok {
+		d.count++
+	}
+	d.known[pid][fd] = to
+}
+
+// lookAll looks up all descriptors of a process.
+func (d *descriptors) lookAll(pid uint32) {
+	entries, err := os.ReadDir(fmt.Sprintf("%s/%d/fd", d.proc, pid))
+	if err != nil {
+		return // it has ended
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.ParseInt(entry.Name(), 10, 32); err == nil {
+			if word, ok := d.look(pid, int32(fd)); ok {
+				d.set(pid, int32(fd), descriptor{word, true, d.fate(pid, entry.Name())})
+			}
+		}
+	}
+	d.whole[pid] = true
+}
+
+// fate asks the kernel for the flag O_CLOEXEC.
+func (d *descriptors) fate(pid uint32, fd string) fate {
+	text, err := os.ReadFile(fmt.Sprintf("%s/%d/fdinfo/%s", d.proc, pid, fd))
+	if err != nil {
+		return unsure
+	}
+	for line := range strings.Lines(string(text)) {
+		var flags uint64
+		if _, err := fmt.Sscanf(line, "flags: %o", &flags); err == nil {
+			if flags&unix.O_CLOEXEC != 0 {
+				return closes
+			}
+			return stays
+		}
+	}
+	return unsure
+}
+
+// born gives a process the descriptors of the one that made it.
+func (d *descriptors) born(pid, parent uint32) {
+	d.forget(pid)
+	for fd, known := range d.known[parent] {
+		d.set(pid, fd, known)
+	}
+	if d.whole[parent] {
+		d.whole[pid] = true
+	}
+}
+
+// argument is an argument of a system call that is a descriptor.
+func argument(args []byte, index int) (fd int32, ok bool) {
+	if index < 0 || len(args) < 8*index+8 {
+		return 0, false
+	}
+	return int32(binary.NativeEndian.Uint64(args[8*index:])), true
+}
+
+// look asks the kernel what a descriptor is; false if it is none any more.
+func (d *descriptors) look(pid uint32, fd int32) (word string, ok bool) {
+	name := fmt.Sprintf("%s/%d/fd/%d", d.proc, pid, fd)
+	link, err := os.Readlink(name)
+	if err != nil {
+		return "", false
+	}
+	if kind, ok := strings.CutPrefix(link, "anon_inode:"); ok {
+		return strings.Trim(kind, "[]"), true
+	}
+	word = typeOf(name)
+	if d.by == ByType || !strings.HasPrefix(link, "/") {
+		return word, true
+	}
+	return link, true
+}
+
+// typeOf is what kind of file a name is. The file's server is not asked.
+func typeOf(name string) string {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, name, unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st); err != nil {
+		return "file"
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFSOCK:
+		return "socket"
+	case unix.S_IFIFO:
+		return "pipe"
+	case unix.S_IFDIR:
+		return "directory"
+	case unix.S_IFBLK:
+		return "block device"
+	case unix.S_IFCHR:
+		if isTTY(st.Rdev_major) {
+			return "tty"
+		}
+		return "device"
+	}
+	return "file"
+}
+
+// isTTY knows the major numbers of terminals: the consoles and serial lines, the
+// two ends of pseudo terminals (Documentation/admin-guide/devices.txt).
+func isTTY(major uint32) bool {
+	return major == 2 || major == 3 || major == 4 || major == 5 || major >= 128 && major <= 143 || major == 204
+}

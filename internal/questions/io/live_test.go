@@ -1,0 +1,95 @@
+package io_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions/io"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		target   func(*perfevent.Command) perfevent.Target
+		interval time.Duration
+	}{
+		{"a command", perfevent.Started, 0},
+		{"a command in windows of 20 ms", perfevent.Started, 20 * time.Millisecond},
+		{"the whole system", nil, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			program := livetest.Program(t, "io", "-pthread")
+			formats := ioFormats(t)
+			var out bytes.Buffer
+			var whole *profile.Profile
+			pace.Lossless(t, func() uint64 {
+				out.Reset()
+				cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
+				cmd.Stdout = &out
+				collector, err := io.New(formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var account profile.Account
+				whole, account = livetest.Run(t, cmd, test.target, collector, test.interval)
+				return account.Lost
+			})
+			got := livetest.ByFunction(whole, "do_")
+			for line := range strings.Lines(out.String()) {
+				var name string
+				var want livetest.Moved
+				if _, err := fmt.Sscan(line, &name, &want[0], &want[1], &want[3], &want[2]); err != nil {
+					t.Fatal(line, err)
+				}
+				is := got["do_"+name]
+				if formats.Sent == nil && strings.HasSuffix(name, "mmsg") {
+					want[0] = 0
+				}
+				if is[0] != want[0] || is[1] != want[1] || is[3] != want[3] {
+					t.Errorf("%s: %d bytes in %d calls and %d failed, want %d in %d and %d", name, is[0], is[1], is[3], want[0], want[1], want[3])
+				}
+				if is[2] > want[2] || is[2] == 0 {
+					t.Errorf("%s: %d ns inside, by the clock around the calls %d", name, is[2], want[2])
+				}
+				t.Logf("%s: %d ns inside, by the program's clock %d", name, is[2], want[2])
+			}
+		})
+	}
+}
+
+// ioFormats are the tracepoints of io.
+func ioFormats(t *testing.T) (formats io.Formats) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: system calls of others are watched")
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, into := range map[[2]string]**ftrace.Format{
+		{"raw_syscalls", "sys_enter"}: &formats.Enter,
+		{"raw_syscalls", "sys_exit"}:  &formats.Exit,
+		{"sock", "sock_send_length"}:  &formats.Sent,
+		{"sock", "sock_recv_length"}:  &formats.Received,
+	} {
+		*into, err = tracefs.Format(name[0], name[1])
+		if err != nil && (name[0] != "sock" || !errors.Is(err, fs.ErrNotExist)) {
+			t.Fatal(err)
+		}
+	}
+	return formats
+}

@@ -1,0 +1,67 @@
+package io
+
+import (
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Follow sees threads be born and end, and programs be replaced.
+func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
+	switch r := record.(type) {
+	case *perfevent.Fork:
+		c.known[r.TID] = true
+		if c.descriptors != nil && r.PID != r.PPID {
+			c.descriptors.born(r.PID, r.PPID)
+		}
+	case *perfevent.Exit:
+		if call := c.calls[r.TID]; call != nil && call.under {
+			rows.Add(call.row, ioTime, r.Time-min(call.since, r.Time))
+		}
+		delete(c.calls, r.TID)
+		delete(c.known, r.TID)
+		if c.descriptors != nil && r.PID == r.TID {
+			c.descriptors.forget(r.PID)
+		}
+	case *perfevent.Comm:
+		if c.descriptors != nil && r.Exec {
+			c.descriptors.replaced(r.PID)
+		}
+	case *perfevent.Lost:
+		c.lossy = true
+	}
+}
+
+// End adds the time of the calls under way, up to the end of the window.
+func (c *Collector) End(rows *table.Rows, now uint64) {
+	for _, call := range c.calls {
+		if !call.under {
+			continue
+		}
+		if now > call.since {
+			rows.Add(call.row, ioTime, now-call.since)
+			call.since = now
+		}
+		rows.Keep(call.row)
+	}
+}
+
+// Forget forgets the calls under way: they may be over where records go on.
+func (c *Collector) Forget(uint64) {
+	clear(c.calls)
+	clear(c.known)
+	if c.descriptors != nil {
+		c.descriptors.forgetAll()
+	}
+}
+
+// Bytes is what the threads' calls and the descriptors take.
+func (c *Collector) Bytes() int {
+	n := ioCallBytes * len(c.calls)
+	if c.descriptors != nil {
+		n += c.descriptors.bytes()
+	}
+	return n
+}
+
+// ioCallBytes is what a thread takes in the collector's tables.
+const ioCallBytes = 128

@@ -1,0 +1,145 @@
+// Package livetest runs collectors for live tests, which compare what they show with
+// what a program says that it did.
+package livetest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/truth"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Moved is the columns of a function, added up: of io bytes, calls, nanoseconds and
+// failed calls.
+type Moved [4]uint64
+
+// Program compiles a program of testdata and returns its path, which is shared.
+func Program(t *testing.T, name string, flags ...string) string {
+	t.Helper()
+	source := name + ".c"
+	command := append([]string{"gcc", "-O1", "-o", name, source}, flags...)
+	return compiled.Program(t, compiled.Sources(t, filepath.Join("testdata", source)), command...)
+}
+
+// Run runs a collector while a command runs, from its beginning to its end.
+func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Target, collector table.Collector, interval time.Duration) (*profile.Profile, profile.Account) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	defer cancel()
+	defer func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Errorf("%s has not ended within %v", cmd, pace.End)
+		}
+	}()
+	opts := profiler.Options{
+		Collectors: []table.Collector{collector}, Interval: interval,
+		Whole: true, Memory: 64 << 20,
+		Logger: slog.New(slog.DiscardHandler),
+		Report: func(*profile.Profile) error { return nil },
+	}
+	if on == nil {
+		opts.Target = perfevent.System()
+		began := make(chan bool)
+		opts.Progress = func(p profiler.Progress) {
+			if began != nil {
+				close(began)
+				began = nil
+			}
+		}
+		waited := make(chan error, 1)
+		go func(began <-chan bool) {
+			<-began
+			if err := cmd.Start(); err != nil {
+				waited <- err
+			} else {
+				pace.Limit(t, cmd)
+				waited <- cmd.Wait()
+			}
+			cancel()
+		}(began)
+		result, err := profiler.Run(ctx, opts)
+		if err := errors.Join(err, <-waited); err != nil {
+			t.Fatal(err)
+		}
+		return result.Whole, result.Accounts[0]
+	}
+	command, err := perfevent.StartCommand(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer command.Wait()
+	defer command.Kill()
+	opts.Target = on(command)
+	result, err := profiler.Run(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return result.Whole, result.Accounts[0]
+}
+
+// ByFunction adds up the rows by the function in them whose name begins so.
+func ByFunction(p *profile.Profile, prefix string) map[string]Moved {
+	sums := make(map[string]Moved)
+	for _, row := range p.Rows {
+		if row.User == profile.None {
+			continue
+		}
+		for _, f := range p.Stacks[row.User].Frames {
+			if name := p.Frames[f].Name; strings.HasPrefix(name, prefix) {
+				sum := sums[name]
+				for i := range row.Values {
+					sum[i] += row.Values[i]
+				}
+				sums[name] = sum
+			}
+		}
+	}
+	return sums
+}
+
+// LoopDevice makes a block device of a file, for the time of the test, on which no CPU
+// is idle: a request may be completed there.
+func LoopDevice(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: block devices are everybody's")
+	}
+	truth.KeepBusy(t)
+	file := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 32<<20); err != nil {
+		t.Fatal(err)
+	}
+	free, err := exec.Command("losetup", "-f").Output()
+	if err != nil {
+		t.Skip("no loop devices")
+	}
+	name := strings.TrimSpace(string(free))
+	if out, err := exec.Command("losetup", name, file).CombinedOutput(); err != nil {
+		t.Skipf("no loop devices: %s", out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "-d", name).CombinedOutput(); err != nil {
+			t.Errorf("losetup: %v: %s", err, out)
+		}
+	})
+	return filepath.Base(name)
+}

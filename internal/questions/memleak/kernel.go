@@ -1,0 +1,226 @@
+package memleak
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Kernel is the memleak collector of the kernel's memory: what kmalloc, slab
+// caches, the page allocator and per-CPU memory gave out and did not get back, by the
+// stack that allocated it.
+//
+// Pages that slab caches and large kmallocs are made of are not counted as pages
+// too; the stack tells them. What no tracepoint tells of as freed (kfree_rcu in bulk,
+// pages that were split) stands until it is allocated again: then MissedFrees drops
+// it.
+type Kernel struct {
+	Stacks stack.Stacks
+	// Prefix is before the names of the columns.
+	Prefix string
+
+	events  []kernelEvent
+	symbol  func(address uint64) string
+	backing map[uint64]bool // addresses of code that gets pages to give out parts of them
+	options leakOptions
+	memory  *memory
+	sampler *sampler
+	spaces  [kernelSpaces]*holdings
+	lost    bool // records, frees among them perhaps
+}
+
+// kernelSpace is what addresses are unique in.
+type kernelSpace int
+
+const (
+	objects kernelSpace = iota
+	pages               // by number
+	perCPU
+	kernelSpaces
+)
+
+// kernelEvent is a tracepoint of an allocator.
+type kernelEvent struct {
+	KernelTracepoint
+	format  *ftrace.Format
+	pointer *ftrace.Field
+	size    *ftrace.Field // of those that allocate
+}
+
+// KernelTracepoint names a tracepoint of an allocator of the kernel.
+type KernelTracepoint struct {
+	System, Name string
+	space        kernelSpace
+	pointer      string
+	sizes        []string // fields with the size, the first that is there; none: it frees
+}
+
+// KernelTracepoints are those of include/trace/events/kmem.h and percpu.h. The
+// _node ones are gone since Linux 6.1.
+func KernelTracepoints() []KernelTracepoint {
+	allocated := []string{"bytes_alloc"}
+	return []KernelTracepoint{
+		{"kmem", "kmalloc", objects, "ptr", allocated},
+		{"kmem", "kmalloc_node", objects, "ptr", allocated},
+		{"kmem", "kmem_cache_alloc", objects, "ptr", allocated},
+		{"kmem", "kmem_cache_alloc_node", objects, "ptr", allocated},
+		{"kmem", "mm_page_alloc", pages, "pfn", []string{"order"}},
+		{"percpu", "percpu_alloc_percpu", perCPU, "ptr", []string{"bytes_alloc", "size"}},
+		{"kmem", "kfree", objects, "ptr", nil},
+		{"kmem", "kmem_cache_free", objects, "ptr", nil},
+		{"kmem", "mm_page_free", pages, "pfn", nil},
+		{"percpu", "percpu_free_percpu", perCPU, "ptr", nil},
+	}
+}
+
+var _ table.Stateful = (*Kernel)(nil)
+
+// NewKernel makes a memleak collector of the tracepoints that a kernel has, in
+// the order of KernelTracepoints; those that it has not are nil. Symbol names the
+// kernel's function at an address; nil counts pages that are given out in parts twice.
+func NewKernel(formats []*ftrace.Format, symbol func(address uint64) string, stacks stack.Stacks, o Options) (*Kernel, error) {
+	c := &Kernel{
+		Stacks: stacks, symbol: symbol, backing: make(map[uint64]bool),
+		options: leakOptions{Options: o},
+		memory:  newMemory(), sampler: newSampler(o.Every),
+	}
+	for i := range c.spaces {
+		c.spaces[i] = newHoldings(&c.options, c.memory)
+	}
+	for i, t := range KernelTracepoints() {
+		if formats[i] == nil {
+			continue
+		}
+		e := kernelEvent{KernelTracepoint: t, format: formats[i], pointer: formats[i].Field(t.pointer)}
+		for _, name := range t.sizes {
+			if e.size == nil {
+				e.size = formats[i].Field(name)
+			}
+		}
+		if e.pointer == nil || e.size == nil && len(t.sizes) > 0 {
+			return nil, fmt.Errorf("this kernel's %s:%s has no fields %s", t.System, t.Name, strings.Join(append(t.sizes, t.pointer), ", "))
+		}
+		c.events = append(c.events, e)
+	}
+	return c, nil
+}
+
+// Close frees the memory that the collector has. It must not be used afterwards.
+func (c *Kernel) Close() error { return c.memory.close() }
+
+// Missed returns what was not seen.
+func (c *Kernel) Missed() Misses {
+	return Misses{Frees: c.options.missed, Unkept: c.options.unkept, Lost: c.lost}
+}
+
+// Follow sees that records were lost.
+func (c *Kernel) Follow(_ *table.Rows, record perfevent.Record) {
+	if _, ok := record.(*perfevent.Lost); ok {
+		c.lost = true
+	}
+}
+
+// Plan is a sampling for each tracepoint, every hit of which is a sample.
+func (c *Kernel) Plan() table.Plan {
+	stacks := c.Stacks.Copying(stack.StormCopy)
+	p := table.Plan{Name: "memleak", Event: "kernel allocations", Stacks: stacks, Ordered: true, Standing: true, Metrics: leakMetrics(c.Prefix)}
+	for _, e := range c.events {
+		name := e.System + ":" + e.Name
+		s := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(e.format.ID), name), Period: 1, Raw: true}
+		if e.size != nil {
+			stacks.Ask(&s)
+		}
+		p.Samplings = append(p.Samplings, s)
+	}
+	return p
+}
+
+// Retreat knows no other way to see allocations.
+func (c *Kernel) Retreat(error) (note string, ok bool) { return "", false }
+
+// Skip takes every sample: whoever frees may do so for another.
+func (c *Kernel) Skip(*perfevent.Sample) bool { return false }
+
+// Fold takes an allocation or its end.
+func (c *Kernel) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
+	c.options.begin = rows.Begin()
+	e := &c.events[sampling]
+	address, ok := e.pointer.Uint(s.Raw)
+	if !ok || address == 0 || address == noPage && e.space == pages {
+		return
+	}
+	if e.space == pages {
+		address++ // there is a page 0
+	}
+	space := c.spaces[e.space]
+	if e.size == nil {
+		space.free(address)
+		return
+	}
+	size, ok := e.size.Uint(s.Raw)
+	if e.space == pages {
+		size = uint64(os.Getpagesize()) << min(size, maxOrder)
+	}
+	if !ok || rows.Own(s.PID) || !c.sampler.keeps(size) || e.space == pages && c.backs(s) {
+		return
+	}
+	space.add(rows, rows.Of(s), address, size, c.options.clock(s.Time))
+}
+
+const (
+	noPage   = ^uint64(0) // the page number of an allocation that failed
+	maxOrder = 32         // more than any kernel's
+)
+
+// backers are functions that get pages to give out parts of them, which are counted
+// on their own: of slab caches (mm/slub.c, mm/slab.c), kmalloc and per-CPU memory
+// (mm/percpu-vm.c).
+var backers = []string{
+	"allocate_slab", "new_slab", "___slab_alloc", "__slab_alloc", "cache_grow_begin", "cache_alloc_refill",
+	"___kmalloc_large_node", "__kmalloc_large_node", "kmalloc_large", "kmalloc_large_node", "kmalloc_order", "kmalloc_order_trace",
+	"pcpu_alloc_pages", "pcpu_populate_chunk", "pcpu_create_chunk",
+}
+
+// backs tells whether pages were allocated to give out parts of them.
+func (c *Kernel) backs(s *perfevent.Sample) bool {
+	if c.symbol == nil {
+		return false
+	}
+	kernel, _ := callchain.Split(s.Callchain)
+	return slices.ContainsFunc(kernel, func(address uint64) bool {
+		backs, ok := c.backing[address]
+		if !ok {
+			name, _, _ := strings.Cut(c.symbol(address), ".")
+			backs = slices.Contains(backers, strings.TrimSuffix(name, "_noprof"))
+			c.backing[address] = backs
+		}
+		return backs
+	})
+}
+
+// End adds what stands.
+func (c *Kernel) End(rows *table.Rows, now uint64) {
+	c.options.begin = rows.Begin()
+	for _, space := range c.spaces {
+		space.report(rows.Add, now)
+		space.tidy(rows)
+	}
+}
+
+// Bytes is what that takes.
+func (c *Kernel) Bytes() int { return c.memory.bytes }
+
+// Forget forgets everything: what was freed in the gap would stand for good.
+func (c *Kernel) Forget(uint64) {
+	for i, space := range c.spaces {
+		space.clear()
+		c.spaces[i] = newHoldings(&c.options, c.memory)
+	}
+}

@@ -1,0 +1,164 @@
+// Package memleak tells which memory was allocated and is not free, of programs and of the
+// kernel.
+package memleak
+
+import (
+	"time"
+
+	"github.com/ringtap/ringtap/internal/allocator"
+	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Collector is the memleak collector: user memory that was allocated and is not free,
+// by the stack that allocated it.
+//
+// Of calls within each other the outermost counts. What was allocated before the
+// run is not known, and its being freed changes nothing. A child that is forked
+// begins with nothing: that it has a copy of its parent's memory is no allocation of
+// its own. A program that another replaces by exec(2) leaves nothing either; what a
+// process holds when it ends counts in the window in which that is and in that of the
+// whole run, if Ended.
+type Collector struct {
+	Events []*allocator.Event
+	Stacks stack.Stacks
+	// Ended has what a process held when it ended counted once more.
+	Ended bool
+
+	options leakOptions
+	memory  *memory
+	sampler *sampler
+	spaces  map[uint32]*holdings // by process
+	calls   *pair.Calls[*leakCall]
+	spare   []*leakCall
+	// unread are allocations whose address was where it could not be read.
+	unread uint64
+	lost   bool // records, frees among them perhaps
+}
+
+// Options is how allocations are counted.
+type Options struct {
+	// MissedFrees drops an allocation where another is made at its address: the
+	// free in between was not seen. Else it stays for good.
+	MissedFrees bool
+	// Older leaves out what has not stood for so long.
+	Older time.Duration
+	// Every samples allocations: one of size bytes is kept with the probability
+	// 1-exp(-size/Every), and counts for as many as it stands for. 0 keeps all.
+	Every uint64
+}
+
+var _ table.Stateful = (*Collector)(nil)
+
+// New makes a memleak collector of an allocator's events.
+func New(events []*allocator.Event, stacks stack.Stacks, o Options) *Collector {
+	return &Collector{
+		Events: events, Stacks: stacks,
+		options: leakOptions{Options: o},
+		memory:  newMemory(), sampler: newSampler(o.Every),
+		spaces: make(map[uint32]*holdings), calls: pair.New[*leakCall](),
+	}
+}
+
+// Close frees the memory that the collector has. It must not be used afterwards.
+func (c *Collector) Close() error { return c.memory.close() }
+
+// Misses is what was not seen of a run.
+type Misses struct {
+	Frees  uint64 // allocations that were made where one was that had not been freed
+	Unread uint64 // allocations whose addresses could not be read
+	Unkept uint64 // allocations that there was no memory for
+	Lost   bool   // records were lost, frees among them perhaps
+}
+
+// Missed returns what was not seen.
+func (c *Collector) Missed() Misses {
+	return Misses{c.options.missed, c.unread, c.options.unkept, c.lost}
+}
+
+// throughCopy is how much of the stack is copied where a function has returned that
+// writes the address through a pointer: that mostly points to a variable there.
+const throughCopy = 4 << 10
+
+// Plan is a sampling for each event, every hit of which is a sample.
+func (c *Collector) Plan() table.Plan {
+	stacks := c.Stacks.Copying(stack.StormCopy)
+	stacks.Entry = true
+	for _, e := range c.Events {
+		stacks.Entry = stacks.Entry && (e.Role != allocator.Begins || e.AtEntry)
+	}
+	p := table.Plan{
+		Name: "memleak", Event: "allocations", Stacks: stacks, Ordered: true, Standing: true,
+		Metrics: leakMetrics(""),
+	}
+	for _, e := range c.Events {
+		s := perfevent.Sampling{Event: e.Event, Period: 1}
+		switch e.Role {
+		case allocator.Begins:
+			stacks.Ask(&s)
+			s.UserRegs |= argumentMask(3)
+		case allocator.Gives:
+			s.UserRegs = argumentMask(2)
+		case allocator.EndsThrough:
+			s.UserRegs, s.UserStack = 1<<resultRegister|e.Written(), throughCopy
+		case allocator.Ends:
+			s.UserRegs = 1 << resultRegister
+		}
+		pair.Site{}.Ask(&s)
+		p.Samplings = append(p.Samplings, s)
+	}
+	return p
+}
+
+// leakMetrics are the columns, with a word before their names.
+func leakMetrics(of string) []profile.Metric {
+	return []profile.Metric{
+		{Name: of + "LeakedSize", Type: "leaked", Unit: "bytes", Scale: 1},
+		{Name: of + "LeakedCount", Type: "allocations", Unit: "counts", Scale: 1},
+	}
+}
+
+// Retreat knows no other way to see allocations.
+func (c *Collector) Retreat(error) (note string, ok bool) { return "", false }
+
+// Skip leaves out programs of another machine, whose arguments are elsewhere.
+func (c *Collector) Skip(s *perfevent.Sample) bool { return s.Regs.ABI != stack.ABI64 }
+
+// Fold takes a call that begins or ends.
+func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
+	if rows.Own(s.PID) {
+		return
+	}
+	c.options.begin = rows.Begin()
+	e := c.Events[sampling]
+	ends := e.Role == allocator.Ends || e.Role == allocator.EndsThrough
+	task, slot := pair.Site{Return: ends}.Place(s)
+	if ends {
+		if ended, ok := c.calls.Leave(task, 0, slot, s.Time); ok {
+			if ended.Payload.inner {
+				c.passOn(task, slot, ended.Payload, s)
+			} else {
+				c.ended(rows, s, ended.Payload)
+			}
+			c.recycle(ended.Payload)
+		}
+		return
+	}
+	f := e.Function(s.IP)
+	if f == nil {
+		return
+	}
+	inner := c.inside(task, slot, f, s.Time)
+	if f.Returns() {
+		call := c.call(f, inner)
+		if !inner {
+			c.begun(rows, s, call)
+		}
+		c.calls.Enter(task, pair.Call[*leakCall]{Slot: slot, Start: s.Time, CPU: s.CPU, Payload: call})
+	} else if !inner {
+		c.given(rows, s, f)
+	}
+}

@@ -1,0 +1,95 @@
+package memleak
+
+import (
+	"math/rand/v2"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/table"
+)
+
+// memory is what a collector's addresses lie in: outside of Go's heap, which would
+// take twice as much for them, and counted.
+type memory struct {
+	seed   uint64
+	bytes  int            // all that was taken, the free buckets included
+	free   [][]allocation // of fullSlots
+	mapped [][]byte
+}
+
+const (
+	slotBytes   = int(unsafe.Sizeof(allocation{}))
+	bucketBytes = fullSlots * slotBytes
+	// chunkBuckets is how many buckets are mapped at a time.
+	chunkBuckets = 16
+)
+
+func newMemory() *memory { return &memory{seed: rand.Uint64()} }
+
+// take counts bytes more, if they may be had.
+func (m *memory) take(rows *table.Rows, bytes int) bool {
+	if !rows.Room(bytes) {
+		return false
+	}
+	m.bytes += bytes
+	return true
+}
+
+// take gives a bucket its slots.
+func (b *bucket) take(m *memory, rows *table.Rows, slots int) bool {
+	if slots < fullSlots {
+		if !m.take(rows, slots*slotBytes) {
+			return false
+		}
+		b.slots = make([]allocation, slots)
+		return true
+	}
+	if len(m.free) == 0 && !m.chunk(rows) {
+		return false
+	}
+	last := len(m.free) - 1
+	b.slots, b.owned = m.free[last], true
+	m.free = m.free[:last]
+	clear(b.slots)
+	return true
+}
+
+// chunk maps more buckets.
+func (m *memory) chunk(rows *table.Rows) bool {
+	if !m.take(rows, chunkBuckets*bucketBytes) {
+		return false
+	}
+	chunk, err := unix.Mmap(-1, 0, chunkBuckets*bucketBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		m.bytes -= chunkBuckets * bucketBytes
+		return false
+	}
+	m.mapped = append(m.mapped, chunk)
+	slots := unsafe.Slice((*allocation)(unsafe.Pointer(unsafe.SliceData(chunk))), chunkBuckets*fullSlots)
+	for i := range chunkBuckets {
+		m.free = append(m.free, slots[i*fullSlots:(i+1)*fullSlots:(i+1)*fullSlots])
+	}
+	return true
+}
+
+// give takes a bucket's slots back.
+func (b *bucket) give(m *memory) {
+	if b.owned {
+		m.free = append(m.free, b.slots)
+	} else {
+		m.bytes -= len(b.slots) * slotBytes
+	}
+	b.slots, b.used = nil, 0
+}
+
+// close unmaps everything.
+func (m *memory) close() (err error) {
+	for _, chunk := range m.mapped {
+		if failed := unix.Munmap(chunk); failed != nil {
+			err = failed
+		}
+	}
+	m.mapped, m.free = nil, nil
+	return err
+}

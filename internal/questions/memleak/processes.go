@@ -1,0 +1,97 @@
+package memleak
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// space returns what a process holds.
+func (c *Collector) space(pid uint32) *holdings {
+	space := c.spaces[pid]
+	if space == nil {
+		space = newHoldings(&c.options, c.memory)
+		c.spaces[pid] = space
+	}
+	return space
+}
+
+// forgetSpace forgets what a process holds.
+func (c *Collector) forgetSpace(pid uint32) {
+	if space := c.spaces[pid]; space != nil {
+		space.clear()
+		delete(c.spaces, pid)
+	}
+}
+
+// Follow sees processes end, execute other programs, and have the ids of others.
+func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
+	c.calls.Handle(record)
+	switch r := record.(type) {
+	case *perfevent.Lost:
+		c.lost = true
+	case *perfevent.Exit:
+		if space := c.spaces[r.PID]; space != nil && (r.PID == r.TID || space.ended > 0) {
+			space.ended = max(r.Time, 1)
+		}
+	case *perfevent.Comm:
+		if r.Exec {
+			c.forgetSpace(r.PID)
+		}
+	case *perfevent.Fork:
+		// A process of that id that was there has ended.
+		if space := c.spaces[r.PID]; space != nil && r.PID == r.TID {
+			if c.Ended {
+				space.report(rows.AddLast, cmp.Or(space.ended, r.Time))
+			}
+			c.forgetSpace(r.PID)
+		}
+	}
+}
+
+// End adds what stands.
+func (c *Collector) End(rows *table.Rows, now uint64) {
+	c.options.begin = rows.Begin()
+	for pid, space := range c.spaces {
+		switch over := space.ended > 0 && !threadsGoOn(pid); {
+		case !over:
+			space.report(rows.Add, now)
+			space.tidy(rows)
+			continue
+		case c.Ended:
+			space.report(rows.AddLast, space.ended)
+		}
+		c.forgetSpace(pid)
+	}
+	c.calls.Each(func(call *pair.Call[*leakCall]) {
+		rows.Keep(call.Payload.row)
+		rows.Keep(call.Payload.freedRow)
+	})
+}
+
+// threadsGoOn tells whether a process has threads though its first one has ended.
+func threadsGoOn(pid uint32) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(threads, func(t os.DirEntry) bool { return t.Name() != fmt.Sprint(pid) })
+}
+
+// Bytes is what that takes.
+func (c *Collector) Bytes() int {
+	return c.memory.bytes + c.calls.Bytes()
+}
+
+// Forget forgets everything: what was freed in the gap would stand for good.
+func (c *Collector) Forget(uint64) {
+	c.calls.Lost()
+	for pid := range c.spaces {
+		c.forgetSpace(pid)
+	}
+}

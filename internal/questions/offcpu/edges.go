@@ -1,0 +1,189 @@
+package offcpu
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/table"
+)
+
+// cuts is what was cut off at the edges of a window or the run.
+type cuts struct {
+	before, open cut
+	unknown      uint64 // waits whose begin or end was not seen
+}
+
+// cut is waits that go beyond an edge, and their time on this side of it.
+type cut struct {
+	waits, time uint64
+}
+
+func (c *cut) add(time uint64) {
+	c.waits++
+	c.time += time
+}
+
+func (c cut) String() string {
+	if c.waits == 1 {
+		return fmt.Sprintf("one wait (%v)", time.Duration(c.time).Round(time.Microsecond))
+	}
+	return fmt.Sprintf("%d waits (%v)", c.waits, time.Duration(c.time).Round(time.Microsecond))
+}
+
+// sinceBefore is the leaf of waits that began before the run, whose stack was not
+// seen.
+const sinceBefore = "[waits since before the run]"
+
+// firstSeen is a thread that goes on and was not seen before. It waited when the
+// run began, unless it was born since, which would have been seen. With a control
+// group's switches some of others come, and those of threads that have joined it since.
+func (c *Collector) firstSeen(rows *table.Rows, pid, tid uint32, now uint64) {
+	_, watched := c.initial[tid]
+	t := &thread{state: running}
+	c.threads[tid] = t
+	delete(c.initial, tid)
+	if now <= rows.Begin() || time.Duration(now-rows.Begin()) < c.opts.Min || c.opts.Group != "" && !watched {
+		return
+	}
+	t.owed = now - rows.Begin()
+	if pid != noPID { // else it is known when the thread is left
+		c.pay(rows, t, pid)
+	}
+}
+
+// pay counts the wait of a thread before its first switch.
+func (c *Collector) pay(rows *table.Rows, t *thread, pid uint32) {
+	owed := t.owed
+	t.owed = 0
+	row := rows.With(rows.Process(pid), sinceBefore)
+	rows.Add(row, voluntaryTime, owed)
+	rows.Add(row, voluntaryCount, 1)
+	c.window.before.add(owed)
+}
+
+// End adds the waits that go on, up to the end of the window.
+func (c *Collector) End(rows *table.Rows, now uint64) {
+	c.addInitial(rows)
+	c.leaveGroup()
+	c.run.open = cut{}
+	for tid, t := range c.threads {
+		if t.owed > 0 {
+			c.settleRunning(rows, tid, t)
+		}
+		if t.state == waiting && c.stillWaits(tid, t) {
+			since := t.since
+			c.add(rows, t, now)
+			if t.since != since {
+				c.window.open.add(t.since - since)
+				c.run.open.add(t.since - t.begin)
+			}
+		}
+		if t.state == waiting || t.kept {
+			rows.Keep(t.row)
+		}
+	}
+}
+
+// settleRunning counts what a thread waited that runs since: /proc knows whose it is.
+func (c *Collector) settleRunning(rows *table.Rows, tid uint32, t *thread) {
+	pid, ok := c.processOf(tid)
+	if !ok || rows.Own(pid) {
+		t.owed = 0
+		return
+	}
+	c.pay(rows, t, pid)
+}
+
+// processOf asks /proc whose a thread is.
+func (c *Collector) processOf(tid uint32) (pid uint32, ok bool) {
+	text, err := os.ReadFile(filepath.Join(c.opts.Proc, strconv.Itoa(int(tid)), "status"))
+	if err != nil {
+		return 0, false
+	}
+	_, rest, found := bytes.Cut(text, []byte("\nTgid:\t"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseUint(string(line), 10, 31)
+	return uint32(n), found && err == nil
+}
+
+// stillWaits asks /proc about a wait that may have ended unseen, since records were
+// lost. It forgets those that have.
+func (c *Collector) stillWaits(tid uint32, t *thread) bool {
+	if c.lost < t.begin || c.lost <= t.checked {
+		return true
+	}
+	switch state := c.stateOf(strconv.Itoa(int(tid))); {
+	case ended(state):
+		delete(c.threads, tid)
+	case state != 'R':
+		t.checked = c.lost
+		return true
+	case t.column == preemptedTime:
+		return false // it may run, or not yet: the next switch tells
+	default:
+		t.state = running
+	}
+	c.window.unknown++
+	return false
+}
+
+// stateOf is the state of a thread, as proc_pid_stat(5) has it: 0 if there is none.
+func (c *Collector) stateOf(path string) byte {
+	text, err := os.ReadFile(filepath.Join(c.opts.Proc, path, "stat"))
+	if err != nil {
+		return 0
+	}
+	i := bytes.LastIndexByte(text, ')')
+	if i < 0 || i+2 >= len(text) {
+		return 0
+	}
+	return text[i+2]
+}
+
+// ended says that a thread of that state runs no more.
+func ended(state byte) bool { return state == 0 || state == 'Z' || state == 'X' }
+
+// Forget forgets what waits: records are missing. A command goes on by then, and may
+// have children.
+func (c *Collector) Forget(uint64) {
+	clear(c.threads)
+	clear(c.dying)
+	c.lost = 0
+	watched := c.opts.Watched
+	if c.opts.Held != 0 {
+		watched = c.family(nil, c.opts.Held)
+	}
+	c.initial = c.watched(watched)
+}
+
+// Notes says what was cut off at the edges, of the window that ends or of the run.
+func (c *Collector) Notes(whole bool) []string {
+	w := c.window
+	if whole {
+		w = c.run
+	} else {
+		c.run.before.waits += w.before.waits
+		c.run.before.time += w.before.time
+		c.run.unknown += w.unknown
+		c.window = cuts{}
+	}
+	var notes []string
+	if w.before.waits > 0 {
+		notes = append(notes, fmt.Sprintf("off-cpu: %v had begun before the run: counted from its begin, without a stack", w.before))
+	}
+	if w.open.waits > 0 {
+		notes = append(notes, fmt.Sprintf("off-cpu: %v went on at the end: counted up to it", w.open))
+	}
+	if w.unknown > 0 {
+		why := "records of their begin or end were lost"
+		if c.opts.Group != "" {
+			why += ", or their threads left the control group"
+		}
+		notes = append(notes, fmt.Sprintf("off-cpu: waits not counted to their end, since %s: %d", why, w.unknown))
+	}
+	return notes
+}

@@ -1,0 +1,31 @@
+package offcpu
+
+import (
+	"errors"
+
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Retreat takes the kernel's records of switches in place of the tracepoint, which
+// only root and CAP_PERFMON may read, and then a clock's stacks.
+func (c *Collector) Retreat(err error) (note string, ok bool) {
+	refused := errors.Is(err, perfevent.ErrPermission) || errors.Is(err, perfevent.ErrKernelExcluded) || errors.Is(err, perfevent.ErrNoEvent)
+	switch {
+	case refused && c.source == fromTracepoint && !c.opts.Whole:
+		c.source = fromCounter
+		c.roles = c.chooseRoles()
+		return "", true // if that is refused as well it says why
+	case errors.Is(err, perfevent.ErrKernelExcluded) && c.source == fromCounter:
+		c.source = fromRecords
+		c.roles = c.chooseRoles()
+		c.opts.Stacks.Kernel = false
+		note := "off-cpu: the kernel's stacks are missing; a user stack is the one that its thread had when a clock last saw it run (" +
+			lastSeen + "), which may be long before the wait, and a thread that runs too little to be seen has none: " + table.Hint(err)
+		if c.opts.Waking != nil {
+			note += "; there are no wakers"
+		}
+		return note, true
+	}
+	return "", false
+}

@@ -1,0 +1,196 @@
+package offcpu
+
+import (
+	"time"
+
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// thread is one that was seen since the run began.
+type thread struct {
+	state   threadState
+	column  uint8 // of the wait: voluntaryTime or preemptedTime
+	counted bool  // the wait has been counted
+	early   bool  // it began before the run
+	joined  bool  // row has the waker's stack
+	kept    bool  // row is where it was last seen to run: see seen
+	begin   uint64
+	since   uint64 // what has not been added of the wait begins here
+	checked uint64 // what was lost until then has not changed that it waits
+	owed    uint64 // nanoseconds of the run, from its begin on, that it waited: not counted yet
+	row     table.Row
+}
+
+type threadState uint8
+
+const (
+	running threadState = iota // or about to, for the first time
+	waiting
+)
+
+// threadBytes is about what a thread takes.
+const threadBytes = 160
+
+// noPID is the process of a thread of which only the thread is known.
+const noPID = ^uint32(0)
+
+// Bytes is the memory of the threads that are known.
+func (c *Collector) Bytes() int { return threadBytes * (len(c.threads) + len(c.dying)) }
+
+// counts says that a thread is one of those that are watched.
+func (c *Collector) counts(tid uint32) bool {
+	if tid == 0 || int32(tid) < 0 {
+		return false
+	}
+	if c.opts.Threads == nil {
+		return true
+	}
+	for _, t := range c.opts.Threads {
+		if uint32(t) == tid {
+			return true
+		}
+	}
+	return false
+}
+
+// mayWait says that the waits of a thread count. The idle task's don't, and our own.
+func (c *Collector) mayWait(rows *table.Rows, pid, tid uint32) bool {
+	return pid != 0 && !rows.Own(pid) && c.counts(tid)
+}
+
+// waits begins a wait of a thread, whose row the caller sets.
+func (c *Collector) waits(rows *table.Rows, pid, tid uint32, now uint64, column uint8) *thread {
+	t := c.threads[tid]
+	switch {
+	case t == nil:
+		t = &thread{}
+		c.threads[tid] = t
+		delete(c.initial, tid)
+	case t.state == waiting:
+		c.window.unknown++ // how long it waited: that it went on was lost
+	case t.owed > 0:
+		c.pay(rows, t, pid)
+	}
+	t.state, t.column, t.begin, t.since = waiting, column, now, now
+	t.counted, t.early, t.joined = false, false, false
+	return t
+}
+
+// goesOn ends the wait of a thread.
+func (c *Collector) goesOn(rows *table.Rows, pid, tid uint32, now uint64) {
+	t := c.threads[tid]
+	switch {
+	case t == nil:
+		c.firstSeen(rows, pid, tid, now)
+	case t.state == waiting:
+		t.state = running
+		c.add(rows, t, now)
+	case t.owed > 0 && pid != noPID:
+		c.pay(rows, t, pid)
+	}
+}
+
+// add adds what is new of a wait.
+func (c *Collector) add(rows *table.Rows, t *thread, now uint64) {
+	if now < t.since || time.Duration(now-t.begin) < c.opts.Min {
+		return
+	}
+	rows.Add(t.row, int(t.column), now-t.since)
+	if t.early {
+		c.window.before.time += now - t.since
+	}
+	if !t.counted {
+		rows.Add(t.row, int(t.column)+1, 1)
+		if t.early {
+			c.window.before.waits++
+		}
+	}
+	t.counted, t.since = true, now
+}
+
+// settle counts what a thread waited before it was first seen, if it did.
+func (c *Collector) settle(rows *table.Rows, pid, tid uint32) {
+	if t := c.threads[tid]; t != nil && t.owed > 0 {
+		c.pay(rows, t, pid)
+	}
+}
+
+// forgetThread forgets a thread that has left its CPU for good.
+func (c *Collector) forgetThread(tid uint32) {
+	delete(c.threads, tid)
+	delete(c.initial, tid)
+	delete(c.dying, tid)
+}
+
+// ended forgets a thread that ends. It is still to leave its CPU: of the tracepoint
+// that is another sample, which says so; a record of the switch does not, and comes
+// only where the records of the whole system are seen.
+func (c *Collector) ended(rows *table.Rows, r *perfevent.Exit) {
+	c.settle(rows, r.PID, r.TID)
+	c.forgetThread(r.TID)
+	if c.source != fromTracepoint && c.opts.Whole {
+		c.dying[r.TID] = struct{}{}
+	}
+}
+
+// switchRecord takes the kernel's record of a switch.
+func (c *Collector) switchRecord(rows *table.Rows, r *perfevent.Switch) {
+	switch {
+	case !c.mayWait(rows, r.PID, r.TID):
+	case !r.Out:
+		c.goesOn(rows, r.PID, r.TID, r.Time)
+	case c.source == fromTracepoint: // its sample says more
+	default:
+		c.leaves(rows, r)
+	}
+}
+
+// leaves is a record that a thread is left. Its sample, if there is one, came right
+// before.
+func (c *Collector) leaves(rows *table.Rows, r *perfevent.Switch) {
+	if _, dead := c.dying[r.TID]; dead {
+		if !r.Preempt {
+			c.settle(rows, r.PID, r.TID)
+			c.forgetThread(r.TID)
+		}
+		return
+	}
+	column := uint8(voluntaryTime)
+	if r.Preempt {
+		column = preemptedTime
+	}
+	t := c.threads[r.TID]
+	if c.source == fromCounter {
+		if t != nil && t.state == waiting {
+			t.column = column
+		}
+		return
+	}
+	if t == nil || !t.kept {
+		c.waits(rows, r.PID, r.TID, r.Time, column).row = rows.Process(r.PID)
+	} else {
+		c.waits(rows, r.PID, r.TID, r.Time, column)
+	}
+}
+
+// seen notes where a thread runs: for its next waits, which have no stack of their
+// own.
+func (c *Collector) seen(rows *table.Rows, s *perfevent.Sample) {
+	if !c.mayWait(rows, s.PID, s.TID) {
+		return
+	}
+	t := c.threads[s.TID]
+	if t == nil {
+		t = &thread{}
+		c.threads[s.TID] = t
+		delete(c.initial, s.TID)
+	}
+	if t.state == running { // else a record was lost
+		t.row, t.kept = rows.With(rows.Of(s), lastSeen), true
+	}
+}
+
+// lastSeen is the leaf of a stack that a thread had at its last clock tick, and not
+// when it left its CPU.
+const lastSeen = "[last seen here]"

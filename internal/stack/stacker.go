@@ -1,0 +1,105 @@
+package stack
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// ABI64 is PERF_SAMPLE_REGS_ABI_64: registers of a 64-bit program.
+const ABI64 = 2
+
+// Stacker makes frames of the samples of a sampling that Stacks.Ask has
+// prepared. It belongs to one goroutine.
+type Stacker struct {
+	Stacks
+	unwinder *callchain.Unwinder
+	maxStack int // entries after which the kernel stops a callchain
+	capture  callchain.Capture
+	returns  returns
+	frames   []callchain.Frame // of the stack made last
+}
+
+// NewStacker makes a Stacker.
+func NewStacker(stacks Stacks) *Stacker {
+	return &Stacker{Stacks: stacks, unwinder: callchain.New(callchain.Host()), maxStack: maxStack(), returns: make(returns)}
+}
+
+// maxStack is the number of entries after which the kernel ends a callchain
+// (kernel.perf_event_max_stack, since Linux 4.8).
+func maxStack() int {
+	const byDefault = 127 // PERF_MAX_STACK_DEPTH
+	var n int
+	text, err := os.ReadFile("/proc/sys/kernel/perf_event_max_stack")
+	if err != nil {
+		return byDefault
+	}
+	if _, err := fmt.Sscan(string(text), &n); err != nil {
+		return byDefault
+	}
+	return n
+}
+
+// Kernel returns the kernel frames of a sample, leaf first, valid until the
+// next call.
+func (s *Stacker) Kernel(sample *perfevent.Sample) []callchain.Frame {
+	addrs, _ := callchain.Split(sample.Callchain)
+	s.frames = callchain.AppendKernel(s.frames[:0], addrs)
+	return s.frames
+}
+
+// User returns the user frames of a sample, leaf first, valid until the next
+// call, and how the chain ended.
+func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]callchain.Frame, callchain.End) {
+	s.note(space, sample)
+	kernel, user := callchain.Split(sample.Callchain)
+	c := &s.capture
+	c.Chain, c.MaxStack, c.Returns = user, s.maxStack-len(kernel), s.returns[sample.TID]
+	s.load(sample)
+	var end callchain.End
+	switch {
+	case s.Unwind == FP || sample.Regs.ABI != ABI64:
+		s.frames, end = s.unwinder.FromCallchain(s.frames[:0], space, c)
+	case s.Unwind == DWARF:
+		s.frames, end = s.unwinder.Unwind(s.frames[:0], space, c)
+	default:
+		s.frames, end = s.unwinder.Auto(s.frames[:0], space, c)
+	}
+	return s.frames, end
+}
+
+// load takes over what the sample says of the thread.
+func (s *Stacker) load(sample *perfevent.Sample) {
+	c := &s.capture
+	c.Stack, c.Entry, c.Regs = sample.Stack, s.Entry, callchain.Regs{}
+	if sample.Regs.ABI == ABI64 {
+		// Without pc and sp the registers stay unknown, and the chain is Lost.
+		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
+	}
+}
+
+// note remembers where the function returns to that a sample is at the entry of. Of a
+// sample whose user stack is known, and not asked for again, it is to be told too. Where
+// a function has jumped to it whose return is probed, that one's call is its own.
+func (s *Stacker) note(space *process.Process, sample *perfevent.Sample) {
+	if !s.Entry {
+		return
+	}
+	s.load(sample)
+	if cfa, address, ok := s.capture.Caller(); ok && address != space.Trampoline() {
+		s.returns.note(sample.TID, cfa, address)
+	}
+}
+
+// Repeatable says that the chain which User returned last follows from pc, stack
+// pointer, frame pointer and the words of the copied stack that Reads tells: see
+// callchain.Unwinder.
+func (s *Stacker) Repeatable() bool {
+	return s.Unwind != FP && len(s.capture.Chain) == 0 && s.unwinder.Repeatable()
+}
+
+// Reads is where in the copied stack those words are.
+func (s *Stacker) Reads() []uint32 { return s.unwinder.Reads() }

@@ -1,0 +1,154 @@
+package stack
+
+import (
+	"slices"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// None in place of a stack's id says that there is no stack: it was not asked for, or
+// the sample had none.
+const None = ^callchain.StackID(0)
+
+// Store makes the stacks of samples and keeps each distinct one once. It belongs to
+// one goroutine.
+type Store struct {
+	processes *process.Table
+	full      func() bool
+	interner  *callchain.Interner
+	memo      *memo
+	returns   returns
+	words     words
+	frames    []callchain.Frame // room to build a chain in
+}
+
+// NewStore makes a Store of stacks of those processes. While full, which nil stands
+// for never, it takes no stack that it does not have.
+func NewStore(processes *process.Table, full func() bool) *Store {
+	return &Store{
+		processes: processes, full: full, interner: callchain.NewInterner(),
+		memo: newMemo(), returns: make(returns), words: newWords(),
+	}
+}
+
+// Stacker makes a Stacker whose stacks are for this Store. All of one Store know of
+// each other's probed returns: calls of one are under way in stacks of others.
+func (s *Store) Stacker(stacks Stacks) *Stacker {
+	by := NewStacker(stacks)
+	by.returns = s.returns
+	return by
+}
+
+// User is the user stack of a sample.
+type User struct {
+	Found bool              // the sample has one
+	Kept  bool              // there was room for it
+	ID    callchain.StackID // None unless Kept
+	End   callchain.End
+}
+
+// User makes the user stack of a sample of a process. There is none where code would have to be
+// read that the process table refuses to read now (process.Table.Brief).
+func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
+	if c := s.memo.find(p, sample); c != nil {
+		by.note(p, sample)
+		return User{Found: true, Kept: true, ID: c.id, End: c.end}
+	}
+	frames, end := by.User(p, sample)
+	if len(frames) == 0 || s.processes.Refused() {
+		return User{ID: None}
+	}
+	id, kept := s.intern(frames, end == callchain.Cut)
+	if kept && by.Repeatable() {
+		s.memo.keep(p, sample, by.Reads(), id, end)
+	}
+	return User{Found: true, Kept: kept, ID: id, End: end}
+}
+
+// Kernel makes the kernel stack of a sample: None if it has none, and false if there
+// was no room for it.
+func (s *Store) Kernel(by *Stacker, sample *perfevent.Sample) (id callchain.StackID, kept bool) {
+	frames := by.Kernel(sample)
+	if len(frames) == 0 {
+		return None, true
+	}
+	return s.intern(frames, false)
+}
+
+// With is a stack, which may be None, with a label as its leaf. It reports false if
+// there was no room for it.
+func (s *Store) With(id callchain.StackID, label string) (callchain.StackID, bool) {
+	var below Stack
+	if id != None {
+		below = s.Stack(id)
+	}
+	s.frames = append(append(s.frames[:0], s.words.frame(label)), below.Frames...)
+	return s.intern(s.frames, below.Truncated)
+}
+
+// Join is a stack, which may be None, with a label on its leaf and on top of that
+// others upside down, so that the innermost functions of both are next to each other,
+// and last a name. It reports false if there was no room for it.
+func (s *Store) Join(id callchain.StackID, label string, others []callchain.StackID, name string) (callchain.StackID, bool) {
+	frames := append(s.frames[:0], s.words.frame(name))
+	for _, other := range others {
+		if other != None {
+			begin := len(frames)
+			frames = append(frames, s.Stack(other).Frames...)
+			slices.Reverse(frames[begin:])
+		}
+	}
+	frames = append(frames, s.words.frame(label))
+	var below Stack
+	if id != None {
+		below = s.Stack(id)
+	}
+	s.frames = append(frames, below.Frames...)
+	return s.intern(s.frames, below.Truncated)
+}
+
+// intern returns the id of a chain; false if it is new and there is no room for it.
+func (s *Store) intern(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
+	if id, ok := s.interner.Find(frames, truncated); ok {
+		return id, true
+	}
+	if s.full != nil && s.full() {
+		return None, false
+	}
+	return s.interner.Intern(frames, truncated), true
+}
+
+// Stack returns a stack by its id. Its frames must not be changed.
+func (s *Store) Stack(id callchain.StackID) Stack {
+	frames, truncated := s.interner.Stack(id)
+	return Stack{Frames: frames, Truncated: truncated}
+}
+
+// Set returns stacks of the Store with what names them.
+func (s *Store) Set(stacks []Stack) Set {
+	set := NewSet(stacks, s.processes.Objects())
+	set.Labels = slices.Clip(s.words.all)
+	return set
+}
+
+// Len is the number of stacks.
+func (s *Store) Len() int { return s.interner.Len() }
+
+// Bytes is the memory that the stacks take.
+func (s *Store) Bytes() int { return s.interner.Bytes() }
+
+// Keep has a stack, which may be None, outlive the next Sweep.
+func (s *Store) Keep(id callchain.StackID) {
+	if id != None {
+		s.interner.Keep(id)
+	}
+}
+
+// Sweep forgets all stacks but those that Keep was called for since the last Sweep.
+// Those that are kept have the ids that they had.
+func (s *Store) Sweep() {
+	s.interner.Sweep()
+	s.memo.forget()
+}

@@ -1,0 +1,95 @@
+package table
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Collector is one question asked of the host. Once the events are open its
+// methods are called on the goroutine of the Recorder, and keep nothing of a
+// sample.
+//
+// A collector may also be Stateful, a Noter, and Metered.
+type Collector interface {
+	// Plan is what the collector opens and how its rows read, as it stands
+	// after the last Retreat.
+	Plan() Plan
+	// Retreat changes the collector to what the machine or the caller's
+	// privileges allow, after its events could not be opened, and returns what
+	// the reader of the profile must know of that; false if there is no other way.
+	Retreat(err error) (note string, ok bool)
+	// Skip says that a sample is none of the collector's.
+	Skip(*perfevent.Sample) bool
+	// Fold adds a sample of the plan's sampling of that index to rows.
+	Fold(rows *Rows, sampling int, sample *perfevent.Sample)
+}
+
+// Stateful is a Collector that remembers from one sample to another: a wait that has
+// begun, a call that has not returned, memory that is not freed. Whoever remembers
+// needs all of it: what ends without a sample, the ends of windows, the memory's bound,
+// and gaps.
+type Stateful interface {
+	// Follow takes a record that is no sample, in the order of time.
+	Follow(rows *Rows, record perfevent.Record)
+	// End is called once for each window, at its end, which is the time given. It adds
+	// what goes on or stands then, and calls Rows.Keep for every row that it will use
+	// after that.
+	End(rows *Rows, now uint64)
+	// Bytes is how much memory is taken by what is remembered. It counts against
+	// Options.Memory.
+	Bytes() int
+	// Forget is called where records are missing, such as between two alarms
+	// (-T): what was remembered may be over since. Records go on at the time
+	// given, which is Rows.Begin from then on.
+	Forget(now uint64)
+}
+
+// Noter is a Collector whose rows need words: off-cpu tells which waits go beyond the
+// edges of a window.
+type Noter interface {
+	// Notes are sentences that a reader of the window that has just ended must
+	// know, or of the one of the whole run, after the last of them.
+	Notes(whole bool) []string
+}
+
+// Metered is a Collector of events that the hardware may share with others. Reading
+// how long they counted is a system call for each of them, which others are spared.
+type Metered interface {
+	// Running hands over what reads how long each of the plan's samplings has
+	// counted. It is called once, before the events are enabled; what it hands over
+	// is called from the methods of the collector.
+	Running(read func() ([]perfevent.Running, error))
+}
+
+// Hint is what an error of opening says about its cure, for the notes of Retreat.
+func Hint(err error) string {
+	var open *perfevent.OpenError
+	if errors.As(err, &open) && open.Hint != "" {
+		return open.Hint
+	}
+	return err.Error()
+}
+
+// Plan is what a collector opens, and how its rows read.
+type Plan struct {
+	Name      string        // the command's
+	Event     string        // what is sampled, as reports call it
+	Period    time.Duration // that one sample stands for; 0 if samples are not time
+	Samplings []perfevent.Sampling
+	// Switches asks for the records of context switches.
+	Switches bool
+	// SwitchCPUs are the only CPUs whose context switches are asked for; nil is all.
+	SwitchCPUs []int
+	// Ordered says that samples must be folded in the order of time, and not
+	// only those of a window before those of the next.
+	Ordered bool
+	Stacks  stack.Stacks
+	Metrics []profile.Metric // the columns of a row
+	// Standing marks metrics that tell what stands when a window ends, such as
+	// memory that is not freed, so that windows don't add up.
+	Standing bool
+}

@@ -1,0 +1,37 @@
+package table
+
+import "github.com/ringtap/ringtap/callchain"
+
+// Counts is the bookkeeping of a window or a run. Samples + LeftOut is what the
+// session has handed on.
+type Counts struct {
+	Samples   uint64 // that were added up
+	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
+	Stacks    uint64 // samples with a user stack
+	Truncated uint64 // samples whose user stack was cut short
+	Broken    uint64 // samples whose user stack ends before its outermost function
+	Unkept    uint64 // samples counted on one row, for want of memory
+	Lost      uint64 // records that did not fit in a ring, where the kernel said so
+}
+
+// Add adds the counts of another window.
+func (c *Counts) Add(other Counts) {
+	c.Samples += other.Samples
+	c.LeftOut += other.LeftOut
+	c.Stacks += other.Stacks
+	c.Truncated += other.Truncated
+	c.Broken += other.Broken
+	c.Unkept += other.Unkept
+	c.Lost += other.Lost
+}
+
+// stack enters how a user stack ended.
+func (c *Counts) stack(end callchain.End) {
+	c.Stacks++
+	switch end {
+	case callchain.Cut:
+		c.Truncated++
+	case callchain.Lost:
+		c.Broken++
+	}
+}

@@ -1,0 +1,132 @@
+package table
+
+import (
+	"math/bits"
+
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Rows is where a collector adds up: its columns of the window under way.
+type Rows struct {
+	recorder *Recorder
+	part     *part
+}
+
+// Row names a row: a process and its two stacks. It is good until the window ends in
+// which it was made, and for the next one if Rows.Keep was called for it at that end.
+type Row struct {
+	key     key
+	process *process.Process // nil unless Kept
+}
+
+// Kept is false for the row of what there was no memory for, and for the zero value.
+func (r Row) Kept() bool { return r.process != nil }
+
+// Of names the row of a sample's process and stacks. It unwinds the stack: a
+// collector asks once, and only for samples that it will count. Where the memory
+// is used up, what is new has no row of its own.
+func (r *Rows) Of(sample *perfevent.Sample) Row {
+	return r.recorder.row(r.part, sample)
+}
+
+// Process names the row of a process without any stack.
+func (r *Rows) Process(pid uint32) Row {
+	p := r.recorder.processes.Process(int(int32(pid)))
+	return Row{key: key{process: p.Index, user: stack.None, kernel: stack.None}, process: p}
+}
+
+// Own tells whether a process is ringtap itself, which is left out. Collectors whose
+// samples are Ordered are given its samples as well.
+func (r *Rows) Own(pid uint32) bool { return pid == r.recorder.opts.Self }
+
+// Room says whether a collector may take that many bytes more.
+func (r *Rows) Room(bytes int) bool { return r.recorder.room(bytes) }
+
+// LeaveOut counts a sample that the collector had no room for.
+func (r *Rows) LeaveOut() { r.part.counts.Unkept++ }
+
+// Begin is when the records began, without a gap since: with the run, or with the
+// last Forget. CLOCK_MONOTONIC, in nanoseconds.
+func (r *Rows) Begin() uint64 { return r.recorder.since }
+
+// Add adds to one of the collector's columns.
+func (r *Rows) Add(row Row, column int, n uint64) {
+	r.recorder.table.row(r.place(row))[r.part.column+column] += n
+}
+
+// AddLast adds to a column of a Standing plan what later windows don't show any more,
+// and that of the whole run does.
+func (r *Rows) AddLast(row Row, column int, n uint64) {
+	r.Add(row, column, n)
+	if whole := r.recorder.whole; whole != nil {
+		whole.passing.row(r.place(row))[r.part.column+column] += n
+	}
+}
+
+// Keep has a row outlive the window that ends: see Stateful.End.
+func (r *Rows) Keep(row Row) {
+	if row.Kept() {
+		r.recorder.stacks.Keep(row.key.user)
+		r.recorder.stacks.Keep(row.key.kernel)
+	}
+}
+
+// Scale multiplies a column of the window under way by a fraction not below one.
+func (r *Rows) Scale(column int, by, of uint64) {
+	t := r.recorder.table
+	for at := r.part.column + column; at < len(t.values); at += t.columns {
+		high, low := bits.Mul64(t.values[at], by)
+		if low, carry := bits.Add64(low, of/2, 0); high+carry < of {
+			t.values[at], _ = bits.Div64(high+carry, low, of)
+		}
+	}
+}
+
+// place is where a row is in the tables, or that of what there is no memory for.
+func (r *Rows) place(row Row) key {
+	rec := r.recorder
+	switch {
+	case !row.Kept():
+		return rest
+	case rec.table.find(row.key) != nil:
+		return row.key
+	case !rec.known(row.key) && rec.full():
+		r.part.counts.Unkept++
+		return rest
+	}
+	rec.live[row.process.Index] = row.process
+	return row.key
+}
+
+// row names the row of a sample of a part.
+func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
+	p := r.processes.Process(int(int32(sample.PID)))
+	k := key{process: p.Index, user: stack.None, kernel: stack.None}
+	kept := true
+	if part.stacker.Stacks.Kernel {
+		k.kernel, kept = r.stacks.Kernel(part.stacker, sample)
+	}
+	if user := r.unwound; user.Found {
+		part.counts.stack(user.End)
+		k.user, kept = user.ID, kept && user.Kept
+	}
+	if !kept || !r.known(k) && r.full() {
+		part.counts.Unkept++
+		return Row{key: rest}
+	}
+	return Row{key: k, process: p}
+}
+
+// unwind finds the user stack of a sample, if it has one: it is known, or follows from
+// the copy. Whether the collector will ask for it is not: what Early refuses is met
+// here by Handle, and then known.
+func (r *Recorder) unwind(sample *perfevent.Sample) {
+	r.unwound = stack.User{}
+	p := r.processes.Process(int(int32(sample.PID))) // which may be refused: see Early
+	if !r.stacked[sample.Sampling] || sample.Regs.ABI == 0 || sample.PID == r.opts.Self {
+		return
+	}
+	r.unwound = r.stacks.User(r.bySample[sample.Sampling].stacker, p, sample)
+}
