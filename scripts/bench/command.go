@@ -17,38 +17,104 @@ import (
 // result is what one command did.
 type result struct {
 	cpu    time.Duration // user and system, with all processes it waited for
+	took   time.Duration // from its start to its end
 	peak   int64         // largest resident set of any of them, bytes
 	stdout []byte
 	stderr []byte
 }
 
-// run runs a command to its end and measures it. With output the standard
-// output goes to that file in place of the result. The command is its own
-// process group, which dies as a whole when the context ends.
-func run(ctx context.Context, output *os.File, name string, args ...string) (result, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+// background is a command that runs while something else is measured.
+type background struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+	took           time.Duration
+	done           context.Context // ends with the command
+	err            error           // of Wait, once done
+}
+
+// launch starts a command in a process group of its own, which dies as a whole when
+// the context ends. With output the standard output goes to that file in place of the
+// result. The caller ends it by stop.
+func launch(ctx context.Context, output *os.File, name string, args ...string) (*background, error) {
+	t := &background{cmd: exec.CommandContext(ctx, name, args...)}
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
+	t.cmd.Cancel = func() error { return unix.Kill(-t.cmd.Process.Pid, unix.SIGKILL) }
+	t.cmd.WaitDelay = 5 * time.Second
+	t.cmd.Stdout, t.cmd.Stderr = &t.stdout, &t.stderr
 	if output != nil {
-		cmd.Stdout = output
+		t.cmd.Stdout = output
 	}
-	err := cmd.Run()
-	r := result{stdout: stdout.Bytes(), stderr: stderr.Bytes()}
-	if state := cmd.ProcessState; state != nil {
+	start := time.Now()
+	if err := t.cmd.Start(); err != nil {
+		return nil, err
+	}
+	done, ended := context.WithCancel(context.Background())
+	t.done = done
+	go func() {
+		t.err = t.cmd.Wait()
+		t.took = time.Since(start)
+		ended()
+	}()
+	return t, nil
+}
+
+// result is what the command, which has ended, did.
+func (t *background) result() result {
+	r := result{took: t.took, stdout: t.stdout.Bytes(), stderr: t.stderr.Bytes()}
+	if state := t.cmd.ProcessState; state != nil {
 		r.cpu = state.UserTime() + state.SystemTime()
 		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 			r.peak = usage.Maxrss << 10 // getrusage(2): kilobytes
 		}
-		if ctx.Err() != nil {
-			r.cpu += reapGroup(cmd.Process.Pid)
-		}
 	}
+	return r
+}
+
+// stop interrupts the command as Ctrl-C does, waits for its end and returns what it
+// used. One that does not end within two minutes is killed.
+func (t *background) stop() (result, error) {
+	_ = unix.Kill(-t.cmd.Process.Pid, unix.SIGINT) // ESRCH: it has ended by itself
+	select {
+	case <-t.done.Done():
+	case <-time.After(2 * time.Minute):
+		_ = unix.Kill(-t.cmd.Process.Pid, unix.SIGKILL)
+		<-t.done.Done()
+	}
+	if t.err != nil && !interrupted(t.err) {
+		return t.result(), t.failed(t.err)
+	}
+	return t.result(), nil
+}
+
+// failed is an error with what the command, which has ended, said of it.
+func (t *background) failed(err error) error {
+	return fmt.Errorf("%s: %w\n%s", strings.Join(t.cmd.Args, " "), err, lastLines(t.stderr.Bytes(), 5))
+}
+
+// interrupted says whether a command ended by the signal that stop sends, which
+// is how perf ends.
+func interrupted(err error) bool {
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == unix.SIGINT
+}
+
+// run runs a command to its end and measures it.
+func run(ctx context.Context, output *os.File, name string, args ...string) (result, error) {
+	t, err := launch(ctx, output, name, args...)
 	if err != nil {
-		line := strings.Join(append([]string{name}, args...), " ")
-		return r, fmt.Errorf("%s: %w\n%s", line, err, lastLines(r.stderr, 5))
+		return result{}, err
+	}
+	<-t.done.Done()
+	r := t.result()
+	if ctx.Err() != nil {
+		r.cpu += reapGroup(t.cmd.Process.Pid)
+	}
+	if t.err != nil {
+		return r, t.failed(t.err)
 	}
 	return r, nil
 }

@@ -26,32 +26,6 @@ type bench struct {
 	scriptTimeout time.Duration
 }
 
-// measurements in the order in which they run.
-var measurements = []struct {
-	name string
-	run  func(*bench, context.Context) ([]row, error)
-}{
-	{"fp", (*bench).framePointers},
-	{"dwarf", (*bench).dwarf},
-	{"start", (*bench).start},
-	{"inner", (*bench).inner},
-	{"memory", (*bench).memory},
-	{"malloc", (*bench).malloc},
-	{"free", (*bench).free},
-	{"hist", (*bench).hist},
-	{"memleak", (*bench).memleak},
-	{"lost", (*bench).lost},
-	{"probe-cpu", (*bench).probeCPU},
-	{"armed", (*bench).armed},
-	{"pressure", (*bench).pressure},
-	{"kprobe", (*bench).kprobe},
-	{"attach", (*bench).attach},
-	{"funccount", (*bench).funccount},
-	{"stack", (*bench).stack},
-	{"off-cpu", (*bench).offCPU},
-	{"io", (*bench).io},
-}
-
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == clockArgument {
 		printClock()
@@ -88,12 +62,12 @@ func fail(err error) {
 	}
 }
 
-func measurementNames() []string {
-	var names []string
+// measurementNames are those of the table, each once.
+func measurementNames() (names []string) {
 	for _, m := range measurements {
 		names = append(names, m.name)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // runAll runs the measurements chosen, all for none, and prints the table. One
@@ -111,16 +85,22 @@ func (b *bench) runAll(ctx context.Context, only []string) (err error) {
 	defer os.RemoveAll(b.dir)
 	var rows []row
 	var failed []error
-	for _, m := range measurements {
+	for i, m := range measurements {
 		if len(only) > 0 && !slices.Contains(only, m.name) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s\n", m.name)
-		more, err := m.run(b, ctx)
-		rows = append(rows, more...)
-		if err != nil {
+		measure := func() (outcome, error) { return b.measure(ctx, m) }
+		if m.kernel != "" {
+			measure = func() (outcome, error) { return b.inGuest(ctx, i) }
+		}
+		o, err := measure()
+		if none := missingError(""); errors.As(err, &none) {
+			o.Missing = map[string]string{"ringtap": none.Error()}
+		} else if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", m.name, err))
 		}
+		rows = append(rows, b.rows(m, o)...)
 		if ctx.Err() != nil {
 			break
 		}

@@ -12,6 +12,95 @@ import (
 	"time"
 )
 
+// counter says how many hits a tool's results have: the sum of the numbers that a
+// pattern finds, at most one a line, or the number of lines that match a pattern
+// without a group. The results are in $out, or in what the tool says on its standard
+// error.
+type counter struct {
+	pattern string // a regular expression
+	says    bool
+}
+
+var (
+	// folded: "a;main;leaf 3".
+	folded = counter{pattern: `(\S+)$`}
+	// scripted: lines of perf script that are not indented head one sample each.
+	scripted = counter{pattern: `^[^\t #]`}
+	// captured is perf record's last line, which says nothing of samples if there are
+	// none: "[ perf record: Captured and wrote 2.466 MB hits.data (29999 samples) ]".
+	captured = counter{pattern: `Captured and wrote .* MB .*?(?: \((\d+) samples\))? \]`, says: true}
+	// mapCount is bpftrace's map without a key, "@: 12"; mapCounts are the entries of
+	// one with keys, "@[vfs_read]: 12" or "]: 12" after a stack.
+	mapCount  = counter{pattern: `^@: (.*)$`}
+	mapCounts = counter{pattern: `\]: (.*)$`}
+	// readEvents is in the statistics that tracefs shows of the buffer of one CPU.
+	readEvents = counter{pattern: `^read events: (.*)$`}
+	// eventLines are those of trace_pipe's form for one event:
+	//	bench-hits-1875    [001] .....   521.188474: bench_9: (0x7f29fa4e5ee0)
+	eventLines = counter{pattern: `: $group: \(`}
+)
+
+// count returns how many hits the results of a tool that has ended have.
+func (s *session) count(c counter, r result) (uint64, error) {
+	pattern, err := regexp.Compile(s.expand(c.pattern))
+	if err != nil {
+		return 0, err
+	}
+	if c.says {
+		return countIn(bytes.NewReader(r.stderr), pattern)
+	}
+	return countFile(s.vars["out"], pattern)
+}
+
+func countFile(path string, pattern *regexp.Regexp) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return countIn(f, pattern)
+}
+
+// countIn counts by a pattern. No line that matches is an error.
+func countIn(r io.Reader, pattern *regexp.Regexp) (sum uint64, err error) {
+	found := false
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		m := pattern.FindSubmatch(scanner.Bytes())
+		if m == nil {
+			continue
+		}
+		found = true
+		switch {
+		case len(m) == 1:
+			sum++
+		case m[1] != nil:
+			n, err := strconv.ParseUint(string(m[1]), 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("%q: %w", scanner.Text(), err)
+			}
+			sum += n
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, fmt.Errorf("no line of the tool's results matches %q", pattern)
+	}
+	return sum, nil
+}
+
+// firstNumber returns the number that a pattern finds first in a tool's output.
+func firstNumber(text []byte, pattern *regexp.Regexp) (float64, error) {
+	m := pattern.FindSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("no %q in %q", pattern, lastLines(text, 5))
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
+}
+
 // recordingDone is the line that ringtap -v logs between recording and report.
 var recordingDone = regexp.MustCompile(`"recording done".* user=(\S+) system=(\S+)`)
 
@@ -21,63 +110,7 @@ func recordingSeconds(log []byte) (float64, error) {
 	if m == nil {
 		return 0, errors.New("ringtap -v does not say what recording took (\"recording done\" user= system=)")
 	}
-	var sum time.Duration
-	for _, text := range m[1:] {
-		d, err := time.ParseDuration(string(text))
-		if err != nil {
-			return 0, fmt.Errorf("what ringtap's recording took: %w", err)
-		}
-		sum += d
-	}
-	return sum.Seconds(), nil
-}
-
-func scanFile(path string, count func(io.Reader) (uint64, error)) (uint64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	n, err := count(f)
-	if err != nil {
-		return 0, fmt.Errorf("count the samples of %s: %w", path, err)
-	}
-	return n, nil
-}
-
-// countFolded adds up the values of folded stacks.
-func countFolded(r io.Reader) (sum uint64, err error) {
-	err = eachLine(r, func(line []byte) error {
-		n, err := strconv.ParseUint(string(line[bytes.LastIndexByte(line, ' ')+1:]), 10, 64)
-		sum += n
-		return err
-	})
-	return sum, err
-}
-
-// countScript counts the samples of perf script: lines that are not indented
-// head one sample each.
-func countScript(r io.Reader) (n uint64, err error) {
-	err = eachLine(r, func(line []byte) error {
-		if line[0] != '\t' && line[0] != ' ' && line[0] != '#' {
-			n++
-		}
-		return nil
-	})
-	return n, err
-}
-
-// eachLine calls f for every line that is not empty.
-func eachLine(r io.Reader, f func(line []byte) error) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
-		if err := f(lines.Bytes()); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
+	user, err := time.ParseDuration(string(m[1]))
+	system, err2 := time.ParseDuration(string(m[2]))
+	return (user + system).Seconds(), errors.Join(err, err2)
 }

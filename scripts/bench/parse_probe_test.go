@@ -1,9 +1,15 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// counted counts by a pattern in which nothing is left to expand.
+func counted(c counter, text string) (uint64, error) {
+	return countIn(strings.NewReader(text), regexp.MustCompile(c.pattern))
+}
 
 func TestRecordedSamplesAreThoseThatPerfSaysItWrote(t *testing.T) {
 	tests := []struct {
@@ -29,13 +35,13 @@ Processed 300000 samples and lost 9.62%!
 `, 271132},
 	}
 	for _, test := range tests {
-		if got, err := recordedSamples([]byte(test.log)); err != nil || got != test.want {
-			t.Errorf("%s: recordedSamples = %d, %v; want %d", test.about, got, err, test.want)
+		if got, err := counted(captured, test.log); err != nil || got != test.want {
+			t.Errorf("%s: captured = %d, %v; want %d", test.about, got, err, test.want)
 		}
 	}
 	for _, log := range []string{"", "[ perf record: Woken up 1 times to write data ]\n"} {
-		if _, err := recordedSamples([]byte(log)); err == nil {
-			t.Errorf("recordedSamples(%q): no error", log)
+		if _, err := counted(captured, log); err == nil {
+			t.Errorf("captured in %q: no error", log)
 		}
 	}
 }
@@ -50,26 +56,22 @@ dropped events: 4
 read events: 199981
 `
 
-func TestBufferStatFindsTheNumberOfThatNameOnly(t *testing.T) {
-	for name, want := range map[string]uint64{"entries": 17, "overrun": 2, "read events": 199981} {
-		if got, err := bufferStat([]byte(cpuStats), name); err != nil || got != want {
-			t.Errorf("%s = %d, %v; want %d", name, got, err, want)
-		}
+func TestReadEventsAreTheNumberOfThatNameOnly(t *testing.T) {
+	if got, err := counted(readEvents, cpuStats+cpuStats); err != nil || got != 2*199981 {
+		t.Errorf("read events of two CPUs = %d, %v; want %d", got, err, 2*199981)
 	}
-	for _, name := range []string{"events", "now ts", "read"} {
-		if got, err := bufferStat([]byte(cpuStats), name); err == nil {
-			t.Errorf("%s = %d; want an error", name, got)
-		}
+	if got, err := counted(readEvents, strings.ReplaceAll(cpuStats, "read events", "events")); err == nil {
+		t.Errorf("without that line %d; want an error", got)
 	}
 }
 
 func TestBpftraceCountIsTheMapsValue(t *testing.T) {
-	if n, err := bpftraceCount(strings.NewReader("Attaching 1 probe...\n\n\n@: 200000\n\n")); err != nil || n != 200000 {
-		t.Errorf("bpftraceCount = %d, %v; want 200000", n, err)
+	if n, err := counted(mapCount, "Attaching 1 probe...\n\n\n@: 200000\n\n"); err != nil || n != 200000 {
+		t.Errorf("mapCount = %d, %v; want 200000", n, err)
 	}
 	for _, output := range []string{"", "Attaching 1 probe...\n", "@: many\n"} {
-		if n, err := bpftraceCount(strings.NewReader(output)); err == nil {
-			t.Errorf("bpftraceCount(%q) = %d; want an error", output, n)
+		if n, err := counted(mapCount, output); err == nil {
+			t.Errorf("mapCount of %q = %d; want an error", output, n)
 		}
 	}
 }
@@ -82,17 +84,18 @@ func TestLinesOfOneEventAreCounted(t *testing.T) {
 
 Ending tracing...
 `
-	if n, err := lineCounter("bench_9")(strings.NewReader(output)); err != nil || n != 2 {
+	s := session{vars: map[string]string{"group": "bench_9"}}
+	if n, err := counted(counter{pattern: s.expand(eventLines.pattern)}, output); err != nil || n != 2 {
 		t.Errorf("lines of bench_9: %d, %v; want 2", n, err)
 	}
 }
 
 func TestBpftraceSumAddsTheEntriesOfAMap(t *testing.T) {
 	const text = "Attaching 1 probe...\n\n\n@[\n    read_zero+1\n    vfs_read+165\n]: 4\n@[\n    read_zero+1\n]: 60001\n@[vfs_read]: 7\n"
-	if got, err := bpftraceSum(strings.NewReader(text)); err != nil || got != 60012 {
+	if got, err := counted(mapCounts, text); err != nil || got != 60012 {
 		t.Errorf("got %d, %v; want 60012", got, err)
 	}
-	if _, err := bpftraceSum(strings.NewReader("@[a]: many\n")); err == nil {
+	if _, err := counted(mapCounts, "@[a]: many\n"); err == nil {
 		t.Error("no error for an entry without a number")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestRecordingSecondsAddsUserAndSystemTime(t *testing.T) {
@@ -23,25 +22,25 @@ time=2026-11-21T10:00:11Z level=INFO msg="report done" user=9s system=9s
 }
 
 func TestSamplesAreCountedAlikeInBothForms(t *testing.T) {
-	folded := "a;main;leaf 3\nb with space;main;f(int, int) 4\n"
-	if n, err := countFolded(strings.NewReader(folded)); err != nil || n != 7 {
-		t.Errorf("countFolded = %d, %v; want 7", n, err)
+	text := "a;main;leaf 3\nb with space;main;f(int, int) 4\n"
+	if n, err := counted(folded, text); err != nil || n != 7 {
+		t.Errorf("folded = %d, %v; want 7", n, err)
 	}
-	if _, err := countFolded(strings.NewReader("a;main\n")); err == nil {
-		t.Error("countFolded of a line without a value: no error")
+	if _, err := counted(folded, "a;main\n"); err == nil {
+		t.Error("folded of a line without a value: no error")
 	}
 	script := "a  12 [000] 1.5:    1001001 cpu-clock:pppH: \n\t    7f main+0x1 (/bin/a)\n\nb  13 1.6: cpu-clock: \n\t  7f main (/bin/b)\n\n"
-	if n, err := countScript(strings.NewReader(script)); err != nil || n != 2 {
-		t.Errorf("countScript = %d, %v; want 2", n, err)
+	if n, err := counted(scripted, script); err != nil || n != 2 {
+		t.Errorf("scripted = %d, %v; want 2", n, err)
 	}
 }
 
 func TestClockIsFoundAmongOtherOutput(t *testing.T) {
-	if got, err := findClock([]byte("time:20261121\nclock=1500\ncounts:\n")); err != nil || got != 1500*time.Nanosecond {
-		t.Errorf("findClock = %v, %v; want 1.5µs", got, err)
+	if got, err := firstNumber([]byte("time:20261121\nclock=1500\ncounts:\n"), clock); err != nil || got != 1500 {
+		t.Errorf("the clock is %v, %v; want 1500", got, err)
 	}
-	if _, err := findClock([]byte("nothing\n")); err == nil {
-		t.Error("findClock without a clock: no error")
+	if _, err := firstNumber([]byte("nothing\n"), clock); err == nil {
+		t.Error("output without a clock: no error")
 	}
 }
 
@@ -54,17 +53,19 @@ PASS
 ok  	github.com/ringtap/ringtap/callchain	3.2s
 `
 
-func TestEachBenchmarkThatReportsTheMetricIsARow(t *testing.T) {
-	p := inProcess{what: "unwinding", metric: "ns/frame", scale: 2, unit: "ns", most: 50}
-	rows := p.rows([]byte(benchOutput))
-	if len(rows) != 2 || rows[0].what != "unwinding (Unwind/libc)" || rows[1].what != "unwinding (Unwind/go)" {
-		t.Fatalf("rows = %+v; want those of libc and go", rows)
+func TestEachLineOfABenchmarkIsAValueOfEachMetric(t *testing.T) {
+	got := map[string][]float64{}
+	for line := range strings.Lines(benchOutput) {
+		for name, value := range benchmarkValues(line) {
+			got[name] = append(got[name], value)
+		}
 	}
-	if !slices.Equal(rows[0].own, []float64{51, 53}) || !slices.Equal(rows[1].own, []float64{70}) {
-		t.Errorf("values %v and %v, want scaled 51 53 and 70", rows[0].own, rows[1].own)
-	}
-	if rows := (inProcess{metric: "table-B"}).rows([]byte(benchOutput)); rows != nil {
-		t.Errorf("a metric that no benchmark reports gives %+v", rows)
+	for name, want := range map[string][]float64{
+		"Unwind/libc: ns/frame": {25.5, 26.5}, "Unwind/go: ns/frame": {35}, "Unwind/go: allocs/op": {1}, "Other: ns/op": {700}, "Other: table-B": nil,
+	} {
+		if !slices.Equal(got[name], want) {
+			t.Errorf("%s: %v, want %v", name, got[name], want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,8 +11,6 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ringtap/ringtap/ftrace"
 )
 
 const (
@@ -19,62 +18,33 @@ const (
 	perfToolsLock = "/var/tmp/.ftrace-lock"
 )
 
-// perfToolsUprobe is the uprobe script of the perf-tools checkout that
-// PERF_TOOLS_DIR names. It is the one tool here that clears the kernel's shared
-// trace buffer, and it refuses to run beside another of its kind.
-func (b *bench) perfToolsUprobe(alias string) tracer {
-	script := filepath.Join(b.perfTools, "user", "uprobe")
-	t := tracer{
-		name:  "perf-tools' uprobe",
-		args:  []string{script, "p:" + alias + " libc:a64l"},
-		count: lineCounter(alias),
-		cleanUp: func(pid int) error {
-			return errors.Join(removeUprobe("uprobes", alias), removeLock(perfToolsLock, pid))
-		},
-	}
-	if b.perfTools == "" {
-		t.missing = "PERF_TOOLS_DIR is not set"
-	} else if _, err := os.Stat(script); err != nil {
-		t.missing = err.Error()
-	}
-	return t
+// removeUprobes removes what perf-tools' uprobe leaves behind when it is killed. It is
+// the one tool here that clears the kernel's shared trace buffer, and it refuses to run
+// beside another of its kind.
+func removeUprobes(s *session, pid int) error {
+	_, err := s.run(context.Background(), "sh -c 'cd $tracefs; [ -d events/uprobes/$group ] || exit 0; "+
+		`echo 0 >events/uprobes/$group/enable; echo "-:uprobes/$group" >>uprobe_events'`)
+	return errors.Join(err, removeLock(perfToolsLock, pid))
 }
 
-// mountDebugfs mounts debugfs, where the script looks for tracefs, if it is not
-// mounted. The function returned takes it away again.
-func mountDebugfs() (unmount func(), err error) {
+// mountDebugfs mounts debugfs, where the scripts look for tracefs, if it is not
+// mounted, for as long as the measurement takes.
+func (s *session) mountDebugfs() error {
 	tracing := filepath.Join(debugfs, "tracing")
 	if _, err := os.Stat(tracing); err == nil {
-		return func() {}, nil
+		return nil
 	}
 	if err := unix.Mount("debugfs", debugfs, "debugfs", 0, ""); err != nil {
-		return nil, fmt.Errorf("mount debugfs for perf-tools: %w", err)
+		return fmt.Errorf("mount debugfs for perf-tools: %w", err)
 	}
-	return func() {
+	s.cleanUp(func() error {
 		// tracefs mounted itself below. What another process has come to use
 		// meanwhile stays.
 		_ = unix.Unmount(tracing, 0)
 		_ = unix.Unmount(debugfs, 0)
-	}, nil
-}
-
-// removeUprobe removes an event of tracefs, if it is there.
-func removeUprobe(group, name string) error {
-	tracefs, err := ftrace.Find()
-	if err != nil {
-		return err
-	}
-	err = os.WriteFile(filepath.Join(tracefs.Dir(), "events", group, name, "enable"), []byte("0"), 0)
-	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	events, opened := os.OpenFile(filepath.Join(tracefs.Dir(), "uprobe_events"), os.O_WRONLY|os.O_APPEND, 0)
-	if opened != nil {
-		return errors.Join(err, opened)
-	}
-	defer events.Close()
-	_, written := events.WriteString("-:" + group + "/" + name + "\n")
-	return errors.Join(err, written)
+	})
+	return nil
 }
 
 // removeLock removes the lock file that a script with this pid has left.

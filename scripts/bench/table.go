@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -20,17 +21,36 @@ type row struct {
 	note string
 }
 
-// against is the row beside one of several peers. Without its values there is no
-// target, and a note that says why: the peer is missing or a run has failed.
-func (r row) against(peer, missing string, values []float64, most float64) row {
-	r.what, r.peer, r.most = r.what+": against "+peer, values, most
-	if missing == "" && len(values) == 0 {
-		missing = peer + " was not measured"
+// rows are the comparisons of an outcome. A row whose peer is missing has no target,
+// and a note that says why.
+func (b *bench) rows(m measurement, o outcome) (rows []row) {
+	s := b.newSession(m)
+	noted := map[string]bool{}
+	for _, c := range m.compare {
+		r := row{what: s.expand(c.what), unit: c.unit, peer: o.Values[c.peer], most: c.most}
+		for _, v := range o.Values[c.own] {
+			r.own = append(r.own, v*cmp.Or(c.scale, 1))
+		}
+		var notes []string
+		if m.kernel != "" && len(rows) == 0 {
+			notes = append(notes, emulated)
+		}
+		for _, key := range []string{c.own, c.peer} {
+			name, _, _ := strings.Cut(key, ": ")
+			if why := o.Missing[name]; why != "" {
+				r.most, notes = -1, append(notes, why)
+			} else if note := o.Notes[name]; note != "" && !noted[name] {
+				noted[name], notes = true, append(notes, note)
+			}
+		}
+		peer, _, _ := strings.Cut(c.peer, ": ")
+		if c.own != "" && peer != "" && len(r.peer) == 0 && o.Missing[peer] == "" {
+			r.most, notes = -1, append(notes, peer+" was not measured")
+		}
+		r.note = strings.Join(notes, "; ")
+		rows = append(rows, r)
 	}
-	if missing != "" {
-		r.most, r.note = -1, missing
-	}
-	return r
+	return rows
 }
 
 // printTable writes the rows with their medians and verdicts.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,20 +66,56 @@ func TestTableShowsMediansRatioTargetAndNotes(t *testing.T) {
 }
 
 func TestARowAgainstAPeerThatIsMissingHasNoTarget(t *testing.T) {
-	own := row{what: "a hit", unit: "ns", own: []float64{900}}
+	m := measurement{compare: []comparison{{what: "a hit", unit: "ns", own: "ringtap: hit", peer: "perf: hit", most: 1}}}
+	own := map[string][]float64{"ringtap: hit": {900}}
 	tests := []struct {
 		about   string
-		row     row
+		found   outcome
 		verdict string
 		note    string
 	}{
-		{"measured", own.against("perf", "", []float64{1000}, 1), "met", ""},
-		{"not installed", own.against("perf", "perf is not installed", nil, 1), "-", "perf is not installed"},
-		{"failed", own.against("perf", "", nil, 1), "-", "perf was not measured"},
+		{"measured", outcome{Values: map[string][]float64{"ringtap: hit": {900}, "perf: hit": {1000}}}, "met", ""},
+		{"not installed", outcome{Values: own, Missing: map[string]string{"perf": "perf is not installed"}}, "-", "perf is not installed"},
+		{"failed", outcome{Values: own}, "-", "perf was not measured"},
+		{"noted", outcome{Values: map[string][]float64{"ringtap: hit": {900}, "perf: hit": {1000}},
+			Notes: map[string]string{"ringtap": "5 samples", "perf": "4 by perf"}}, "met", "5 samples; 4 by perf"},
 	}
 	for _, test := range tests {
-		if got := test.row.verdict(); got != test.verdict || test.row.note != test.note {
-			t.Errorf("%s: %q, note %q; want %q, %q", test.about, got, test.row.note, test.verdict, test.note)
+		rows := new(bench).rows(m, test.found)
+		if len(rows) != 1 || rows[0].verdict() != test.verdict || rows[0].note != test.note {
+			t.Errorf("%s: %+v; want %q, %q", test.about, rows, test.verdict, test.note)
+		}
+	}
+}
+
+func TestEveryComparisonNamesToolsOfItsMeasurement(t *testing.T) {
+	for _, m := range measurements {
+		names := map[string]bool{"": true}
+		for _, tool := range m.tools {
+			names[tool.name] = true
+		}
+		for _, c := range m.compare {
+			for _, key := range []string{c.own, c.peer} {
+				name, _, _ := strings.Cut(key, ": ")
+				if m.name != "inner" && m.name != "memory" && !names[name] { // Go's benchmarks have names of their own
+					t.Errorf("%s: %q is no tool's", m.name, key)
+				}
+			}
+		}
+	}
+}
+
+func TestArgumentsAreWordsAndQuotedStrings(t *testing.T) {
+	s := session{vars: map[string]string{"libc": "/lib/libc.so", "dd": "dd if=a of=b"}}
+	tests := map[string][]string{
+		"bpftrace -e 'uprobe:$libc:malloc { @ = count(); }' -c '$dd'": {"bpftrace", "-e", "uprobe:/lib/libc.so:malloc { @ = count(); }", "-c", "dd if=a of=b"},
+		"strace -c $dd":      {"strace", "-c", "dd", "if=a", "of=b"},
+		"go -run=^$ ^a$ ^b$": {"go", "-run=^$", "^a$", "^b$"},
+		"sh -c 'kill $! 0$'": {"sh", "-c", "kill $! 0$"},
+	}
+	for line, want := range tests {
+		if got := s.args(line); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

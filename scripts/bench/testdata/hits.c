@@ -9,7 +9,7 @@
 //	        minute, or until there is another line, which may be empty: calls made
 //	at K    when call K of the last tick was: nanoseconds of CLOCK_MONOTONIC
 //
-// First of all it says the path of its libc. It runs on the CPU that its argument
+// First of all it says libc= and the path of its libc. It runs on the CPU that its argument
 // names. malloc is called from three places, so that its stacks differ.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -153,7 +153,7 @@ int main(int argc, char **argv) {
 	}
 	ticks = calloc(TICKS, sizeof *ticks);
 	memset(ticks, 1, TICKS * sizeof *ticks); // no page faults between the calls
-	dprintf(1, "%s\n", libc.dli_fname);
+	dprintf(1, "libc=%s\n", libc.dli_fname);
 	char line[64];
 	setvbuf(stdin, NULL, _IONBF, 0);
 	while (fgets(line, sizeof line, stdin) != NULL) {

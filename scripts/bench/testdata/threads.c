@@ -2,7 +2,7 @@
 //
 //	threads N CPU
 //
-// It answers each line of input with the count so far and the CPU time, in
+// First of all it says an empty line. It answers each line of input with the count so far and the CPU time, in
 // nanoseconds, that it took.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -47,6 +47,8 @@ int main(int argc, char **argv)
 			return 1;
 	pthread_create(&counter, &small, counts, (void *)atol(argv[2]));
 	pthread_getcpuclockid(counter, &clock);
+	puts("");
+	fflush(stdout);
 	for (int c; (c = getchar()) != EOF;) {
 		struct timespec now;
 		if (c != '\n')

@@ -1,9 +1,10 @@
 // Goroutines has as many goroutines as its argument says, all of which wait in one
-// of three ways. It prints a line once they do.
+// of three ways. It prints a line once they do, and ends with its input.
 package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -35,5 +36,5 @@ func main() {
 	}
 	time.Sleep(time.Second)
 	fmt.Println("ready")
-	select {}
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }

@@ -19,23 +19,27 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func startedHits(t *testing.T) *hits {
+func startedHits(t *testing.T) *program {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("gcc is not installed")
 	}
-	b := bench{dir: t.TempDir()}
-	h, err := b.startHits(t.Context())
+	s := (&bench{dir: t.TempDir()}).newSession(measurement{})
+	p, err := startProgram(s.dir, s.expand(hitsProgram))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.stop)
-	return h
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
 }
 
 func TestHitsSaysWhatItWasAsked(t *testing.T) {
 	h := startedHits(t)
-	if _, err := os.Stat(h.libc); err != nil {
+	if _, err := os.Stat(strings.TrimPrefix(h.first, "libc=")); err != nil {
 		t.Errorf("its libc: %v", err)
 	}
 	if took, err := h.run(1000); err != nil || took <= 0 {
@@ -146,8 +150,8 @@ func TestOnlyTheLockOfItsOwnScriptIsRemoved(t *testing.T) {
 
 func TestReadingTakesTime(t *testing.T) {
 	h := startedHits(t)
-	took, err := h.readRounds(1000)
-	if err != nil || took.own <= 0 || took.elapsed < took.own {
-		t.Errorf("a read took %+v, %v; want times, more elapsed than of its own", took, err)
+	own, elapsed, err := h.read(1000)
+	if err != nil || own <= 0 || elapsed < own {
+		t.Errorf("a read took %v of its own and %v elapsed, %v; want times, more elapsed than of its own", own, elapsed, err)
 	}
 }

@@ -1,0 +1,79 @@
+package main
+
+import "slices"
+
+// measurements are all there are, in the order in which they run.
+var measurements = slices.Concat(profiles, inner, userProbes, kernelProbes, collectors)
+
+// profiles compare the way from nothing to folded stacks, of the whole system at work.
+var profiles = []measurement{
+	{
+		name: "fp", // frame pointers
+		busy: []string{"threads-fp", "middle-fp"}, turn: (*session).profile,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap on-cpu -v --unwind fp " + oneReport, count: folded},
+			{name: "perf", line: "perf record -q -F 999 -a -o $out -g -- sleep $seconds", script: true},
+		},
+		compare: []comparison{
+			{what: "frame pointers: CPU to folded stacks", unit: "s", own: "ringtap", peer: "perf", most: 0.2},
+			{what: "frame pointers: against perf script --no-inline", unit: "s", own: "ringtap", peer: "perf: --no-inline", most: -1},
+			{what: "frame pointers: recording alone", unit: "s", own: "ringtap: recording", peer: "perf: recording", most: 1},
+		},
+	},
+	{
+		name: "dwarf", // call frame information
+		busy: []string{"threads-nofp", "middle-nofp"}, turn: (*session).profile,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap on-cpu -v --unwind dwarf " + oneReport, count: folded},
+			{name: "perf", line: "perf record -q -F 999 -a -o $out --call-graph dwarf -- sleep $seconds", script: true},
+		},
+		compare: []comparison{
+			{what: ".eh_frame: CPU to folded stacks", unit: "s", own: "ringtap", peer: "perf", most: 0.1},
+			{what: ".eh_frame: against perf script --no-inline", unit: "s", own: "ringtap", peer: "perf: --no-inline", most: -1},
+			{what: ".eh_frame: recording alone", unit: "s", own: "ringtap: recording", peer: "perf: recording", most: -1},
+		},
+	},
+	{
+		name: "start",                         // from spawning the tool to the first instruction of its command
+		turn: (*session).untilClock, times: 4, // it is short
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap on-cpu -f 999 --out $dir/start.folded -- $self " + clockArgument},
+			{name: "perf", line: "perf record -q -F 999 -g -o $out -- $self " + clockArgument},
+		},
+		compare: []comparison{{what: "start to first armed event", unit: "ms", own: "ringtap", peer: "perf", most: 1}},
+	},
+}
+
+// oneReport are the flags of a profile that reports once, as perf does.
+const oneReport = "-f 999 -d $seconds -i $interval --out $out"
+
+// inner are the benchmarks of the packages.
+var inner = []measurement{
+	{
+		name: "inner", // unwinding, decoding, compiling tables
+		turn: (*session).benchmarks,
+		tools: []tool{
+			{name: "callchain", line: "go test -run=^$ -bench=^BenchmarkUnwind|^BenchmarkCompileLibc$ -benchmem ./callchain"},
+			{name: "perfevent", line: "go test -run=^$ -bench=^BenchmarkDecode -benchmem ./perfevent"},
+		},
+		compare: []comparison{
+			{what: "unwinding one frame, warm", unit: "ns", own: "UnwindWarm: ns/frame", most: 50},
+			{what: "unwinding, allocations", own: "UnwindWarm: allocs/op"},
+			{what: "decoding a sample of 20 frames", unit: "ns", own: "DecodeSampleWith20Frames: ns/op", most: 60},
+			{what: "decoding a sample, allocations", own: "DecodeSampleWith20Frames: allocs/op"},
+			{what: "decoding an MMAP2 record", unit: "ns", own: "DecodeMmap2: ns/op", most: 60},
+			{what: "decoding an MMAP2 record, allocations", own: "DecodeMmap2: allocs/op"},
+			{what: "compiling libc's .eh_frame", unit: "ms", own: "CompileLibc: ns/op", scale: 1e-6, most: 5},
+			{what: "its table", unit: "KiB", own: "CompileLibc: table-B", scale: 1. / 1024, most: 256},
+		},
+	},
+	{
+		name:     "memory", // of the replay of an hour's profile
+		workload: replay, turn: (*session).benchmarks,
+		tools: []tool{{name: "replay", line: "$dir/table.test -test.run=^$ -test.bench=^BenchmarkReplay$ -test.benchtime=1x"}},
+		compare: []comparison{
+			{what: "replay of 4 million samples: peak memory", unit: "MiB", own: "replay: peak", most: 128},
+			{what: "replay: growth once all stacks are known", unit: "MiB", own: "Replay: late-growth-MiB", most: 1},
+		},
+	},
+}

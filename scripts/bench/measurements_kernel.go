@@ -1,0 +1,81 @@
+package main
+
+import "slices"
+
+// kernelProbes are measured in guests, since not every machine has kernel probes:
+// Debian's kernel, and for perf-tools' funccount the one with the function profiler.
+var kernelProbes = []measurement{
+	{
+		name: "kprobe", kernel: "6.1", // a hit counted by stack
+		workload: hitsProgram, probe: "--add $event=read_zero", operate: readZero, turn: perRead("read_zero"),
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap probe --count -i 3600 -k --out $out read_zero", count: folded},
+			{name: "bpftrace", line: "bpftrace -o $out -e 'kprobe:read_zero { @[kstack] = count(); }'", count: mapCounts},
+			{name: "perf record", line: "perf record -a -g -c 1 -e $event -o $out --kernel-callchains", count: captured},
+			{name: "ringtap, both", line: "$ringtap probe --count -i 3600 --out $out read_zero", count: folded},
+			{name: "bpftrace, both", line: "bpftrace -o $out -e 'kprobe:read_zero { @[kstack, ustack] = count(); }'", count: mapCounts},
+			{name: "perf record, both", line: "perf record -a -g -c 1 -e $event -o $out", count: captured},
+		},
+		compare: slices.Concat(perStack(", by kernel stack", ""), perStack(", by kernel and user stack", ", both")),
+	},
+	{
+		name: "attach", kernel: "6.1", // to about a thousand functions, and to end that
+		turn: (*session).attach,
+		tools: []tool{
+			{name: "ringtap funccount", line: "$ringtap funccount *read*"},
+			{name: "ringtap kprobe", line: "$ringtap kprobe --limit 2000 p:*read*"},
+			{name: "bpftrace", line: "env BPFTRACE_MAX_PROBES=2000 bpftrace -e 'kprobe:*read* { @[func] = count(); }'", try: "bpftrace --version"},
+		},
+		compare: []comparison{
+			{what: "ringtap funccount '*read*', from start until no function more is armed: against bpftrace", unit: "s", own: "ringtap funccount: armed", peer: "bpftrace: armed", most: 1},
+			{what: "ringtap funccount '*read*', from Ctrl-C to the end: against bpftrace", unit: "s", own: "ringtap funccount: end", peer: "bpftrace: end", most: 1},
+			{what: "ringtap kprobe '*read*', from start until no function more is armed: against bpftrace", unit: "s", own: "ringtap kprobe: armed", peer: "bpftrace: armed", most: 1},
+			{what: "ringtap kprobe '*read*', from Ctrl-C to the end: against bpftrace", unit: "s", own: "ringtap kprobe: end", peer: "bpftrace: end", most: 1},
+			{what: "ringtap funccount '*read*'", unit: "functions", own: "ringtap funccount: functions", most: -1},
+			{what: "ringtap kprobe '*read*'", unit: "functions", own: "ringtap kprobe: functions", most: -1},
+			{what: "bpftrace '*read*'", unit: "functions", own: "bpftrace: functions", most: -1},
+		},
+	},
+	{
+		name: "funccount", kernel: "6.1", // a call counted
+		workload: hitsProgram, operate: readZero, turn: perRead("vfs_read"),
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap funccount vfs_*"},
+			{name: "bpftrace", line: "bpftrace -e 'kprobe:vfs_* { @[func] = count(); }'"},
+		},
+		compare: perCall("6.1", "bpftrace"),
+	},
+	{
+		name: "funccount", kernel: "nobpf",
+		workload: hitsProgram, operate: readZero, turn: perRead("vfs_read"),
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap funccount vfs_*"},
+			{name: "perf-tools' funccount", line: "bash $perftools/kernel/funccount vfs_*"},
+		},
+		compare: perCall("nobpf", "perf-tools' funccount"),
+	},
+}
+
+// perStack are the rows of one kind of stacks.
+func perStack(kind, suffix string) []comparison {
+	hit, all, lost := "a hit on read_zero"+kind, "the same with the tool's own work"+kind, "lost"+kind
+	ringtap, bpftrace, perf := "ringtap"+suffix, "bpftrace"+suffix, "perf record"+suffix
+	return []comparison{
+		{what: hit + ": against bpftrace", unit: "ns", own: ringtap, peer: bpftrace, most: 1},
+		{what: hit + ": against perf record", unit: "ns", own: ringtap, peer: perf, most: 1},
+		{what: all + ": against bpftrace", unit: "ns", own: ringtap + ": elapsed", peer: bpftrace + ": elapsed", most: -1},
+		{what: all + ": against perf record", unit: "ns", own: ringtap + ": elapsed", peer: perf + ": elapsed", most: -1},
+		{what: lost, unit: "events", own: ringtap + ": lost"},
+		{what: lost + ": bpftrace", unit: "events", peer: bpftrace + ": lost", most: -1},
+		{what: lost + ": perf record", unit: "events", peer: perf + ": lost", most: -1},
+	}
+}
+
+// perCall are the rows of counting a wildcard of functions on one kernel.
+func perCall(kernel, peer string) []comparison {
+	what := kernel + ": a call counted by funccount 'vfs_*'"
+	return []comparison{
+		{what: what + ": against " + peer, unit: "ns", own: "ringtap", peer: peer, most: 1},
+		{what: what + ", with the tool's own work: against " + peer, unit: "ns", own: "ringtap: elapsed", peer: peer + ": elapsed", most: 1},
+	}
+}

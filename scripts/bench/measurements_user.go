@@ -1,0 +1,152 @@
+package main
+
+// Tools that count the calls of a function by user stack and print nothing, or that
+// only count them.
+const (
+	ringtapByStack = "$ringtap probe --count -u -i 3600 --out $out " // one report, at the end
+	perfByStack    = "perf record -q -a -g -c 1 -e $event -o $out"
+)
+
+// userProbes compare probes on functions of libc.
+var userProbes = []measurement{
+	{
+		name:     "malloc", // counted by stack
+		workload: hitsProgram, probe: "-x $libc --add $event=malloc", operate: mallocFree, turn: (*session).perHit,
+		tools: []tool{
+			{name: "ringtap", line: ringtapByStack + "libc:malloc"},
+			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:malloc { @[ustack] = count(); }'"},
+			{name: "perf record -g", line: perfByStack},
+		},
+		compare: []comparison{
+			{what: "a hit on malloc, counted by stack: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 1},
+			{what: "a hit on malloc, counted by stack: against perf record -g", unit: "ns", own: "ringtap", peer: "perf record -g", most: 0.75},
+		},
+	},
+	{
+		name:     "free", // whose first instruction the kernel single-steps, which ringtap's placement avoids
+		workload: hitsProgram, probe: "-x $libc --add $event=free", operate: mallocFree, turn: (*session).perHit,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap funccount libc:free"},
+			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:free { @ = count(); }'", slower: stepped},
+			{name: "perf stat", line: "perf stat -a -e $event", slower: stepped},
+		},
+		compare: []comparison{
+			{what: "a hit on free, counted: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 0.2},
+			{what: "a hit on free, counted: against perf stat", unit: "ns", own: "ringtap", peer: "perf stat", most: 0.2},
+		},
+	},
+	{
+		name:     "free",
+		workload: hitsProgram, probe: "-x $libc --add $event=free", operate: mallocFree, turn: (*session).perHit,
+		tools: []tool{
+			{name: "ringtap", line: ringtapByStack + "libc:free"},
+			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:free { @[ustack] = count(); }'", slower: stepped},
+			{name: "perf record -g", line: perfByStack, slower: stepped},
+		},
+		compare: []comparison{
+			{what: "a hit on free, counted by stack: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 0.2},
+			{what: "a hit on free, counted by stack: against perf record -g", unit: "ns", own: "ringtap", peer: "perf record -g", most: 0.2},
+		},
+	},
+	{
+		name:     "hist", // of the times of calls: a probe at the entry and one at the return
+		workload: hitsProgram, operate: mallocFree, turn: (*session).perHit,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap hist libc:malloc"},
+			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:malloc { @start[tid] = nsecs; } " +
+				"uretprobe:$libc:malloc /@start[tid]/ { @ = hist(nsecs - @start[tid]); delete(@start[tid]); }'"},
+		},
+		compare: []comparison{
+			{what: "the time of a call of malloc, as a histogram: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 1},
+		},
+	},
+	{
+		name:     "memleak", // all memory that is not free, by stack
+		workload: hitsProgram, operate: mallocFree, turn: (*session).perHit,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap memleak -p $pid -i 3600"},
+			// bcc's memleak: what malloc gave out and free did not get, by address.
+			{name: "bpftrace", slower: stepped, line: "bpftrace -e 'uprobe:$libc:malloc /pid == $pid/ { @size[tid] = arg0; } " +
+				"uretprobe:$libc:malloc /@size[tid]/ { @bytes[retval] = @size[tid]; @stack[retval] = ustack; delete(@size[tid]); } " +
+				"uprobe:$libc:free /pid == $pid/ { delete(@bytes[arg0]); delete(@stack[arg0]); }'"},
+			// It is compiled against the kernel's headers, which may not be there or not suit.
+			{name: "bcc's memleak", slower: stepped, line: "memleak-bpfcc -p $pid 3600", try: "memleak-bpfcc -p $pid 1 1"},
+		},
+		compare: []comparison{
+			{what: "malloc and free under memleak: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 1},
+			{what: "malloc and free under memleak: against bcc's memleak", unit: "ns", own: "ringtap", peer: "bcc's memleak", most: 1},
+		},
+	},
+	{
+		name:     "lost", // of the calls at full speed
+		workload: hitsProgram, probe: "-x $libc --add $event=malloc", turn: (*session).lost,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap probe --count -u -i 3600 -p $pid --out $out libc:malloc", count: folded},
+			{name: "perf record -g", line: "perf record -g -c 1 -p $pid -e $event -o $out", count: captured},
+			{name: "trace_pipe", line: "sh -c '" + tracePipe + "'", count: readEvents, clean: removeInstance, try: "perf version"},
+		},
+		compare: []comparison{
+			{what: "lost of $hits hits", unit: "events", own: "ringtap"},
+			{what: "lost of $hits hits: perf record -g", unit: "events", peer: "perf record -g", most: -1},
+			{what: "lost of $hits hits: trace_pipe", unit: "events", peer: "trace_pipe", most: -1},
+		},
+	},
+	{
+		name:     "probe-cpu", // CPU seconds of a tool, from its start to stacks
+		workload: hitsProgram, probe: "-x $libc --add $event=malloc", turn: (*session).perMillion,
+		tools: []tool{
+			{name: "ringtap", line: ringtapByStack + "libc:malloc", count: folded},
+			{name: "perf record and script", line: "perf record -a -g -c 1 -e $event -o $out", count: captured, script: true},
+		},
+		compare: []comparison{
+			{what: "a million hits on malloc, CPU to stacks: against perf record and script", unit: "s", own: "ringtap", peer: "perf record and script", most: 0.1},
+		},
+	},
+	{
+		name:     "armed", // from spawning a tool to the first hit that it counts
+		workload: hitsProgram, turn: (*session).untilCounted,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap uprobe 'p:$group libc:a64l'", count: eventLines},
+			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:a64l { @ = count(); }'", count: mapCount},
+			{name: "perf-tools' uprobe", line: "$perftools/user/uprobe 'p:$group libc:a64l'", count: eventLines, clean: removeUprobes},
+		},
+		compare: []comparison{
+			{what: "start to first hit on libc: against bpftrace", unit: "ms", own: "ringtap", peer: "bpftrace", most: 0.1},
+			{what: "start to first hit on libc: against perf-tools' uprobe", unit: "ms", own: "ringtap", peer: "perf-tools' uprobe", most: -1},
+		},
+	},
+	{
+		name:     "pressure", // from an alarm to the first event recorded
+		workload: squeezed, turn: (*session).reaction,
+		tools: []tool{
+			{name: "ringtap", line: onAlarm},
+			{name: "ringtap --before", line: onAlarm + " --before 5"}, // recent samples are kept meanwhile
+		},
+		compare: []comparison{
+			{what: "from an alarm of pressure until events are on", unit: "ms", own: "ringtap: on", most: -1},
+			{what: "from an alarm of pressure to the first event", unit: "ms", own: "ringtap: first", most: -1},
+			{what: "from an alarm of pressure until events are on, with --before 5", unit: "ms", own: "ringtap --before: on", most: -1},
+			{what: "from an alarm of pressure to the first event, with --before 5", unit: "ms", own: "ringtap --before: first", most: -1},
+		},
+	},
+}
+
+// stepped is how many times fewer calls those tools get whose probe the kernel
+// must single-step.
+const stepped = 5
+
+const onAlarm = "$ringtap probe --count -u -v -i 0.2 -p $pid -T '" + squeeze + "' t:syscalls:sys_enter_read"
+
+// tracePipe reads the hits of one thread as text, in a tracing instance of its own, and
+// has what the kernel says was read there.
+const tracePipe = `mkdir $tracefs/instances/$group && cd $tracefs/instances/$group || exit
+echo "common_pid == $pid" >events/$group/hit/filter
+(trap "" INT; exec cat trace_pipe >/dev/null) &
+trap : INT
+echo 1 >events/$group/hit/enable
+wait
+while cat per_cpu/*/stats | grep entries: | grep -qv ": 0$"; do sleep 0.05; done
+echo 0 >events/$group/hit/enable
+cat per_cpu/*/stats >$out
+kill $!
+wait`

@@ -1,0 +1,58 @@
+package main
+
+// The scripts of workloads. A name after a $ that is none of the session's is the
+// shell's.
+const (
+	// hitsProgram calls malloc and free, or a64l, or reads, when it is told to, on the last
+	// CPU. Frame pointers, so that the tools that walk by them find the whole stack.
+	hitsProgram = `gcc -O2 -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $dir/bench-hits $dir/hits.c -ldl &&
+exec $dir/bench-hits $last`
+
+	// manyThreads is a process with threads that wait, and one that counts on the last CPU.
+	manyThreads = `gcc -O2 -pthread -o $dir/threads scripts/bench/testdata/threads.c && exec $dir/threads 10000 $last`
+
+	manyGoroutines = `go build -o $dir/goroutines ./scripts/bench/testdata/goroutines && exec $dir/goroutines 100000`
+
+	// replay builds the benchmark that replays an hour's profile.
+	replay = `go test -c -o $dir/table.test ./internal/table && echo && exec cat`
+
+	perfBench = `command -v perf >/dev/null && echo || echo "missing: perf is not installed"; exec cat`
+
+	// findDD finds dd(1), which bpftrace wants unambiguous.
+	findDD = `echo dd=$(command -v dd); exec cat`
+
+	// squeezed is a control group of two programs that share CPU 0, which makes pressure,
+	// and one that reads all the time on the last CPU, which makes events.
+	squeezed = `
+for at in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+	[ "$(stat -f -c %T $at 2>/dev/null)" = cgroup2fs ] && root=$at
+done
+[ "$root" ] || { echo "missing: no cgroup2 file system"; exit; }
+mkdir $root/$group || { echo "missing: $root has no place for a control group"; exit; }
+for i in 1 2; do
+	taskset -c 0 sh -c "while :; do :; done" &
+	pids="$pids $!"
+	echo $! >$root/$group/cgroup.procs
+done
+taskset -c $last dd if=/dev/zero of=/dev/null bs=4096 &
+echo pid=$! place=$root/$group
+read line
+kill $pids $!
+wait
+rmdir $root/$group`
+
+	// pgbench is a database of 500,000 rows in a directory of its own, reached by a socket
+	// there. Its programs refuse root.
+	pgbench = `
+for at in /usr/lib/postgresql/*/bin; do bin=$at; done
+[ -x $bin/postgres ] || { echo "missing: postgresql is not installed"; exit; }
+as="runuser -u postgres --"
+pg=$(mktemp -d) && cd $pg && chown postgres . &&
+$as $bin/initdb -D $pg/data -A trust >/dev/null &&
+$as $bin/pg_ctl -D $pg/data -w -l $pg/log -o "-k $pg -c listen_addresses= -c fsync=off" start >/dev/null &&
+$as $bin/pgbench -h $pg -q -i -s 5 postgres >/dev/null 2>&1 &&
+echo pgbench=$bin/pgbench socket=$pg
+read line
+$as $bin/pg_ctl -D $pg/data -m fast stop >/dev/null
+rm -r $pg`
+)
