@@ -92,11 +92,11 @@ func (e *evaluator) lookup(kind btf.Kind, words []string) (btf.Type, error) {
 	for _, spec := range e.specs {
 		for t := range spec.Types() {
 			if slices.Contains(kinds, t.Kind()) {
-				near.add([]byte(t.Name()))
+				near.add(t.Name())
 			}
 		}
 	}
-	if best := near.best(); len(best) > 0 {
+	if best := near.found.Names(); len(best) > 0 {
 		return btf.Type{}, fmt.Errorf("the kernel has no %s %s; near it: %s", what, name, strings.Join(best, ", "))
 	}
 	return btf.Type{}, fmt.Errorf("the kernel has no %s %s", what, name)

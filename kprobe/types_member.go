@@ -115,7 +115,7 @@ func noMember(t btf.Type, name string) string {
 	names := t.FieldNames(manyMembers)
 	near := newNearest(name)
 	for _, n := range names {
-		near.add([]byte(n))
+		near.add(n)
 	}
 	text := fmt.Sprintf("%s has no member %s", t, name)
 	// A member of a member is often left out.
@@ -125,7 +125,7 @@ func noMember(t btf.Type, name string) string {
 			return fmt.Sprintf("%s; its %s has: %[2]s.%s", text, m.Name, inner.Name)
 		}
 	}
-	if best := near.best(); len(best) > 0 {
+	if best := near.found.Names(); len(best) > 0 {
 		return text + "; near it: " + strings.Join(best, ", ")
 	}
 	return text + "; it has " + some(names)
