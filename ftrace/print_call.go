@@ -80,9 +80,9 @@ func (c *compiler) dynamic(x *cexpr.Call) (node, error) {
 		return nil, wrongArguments(x)
 	}
 	name, index := x.Args[0], (*cexpr.Number)(nil)
-	if element, ok := name.(*cexpr.Index); ok {
-		name = element.X
-		if index, ok = element.I.(*cexpr.Number); !ok {
+	if element, ok := name.(*cexpr.Operation); ok && element.Op == "[]" {
+		name = element.Args[0]
+		if index, ok = element.Args[1].(*cexpr.Number); !ok {
 			return nil, wrongArguments(x)
 		}
 	}

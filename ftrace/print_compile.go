@@ -31,37 +31,21 @@ func (c *compiler) node(x cexpr.Expr) (node, error) {
 		return c.call(x)
 	case *cexpr.SizeOf:
 		return c.sizeOf(x)
-	case *cexpr.Block:
-		return c.block(x)
-	case *cexpr.Unary:
-		arg, err := c.node(x.X)
-		if err != nil {
-			return nil, err
-		}
-		return applyUnary(x.Op[0], arg)
 	case *cexpr.Cast:
 		arg, err := c.node(x.X)
-		if err != nil {
-			return nil, err
-		}
 		typ, _ := c.typeNamed(x.Type.String())
-		return castTo(typ, arg), nil
-	case *cexpr.Binary:
-		args, err := c.nodes(x.X, x.Y)
+		return castTo(typ, arg), err
+	case *cexpr.Operation:
+		if x.Op == "({})" {
+			return c.block(x.Args)
+		}
+		args, err := c.nodes(x.Args...)
 		if err != nil {
 			return nil, err
 		}
-		return fold(&binaryNode{op: x.Op, a: args[0], b: args[1]}, args...), nil
-	case *cexpr.Index:
-		args, err := c.nodes(x.X, x.I)
-		if err != nil {
-			return nil, err
-		}
-		return &indexNode{array: args[0], index: args[1]}, nil
-	case *cexpr.Cond:
-		return c.condition(x)
+		return operation(x.Op, args)
 	}
-	return nil, errors.New("braces where a value belongs")
+	return nil, errors.New("a declaration where a value belongs")
 }
 
 func (c *compiler) nodes(list ...cexpr.Expr) ([]node, error) {
@@ -75,20 +59,20 @@ func (c *compiler) nodes(list ...cexpr.Expr) ([]node, error) {
 	return nodes, nil
 }
 
-func (c *compiler) condition(x *cexpr.Cond) (node, error) {
-	list := []cexpr.Expr{x.If, x.Else, x.Then}
-	if x.Then == nil { // GNU C's a ?: b
-		list = list[:2]
+func operation(op string, args []node) (node, error) {
+	switch {
+	case op == "{}":
+		return nil, errors.New("braces where a value belongs")
+	case op == "[]":
+		return &indexNode{array: args[0], index: args[1]}, nil
+	case op == "?:":
+		// The condition itself is the first choice of GNU C's a ?: b.
+		last := len(args) - 1
+		return &conditionNode{condition: args[0], yes: args[last-1], no: args[last]}, nil
+	case len(args) == 1:
+		return applyUnary(op[0], args[0])
 	}
-	nodes, err := c.nodes(list...)
-	if err != nil {
-		return nil, err
-	}
-	n := &conditionNode{condition: nodes[0], yes: nodes[0], no: nodes[1]}
-	if x.Then != nil {
-		n.yes = nodes[2]
-	}
-	return n, nil
+	return fold(&binaryNode{op: op, a: args[0], b: args[1]}, args...), nil
 }
 
 // fold calculates at once what depends on constants only.
@@ -209,17 +193,17 @@ func (c *compiler) sizeOf(x *cexpr.SizeOf) (node, error) {
 }
 
 // block compiles statements, whose variables are known until its end.
-func (c *compiler) block(x *cexpr.Block) (last node, err error) {
+func (c *compiler) block(statements []cexpr.Expr) (last node, err error) {
 	outer := c.locals
 	defer func() { c.locals = outer }()
 	c.locals = make(map[string]node)
 	maps.Copy(c.locals, outer)
-	for _, statement := range x.List {
-		declaration, ok := statement.(*cexpr.Declaration)
+	for _, x := range statements {
+		declaration, ok := x.(*cexpr.Declaration)
 		if ok {
-			statement = declaration.X
+			x = declaration.X
 		}
-		if last, err = c.node(statement); err != nil {
+		if last, err = c.node(x); err != nil {
 			return nil, err
 		}
 		if ok {

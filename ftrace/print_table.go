@@ -19,14 +19,14 @@ func (c *compiler) entries(list []cexpr.Expr) (table []tableEntry, err error) {
 	c.table = true
 	defer func() { c.table = false }()
 	for _, x := range list {
-		entry, ok := x.(*cexpr.Braces)
-		if !ok || len(entry.List) != 0 && len(entry.List) != 2 {
+		entry, ok := x.(*cexpr.Operation)
+		if !ok || entry.Op != "{}" || len(entry.Args) != 0 && len(entry.Args) != 2 {
 			return nil, errors.New("a table's entry is {VALUE, NAME}")
 		}
-		if len(entry.List) == 0 {
+		if len(entry.Args) == 0 {
 			continue // which the kernel's tables end with
 		}
-		nodes, err := c.nodes(entry.List...)
+		nodes, err := c.nodes(entry.Args...)
 		if err != nil {
 			return nil, err
 		}

@@ -5,16 +5,12 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
-// member reads a member's name behind -> or ., which is at.
-func (e *evaluator) member(v value, arrow string, at int) (value, error) {
-	e.blanks()
-	pos := e.pos
-	name := e.identifier()
-	if name == "" {
-		return v, e.fail(pos, "the name of a member follows %s", arrow)
-	}
+// member is a member of a struct or union, or of the one that a pointer leads to.
+func (e *evaluator) member(v value, x *cexpr.Member) (value, error) {
+	arrow, at, pos, name := x.Op, x.Pos(), x.Name.Pos(), x.Name.Text
 	indirect := v.typ.isPointer() || v.typ.kind() == btf.Array
 	switch {
 	case arrow == "." && v.typ.isPointer():

@@ -14,8 +14,8 @@ type Expr interface {
 	Pos() int // the byte of the text that an error points at
 }
 
-// At is where an expression is: its first byte, or of Binary, Cond, Index and
-// Member the operator's.
+// At is where an expression is: its first byte, or the operator of one that has
+// operands before it.
 type At int
 
 // Pos returns the byte of the text.
@@ -41,44 +41,13 @@ type (
 		Text string
 	}
 
-	// Unary is Op X; Op is one of + - ~ ! * &.
-	Unary struct {
-		At
-		Op string
-		X  Expr
-	}
-
-	// Binary is X Op Y.
-	Binary struct {
+	// Operation is an operator of C with one or two operands, a[b] as [], a ? b : c
+	// as ?: (of GNU C's a ?: b without the second operand), GNU C's ({ a; b; }) as
+	// ({}), and {a, b}, an argument of the kernel's helpers, as {}.
+	Operation struct {
 		At
 		Op   string
-		X, Y Expr
-	}
-
-	// Cond is If ? Then : Else; Then is nil in a ?: b.
-	Cond struct {
-		At
-		If, Then, Else Expr
-	}
-
-	// Cast is (Type)X.
-	Cast struct {
-		At
-		Type TypeName
-		X    Expr
-	}
-
-	// SizeOf is sizeof(X), or of a type if X is nil.
-	SizeOf struct {
-		At
-		Type TypeName
-		X    Expr
-	}
-
-	// Index is X[I].
-	Index struct {
-		At
-		X, I Expr
+		Args []Expr
 	}
 
 	// Member is X Op Name; Op is -> or . (dot).
@@ -96,19 +65,21 @@ type (
 		Args []Expr
 	}
 
-	// Braces is {List}, an argument of the kernel's helpers.
-	Braces struct {
+	// Cast is (Type)X.
+	Cast struct {
 		At
-		List []Expr
+		Type TypeName
+		X    Expr
 	}
 
-	// Block is GNU C's ({ List; }), whose value is that of the last.
-	Block struct {
+	// SizeOf is sizeof(X), or of a type if X is nil.
+	SizeOf struct {
 		At
-		List []Expr
+		Type TypeName
+		X    Expr
 	}
 
-	// Declaration is Type Name = X within a Block.
+	// Declaration is Type Name = X, a statement within ({}).
 	Declaration struct {
 		At
 		Type TypeName

@@ -44,10 +44,14 @@ func (p Parser) parse(text string, isList bool) ([]Expr, error) {
 			break
 		}
 	}
-	if t := s.token(); t.kind != tokenEnd {
+	switch t := s.token(); {
+	case t.kind == tokenEnd:
+		return list, nil
+	case s.is(")") || s.is("]") || s.is("}"):
+		return nil, fail(t.pos, "this %s closes nothing", t.text)
+	default:
 		return nil, fail(t.pos, "%q is not understood here", text[t.pos:t.pos+1])
 	}
-	return list, nil
 }
 
 // state is a place among the tokens.
@@ -82,7 +86,7 @@ func (s *state) expect(operator string) error {
 	}
 	switch operator {
 	case ")":
-		return fail(s.token().pos, "this parenthesis should close: )")
+		return fail(s.token().pos, "the parenthesis is not closed: ) should close it")
 	case "]":
 		return fail(s.token().pos, "the bracket is not closed")
 	}
@@ -110,17 +114,23 @@ func (s *state) expression() (Expr, error) {
 	if err != nil || !s.accept("?") {
 		return condition, err
 	}
-	x := &Cond{At: at, If: condition}
+	x := &Operation{at, "?:", []Expr{condition}}
 	if !s.is(":") {
-		if x.Then, err = s.expression(); err != nil {
+		if err := s.operand(x); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.expect(":"); err != nil {
 		return nil, err
 	}
-	x.Else, err = s.expression()
-	return x, err
+	return x, s.operand(x)
+}
+
+// operand reads another operand of x.
+func (s *state) operand(x *Operation) error {
+	operand, err := s.expression()
+	x.Args = append(x.Args, operand)
+	return err
 }
 
 // precedence of binary operators, 0 for what is none.
@@ -165,7 +175,7 @@ func (s *state) binary(least int) (Expr, error) {
 		s.next++
 		var right Expr
 		right, err = s.binary(p + 1)
-		left = &Binary{At(op.pos), op.text, left, right}
+		left = &Operation{At(op.pos), op.text, []Expr{left, right}}
 	}
 	return left, err
 }
@@ -183,7 +193,7 @@ func (s *state) unary() (Expr, error) {
 	case "-", "~", "!", "+", "*", "&":
 		s.next++
 		x, err := s.unary()
-		return &Unary{at, t.text, x}, err
+		return &Operation{at, t.text, []Expr{x}}, err
 	case "(":
 		typ, ok, err := s.cast(true)
 		if err != nil {

@@ -28,12 +28,15 @@ func (s *state) member(x Expr, at At) (Expr, error) {
 	return &Member{at, x, op, Name{At(name.pos), name.text}}, nil
 }
 
-func (s *state) index(x Expr, at At) (Expr, error) {
-	i, err := s.expression()
-	if err != nil {
+func (s *state) index(array Expr, at At) (Expr, error) {
+	if s.is("]") {
+		return nil, fail(s.token().pos, "the number of an element belongs between the brackets")
+	}
+	x := &Operation{at, "[]", []Expr{array}}
+	if err := s.operand(x); err != nil {
 		return nil, err
 	}
-	return &Index{at, x, i}, s.expect("]")
+	return x, s.expect("]")
 }
 
 func (s *state) primary() (Expr, error) {
@@ -46,7 +49,7 @@ func (s *state) primary() (Expr, error) {
 	case t.kind == tokenOperator && t.text == "{":
 		s.next++
 		list, err := s.list("}")
-		return &Braces{at, list}, err
+		return &Operation{at, "{}", list}, err
 	case t.kind == tokenOperator:
 		return nil, fail(t.pos, "%s belongs here", s.Operand)
 	}
@@ -105,7 +108,7 @@ func (s *state) parenthesis() (Expr, error) {
 	}
 	outer := len(s.locals)
 	defer func() { s.locals = s.locals[:outer] }()
-	block := &Block{At: at}
+	block := &Operation{At: at, Op: "({})"}
 	for !s.accept("}") {
 		x, err := s.statement()
 		if err != nil {
@@ -114,9 +117,9 @@ func (s *state) parenthesis() (Expr, error) {
 		if err := s.expect(";"); err != nil {
 			return nil, err
 		}
-		block.List = append(block.List, x)
+		block.Args = append(block.Args, x)
 	}
-	if len(block.List) == 0 {
+	if len(block.Args) == 0 {
 		return nil, fail(int(at), "these statements have no value")
 	}
 	return block, s.expect(")")

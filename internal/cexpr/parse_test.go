@@ -23,15 +23,20 @@ func shape(x Expr) string {
 		return fmt.Sprintf("%q", x.Text)
 	case *Name:
 		return x.Text
-	case *Unary:
-		return "(" + x.Op + shape(x.X) + ")"
-	case *Binary:
-		return "(" + shape(x.X) + x.Op + shape(x.Y) + ")"
-	case *Cond:
-		if x.Then == nil {
-			return "(" + shape(x.If) + "?:" + shape(x.Else) + ")"
+	case *Operation:
+		switch {
+		case x.Op == "[]":
+			return shape(x.Args[0]) + "[" + shape(x.Args[1]) + "]"
+		case x.Op == "{}":
+			return "{" + list(x.Args) + "}"
+		case x.Op == "({})":
+			return "({" + list(x.Args) + "})"
+		case len(x.Args) == 1:
+			return "(" + x.Op + shape(x.Args[0]) + ")"
+		case len(x.Args) == 2:
+			return "(" + shape(x.Args[0]) + x.Op + shape(x.Args[1]) + ")"
 		}
-		return "(" + shape(x.If) + "?" + shape(x.Then) + ":" + shape(x.Else) + ")"
+		return "(" + shape(x.Args[0]) + "?" + shape(x.Args[1]) + ":" + shape(x.Args[2]) + ")"
 	case *Cast:
 		return "(<" + x.Type.String() + ">" + shape(x.X) + ")"
 	case *SizeOf:
@@ -39,16 +44,10 @@ func shape(x Expr) string {
 			return "sizeof<" + x.Type.String() + ">"
 		}
 		return "sizeof(" + shape(x.X) + ")"
-	case *Index:
-		return shape(x.X) + "[" + shape(x.I) + "]"
 	case *Member:
 		return shape(x.X) + x.Op + x.Name.Text
 	case *Call:
 		return x.Name + "(" + list(x.Args) + ")"
-	case *Braces:
-		return "{" + list(x.List) + "}"
-	case *Block:
-		return "({" + list(x.List) + "})"
 	case *Declaration:
 		return x.Type.String() + " " + x.Name + "=" + shape(x.X) + ";"
 	}
@@ -113,7 +112,9 @@ func TestErrorsPointAtWhatIsWrong(t *testing.T) {
 		{"a b", 2, `"b" is not understood here`},
 		{"a, b", 1, `"," is not understood here`},
 		{"(a", 2, "should close"},
+		{"a)", 1, "this ) closes nothing"},
 		{"a[1", 3, "not closed"},
+		{"a[]", 2, "number of an element"},
 		{"a->1", 3, "name of a member follows ->"},
 		{"a ? b", 5, ": belongs here"},
 		{"(struct s)", 10, "ends where"},

@@ -77,6 +77,8 @@ func LookupInteger(words []string) (Type, bool) {
 			long++
 		case "void":
 			return Byte, len(words) == 1
+		case "bool", "_Bool":
+			return Type{Size: 1, Bool: true}, len(words) == 1
 		default:
 			return Type{}, false
 		}
@@ -96,8 +98,6 @@ func LookupInteger(words []string) (Type, bool) {
 // to. Other names are learned from the event's fields.
 func typedefs(name string) (Type, bool) {
 	switch name {
-	case "bool", "_Bool":
-		return Type{Size: 1, Bool: true}, true
 	case "u8", "__u8", "uint8_t", "uchar":
 		return Byte, true
 	case "s8", "__s8", "int8_t":
