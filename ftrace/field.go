@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
+	"github.com/ringtap/ringtap/internal/cexpr"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -43,14 +44,14 @@ func (f *Field) Uint(raw []byte) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return uintOf(b, f.Size)
+	return cexpr.Load(b, f.Size)
 }
 
 // Int is Uint with the sign of the field's type.
 func (f *Field) Int(raw []byte) (int64, bool) {
 	v, ok := f.Uint(raw)
 	if f.Signed {
-		v = signExtend(v, f.Size)
+		v = cexpr.Type{Size: f.Size, Signed: true}.Convert(v)
 	}
 	return int64(v), ok
 }
@@ -82,11 +83,11 @@ func (f *Field) AppendText(dst, raw []byte) []byte {
 	case f.String:
 		return visible.Append(dst, b)
 	case !f.Array && f.Location == Inline:
-		if v, ok := uintOf(b, f.Size); ok {
+		if v, ok := cexpr.Load(b, f.Size); ok {
 			return f.appendNumber(dst, v)
 		}
 	case f.Array && f.ElemSize > 0:
-		if _, ok := uintOf(make([]byte, 8), f.ElemSize); ok {
+		if _, ok := cexpr.Load(make([]byte, 8), f.ElemSize); ok {
 			return f.appendArray(dst, b)
 		}
 	}
@@ -98,7 +99,7 @@ func (f *Field) appendNumber(dst []byte, v uint64) []byte {
 	case isPointer(f.Type):
 		return strconv.AppendUint(append(dst, "0x"...), v, 16)
 	case f.Signed:
-		return strconv.AppendInt(dst, int64(signExtend(v, f.ElemSize)), 10)
+		return strconv.AppendInt(dst, int64(cexpr.Type{Size: f.ElemSize, Signed: true}.Convert(v)), 10)
 	}
 	return strconv.AppendUint(dst, v, 10)
 }
@@ -109,7 +110,7 @@ func (f *Field) appendArray(dst, b []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		v, _ := uintOf(b[i:], f.ElemSize)
+		v, _ := cexpr.Load(b[i:], f.ElemSize)
 		dst = f.appendNumber(dst, v)
 	}
 	return append(dst, '}')
@@ -167,32 +168,6 @@ func (f *Field) locate(b []byte, index int) (offset, length int, ok bool) {
 		offset += f.Offset + 4*index + 4
 	}
 	return offset, length, true
-}
-
-// uintOf reads an integer of that many bytes, 1, 2, 4 or 8, from b's start.
-// Records are read on the machine that wrote them or on one like it: both
-// architectures that are supported are little-endian.
-func uintOf(b []byte, size int) (uint64, bool) {
-	if size > len(b) {
-		return 0, false
-	}
-	switch size {
-	case 1:
-		return uint64(b[0]), true
-	case 2:
-		return uint64(binary.LittleEndian.Uint16(b)), true
-	case 4:
-		return uint64(binary.LittleEndian.Uint32(b)), true
-	case 8:
-		return binary.LittleEndian.Uint64(b), true
-	}
-	return 0, false
-}
-
-// signExtend gives the low size bytes of v the sign of their highest bit.
-func signExtend(v uint64, size int) uint64 {
-	shift := 64 - 8*uint(size)
-	return uint64(int64(v<<shift) >> shift)
 }
 
 func untilZero(b []byte) []byte {

@@ -3,6 +3,8 @@ package ftrace
 import (
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // parseField reads a line such as
@@ -93,7 +95,7 @@ func (f *Field) size(length string) {
 	if !f.Array {
 		return
 	}
-	typ, _ := lookupType(f.Type)
+	typ, _ := cexpr.LookupType(f.Type)
 	n, err := strconv.Atoi(length)
 	switch {
 	case f.Location == Inline && err == nil && n > 0 && f.Size%n == 0 && f.Size > 0:
@@ -103,8 +105,8 @@ func (f *Field) size(length string) {
 		f.Length = n
 	}
 	switch {
-	case typ.size > 0:
-		f.ElemSize = typ.size
+	case typ.Size > 0:
+		f.ElemSize = typ.Size
 	default:
 		f.ElemSize = 1
 	}

@@ -3,6 +3,7 @@ package ftrace
 import (
 	"strconv"
 
+	"github.com/ringtap/ringtap/internal/cexpr"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -45,7 +46,7 @@ func recordPID(raw []byte) int {
 	if len(raw) < 8 {
 		return 0
 	}
-	v, _ := uintOf(raw[4:], 4)
+	v, _ := cexpr.Load(raw[4:], 4)
 	return int(int32(v))
 }
 

@@ -1,8 +1,11 @@
 package ftrace
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // PrintOptions is what a Printer may ask beyond the record.
@@ -88,11 +91,10 @@ func (p *Printer) compile() error {
 	if err != nil {
 		return err
 	}
-	tokens, err := lex(rest)
+	args, err := p.compileArguments(rest)
 	if err != nil {
 		return err
 	}
-	c := &compiler{format: p.format, opts: p.opts, tokens: tokens}
 	for i := range pieces {
 		if pieces[i].verb == 0 {
 			continue
@@ -101,19 +103,41 @@ func (p *Printer) compile() error {
 			if arg != &pieces[i].arg && *arg == nil {
 				continue
 			}
-			if err := c.expect(","); err != nil {
-				return fmt.Errorf("argument %d: %w", i+1, err)
+			if len(args) == 0 {
+				return errors.New("it has fewer arguments than conversions")
 			}
-			if *arg, err = c.expression(); err != nil {
-				return fmt.Errorf("argument %d: %w", i+1, err)
-			}
+			*arg, args = args[0], args[1:]
 		}
 	}
-	if t := c.peek(); t.kind != tokenEnd {
-		return fmt.Errorf("%q after the last argument", t.text)
+	if len(args) > 0 {
+		return errors.New("it has more arguments than conversions")
 	}
 	p.pieces = pieces
 	return nil
+}
+
+// compileArguments compiles what follows the format string.
+func (p *Printer) compileArguments(text string) ([]node, error) {
+	if text == "" {
+		return nil, nil
+	}
+	list, ok := strings.CutPrefix(text, ",")
+	if !ok {
+		return nil, fmt.Errorf("%.20q after the format string", text)
+	}
+	c := &compiler{format: p.format, opts: p.opts}
+	parser := cexpr.Parser{Operand: "a value", IsType: func(name string) bool { _, ok := c.typeNamed(name); return ok }}
+	args, err := parser.ParseList(list)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]node, len(args))
+	for i, x := range args {
+		if nodes[i], err = c.node(x); err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
+	return nodes, nil
 }
 
 // cutFormatString splits a print format after its string constants, and undoes
@@ -138,7 +162,7 @@ func cutFormatString(text string) (format, rest string, ok bool) {
 				}
 			}
 		}
-		b.WriteString(unescape(rest[1:end]))
+		b.WriteString(cexpr.Unescape(rest[1:end]))
 		rest = strings.TrimLeft(rest[end+1:], " \t\n")
 		ok = true
 	}

@@ -1,5 +1,7 @@
 package ftrace
 
+import "github.com/ringtap/ringtap/internal/cexpr"
+
 // binaryNode is a op b; what op is, its token says.
 type binaryNode struct {
 	op   string
@@ -46,7 +48,7 @@ func (n *binaryNode) address(a, b value) value {
 	}
 	switch n.op {
 	case "+":
-		size := uint64(a.typ.size)
+		size := uint64(a.typ.Size)
 		if size == 0 || b.number > uint64(len(a.memory))/size {
 			return value{}
 		}
@@ -61,41 +63,41 @@ func (n *binaryNode) address(a, b value) value {
 }
 
 func (n *binaryNode) arithmetic(a, b value) value {
-	if a.typ.pointer || b.typ.pointer {
+	if a.typ.Pointer || b.typ.Pointer {
 		return n.pointer(a, b)
 	}
-	t := common(a.typ, b.typ)
+	t := cexpr.Common(a.typ, b.typ)
 	switch n.op {
 	case "<<":
-		t = a.typ.promote()
-		return numberOf(a.number<<(b.number&uint64(8*t.size-1)), t)
+		t = a.typ.Promote()
+		return numberOf(a.number<<(b.number&uint64(8*t.Size-1)), t)
 	case ">>":
-		t = a.typ.promote()
-		count := b.number & uint64(8*t.size-1)
-		if t.signed {
+		t = a.typ.Promote()
+		count := b.number & uint64(8*t.Size-1)
+		if t.Signed {
 			return numberOf(uint64(int64(a.number)>>count), t)
 		}
 		return numberOf(a.number>>count, t)
 	}
-	return calculate(n.op, t.convert(a.number), t.convert(b.number), t)
+	return calculate(n.op, t.Convert(a.number), t.Convert(b.number), t)
 }
 
 // pointer calculates with addresses that are mere numbers to us. Distances
 // count in elements; where their size isn't known, neither is the result.
 func (n *binaryNode) pointer(a, b value) value {
-	t := typeULong
+	t := cexpr.ULong
 	if n.op == "+" || n.op == "-" {
 		size := func(v value) uint64 {
-			if v.typ.pointer && v.typ.element != nil {
-				return uint64(v.typ.element.size)
+			if v.typ.Pointer && v.typ.Element != nil {
+				return uint64(v.typ.Element.Size)
 			}
 			return 0
 		}
 		switch {
-		case a.typ.pointer && !b.typ.pointer && size(a) > 0:
+		case a.typ.Pointer && !b.typ.Pointer && size(a) > 0:
 			b.number *= size(a)
 			t = a.typ
-		case b.typ.pointer && !a.typ.pointer && size(b) > 0 && n.op == "+":
+		case b.typ.Pointer && !a.typ.Pointer && size(b) > 0 && n.op == "+":
 			a.number *= size(b)
 			t = b.typ
 		default:
@@ -106,7 +108,7 @@ func (n *binaryNode) pointer(a, b value) value {
 }
 
 // calculate does what op says to two numbers of type t.
-func calculate(op string, x, y uint64, t ctype) value {
+func calculate(op string, x, y uint64, t cexpr.Type) value {
 	switch op {
 	case "+":
 		return numberOf(x+y, t)
@@ -128,7 +130,7 @@ func calculate(op string, x, y uint64, t ctype) value {
 		return divide(op, x, y, t)
 	}
 	less := x < y
-	if t.signed {
+	if t.Signed {
 		less = int64(x) < int64(y)
 	}
 	switch op {
@@ -144,15 +146,15 @@ func calculate(op string, x, y uint64, t ctype) value {
 	return value{}
 }
 
-func divide(op string, x, y uint64, t ctype) value {
+func divide(op string, x, y uint64, t cexpr.Type) value {
 	switch {
 	case y == 0:
 		return value{}
-	case op == "/" && t.signed:
+	case op == "/" && t.Signed:
 		return numberOf(uint64(int64(x)/int64(y)), t)
 	case op == "/":
 		return numberOf(x/y, t)
-	case t.signed:
+	case t.Signed:
 		return numberOf(uint64(int64(x)%int64(y)), t)
 	}
 	return numberOf(x%y, t)

@@ -1,6 +1,10 @@
 package ftrace
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
+)
 
 // hexNode prints bytes in hexadecimal (trace_print_hex_seq).
 type hexNode struct {
@@ -40,7 +44,7 @@ func (n *arrayNode) appendText(dst, raw []byte) []byte {
 		if at >= uint64(len(m.memory)) {
 			break
 		}
-		v, ok := uintOf(m.memory[at:], int(size.number))
+		v, ok := cexpr.Load(m.memory[at:], int(size.number))
 		if !ok {
 			break
 		}

@@ -1,35 +1,41 @@
 package ftrace
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/cexpr"
 	"golang.org/x/sys/unix"
 )
 
-// call reads the arguments of a function, whose parenthesis is read already.
-func (c *compiler) call(name string) (node, error) {
-	switch name {
+// call compiles a function's call.
+func (c *compiler) call(x *cexpr.Call) (node, error) {
+	switch x.Name {
 	case "__get_str", "__get_rel_str", "__get_dynamic_array", "__get_rel_dynamic_array",
 		"__get_sockaddr", "__get_rel_sockaddr", "__get_dynamic_array_len", "__get_rel_dynamic_array_len",
 		"__get_bitmask", "__get_rel_bitmask", "__get_cpumask", "__get_rel_cpumask":
-		return c.dynamic(name)
+		return c.dynamic(x)
 	case "__print_flags", "__print_flags_u64":
-		return c.flags()
+		return c.flags(x)
 	case "__print_symbolic", "__print_symbolic_u64":
-		return c.symbolic()
+		return c.symbolic(x)
 	case "__print_dynamic_array":
-		return c.dynamicArray()
+		return c.dynamicArray(x)
 	}
-	args, err := c.arguments()
+	f, ok := functions[x.Name]
+	if !ok || len(x.Args) != f.arguments {
+		return nil, wrongArguments(x)
+	}
+	args, err := c.nodes(x.Args...)
 	if err != nil {
 		return nil, err
 	}
-	f, ok := functions[name]
-	if !ok || len(args) != f.arguments {
-		return nil, fmt.Errorf("nothing is known of the function %s with %d arguments", name, len(args))
-	}
 	return f.compile(args)
+}
+
+func wrongArguments(x *cexpr.Call) error {
+	return fmt.Errorf("nothing is known of the function %s with %d arguments", x.Name, len(x.Args))
 }
 
 // functions are the rest of what the kernel's print formats call.
@@ -48,11 +54,11 @@ var functions = map[string]struct {
 		return &arrayNode{memory: args[0], count: args[1], size: args[2]}, nil
 	}},
 	"__print_ns_to_secs": {1, func(args []node) (node, error) {
-		return &binaryNode{op: "/", a: castTo(typeULong, args[0]), b: &constant{numberOf(1e9, typeULong)}}, nil
+		return &binaryNode{op: "/", a: castTo(cexpr.ULong, args[0]), b: &constant{numberOf(1e9, cexpr.ULong)}}, nil
 	}},
 	"__print_ns_without_secs": {1, func(args []node) (node, error) {
-		rest := &binaryNode{op: "%", a: castTo(typeULong, args[0]), b: &constant{numberOf(1e9, typeULong)}}
-		return castTo(ctype{size: 4}, rest), nil
+		rest := &binaryNode{op: "%", a: castTo(cexpr.ULong, args[0]), b: &constant{numberOf(1e9, cexpr.ULong)}}
+		return castTo(cexpr.UInt, rest), nil
 	}},
 	"jiffies_to_msecs":    {1, jiffiesToMsecs},
 	"mc_event_error_type": {1, errorType},
@@ -68,81 +74,67 @@ var functions = map[string]struct {
 // notRecorded is the value of a function that is called with what is in no record.
 func notRecorded([]node) (node, error) { return &unknownNode, nil }
 
-// arguments reads expressions up to the closing parenthesis.
-func (c *compiler) arguments() (args []node, err error) {
-	for !c.accept(")") {
-		if len(args) > 0 {
-			if err := c.expect(","); err != nil {
-				return nil, err
-			}
-		}
-		arg, err := c.expression()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, arg)
+// dynamic compiles __get_…(field) and, of probes, __get_str(list[1]).
+func (c *compiler) dynamic(x *cexpr.Call) (node, error) {
+	if len(x.Args) != 1 {
+		return nil, wrongArguments(x)
 	}
-	return args, nil
-}
-
-// dynamic reads the name of the field that __get_… means.
-func (c *compiler) dynamic(function string) (node, error) {
-	f, err := c.fieldArgument()
+	name, index := x.Args[0], (*cexpr.Number)(nil)
+	if element, ok := name.(*cexpr.Operation); ok && element.Op == "[]" {
+		name = element.Args[0]
+		if index, ok = element.Args[1].(*cexpr.Number); !ok {
+			return nil, wrongArguments(x)
+		}
+	}
+	f, err := c.dynamicField(name)
 	if err != nil {
 		return nil, err
 	}
 	data := &fieldNode{field: f, typ: valueType(f), data: true}
-	if c.accept("[") { // __get_str(list[1]) of probes
-		at := c.next()
-		if at.kind != tokenNumber || at.number >= uint64(f.Length) {
-			return nil, fmt.Errorf("%s has no string %q", f.Name, at.text)
+	if index != nil {
+		if index.Value >= uint64(f.Length) {
+			return nil, fmt.Errorf("%s has no string %d", f.Name, index.Value)
 		}
-		data.index = int(at.number)
-		if err := c.expect("]"); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.expect(")"); err != nil {
-		return nil, err
+		data.index = int(index.Value)
 	}
 	switch {
-	case strings.HasSuffix(function, "_len"):
+	case strings.HasSuffix(x.Name, "_len"):
 		return &lengthNode{f}, nil
-	case strings.HasSuffix(function, "mask"):
+	case strings.HasSuffix(x.Name, "mask"):
 		return &bitmaskNode{data}, nil
-	case strings.HasSuffix(function, "sockaddr"):
-		data.typ = typeByte
+	case strings.HasSuffix(x.Name, "sockaddr"):
+		data.typ = cexpr.Byte
 	}
 	return data, nil
 }
 
-func (c *compiler) fieldArgument() (*Field, error) {
-	name := c.next()
-	if name.kind != tokenName {
-		return nil, fmt.Errorf("the name of a field expected, not %q", name.text)
+func (c *compiler) dynamicField(x cexpr.Expr) (*Field, error) {
+	name, ok := x.(*cexpr.Name)
+	if !ok {
+		return nil, errors.New("the name of a field expected")
 	}
-	f, err := c.field(name.text)
+	f, err := c.field(name.Text)
 	if err == nil && f.Location == Inline {
 		err = fmt.Errorf("the field %s is not dynamic", f.Name)
 	}
 	return f, err
 }
 
-// dynamicArray reads __print_dynamic_array(field, size of an element).
-func (c *compiler) dynamicArray() (node, error) {
-	f, err := c.fieldArgument()
+// dynamicArray compiles __print_dynamic_array(field, size of an element).
+func (c *compiler) dynamicArray(x *cexpr.Call) (node, error) {
+	if len(x.Args) != 2 {
+		return nil, wrongArguments(x)
+	}
+	f, err := c.dynamicField(x.Args[0])
 	if err != nil {
 		return nil, err
 	}
-	if err := c.expect(","); err != nil {
-		return nil, err
-	}
-	size, err := c.expression()
+	size, err := c.node(x.Args[1])
 	if err != nil {
 		return nil, err
 	}
 	count := &binaryNode{op: "/", a: &lengthNode{f}, b: size}
-	return &arrayNode{memory: &fieldNode{field: f, typ: typeByte, data: true}, count: count, size: size}, c.expect(")")
+	return &arrayNode{memory: &fieldNode{field: f, typ: cexpr.Byte, data: true}, count: count, size: size}, nil
 }
 
 // jiffiesToMsecs converts ticks of the running kernel's clock, whose length the
@@ -155,9 +147,9 @@ func jiffiesToMsecs(args []node) (node, error) {
 	// Both ends are rounded to microseconds, since the kernel's tick may be a
 	// nanosecond off.
 	tickUsecs := uint64(tick.Nano()+500) / 1000
-	product := &binaryNode{op: "*", a: castTo(typeULong, args[0]), b: &constant{numberOf(tickUsecs, typeULong)}}
-	msecs := &binaryNode{op: "/", a: product, b: &constant{numberOf(1000, typeULong)}}
-	return castTo(ctype{size: 4}, msecs), nil
+	product := &binaryNode{op: "*", a: castTo(cexpr.ULong, args[0]), b: &constant{numberOf(tickUsecs, cexpr.ULong)}}
+	msecs := &binaryNode{op: "/", a: product, b: &constant{numberOf(1000, cexpr.ULong)}}
+	return castTo(cexpr.UInt, msecs), nil
 }
 
 // errorType is the kernel's mc_event_error_type (include/linux/edac.h).

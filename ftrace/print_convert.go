@@ -1,6 +1,9 @@
 package ftrace
 
-import "github.com/ringtap/ringtap/internal/visible"
+import (
+	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/visible"
+)
 
 // appendConversion prints one argument.
 func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
@@ -106,6 +109,6 @@ func (p *Printer) appendKernelString(dst []byte, addr uint64) []byte {
 			return visible.Append(dst, []byte(text))
 		}
 	}
-	address := conversion{width: -1, precision: -1, prefix: true, base: 16, typ: typeULong}
+	address := conversion{width: -1, precision: -1, prefix: true, base: 16, typ: cexpr.ULong}
 	return address.appendInteger(dst, addr)
 }

@@ -1,5 +1,7 @@
 package ftrace
 
+import "github.com/ringtap/ringtap/internal/cexpr"
+
 // value is what an expression of a print format gives for one record: a number
 // in its type, already extended to 64 bits; or the bytes at an address that
 // lies in the record or in a constant string; or nothing, where the record does
@@ -7,8 +9,8 @@ package ftrace
 type value struct {
 	kind   valueKind
 	number uint64
-	typ    ctype  // of the number, or of the elements in memory
-	memory []byte // from the address to the end of what may be read
+	typ    cexpr.Type // of the number, or of the elements in memory
+	memory []byte     // from the address to the end of what may be read
 }
 
 type valueKind uint8
@@ -19,7 +21,7 @@ const (
 	memory
 )
 
-func numberOf(v uint64, t ctype) value { return value{kind: number, number: t.convert(v), typ: t} }
+func numberOf(v uint64, t cexpr.Type) value { return value{kind: number, number: t.Convert(v), typ: t} }
 
 // truth is the value as a condition; ok is false if it is unknown.
 func (v value) truth() (yes, ok bool) {
@@ -45,7 +47,7 @@ func (n *constant) eval([]byte) value { return n.v }
 // fieldNode is REC->name, or with data set __get_dynamic_array(name).
 type fieldNode struct {
 	field *Field
-	typ   ctype // of the integer or the elements
+	typ   cexpr.Type // of the integer or the elements
 	data  bool
 	index int // of the string in an array of strings
 }
@@ -63,7 +65,7 @@ func (n *fieldNode) eval(raw []byte) value {
 		return value{}
 	}
 	if !f.Array {
-		if v, ok := uintOf(b, f.Size); ok {
+		if v, ok := cexpr.Load(b, f.Size); ok {
 			return numberOf(v, n.typ)
 		}
 	}
@@ -78,7 +80,7 @@ func (n *addressNode) eval(raw []byte) value {
 	if !ok {
 		return value{}
 	}
-	return value{kind: memory, memory: b, typ: typeByte}
+	return value{kind: memory, memory: b, typ: cexpr.Byte}
 }
 
 // lengthNode is __get_dynamic_array_len(name).
@@ -93,11 +95,11 @@ func (n *lengthNode) eval(raw []byte) value {
 	if !ok {
 		return value{}
 	}
-	return numberOf(uint64(length), ctype{size: 4})
+	return numberOf(uint64(length), cexpr.UInt)
 }
 
 type castNode struct {
-	typ ctype
+	typ cexpr.Type
 	arg node
 }
 
@@ -107,10 +109,10 @@ func (n *castNode) eval(raw []byte) value {
 	case number:
 		return numberOf(v.number, n.typ)
 	case memory:
-		if !n.typ.pointer || n.typ.element == nil {
+		if !n.typ.Pointer || n.typ.Element == nil {
 			return value{} // an address in the ring buffer, which nobody else knows
 		}
-		v.typ = *n.typ.element
+		v.typ = *n.typ.Element
 	}
 	return v
 }
@@ -127,11 +129,11 @@ func (n *indexNode) eval(raw []byte) value {
 		}
 		at = v.number
 	}
-	size := array.typ.size
+	size := array.typ.Size
 	if array.kind != memory || size <= 0 || at >= uint64(len(array.memory)/size) {
 		return value{}
 	}
-	v, ok := uintOf(array.memory[int(at)*size:], size)
+	v, ok := cexpr.Load(array.memory[int(at)*size:], size)
 	if !ok {
 		return value{}
 	}
@@ -153,9 +155,9 @@ func (n *unaryNode) eval(raw []byte) value {
 		return value{}
 	}
 	if n.op == '-' {
-		return numberOf(-v.number, v.typ.promote())
+		return numberOf(-v.number, v.typ.Promote())
 	}
-	return numberOf(^v.number, v.typ.promote())
+	return numberOf(^v.number, v.typ.Promote())
 }
 
 func boolean(yes, ok bool) value {
@@ -163,9 +165,9 @@ func boolean(yes, ok bool) value {
 	case !ok:
 		return value{}
 	case yes:
-		return numberOf(1, typeInt)
+		return numberOf(1, cexpr.Int)
 	}
-	return numberOf(0, typeInt)
+	return numberOf(0, cexpr.Int)
 }
 
 // conditionNode is condition ? yes : no. It is a texter, since either branch

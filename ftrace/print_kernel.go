@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // KernelStrings reads the texts whose addresses events may hold in place of the
@@ -34,7 +36,7 @@ func parseKernelStrings(text []byte) map[uint64]string {
 		if !ok || err != nil || len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
 			continue
 		}
-		found[addr] = unescape(quoted[1 : len(quoted)-1])
+		found[addr] = cexpr.Unescape(quoted[1 : len(quoted)-1])
 	}
 	return found
 }

@@ -4,9 +4,9 @@ package ftrace
 // It differs from C's printf: # gives 0x before a zero too, and a precision
 // does not turn off zero padding.
 func (c *conversion) appendInteger(dst []byte, v uint64) []byte {
-	v = c.typ.convert(v)
+	v = c.typ.Convert(v)
 	sign := byte(0)
-	if c.typ.signed {
+	if c.typ.Signed {
 		switch {
 		case int64(v) < 0:
 			sign, v = '-', -v

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // appendPointer prints %p and its extensions
@@ -29,7 +31,7 @@ func (p *Printer) appendPointer(dst []byte, c *conversion, v value) []byte {
 		dst = p.appendSymbol(dst, v.number, c.extension[0] != 's' && c.extension[0] != 'f')
 		return c.appendPadded(dst, start, len(dst)-start)
 	}
-	plain := conversion{width: c.width, precision: -1, left: c.left, zero: c.zero, base: 16, typ: typeULong}
+	plain := conversion{width: c.width, precision: -1, left: c.left, zero: c.zero, base: 16, typ: cexpr.ULong}
 	if plain.width < 0 {
 		plain.width, plain.zero = 16, true
 	}
@@ -230,7 +232,7 @@ func appendISATAP(dst []byte, a [16]byte) []byte {
 // appendSockaddr prints a struct sockaddr_in or sockaddr_in6: with p its port,
 // with f and s an IPv6 address's flow and scope.
 func appendSockaddr(dst []byte, plain bool, options string, b []byte) ([]byte, bool) {
-	family, ok := uintOf(b, 2)
+	family, ok := cexpr.Load(b, 2)
 	switch {
 	case !ok:
 		return dst, false
@@ -263,7 +265,7 @@ func appendSockaddr6(dst []byte, plain bool, options string, b []byte) []byte {
 		dst = strconv.AppendUint(append(dst, '/'), flow, 10)
 	}
 	if strings.Contains(options, "s") {
-		scope, _ := uintOf(b[24:], 4)
+		scope, _ := cexpr.Load(b[24:], 4)
 		dst = strconv.AppendUint(append(dst, '%'), scope, 10)
 	}
 	return dst

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/cexpr"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -94,8 +95,8 @@ func isVector(f *Field) bool { return strings.Contains(f.Type, "char *const *") 
 func wordPiece(literal string, f *Field) piece {
 	return piece{
 		literal:    literal,
-		conversion: conversion{verb: 'd', width: -1, precision: -1, prefix: true, base: 16, typ: typeULong},
-		arg:        &fieldNode{field: f, typ: typeULong},
+		conversion: conversion{verb: 'd', width: -1, precision: -1, prefix: true, base: 16, typ: cexpr.ULong},
+		arg:        &fieldNode{field: f, typ: cexpr.ULong},
 	}
 }
 

@@ -1,8 +1,10 @@
 package ftrace
 
 import (
-	"fmt"
+	"errors"
 	"strconv"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // tableEntry is one { mask, "name" } of __print_flags or __print_symbolic.
@@ -11,39 +13,24 @@ type tableEntry struct {
 	name string
 }
 
-// entries reads {mask, "name"}, … up to the closing parenthesis. An entry whose
-// mask nobody can tell is left out, so that its bits are printed as a number.
-func (c *compiler) entries() (table []tableEntry, err error) {
+// entries compiles {mask, "name"}, …. An entry whose mask nobody can tell is left
+// out, so that its bits are printed as a number.
+func (c *compiler) entries(list []cexpr.Expr) (table []tableEntry, err error) {
 	c.table = true
 	defer func() { c.table = false }()
-	for !c.accept(")") {
-		if err := c.expect(","); err != nil {
-			return nil, err
+	for _, x := range list {
+		entry, ok := x.(*cexpr.Operation)
+		if !ok || entry.Op != "{}" || len(entry.Args) != 0 && len(entry.Args) != 2 {
+			return nil, errors.New("a table's entry is {VALUE, NAME}")
 		}
-		if c.accept(")") {
-			return table, nil // a comma behind the last entry
+		if len(entry.Args) == 0 {
+			continue // which the kernel's tables end with
 		}
-		if err := c.expect("{"); err != nil {
-			return nil, err
-		}
-		if c.accept("}") {
-			continue // an empty entry, which the kernel's tables end with
-		}
-		mask, err := c.expression()
+		nodes, err := c.nodes(entry.Args...)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.expect(","); err != nil {
-			return nil, err
-		}
-		name, err := c.expression()
-		if err != nil {
-			return nil, err
-		}
-		if err := c.expect("}"); err != nil {
-			return nil, err
-		}
-		m, s := mask.eval(nil), name.eval(nil)
+		m, s := nodes[0].eval(nil), nodes[1].eval(nil)
 		if m.kind == number && s.kind == memory {
 			table = append(table, tableEntry{m.number, string(untilZero(s.memory))})
 		}
@@ -51,32 +38,31 @@ func (c *compiler) entries() (table []tableEntry, err error) {
 	return table, nil
 }
 
-func (c *compiler) flags() (node, error) {
-	arg, err := c.expression()
+func (c *compiler) flags(x *cexpr.Call) (node, error) {
+	if len(x.Args) < 2 {
+		return nil, wrongArguments(x)
+	}
+	args, err := c.nodes(x.Args[:2]...)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.expect(","); err != nil {
-		return nil, err
-	}
-	delimiter, err := c.expression()
-	if err != nil {
-		return nil, err
-	}
-	d := delimiter.eval(nil)
+	d := args[1].eval(nil)
 	if d.kind == unknown {
-		return nil, fmt.Errorf("__print_flags with a delimiter that is no constant")
+		return nil, errors.New("__print_flags with a delimiter that is no constant")
 	}
-	table, err := c.entries()
-	return &flagsNode{arg: arg, delimiter: string(untilZero(d.memory)), table: table}, err
+	table, err := c.entries(x.Args[2:])
+	return &flagsNode{arg: args[0], delimiter: string(untilZero(d.memory)), table: table}, err
 }
 
-func (c *compiler) symbolic() (node, error) {
-	arg, err := c.expression()
+func (c *compiler) symbolic(x *cexpr.Call) (node, error) {
+	if len(x.Args) == 0 {
+		return nil, wrongArguments(x)
+	}
+	arg, err := c.node(x.Args[0])
 	if err != nil {
 		return nil, err
 	}
-	table, err := c.entries()
+	table, err := c.entries(x.Args[1:])
 	return &symbolicNode{arg: arg, table: table}, err
 }
 

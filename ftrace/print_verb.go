@@ -3,6 +3,8 @@ package ftrace
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // conversion is what one % of a format string asks for (lib/vsprintf.c,
@@ -18,8 +20,8 @@ type conversion struct {
 	prefix    bool // #
 	base      uint64
 	upper     bool
-	typ       ctype  // of an integer
-	extension string // letters and digits behind %p
+	typ       cexpr.Type // of an integer
+	extension string     // letters and digits behind %p
 }
 
 // maxWidth bounds widths and precisions: no line of the kernel's trace is
@@ -135,10 +137,10 @@ func parseCount(s string, n int) (count int, arg node, end int) {
 }
 
 func (c *conversion) setVerb(b byte, size int) bool {
-	c.verb, c.base, c.typ = 'd', 10, ctype{size: max(size, 1)}
+	c.verb, c.base, c.typ = 'd', 10, cexpr.Type{Size: max(size, 1)}
 	switch b {
 	case 'd', 'i':
-		c.typ.signed = true
+		c.typ.Signed = true
 	case 'u':
 	case 'o':
 		c.base = 8

@@ -1,12 +1,11 @@
 package ftrace
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/edits"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // registerSet is the registers of an architecture.
@@ -95,22 +94,16 @@ func (s *registerSet) find(name string, isReturn bool) (registerPart, error) {
 }
 
 func (s *registerSet) unknown(name string) *RegisterError {
-	type near struct {
-		name     string
-		distance int
+	const most = 3
+	limit := 1 // edits; a short name is near to everything
+	if len(name) > 3 {
+		limit = 2
 	}
-	var found []near
+	near := names.NewNearest(name, limit, most, nil)
 	for _, candidate := range s.names {
-		if d := edits.Distance(name, candidate, nil); d <= 1 || d == 2 && len(name) > 3 {
-			found = append(found, near{candidate, d})
-		}
+		near.Add(candidate)
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
-	err := &RegisterError{Name: name, Arch: s.arch, All: s.names}
-	for _, n := range found[:min(len(found), 3)] {
-		err.Near = append(err.Near, n.name)
-	}
-	return err
+	return &RegisterError{Name: name, Arch: s.arch, All: s.names, Near: near.Names()}
 }
 
 // part makes the argument print the part of the register that was asked for,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // Function is a function of the running kernel.
@@ -34,13 +36,13 @@ func Functions(pattern string, o Options) ([]Function, error) {
 		module, name = before, after
 	}
 	p := parser{text: pattern}
-	if at := badGlob(name); at >= 0 {
-		return nil, p.fail(len(pattern)-len(name)+at, "this bracket is not closed")
+	if err := p.checkGlob(name, len(pattern)-len(name), ""); err != nil {
+		return nil, err
 	}
 	if name == "" {
 		return nil, p.fail(len(pattern), "the name of a function, or a pattern such as vfs_*, is missing")
 	}
-	l := &lookup{kernel: kernel{o.Root}, module: moduleName(module), symbol: name, pattern: isPattern(name), logger: o.logger()}
+	l := &lookup{kernel: kernel{o.Root}, module: moduleName(module), symbol: name, pattern: names.IsGlob(name), logger: o.logger()}
 	if err := l.read(); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func (l *lookup) functions() []Function {
 	for i := range l.table.found {
 		s := &l.table.found[i]
 		switch {
-		case !isFunction(s.kind) || !l.matches([]byte(s.Name)) || isHelper(&s.Function):
+		case !isFunction(s.kind) || !l.pattern && s.Name != l.symbol || isHelper(&s.Function):
 		case l.module != "" && s.Module != l.module:
 		case l.pattern && isCold(s.Name) && !strings.Contains(l.symbol, "."):
 		default:

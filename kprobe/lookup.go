@@ -2,11 +2,14 @@ package kprobe
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // lookup is a search of the kernel's lists for a name or a pattern.
@@ -20,28 +23,26 @@ type lookup struct {
 	others  map[string]bool
 	logger  *slog.Logger
 
-	glob   glob
 	table  *symtab
 	traced traced // nil where the kernel does not show the list
 }
-
-// matches tells whether a name is what is looked for.
-func (l *lookup) matches(name []byte) bool { return l.glob.match(name) }
 
 // read reads kallsyms and the function tracer's list at the same time: making
 // their text takes the kernel most of the time. Of an address the function is
 // not known yet, so that its list is left for later.
 func (l *lookup) read() error {
+	var err error
 	if l.address != 0 {
-		var err error
 		l.table, err = l.kernel.symbols(l.all, l.keepNearest())
 		return err
 	}
-	l.glob = glob{text: l.symbol, prefix: l.symbol}
 	keep := l.keepOne()
 	if l.pattern {
-		l.glob = newGlob(l.symbol)
-		keep = l.matches
+		glob, err := names.ParseGlob(l.symbol)
+		if err != nil {
+			return fmt.Errorf("pattern %q: %w", l.symbol, err)
+		}
+		keep = glob.MatchBytes
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -50,7 +51,6 @@ func (l *lookup) read() error {
 			l.logger.Debug("the list of functions that can be traced can't be read", "error", err)
 		}
 	})
-	var err error
 	l.table, err = l.kernel.symbols(l.all, func(s *symbolLine) bool {
 		return keep(s.name) && (l.module == "" || string(s.module) == l.module)
 	})
@@ -149,17 +149,17 @@ func notFunction(s *symbol) string {
 
 // near finds the functions whose names resemble the symbol.
 func (l *lookup) near() []string {
-	n := newNearest(l.symbol)
+	near := newNearest(l.symbol)
 	_, err := l.kernel.symbols(false, func(s *symbolLine) bool {
 		if isFunction(s.kind) && (l.module == "" || string(s.module) == l.module) {
-			n.add(s.name)
+			near.add(string(s.name))
 		}
 		return false
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.logger.Debug("look for names that resemble it", "error", err)
 	}
-	return n.best()
+	return near.found.Names()
 }
 
 // unloaded says why a module has no functions.

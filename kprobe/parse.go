@@ -1,12 +1,14 @@
 package kprobe
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // Longest names that the kernel takes: KSYM_NAME_LEN without the zero byte (of
@@ -154,10 +156,11 @@ func (p *parser) place(d *Definition, word string, pos int) error {
 			return err
 		}
 	}
-	d.Pattern = strings.ContainsAny(d.Symbol, "*?[")
-	switch at := badGlob(d.Symbol); {
-	case at >= 0:
-		return p.fail(pos+at, "invalid probe: this bracket is not closed")
+	d.Pattern = names.IsGlob(d.Symbol)
+	if err := p.checkGlob(d.Symbol, pos, "invalid probe: "); err != nil {
+		return err
+	}
+	switch {
 	case d.Symbol == "":
 		return p.fail(pos, "invalid probe: the function's name is empty")
 	case len(d.Symbol) > maxSymbol:
@@ -166,6 +169,15 @@ func (p *parser) place(d *Definition, word string, pos int) error {
 		return p.fail(pos+len(d.Symbol), "invalid probe: an offset from functions that a pattern stands for")
 	}
 	return nil
+}
+
+// checkGlob points at what is wrong with a pattern, which is at pos.
+func (p *parser) checkGlob(pattern string, pos int, prefix string) error {
+	_, err := names.ParseGlob(pattern)
+	if wrong := (*names.GlobError)(nil); errors.As(err, &wrong) {
+		return p.fail(pos+wrong.Pos, "%s%v", prefix, wrong)
+	}
+	return err
 }
 
 const moduleLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // maxArgs is the kernel's MAX_TRACE_ARGS (kernel/trace/trace_probe.h).
@@ -136,26 +137,18 @@ func isPath(body string) bool {
 
 // checkPath finds what can't be in an expression, or not in this probe.
 func (p *parser) checkPath(d *Definition, arg *Arg, pos int) error {
-	open := 0
 	for i := range len(arg.Path) {
-		c := arg.Path[i]
-		switch {
-		case c == '(' || c == '[':
-			open++
-		case c == ')' || c == ']':
-			open--
-		case !isLetter(c) && !isDigit(c) && strings.IndexByte(".->*& \t$", c) < 0:
+		if c := arg.Path[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte(".->*&()[] \t$", c) < 0 {
 			return p.fail(pos+i, "a parameter, its members and elements are a->b.c[1], without a %q", c)
 		}
-		if open < 0 {
-			return p.fail(pos+i, "this %c closes nothing", c)
-		}
 	}
+	_, err := cexpr.Parser{Operand: operand}.Parse(arg.Path)
+	wrong := (*cexpr.Error)(nil)
 	switch {
 	case arg.Path == "":
 		return p.fail(pos, "There is nothing to fetch")
-	case open > 0:
-		return p.fail(pos+len(arg.Path), "a parenthesis or a bracket is not closed")
+	case errors.As(err, &wrong):
+		return p.fail(pos+wrong.Pos, "%v", wrong)
 	case arg.Path == "$args":
 		if arg.Fetch.Name != "" || arg.Fetch.Type != "" {
 			return p.fail(pos, "$args is all parameters, each with its own name and type; give them one by one")

@@ -6,72 +6,33 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
-
-// intWords are the words of C's integer types.
-var intWords = []string{"void", "char", "short", "int", "long", "signed", "unsigned", "_Bool", "bool"}
-
-// typeName reads the type of a cast and the parenthesis that closes it, behind
-// the one that opens it. It reads nothing and is false if what follows is no type
-// but an expression.
-func (e *evaluator) typeName() (ctype, bool, error) {
-	start := e.pos
-	words, last, kind := []string(nil), 0, btf.Void
-	for {
-		e.blanks()
-		at := e.pos
-		word := e.identifier()
-		if word == "" {
-			break
-		}
-		switch {
-		case word == "const" || word == "volatile":
-		case kind == btf.Void && (word == "struct" || word == "union" || word == "enum"):
-			kind = map[string]btf.Kind{"struct": btf.Struct, "union": btf.Union, "enum": btf.Enum}[word]
-		default:
-			words, last = append(words, word), at
-		}
-	}
-	stars := 0
-	for e.eat("*") {
-		stars++
-		for {
-			at := e.pos
-			if word := e.identifier(); word != "const" && word != "volatile" {
-				e.pos = at
-				break
-			}
-		}
-	}
-	isType := kind != btf.Void || len(words) > 1 || len(words) == 1 && (stars > 0 || !e.isParameter(words[0]))
-	if !isType || len(words) == 0 || !e.eat(")") {
-		if kind != btf.Void || len(words) > 1 {
-			return ctype{}, false, e.fail(e.pos, "a cast is (TYPE)EXPRESSION, for instance ((struct sock *)x)->sk_family")
-		}
-		e.pos = start
-		return ctype{}, false, nil
-	}
-	t, err := e.lookup(kind, words)
-	if err != nil {
-		return ctype{}, false, e.fail(last, "%v", err)
-	}
-	return ctype{t, stars}, true, nil
-}
 
 func (e *evaluator) isParameter(name string) bool {
 	return slices.ContainsFunc(e.params, func(p param) bool { return p.name == name })
 }
 
-// lookup finds the type that words name. A struct's or union's name does without
-// its keyword, since definitions are written with few blanks.
-func (e *evaluator) lookup(kind btf.Kind, words []string) (btf.Type, error) {
-	name := strings.Join(words, " ")
-	if kind == btf.Void && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(intWords, w) }) {
-		return e.integer(words)
+// lookup finds the type of a cast. A struct's or union's name does without its
+// keyword, since definitions are written with few blanks.
+func (e *evaluator) lookup(written *cexpr.TypeName) (btf.Type, error) {
+	kind, words := btf.Void, written.Words
+	switch words[0] {
+	case "struct":
+		kind, words = btf.Struct, words[1:]
+	case "union":
+		kind, words = btf.Union, words[1:]
+	case "enum":
+		kind, words = btf.Enum, words[1:]
+	default:
+		if t, ok := cexpr.LookupInteger(words); ok {
+			return e.integer(words, t)
+		}
 	}
 	if len(words) != 1 {
-		return btf.Type{}, fmt.Errorf("%s is no type", name)
+		return btf.Type{}, fmt.Errorf("%s is no type", written)
 	}
+	name := words[0]
 	kinds := []btf.Kind{kind}
 	switch kind {
 	case btf.Void:
@@ -92,43 +53,28 @@ func (e *evaluator) lookup(kind btf.Kind, words []string) (btf.Type, error) {
 	for _, spec := range e.specs {
 		for t := range spec.Types() {
 			if slices.Contains(kinds, t.Kind()) {
-				near.add([]byte(t.Name()))
+				near.add(t.Name())
 			}
 		}
 	}
-	if best := near.best(); len(best) > 0 {
+	if best := near.found.Names(); len(best) > 0 {
 		return btf.Type{}, fmt.Errorf("the kernel has no %s %s; near it: %s", what, name, strings.Join(best, ", "))
 	}
 	return btf.Type{}, fmt.Errorf("the kernel has no %s %s", what, name)
 }
 
-// integer finds the integer type of C's words, in any order.
-func (e *evaluator) integer(words []string) (btf.Type, error) {
-	count := make(map[string]int)
-	for _, w := range words {
-		count[w]++
-	}
-	size, signed := uint64(4), count["unsigned"] == 0
-	switch {
-	case count["void"] > 0:
+// integer finds the integer type of C's words, which is want.
+func (e *evaluator) integer(words []string, want cexpr.Type) (btf.Type, error) {
+	if words[0] == "void" {
 		return btf.Type{}, nil
-	case count["_Bool"]+count["bool"] > 0:
-		size, signed = 1, false
-	case count["char"] > 0:
-		size = 1
-	case count["short"] > 0:
-		size = 2
-	case count["long"] > 0:
-		size = 8
 	}
-	plain := count["char"] > 0 && count["signed"]+count["unsigned"] == 0
+	plain := words[0] == "char" && len(words) == 1
 	for t := range e.specs[len(e.specs)-1].Types() {
 		if t.Kind() != btf.Int {
 			continue
 		}
 		n, _ := t.Size()
-		isBool := count["_Bool"]+count["bool"] > 0
-		if n == size && t.Bool() == isBool && (plain && t.Name() == "char" || !plain && t.Signed() == signed && t.Name() != "char") {
+		if n == uint64(want.Size) && t.Bool() == want.Bool && (plain && t.Name() == "char" || !plain && t.Signed() == want.Signed && t.Name() != "char") {
 			return t, nil
 		}
 	}
@@ -137,12 +83,21 @@ func (e *evaluator) integer(words []string) (btf.Type, error) {
 
 // unsignedLong is the type of a register's value of which nothing is known.
 func (e *evaluator) unsignedLong() ctype {
-	t, _ := e.integer([]string{"unsigned", "long"})
+	t, _ := e.integer([]string{"unsigned", "long"}, cexpr.ULong)
 	return ctype{t: t}
 }
 
 // cast makes a value one of another type, if the kernel need not compute for it.
-func (e *evaluator) cast(v value, t ctype, pos int) (value, error) {
+func (e *evaluator) cast(x *cexpr.Cast) (value, error) {
+	named, err := e.lookup(&x.Type)
+	if err != nil {
+		return value{}, e.fail(x.Type.Pos(), "%v", err)
+	}
+	v, err := e.value(x.X)
+	if err != nil {
+		return v, err
+	}
+	t, pos := ctype{named, x.Type.Stars}, x.Pos()
 	from, _ := v.typ.size()
 	to, _ := t.size()
 	array := v.typ.kind() == btf.Array

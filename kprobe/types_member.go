@@ -5,16 +5,12 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
-// member reads a member's name behind -> or ., which is at.
-func (e *evaluator) member(v value, arrow string, at int) (value, error) {
-	e.blanks()
-	pos := e.pos
-	name := e.identifier()
-	if name == "" {
-		return v, e.fail(pos, "the name of a member follows %s", arrow)
-	}
+// member is a member of a struct or union, or of the one that a pointer leads to.
+func (e *evaluator) member(v value, x *cexpr.Member) (value, error) {
+	arrow, at, pos, name := x.Op, x.Pos(), x.Name.Pos(), x.Name.Text
 	indirect := v.typ.isPointer() || v.typ.kind() == btf.Array
 	switch {
 	case arrow == "." && v.typ.isPointer():
@@ -115,7 +111,7 @@ func noMember(t btf.Type, name string) string {
 	names := t.FieldNames(manyMembers)
 	near := newNearest(name)
 	for _, n := range names {
-		near.add([]byte(n))
+		near.add(n)
 	}
 	text := fmt.Sprintf("%s has no member %s", t, name)
 	// A member of a member is often left out.
@@ -125,7 +121,7 @@ func noMember(t btf.Type, name string) string {
 			return fmt.Sprintf("%s; its %s has: %[2]s.%s", text, m.Name, inner.Name)
 		}
 	}
-	if best := near.best(); len(best) > 0 {
+	if best := near.found.Names(); len(best) > 0 {
 		return text + "; near it: " + strings.Join(best, ", ")
 	}
 	return text + "; it has " + some(names)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -102,7 +103,10 @@ func functionFilter(p *Plan, list []byte) (string, error) {
 		f := p.Sites[i].Function
 		wanted[key{f.Name, f.Module}] = true
 	}
-	pattern := newGlob(p.Definition.Symbol)
+	pattern, err := names.ParseGlob(p.Definition.Symbol)
+	if err != nil {
+		return "", err
+	}
 	fits := p.Definition.Module == "" && kernelPattern(p.Definition.Symbol)
 	found := make(map[key]bool, len(wanted))
 	var numbers []string
@@ -115,8 +119,8 @@ func functionFilter(p *Plan, list []byte) (string, error) {
 		case wanted[k] && !found[k]:
 			found[k] = true
 			numbers = append(numbers, strconv.Itoa(number))
-			fits = fits && pattern.match(name)
-		case fits && pattern.match(name):
+			fits = fits && pattern.MatchBytes(name)
+		case fits && pattern.MatchBytes(name):
 			fits = false // it would trace a function that is not the plan's
 		}
 	}

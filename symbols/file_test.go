@@ -26,7 +26,7 @@ func TestTheBestNameOfAnAddressIsKept(t *testing.T) {
 			if err := f.Load(); err != nil {
 				t.Errorf("Load: %v", err)
 			}
-			have := names(allSymbols(t, f))
+			have := symbolNames(allSymbols(t, f))
 			for _, name := range []string{"main", "hidden_leaf", "exported", "plain", "chosen", "chosen_1"} {
 				if !have[name] {
 					t.Errorf("no symbol %s", name)

@@ -114,7 +114,7 @@ func allSymbols(t testing.TB, f *File) []Symbol {
 	return symbols
 }
 
-func names(symbols []Symbol) map[string]bool {
+func symbolNames(symbols []Symbol) map[string]bool {
 	set := map[string]bool{}
 	for _, s := range symbols {
 		set[s.Name] = true

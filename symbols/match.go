@@ -3,8 +3,9 @@ package symbols
 import (
 	"errors"
 	"fmt"
-	"path"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // ErrPattern is wrapped by the error of Match for a pattern that is malformed.
@@ -33,44 +34,35 @@ func (f *File) Match(pattern string) ([]Function, error) {
 
 // glob is a pattern of function names.
 type glob struct {
-	pattern string
-	literal string   // the longest text without wildcards in it
-	words   []string // that the mangled name of a match holds
-	params  bool
-	inGo    bool // whether functions may be Go's
+	names.Glob
+	words  []string // that the mangled name of a match holds
+	params bool
+	inGo   bool // whether functions may be Go's
 }
 
-const wildcards = `*?[]\`
+const wildcards = names.Special + `]\`
 
-// newGlob takes the pattern apart. path.Match is a matcher with the wanted
-// syntax whose wildcards stop at slashes, which names of Go have: they are
-// replaced, here and in names.
+// newGlob takes the pattern apart.
 func newGlob(pattern string, inGo bool) (*glob, error) {
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%w: %q", ErrPattern, pattern)
+	parsed, err := names.ParseGlob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrPattern, pattern, err)
 	}
-	g := &glob{pattern: withoutSlashes(pattern), inGo: inGo}
+	g := &glob{Glob: parsed, inGo: inGo}
 	if !strings.Contains(pattern, "[") {
 		before, _, params := strings.Cut(pattern, "(")
 		g.params = params
 		g.words = mangledWords(before, wildcards)
-		for _, text := range strings.FieldsFunc(pattern, func(c rune) bool { return strings.ContainsRune(wildcards, c) }) {
-			if len(text) > len(g.literal) {
-				g.literal = text
-			}
-		}
 	}
 	return g, nil
 }
-
-func withoutSlashes(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 
 func (g *glob) matches(raw string) bool {
 	base, piece := cutClone(raw)
 	if piece && !g.inGo {
 		return false
 	}
-	if g.match(raw) {
+	if g.Match(raw) {
 		return true
 	}
 	if !isMangled(base) {
@@ -82,15 +74,7 @@ func (g *glob) matches(raw string) bool {
 		}
 	}
 	if g.params {
-		return g.match(DemangleParams(base))
+		return g.Match(DemangleParams(base))
 	}
-	return g.match(Demangle(base))
-}
-
-func (g *glob) match(name string) bool {
-	if !strings.Contains(name, g.literal) {
-		return false
-	}
-	ok, _ := path.Match(g.pattern, withoutSlashes(name))
-	return ok
+	return g.Match(Demangle(base))
 }

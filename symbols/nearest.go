@@ -1,11 +1,10 @@
 package symbols
 
 import (
-	"cmp"
-	"slices"
+	"math"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/edits"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // Bounds of Nearest, which is asked only after something was not found.
@@ -28,11 +27,7 @@ func (f *File) Nearest(name string, n int) []string {
 	if want == "" || len(want) > maxNearestName {
 		return nil
 	}
-	type similar struct {
-		name string
-		cost int
-	}
-	var found []similar
+	near := names.NewNearest(want, math.MaxInt, n, names.ShortestFirst)
 	d := distance{left: maxNearestCells}
 	lastWord := lastOf(want)
 	for i := range all[:min(len(all), maxNearestNames)] {
@@ -44,19 +39,10 @@ func (f *File) Nearest(name string, n int) []string {
 		}
 		source := Demangle(all[i].Name)
 		if cost, ok := d.cost(want, strings.ToLower(source)); ok {
-			found = append(found, similar{source, cost})
+			near.AddCost(source, cost)
 		}
 	}
-	slices.SortFunc(found, func(x, y similar) int {
-		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(len(x.name), len(y.name)), strings.Compare(x.name, y.name))
-	})
-	var names []string
-	for _, s := range slices.Compact(found) {
-		if len(names) < n {
-			names = append(names, s.name)
-		}
-	}
-	return names
+	return near.Names()
 }
 
 // receivers turns the name of a method of Go into what people type.
@@ -86,13 +72,11 @@ func (d *distance) cost(want, name string) (int, bool) {
 	most := 1 + len(want)/4
 	best := most + 1
 	for _, text := range []string{plain, last} {
-		if difference := len(text) - len(want); max(difference, -difference) <= most {
-			best = min(best, 1+d.edits(want, text))
-		}
+		best = min(best, 1+d.edits(want, text, most))
 	}
 	if wanted := lastOf(want); wanted != want { // the path may be the mistake
 		if difference := len(last) - len(wanted); max(difference, -difference) <= most/2 {
-			best = min(best, 2+d.edits(wanted, last))
+			best = min(best, 2+d.edits(wanted, last, most))
 		}
 	}
 	if best <= most {
@@ -124,18 +108,22 @@ func (d *distance) hasWordLike(mangled, word string) bool {
 			continue
 		}
 		identifier := strings.ToLower(mangled[i : i+n])
-		difference, most := n-len(word), 1+len(word)/4
-		if len(word) >= 3 && strings.Contains(identifier, word) || max(difference, -difference) <= most && d.edits(word, identifier) <= most {
+		most := 1 + len(word)/4
+		if len(word) >= 3 && strings.Contains(identifier, word) || d.edits(word, identifier, most) <= most {
 			return true
 		}
 	}
 	return false
 }
 
-// edits is the number of letters to change, insert or delete (Levenshtein).
-func (d *distance) edits(x, y string) int {
-	if d.left -= len(x) * len(y); d.left < 0 || len(y) > maxNearestName {
-		return maxNearestName
+// edits is the number of letters to change, insert or delete, or more than most
+// if it is more than that, or if no work is left.
+func (d *distance) edits(x, y string, most int) int {
+	if difference := len(x) - len(y); max(difference, -difference) > most {
+		return most + 1
 	}
-	return edits.Distance(x, y, d.row[:])
+	if d.left -= len(x) * len(y); d.left < 0 || len(y) > maxNearestName {
+		return most + 1
+	}
+	return names.Distance(x, y, most, d.row[:])
 }

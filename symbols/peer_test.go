@@ -229,7 +229,7 @@ func TestLiveVDSOIsAFileInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"amd64": "clock_gettime", "arm64": "__kernel_clock_gettime"}[runtime.GOARCH]
-	if have := names(allSymbols(t, f)); !have[want] {
+	if have := symbolNames(allSymbols(t, f)); !have[want] {
 		t.Errorf("no %s among %v", want, have)
 	}
 }

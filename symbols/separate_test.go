@@ -69,7 +69,7 @@ func TestADebugFileOfAnotherBuildIsNotUsed(t *testing.T) {
 			other := buildC(t, append(flags, "-O0")...)
 			run(t, "objcopy", "--only-keep-debug", other, debug)
 			f := openFile(t, program, Options{Path: "/program", Open: hostFiles(dir)})
-			if names(allSymbols(t, f))["hidden_leaf"] {
+			if symbolNames(allSymbols(t, f))["hidden_leaf"] {
 				t.Error("symbols of another build are used")
 			}
 			if f.Load() == nil {

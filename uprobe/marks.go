@@ -4,24 +4,32 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/usdt"
 )
 
 // marks resolves provider:name to all the places where that USDT probe is.
 func (r *resolver) marks() error {
 	d := r.definition
+	provider, err := names.ParseGlob(d.Provider)
+	if err != nil {
+		return fmt.Errorf("pattern %q: %w", d.Provider, err)
+	}
+	name, err := names.ParseGlob(d.Mark)
+	if err != nil {
+		return fmt.Errorf("pattern %q: %w", d.Mark, err)
+	}
 	known, err := usdt.Read(r.image)
 	if err != nil {
 		return &TargetError{Path: r.Path, Err: fmt.Errorf("read its USDT probes: %w", err)}
 	}
 	for _, mark := range known {
-		if !matches(d.Provider, mark.Provider) || !matches(d.Mark, mark.Name) {
+		if !provider.Match(mark.Provider) || !name.Match(mark.Name) {
 			continue
 		}
 		site := Site{
@@ -49,12 +57,6 @@ func (r *resolver) marks() error {
 	slices.Sort(failed.Known)
 	failed.Known = slices.Compact(failed.Known)
 	return failed
-}
-
-// matches tells whether a name is the pattern or is matched by it.
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return pattern == name || ok && err == nil
 }
 
 // markArgs translates the definition's arguments for one USDT probe. Its own

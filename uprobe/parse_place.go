@@ -1,6 +1,10 @@
 package uprobe
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/names"
+)
 
 // place reads what follows TARGET: of an entry or return probe, a function, a
 // file offset or a source line.
@@ -38,7 +42,7 @@ func (p *parser) place(d *Definition) error {
 			return err
 		}
 	}
-	d.Pattern = strings.ContainsAny(d.Symbol, "*?[")
+	d.Pattern = names.IsGlob(d.Symbol)
 	if d.Pattern && d.Offset > 0 {
 		return p.fail(start+len(d.Symbol), "invalid probe: an offset from functions that a pattern stands for")
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/edits"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // command is one command of ringtap.
@@ -55,7 +55,7 @@ func find(name string) *command {
 // its own arguments.
 func choose(args []string) (*command, []string, error) {
 	if len(args) == 0 {
-		return nil, nil, usagef("no command given: one of %s", strings.Join(names(), ", "))
+		return nil, nil, usagef("no command given: one of %s", strings.Join(commandNames(), ", "))
 	}
 	switch args[0] {
 	case "-h", "--help", "help":
@@ -69,13 +69,13 @@ func choose(args []string) (*command, []string, error) {
 	if cmd := find(args[0]); cmd != nil {
 		return cmd, args[1:], nil
 	}
-	if near := nearest(args[0], names()); near != "" {
+	if near := nearest(args[0], commandNames()); near != "" {
 		return nil, nil, usagef("no command %q: did you mean %s?", args[0], near)
 	}
-	return nil, nil, usagef("no command %q: one of %s", args[0], strings.Join(names(), ", "))
+	return nil, nil, usagef("no command %q: one of %s", args[0], strings.Join(commandNames(), ", "))
 }
 
-func names() []string {
+func commandNames() []string {
 	var all []string
 	for _, cmd := range commands() {
 		all = append(all, cmd.name)
@@ -115,16 +115,14 @@ const mostNear = 3
 // nearest returns the candidates that differ from word by the fewest edits, at most
 // mostNear of them, joined by "or"; "" if none is near enough to be what was meant.
 func nearest(word string, candidates []string) string {
-	var best []string
-	fewest := len(word) / 2
-	for _, candidate := range candidates {
-		n := edits.Distance(word, candidate, nil)
-		if n < fewest {
-			best, fewest = nil, n
+	for edits := range len(word)/2 + 1 {
+		near := names.NewNearest(word, edits, mostNear, nil)
+		for _, candidate := range candidates {
+			near.Add(candidate)
 		}
-		if n == fewest && len(best) < mostNear {
-			best = append(best, candidate)
+		if best := near.Names(); best != nil {
+			return strings.Join(best, " or ")
 		}
 	}
-	return strings.Join(best, " or ")
+	return ""
 }

@@ -83,8 +83,9 @@ func TestAPatternTakesSlashesAsItTakesLetters(t *testing.T) {
 		{"", "net/http.Get", true},
 		{"sched:*", "sched:sched_switch", true},
 	} {
-		if got := matches(test.pattern, test.name); got != test.want {
-			t.Errorf("%q matches %q: %v", test.pattern, test.name, got)
+		matches, err := matcher(test.pattern)
+		if got := matches(test.name); got != test.want || err != nil {
+			t.Errorf("%q matches %q: %v, %v", test.pattern, test.name, got, err)
 		}
 	}
 }

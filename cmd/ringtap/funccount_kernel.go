@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/functrace"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -37,7 +37,7 @@ func (c *countFlags) countKernel(ctx context.Context, out *console, spec string)
 		ways = ways[:1]
 	case c.way == wayKprobe:
 		ways = ways[1:]
-	case !strings.ContainsAny(spec, "*?["):
+	case !names.IsGlob(spec):
 		ways[0], ways[1] = ways[1], ways[0]
 	}
 	var refusals []error

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -29,12 +29,13 @@ func listEvents(_ context.Context, out *console, args []string) error {
 		return usagef("unexpected argument %q: list takes one pattern", flags.Arg(1))
 	}
 	pattern := flags.Arg(0)
-	if _, err := path.Match(pattern, ""); err != nil {
-		return usagef("pattern %q: %w", pattern, err)
+	matches, err := matcher(pattern)
+	if err != nil {
+		return err
 	}
 	var rows [][]string
 	add := func(name, kind string) {
-		if matches(pattern, name) {
+		if matches(name) {
 			rows = append(rows, []string{name, kind})
 		}
 	}
@@ -70,10 +71,17 @@ func addTracepoints(fs *ftrace.FS, add func(name, kind string)) error {
 	return nil
 }
 
-// matches tells whether a name is wanted: it matches the pattern or, as in
-// perf list, holds it as it stands. No pattern wants all. The slashes in names of
-// Go divide nothing, as where a pattern is probed.
-func matches(pattern, name string) bool {
-	ok, _ := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
-	return ok || strings.Contains(name, pattern)
+// matcher returns what tells whether a name is wanted: it matches the pattern or,
+// as in perf list, holds it as it stands. No pattern wants all.
+func matcher(pattern string) (func(name string) bool, error) {
+	glob, err := parseGlob(pattern)
+	return func(name string) bool { return glob.Match(name) || strings.Contains(name, pattern) }, err
+}
+
+func parseGlob(pattern string) (names.Glob, error) {
+	glob, err := names.ParseGlob(pattern)
+	if err != nil {
+		err = usagef("pattern %q: %w", pattern, err)
+	}
+	return glob, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -145,8 +144,9 @@ func chooseTracepoints(fs *ftrace.FS, pattern string) ([]ftrace.EventName, error
 	if !strings.Contains(pattern, ":") {
 		return nil, usagef("%q is no tracepoint: they are called SYSTEM:EVENT, see ringtap tpoint -l", pattern)
 	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, usagef("pattern %q: %w", pattern, err)
+	glob, err := parseGlob(pattern)
+	if err != nil {
+		return nil, err
 	}
 	all, err := fs.Events()
 	if err != nil {
@@ -157,7 +157,7 @@ func chooseTracepoints(fs *ftrace.FS, pattern string) ([]ftrace.EventName, error
 	for _, event := range all {
 		name := event.String()
 		names = append(names, name)
-		if ok, _ := path.Match(pattern, name); ok {
+		if glob.Match(name) {
 			chosen = append(chosen, event)
 		}
 	}
@@ -233,6 +233,10 @@ func viewTracepoints(out *console, fs *ftrace.FS, names []ftrace.EventName) erro
 
 // listTracepoints prints the tracepoints, one a line.
 func listTracepoints(out *console, pattern string) error {
+	matches, err := matcher(pattern)
+	if err != nil {
+		return err
+	}
 	fs, _, err := ftrace.Mount()
 	if err != nil {
 		return err
@@ -243,7 +247,7 @@ func listTracepoints(out *console, pattern string) error {
 	}
 	var text strings.Builder
 	for _, event := range events {
-		if matches(pattern, event.String()) {
+		if matches(event.String()) {
 			text.WriteString(event.String() + "\n")
 		}
 	}

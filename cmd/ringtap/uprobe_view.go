@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -57,8 +56,9 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	default:
 		return usagef("unexpected argument %q: -l takes a target and a pattern", rest[1])
 	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return usagef("pattern %q: %w", pattern, err)
+	matches, err := matcher(pattern)
+	if err != nil {
+		return err
 	}
 	functions, _, err := uprobe.Functions(u.list, u.options(out))
 	if err != nil {
@@ -70,7 +70,7 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 		if u.demangle {
 			name = symbols.DemangleParams(name)
 		}
-		if (f.Kind == symbols.Defined || f.Kind == symbols.Indirect) && (pattern == "" || matches(pattern, name)) {
+		if (f.Kind == symbols.Defined || f.Kind == symbols.Indirect) && matches(name) {
 			names = append(names, visible.Text(name))
 		}
 	}

@@ -214,7 +214,7 @@ func TestOnlyRegularFilesAreTargets(t *testing.T) {
 func TestAMissingNameBringsItsNeighbours(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("PATH", "/bin")
-	for _, command := range []string{"mysqld", "mysql", "postgres", "ls"} {
+	for _, command := range []string{"mysqld", "mysql", "postgres", "ls", "aerver", "servex"} {
 		writeFile(t, filepath.Join(root, "bin", command), "", 0o755)
 	}
 	tests := []struct {
@@ -222,7 +222,7 @@ func TestAMissingNameBringsItsNeighbours(t *testing.T) {
 		want []string
 	}{
 		{"mysqldd", []string{"mysqld", "mysql"}}, {"postgre", []string{"postgres"}}, {"postgers", []string{"postgres"}},
-		{"zz", nil}, {"nothing-like-it", nil},
+		{"server", []string{"servex", "aerver"}}, {"zz", nil}, {"nothing-like-it", nil},
 	}
 	for _, test := range tests {
 		_, err := Find(test.name, Options{Root: root})

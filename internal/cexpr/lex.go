@@ -1,4 +1,4 @@
-package ftrace
+package cexpr
 
 import (
 	"fmt"
@@ -6,13 +6,25 @@ import (
 	"strings"
 )
 
+// Error says what is wrong with an expression.
+type Error struct {
+	Pos     int // byte of the text
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+func fail(pos int, format string, args ...any) error {
+	return &Error{pos, fmt.Sprintf(format, args...)}
+}
+
 type tokenKind uint8
 
 const (
 	tokenEnd tokenKind = iota
 	tokenName
-	tokenNumber
-	tokenChar
+	tokenNumber // or a character
 	tokenString
 	tokenOperator
 )
@@ -20,58 +32,58 @@ const (
 // token is one token of C. text is a name, an operator, or a string's content.
 type token struct {
 	kind   tokenKind
+	pos    int
 	text   string
-	number uint64 // of a number or a character
-	typ    ctype
+	number uint64
+	typ    Type
 }
 
-// operators of more than one character, longest first.
+// operators of more than one character.
 var operators = [...]string{"->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||"}
 
-// lex splits the arguments of a print format in tokens; the last is tokenEnd.
+// lex splits a text in tokens; the last is tokenEnd. Strings that follow each
+// other are one.
 func lex(text string) ([]token, error) {
 	var tokens []token
-	for {
-		text = strings.TrimLeft(text, " \t\r\n")
-		if text == "" {
-			return append(tokens, token{kind: tokenEnd}), nil
+	for pos := 0; ; {
+		pos += len(text[pos:]) - len(strings.TrimLeft(text[pos:], " \t\r\n"))
+		if pos == len(text) {
+			return append(tokens, token{pos: pos}), nil
 		}
-		t, n, err := lexOne(text)
+		t, n, err := lexOne(text[pos:], pos)
 		if err != nil {
 			return nil, err
 		}
+		t.pos = pos
+		pos += n
 		if last := len(tokens) - 1; t.kind == tokenString && last >= 0 && tokens[last].kind == tokenString {
 			tokens[last].text += t.text
 		} else {
 			tokens = append(tokens, t)
 		}
-		text = text[n:]
 	}
 }
 
-// lexOne reads the token that text starts with and its length.
-func lexOne(text string) (t token, n int, err error) {
-	c := text[0]
-	switch {
+// lexOne reads the token that text starts with, and its length.
+func lexOne(text string, pos int) (t token, n int, err error) {
+	switch c := text[0]; {
 	case '0' <= c && c <= '9':
-		return lexNumber(text)
-	case isIdentByte(c):
-		for n < len(text) && isIdentByte(text[n]) {
-			n++
+		return lexNumber(text, pos)
+	case isNameByte(c), c == '$' && len(text) > 1 && isNameByte(text[1]):
+		for n = 1; n < len(text) && isNameByte(text[n]); n++ {
 		}
 		return token{kind: tokenName, text: text[:n]}, n, nil
-	case c == '"':
-		content, n, ok := lexQuoted(text, '"')
-		if !ok {
-			return t, 0, fmt.Errorf("a string does not end: %.20q", text)
+	case c == '"' || c == '\'':
+		content, n, ok := lexQuoted(text, c)
+		switch {
+		case !ok:
+			return t, 0, fail(pos, "the quote is not closed")
+		case c == '"':
+			return token{kind: tokenString, text: content}, n, nil
+		case len(content) != 1:
+			return t, 0, fail(pos, "one character belongs between these quotes")
 		}
-		return token{kind: tokenString, text: content}, n, nil
-	case c == '\'':
-		content, n, ok := lexQuoted(text, '\'')
-		if !ok || len(content) != 1 {
-			return t, 0, fmt.Errorf("no character: %.20q", text)
-		}
-		return token{kind: tokenChar, number: uint64(content[0]), typ: typeInt}, n, nil
+		return token{kind: tokenNumber, number: uint64(content[0]), typ: Int}, n, nil
 	}
 	for _, op := range operators {
 		if strings.HasPrefix(text, op) {
@@ -81,26 +93,30 @@ func lexOne(text string) (t token, n int, err error) {
 	return token{kind: tokenOperator, text: text[:1]}, 1, nil
 }
 
+func isNameByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
 // lexNumber reads an integer and gives it the type that C does.
-func lexNumber(text string) (t token, n int, err error) {
-	for n < len(text) && isIdentByte(text[n]) {
+func lexNumber(text string, pos int) (t token, n int, err error) {
+	for n < len(text) && isNameByte(text[n]) {
 		n++
 	}
 	digits := strings.TrimRight(text[:n], "uUlL")
 	suffix := strings.ToLower(text[len(digits):n])
 	v, err := strconv.ParseUint(digits, 0, 64)
 	if err != nil {
-		return t, 0, fmt.Errorf("no number: %.20q", text[:n])
+		return t, 0, fail(pos, "%.20q is no number", text[:n])
 	}
-	t = token{kind: tokenNumber, number: v, typ: typeInt}
+	t = token{kind: tokenNumber, number: v, typ: Int}
 	unsigned := strings.Contains(suffix, "u")
 	decimal := digits[0] != '0'
 	switch {
 	case strings.Contains(suffix, "l") || v > 1<<32-1 || v > 1<<31-1 && decimal && !unsigned:
-		t.typ = typeLong
-		t.typ.signed = !unsigned && v <= 1<<63-1
+		t.typ = Long
+		t.typ.Signed = !unsigned && v <= 1<<63-1
 	case unsigned || v > 1<<31-1:
-		t.typ.signed = false
+		t.typ.Signed = false
 	}
 	return t, n, nil
 }
@@ -110,7 +126,7 @@ func lexQuoted(text string, quote byte) (content string, n int, ok bool) {
 	for n = 1; n < len(text); n++ {
 		switch text[n] {
 		case quote:
-			return unescape(text[1:n]), n + 1, true
+			return Unescape(text[1:n]), n + 1, true
 		case '\\':
 			n++
 		}
@@ -118,9 +134,9 @@ func lexQuoted(text string, quote byte) (content string, n int, ok bool) {
 	return "", 0, false
 }
 
-// unescape undoes the escapes that C strings have. A backslash before anything
+// Unescape undoes the escapes that C strings have. A backslash before anything
 // else stands for itself.
-func unescape(s string) string {
+func Unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
