@@ -16,7 +16,7 @@ func callRecorder(t *testing.T, opts Options) (*Recorder, *Calls) {
 		{Site: pair.Site{Kernel: true}},
 		{Role: CallEnds, Site: pair.Site{Kernel: true, Return: true}},
 	}, Stacks{Kernel: true}, true)
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	opts.Memory = 1 << 20
 	return NewRecorder([]Collector{c}, processes, 0, opts), c

@@ -13,7 +13,7 @@ import (
 // perfevent.Session.Read, whose handler Recorder.Handle is.
 func Example() {
 	// An empty tree in the place of /proc: nothing is known of any process.
-	processes := process.NewTable(process.Options{ProcRoot: "testdata/none"})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: "testdata/none"}})
 	defer processes.Close()
 	collector := &collect.OnCPU{Event: perfevent.CPUClock(), Frequency: 100, Stacks: collect.Stacks{Kernel: true}}
 	recorder := collect.NewRecorder([]collect.Collector{collector}, processes, 0, collect.Options{

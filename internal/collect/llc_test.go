@@ -12,7 +12,7 @@ import (
 func cacheWindows(t *testing.T, c *LLC, samples ...*perfevent.Sample) []*Window {
 	t.Helper()
 	var windows []*Window
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	r := NewRecorder([]Collector{c}, processes, 0, Options{Interval: 100, Memory: 1 << 20, Emit: func(w *Window) { windows = append(windows, w) }})
 	for _, s := range samples {

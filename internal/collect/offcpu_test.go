@@ -49,7 +49,7 @@ func offCPU(t *testing.T, options OffCPUOptions, opts Options) *offRun {
 	if r.collector, err = NewOffCPU(options); err != nil {
 		t.Fatal(err)
 	}
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	opts.Memory = 64 << 20
 	opts.Emit = func(w *Window) { r.windows = append(r.windows, w) }

@@ -22,7 +22,7 @@ func (t *Table) Snapshot(pids ...int) error {
 		return nil
 	}
 	for range listings {
-		pids, err := t.fs.pids()
+		pids, err := t.fs.Processes()
 		if err != nil {
 			return fmt.Errorf("list processes: %w", err)
 		}
@@ -95,7 +95,7 @@ func (t *Table) readMaps(p *Process) {
 		t.readMapsFile(p, "maps")
 		return
 	}
-	threads, err := t.fs.threads(p.PID)
+	threads, err := t.fs.Threads(p.PID)
 	if err != nil {
 		return
 	}
@@ -111,7 +111,7 @@ func (t *Table) readMaps(p *Process) {
 }
 
 func (t *Table) readMapsFile(p *Process, name string) {
-	err := t.fs.lines(t.fs.path(p.PID, name), func(line []byte) bool {
+	err := t.fs.lines(t.fs.Path(p.PID, name), func(line []byte) bool {
 		if !isExecutable(line) {
 			return true
 		}
@@ -120,12 +120,12 @@ func (t *Table) readMapsFile(p *Process, name string) {
 			t.log.Debug("cannot read a mapping", "pid", p.PID, "line", string(line))
 			return true
 		}
-		path, deleted := cutDeleted(unescape(a.path))
+		path, deleted := cutDeleted(unescape(a.Path))
 		t.mapped(p, &seenMapping{
-			start:   a.start,
-			end:     a.end,
-			offset:  a.offset,
-			id:      fileID{a.major, a.minor, a.inode},
+			start:   a.Start,
+			end:     a.End,
+			offset:  a.Offset,
+			id:      a.id,
 			path:    path,
 			deleted: deleted,
 		})
@@ -144,7 +144,7 @@ func (t *Table) status(pid int) (status, error) {
 	}
 	st, ok := parseStatus(text)
 	if !ok {
-		return status{}, fmt.Errorf("read %s: it names no process", t.fs.path(pid, "status"))
+		return status{}, fmt.Errorf("read %s: it names no process", t.fs.Path(pid, "status"))
 	}
 	return st, nil
 }

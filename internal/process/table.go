@@ -14,9 +14,8 @@ const maxPID = 1 << 22
 
 // Options are the choices of a Table; its zero value is usable.
 type Options struct {
-	// ProcRoot is where proc(5) is mounted; "" is /proc. Another tree serves
-	// for tests.
-	ProcRoot string
+	// Host is the machine that the processes are of.
+	Host Host
 
 	// Unwind compiles an unwind table for each object that a sample is in.
 	Unwind bool
@@ -38,7 +37,6 @@ type Table struct {
 	options Options
 	log     *slog.Logger
 	fs      *procfs
-	scan    *procfs // for the maps of a process while fs is in those of another
 	files   *fileSet
 
 	mntNS, pidNS uint64 // our own; 0 if they cannot be read
@@ -69,9 +67,6 @@ type Table struct {
 
 // NewTable returns a table that knows pid 0 and nothing else.
 func NewTable(options Options) *Table {
-	if options.ProcRoot == "" {
-		options.ProcRoot = "/proc"
-	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -81,8 +76,7 @@ func NewTable(options Options) *Table {
 	t := &Table{
 		options: options,
 		log:     options.Logger,
-		fs:      newProcfs(options.ProcRoot),
-		scan:    newProcfs(options.ProcRoot),
+		fs:      newProcfs(options.Host),
 		files:   &fileSet{limit: options.MaxFiles},
 		byPID:   make(map[int]*Process),
 		sweepAt: 2 * options.keep(),

@@ -1,0 +1,90 @@
+package process
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Host is a machine as its proc(5) shows it. The zero Host is the machine that
+// this program runs on. Whoever asks the live machine for a process's state asks
+// a Host, so that a directory tree can stand in for it in tests. A Host may be
+// used by several goroutines.
+type Host struct {
+	// Proc is where proc(5) is mounted; "" is /proc.
+	Proc string
+}
+
+// Path is the name of a file of a process or thread: "/proc/1/maps".
+func (h Host) Path(id int, name string) string {
+	return h.path(strconv.Itoa(id) + "/" + name)
+}
+
+// path is the name of a file of proc(5).
+func (h Host) path(name string) string {
+	if h.Proc == "" {
+		return "/proc/" + name
+	}
+	return h.Proc + "/" + name
+}
+
+// Processes lists the processes, in no order.
+func (h Host) Processes() ([]int, error) { return numbers(h.path("")) }
+
+// Threads lists the threads of a process, in no order.
+func (h Host) Threads(pid int) ([]int, error) { return numbers(h.Path(pid, "task")) }
+
+// numbers returns the entries of a directory that are numbers of processes. An
+// error comes with what was read before it.
+func numbers(name string) ([]int, error) {
+	dir, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	var list []int
+	for {
+		names, err := dir.Readdirnames(1024)
+		for _, name := range names {
+			if pid, err := strconv.Atoi(name); err == nil && pid > 0 && pid <= maxPID {
+				list = append(list, pid)
+			}
+		}
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return list, err
+		}
+	}
+}
+
+// Exists reports whether there is such a process or thread. A zombie counts.
+func (h Host) Exists(id int) bool {
+	return unix.Access(h.path(strconv.Itoa(id)), unix.F_OK) == nil
+}
+
+// Areas calls each with the memory areas of a process or thread by address, until
+// it returns false.
+func (h Host) Areas(id int, each func(*Area) bool) error {
+	return h.areas(h.Path(id, "maps"), each)
+}
+
+func (h Host) areas(path string, each func(*Area) bool) error {
+	return newProcfs(h).lines(path, func(line []byte) bool {
+		a, ok := parseArea(line)
+		return !ok || each(&a)
+	})
+}
+
+// inode returns the inode number that a magic link of a process leads to
+// ("ns/mnt"), or 0 if it cannot be read.
+func (h Host) inode(pid, name string) uint64 {
+	var st unix.Stat_t
+	if err := unix.Stat(h.path(pid+"/"+name), &st); err != nil {
+		return 0
+	}
+	return st.Ino
+}
