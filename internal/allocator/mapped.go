@@ -3,9 +3,7 @@ package allocator
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +24,7 @@ func (f *finder) process(pid int, knownOnly bool) (why, err error) {
 	if len(paths) == 0 {
 		return errNoProgram, nil
 	}
-	program, _ := os.Readlink(f.host.Path(pid, "exe"))
+	program, _ := f.host.Link(pid, "exe")
 	for _, path := range paths {
 		if knownOnly && path != program && !looksKnown(path) {
 			continue
@@ -58,7 +56,6 @@ var errNoProgram = errors.New("it runs no program: of a kernel thread -k shows t
 // containers are not the host's.
 func (f *finder) everywhere() {
 	pids, _ := f.host.Processes() // as far as they can be listed
-	slices.Sort(pids)
 	for _, pid := range pids {
 		// A process may be gone by now.
 		_, _ = f.process(pid, true)
@@ -88,7 +85,7 @@ func (f *finder) mappedAfterExec(pid int) (paths []string, err error) {
 		if paths, err = f.mapped(pid); err != nil || len(paths) > 0 {
 			return paths, err
 		}
-		if _, err := os.Readlink(f.host.Path(pid, "exe")); err != nil {
+		if _, err := f.host.Link(pid, "exe"); err != nil {
 			return nil, nil
 		}
 	}

@@ -3,7 +3,9 @@ package process
 import (
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,10 +32,25 @@ func (h Host) path(name string) string {
 	return h.Proc + "/" + name
 }
 
-// Processes lists the processes, in no order.
+// ReadFile reads a file of proc(5) that is of no process: "locks".
+func (h Host) ReadFile(name string) ([]byte, error) { return os.ReadFile(h.path(name)) }
+
+// Read reads a file of a process or thread: "cmdline".
+func (h Host) Read(id int, name string) ([]byte, error) { return os.ReadFile(h.Path(id, name)) }
+
+// Link reads a link of a process or thread: "exe".
+func (h Host) Link(id int, name string) (string, error) { return os.Readlink(h.Path(id, name)) }
+
+// Comm is the name of a process or thread, raw bytes; "" if there is none.
+func (h Host) Comm(id int) string {
+	text, _ := h.Read(id, "comm")
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// Processes lists the processes in ascending order.
 func (h Host) Processes() ([]int, error) { return numbers(h.path("")) }
 
-// Threads lists the threads of a process, in no order.
+// Threads lists the threads of a process in ascending order.
 func (h Host) Threads(pid int) ([]int, error) { return numbers(h.Path(pid, "task")) }
 
 // numbers returns the entries of a directory that are numbers of processes. An
@@ -52,10 +69,11 @@ func numbers(name string) ([]int, error) {
 				list = append(list, pid)
 			}
 		}
-		if err == io.EOF {
-			return list, nil
-		}
 		if err != nil {
+			slices.Sort(list)
+			if err == io.EOF {
+				err = nil
+			}
 			return list, err
 		}
 	}

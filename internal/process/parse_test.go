@@ -68,12 +68,12 @@ func TestParseAreaRefusesWhatIsNoLineOfMaps(t *testing.T) {
 func TestParseStatusReadsWhatIsNeeded(t *testing.T) {
 	tests := []struct {
 		pid  int
-		want status
+		want Status
 	}{
-		{1, status{comm: "systemd", tgid: 1, nspid: 1}},
-		{77, status{comm: "j\nit\\1", tgid: 77, nspid: 77, uids: [2]uint32{1000, 1001}}},
-		{500, status{comm: "server", tgid: 500, nspid: 500, zombie: true}},
-		{4242, status{comm: "nginx", tgid: 4242, nspid: 1, nested: true, uids: [2]uint32{101, 101}}},
+		{1, Status{Comm: "systemd", TGID: 1, NSPID: 1}},
+		{77, Status{PPID: 1, Comm: "j\nit\\1", TGID: 77, NSPID: 77, uids: [2]uint32{1000, 1001}}},
+		{500, Status{PPID: 1, Comm: "server", TGID: 500, NSPID: 500, zombie: true}},
+		{4242, Status{PPID: 1, Comm: "nginx", TGID: 4242, NSPID: 1, nested: true, uids: [2]uint32{101, 101}}},
 	}
 	for _, test := range tests {
 		text, err := os.ReadFile(filepath.Join("testdata/proc", fmt.Sprint(test.pid), "status"))
@@ -197,7 +197,7 @@ func FuzzParseStatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, ok := parseStatus(text)
-		if ok && (s.tgid <= 0 || s.tgid > maxPID || s.nspid < 0 || s.nspid > maxPID) {
+		if ok && (s.TGID <= 0 || s.TGID > maxPID || s.NSPID < 0 || s.NSPID > maxPID) {
 			t.Errorf("accepted %+v", s)
 		}
 	})

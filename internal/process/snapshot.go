@@ -61,15 +61,15 @@ func (t *Table) readProcesses(pids []int) (gone int) {
 // of a thread, the result is its process.
 func (t *Table) readProcess(pid int) (*Process, error) {
 	since := perfevent.Now()
-	st, err := t.status(pid)
+	st, err := t.fs.status(pid)
 	if err != nil {
 		return nil, err
 	}
-	if known := t.byPID[st.tgid]; known != nil {
+	if known := t.byPID[st.TGID]; known != nil {
 		return known, nil
 	}
-	p := t.newProcess(st.tgid, st.comm, since)
-	p.NSPID, p.nested, p.uids = st.nspid, st.nested, st.uids
+	p := t.newProcess(st.TGID, st.Comm, since)
+	p.NSPID, p.nested, p.uids = st.NSPID, st.nested, st.uids
 	p.Cgroup, _ = t.cgroup(p.PID)
 	name := strconv.Itoa(p.PID)
 	p.mntNS = t.fs.inode(name, "ns/mnt")
@@ -134,19 +134,6 @@ func (t *Table) readMapsFile(p *Process, name string) {
 	if err != nil && !notFound(err) && !errors.Is(err, fs.ErrPermission) {
 		t.log.Debug("cannot read mappings", "pid", p.PID, "error", err)
 	}
-}
-
-// status reads the status file of a process or thread.
-func (t *Table) status(pid int) (status, error) {
-	text, err := t.fs.read(pid, "status")
-	if err != nil {
-		return status{}, err
-	}
-	st, ok := parseStatus(text)
-	if !ok {
-		return status{}, fmt.Errorf("read %s: it names no process", t.fs.Path(pid, "status"))
-	}
-	return st, nil
 }
 
 // cgroup reads the cgroup to show for a process.

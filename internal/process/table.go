@@ -102,6 +102,9 @@ func fileBudget() int {
 	return max(int(limit.Cur/2), 16)
 }
 
+// Host is the machine that the processes are of.
+func (t *Table) Host() Host { return t.fs.Host }
+
 // Close closes the files that are held open.
 func (t *Table) Close() { t.files.closeAll() }
 

@@ -69,10 +69,10 @@ func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
 		for _, held := range locks {
 			if !held.blocked && held.id == waiting.id && held.inode == waiting.inode {
 				pid := held.pid
-				if Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
-					pid = whoHas(held)
+				if l.host().Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
+					pid = l.whoHas(held)
 				}
-				return &Holder{What: "lock on " + l.describe.File(fd), PID: pid, Name: Comm(pid)}
+				return &Holder{What: "lock on " + l.describe.File(fd), PID: pid, Name: l.host().Comm(pid)}
 			}
 		}
 	}
@@ -122,8 +122,8 @@ func (l *look) inode(fd int) string {
 
 // whoHas finds a process that has a file open by which a lock is held; 0 if none is
 // to be found.
-func whoHas(lock fileLock) int {
-	pids, err := Processes()
+func (l *look) whoHas(lock fileLock) int {
+	pids, err := l.host().Processes()
 	if err != nil {
 		return 0
 	}
