@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -85,7 +86,7 @@ func NewIO(formats IOFormats, by IOBy, stacks Stacks) (*IO, error) {
 		c.sent, c.got = formats.Sent.Field("ret"), formats.Received.Field("ret")
 	}
 	if by != IOByNothing {
-		c.descriptors = newDescriptors("/proc", by)
+		c.descriptors = newDescriptors(process.Host{}, by)
 	}
 	return c, nil
 }

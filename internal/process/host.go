@@ -53,7 +53,7 @@ func (h Host) Processes() ([]int, error) { return numbers(h.path("")) }
 // Threads lists the threads of a process in ascending order.
 func (h Host) Threads(pid int) ([]int, error) { return numbers(h.Path(pid, "task")) }
 
-// numbers returns the entries of a directory that are numbers of processes. An
+// numbers returns the entries of a directory that are numbers, in ascending order. An
 // error comes with what was read before it.
 func numbers(name string) ([]int, error) {
 	dir, err := os.Open(name)
@@ -65,8 +65,8 @@ func numbers(name string) ([]int, error) {
 	for {
 		names, err := dir.Readdirnames(1024)
 		for _, name := range names {
-			if pid, err := strconv.Atoi(name); err == nil && pid > 0 && pid <= maxPID {
-				list = append(list, pid)
+			if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+				list = append(list, n)
 			}
 		}
 		if err != nil {

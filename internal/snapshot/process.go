@@ -29,7 +29,7 @@ func (l *look) process(tids []int) {
 	}
 	l.user = userStacks{pid: living, space: p, unwinder: l.unwinder, start: l.start}
 	l.foreign = is32Bit(l.host().Path(living, "exe"))
-	fds := descriptors.Open("/proc", living)
+	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}
 	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)
 	l.interned = callchain.NewInterner()
