@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		}
 	}
 	if f.wantsStacks() {
-		symbolizer := symbolize.New(symbolize.Options{Brief: true, Kallsyms: "/proc/kallsyms", Logger: o.Logger})
+		symbolizer := symbolize.New(symbolize.Options{Brief: true, Logger: o.Logger})
 		defer symbolizer.Close() // the debug files were only read
 		f.stacks = newStacks(o.Stacks, f.processes, symbolizer)
 	}

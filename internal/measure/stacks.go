@@ -43,7 +43,7 @@ func newStacks(o *Options, pids []int) (*stacks, error) {
 	s := &stacks{
 		stacker: collect.NewStacker(o.Stacks), interner: callchain.NewInterner(),
 		processes:  process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger}),
-		symbolizer: symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: o.Logger}),
+		symbolizer: symbolize.New(symbolize.Options{Logger: o.Logger}),
 	}
 	if err := s.processes.Snapshot(pids...); err != nil {
 		s.close()

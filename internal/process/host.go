@@ -41,6 +41,10 @@ func (h Host) Read(id int, name string) ([]byte, error) { return os.ReadFile(h.P
 // Link reads a link of a process or thread: "exe".
 func (h Host) Link(id int, name string) (string, error) { return os.Readlink(h.Path(id, name)) }
 
+// Kallsyms opens the kernel's symbols, for package symbols to read. The caller closes
+// the file.
+func (h Host) Kallsyms() (*os.File, error) { return os.Open(h.path("kallsyms")) }
+
 // Comm is the name of a process or thread, raw bytes; "" if there is none.
 func (h Host) Comm(id int) string {
 	text, _ := h.Read(id, "comm")

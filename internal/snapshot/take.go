@@ -30,7 +30,7 @@ func New(opts Options) *Taker {
 	}
 	return &Taker{opts: opts, unwinder: callchain.New(callchain.Host()),
 		processes:  process.NewTable(process.Options{Unwind: true, Logger: opts.Logger}),
-		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Kallsyms: "/proc/kallsyms", Logger: opts.Logger})}
+		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Logger: opts.Logger})}
 }
 
 // host is the machine that is looked at.

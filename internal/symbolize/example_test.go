@@ -29,7 +29,7 @@ func Example() {
 		Images: []*collect.Image{nil, {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
 	}
 
-	symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms"})
+	symbolizer := symbolize.New(symbolize.Options{})
 	defer symbolizer.Close()
 	profile := symbolizer.Profile(window, nil)
 	for _, i := range profile.Stacks[0].Frames {

@@ -4,21 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/symbols"
 )
 
 // Options says how names are found.
 type Options struct {
-	Lines    bool         // source lines and inlined functions too
-	Brief    bool         // windows are short and many: perf maps are not read for each
-	Kallsyms string       // path of the kernel's symbol table, /proc/kallsyms
-	Logger   *slog.Logger // is told why things have no names; nil discards
+	Lines  bool         // source lines and inlined functions too
+	Brief  bool         // windows are short and many: perf maps are not read for each
+	Host   process.Host // has the kernel's symbols
+	Logger *slog.Logger // is told why things have no names; nil discards
 }
 
 // maxCached bounds the frames that are remembered between windows, and maxLoaded the
@@ -99,7 +99,7 @@ func (s *Symbolizer) kallsyms() *symbols.Kallsyms {
 		return s.kernel
 	}
 	s.kernelRead = true
-	f, err := os.Open(s.opts.Kallsyms)
+	f, err := s.opts.Host.Kallsyms()
 	if err != nil {
 		s.kernelErr = err
 		return nil
