@@ -27,7 +27,7 @@ func (l *look) process(tids []int) {
 	if text, err := l.host().Read(living, "cmdline"); err == nil {
 		s.Command = strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 	}
-	l.user = userStacks{pid: living, space: p, unwinder: l.unwinder, start: l.start}
+	l.user = userStacks{host: l.host(), pid: living, space: p, unwinder: l.unwinder, start: l.start}
 	l.foreign = is32Bit(l.host().Path(living, "exe"))
 	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}
