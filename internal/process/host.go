@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Host is a machine as its proc(5) shows it. The zero Host is the machine that
@@ -17,6 +20,19 @@ import (
 type Host struct {
 	// Proc is where proc(5) is mounted; "" is /proc.
 	Proc string
+	// Clock is the clock of its records, in nanoseconds; nil is this machine's
+	// CLOCK_MONOTONIC.
+	Clock func() uint64
+}
+
+// clock is the host's clock. This machine's goes on from one system call by the
+// runtime's clock, which is the same.
+func (h Host) clock() func() uint64 {
+	if h.Clock != nil {
+		return h.Clock
+	}
+	begin, made := perfevent.Now(), time.Now()
+	return func() uint64 { return begin + uint64(time.Since(made)) }
 }
 
 // Path is the name of a file of a process or thread: "/proc/1/maps".

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
-
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Snapshot reads the processes with the given pids, or all if there are none,
@@ -60,7 +58,7 @@ func (t *Table) readProcesses(pids []int) (gone int) {
 // left out, but for its status, without which it does not exist. If pid is that
 // of a thread, the result is its process.
 func (t *Table) readProcess(pid int) (*Process, error) {
-	since := perfevent.Now()
+	since := t.now()
 	st, err := t.fs.status(pid)
 	if err != nil {
 		return nil, err

@@ -45,11 +45,11 @@ type Table struct {
 	exited  []*Process // oldest first; those of byPID whose EXIT was seen
 	sweepAt int        // length of exited that starts a sweep
 	dying   *Process
-	next    int    // Index of the next process
-	version uint64 // last one given to an address space
-	losses  int    // LOST records so far
-	swept   int    // of them at the last sweep
-	made    time.Time
+	next    int           // Index of the next process
+	version uint64        // last one given to an address space
+	losses  int           // LOST records so far
+	swept   int           // of them at the last sweep
+	now     func() uint64 // the host's clock
 
 	brief   bool // see Brief
 	refused bool
@@ -81,7 +81,7 @@ func NewTable(options Options) *Table {
 		byPID:   make(map[int]*Process),
 		sweepAt: 2 * options.keep(),
 		byKey:   make(map[key]*Object),
-		made:    time.Now(),
+		now:     options.Host.clock(),
 	}
 	t.mntNS = t.fs.inode("self", "ns/mnt")
 	t.pidNS = t.fs.inode("self", "ns/pid")
@@ -193,7 +193,7 @@ func (t *Table) newProcess(pid int, comm string, since uint64) *Process {
 		since: since,
 
 		losses: t.losses,
-		again:  time.Since(t.made) + minPause,
+		again:  since + minPause,
 		pause:  minPause,
 	}
 	t.next++
