@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // aliases collects the names of code that stand at one address, of those
@@ -18,12 +20,12 @@ type aliases struct {
 }
 
 // add takes the next symbol of code.
-func (a *aliases) add(s *symbolLine, wanted bool) {
-	if s.address != a.address {
+func (a *aliases) add(s *symbols.KernelSymbol, wanted bool) {
+	if s.Address != a.address {
 		a.end()
-		a.address, a.names, a.wanted = s.address, a.names[:0], false
+		a.address, a.names, a.wanted = s.Address, a.names[:0], false
 	}
-	a.names = append(append(a.names, s.name...), '\n')
+	a.names = append(append(a.names, s.Name...), '\n')
 	a.wanted = a.wanted || wanted
 }
 

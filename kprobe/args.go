@@ -10,6 +10,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // argNumber finds the arguments of the calling convention in a fetch argument.
@@ -87,9 +88,9 @@ func (r *resolver) variable(a ftrace.FetchArg, pos int) error {
 		return nil
 	}
 	found, listed := false, false
-	_, err := r.lookup.kernel.symbols(false, func(s *symbolLine) bool {
-		found = found || string(s.name) == name
-		listed = listed || string(s.name) == "init_task"
+	_, err := r.lookup.kernel.symbols(false, func(s *symbols.KernelSymbol) bool {
+		found = found || string(s.Name) == name
+		listed = listed || string(s.Name) == "init_task"
 		return false
 	})
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 func TestPlacesWithoutANameAreToldApart(t *testing.T) {
@@ -26,7 +27,7 @@ func TestPlacesWithoutANameAreToldApart(t *testing.T) {
 
 func TestLiveFunctionsOfOneNameShareAnEvent(t *testing.T) {
 	p := livePlan(t, "p:vfs_[fc]*l*")
-	table, err := kernel{}.symbols(false, func(*symbolLine) bool { return false })
+	table, err := kernel{}.symbols(false, func(*symbols.KernelSymbol) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-)
 
-// symbolLine is a line of /proc/kallsyms. Its bytes are good until the next one.
-type symbolLine struct {
-	address uint64
-	kind    byte // as nm(1) has it
-	name    []byte
-	module  []byte // empty for the kernel proper
-}
+	"github.com/ringtap/ringtap/symbols"
+)
 
 // isFunction tells whether a symbol of this kind is in code.
 func isFunction(kind byte) bool { return kind == 't' || kind == 'T' || kind == 'w' || kind == 'W' }
@@ -24,33 +18,14 @@ func isFunction(kind byte) bool { return kind == 't' || kind == 'T' || kind == '
 // address, a module.
 const maxLine = 4096
 
-// eachSymbol reads text in the form of /proc/kallsyms:
-//
-//	ADDRESS TYPE NAME[\t[MODULE]]
-func eachSymbol(r io.Reader, each func(*symbolLine)) error {
-	var s symbolLine
-	return eachLine(r, func(line []byte) error {
-		address, n := hexadecimal(line)
-		rest := line[n:]
-		if n == 0 || len(rest) < 4 || rest[0] != ' ' || rest[2] != ' ' {
-			return errors.New("want ADDRESS TYPE NAME")
-		}
-		s.address, s.kind = address, rest[1]
-		if s.name, s.module = cutModule(rest[3:]); len(s.name) > 0 {
-			each(&s)
-		}
-		return nil
-	})
-}
-
-// cutModule splits "NAME\t[MODULE]", in available_filter_functions "NAME [MODULE]".
+// cutModule splits "NAME [MODULE]".
 func cutModule(text []byte) (name, module []byte) {
 	i := len(text) - 1
 	if i < 0 || text[i] != ']' {
 		return text, nil
 	}
 	open := bytes.LastIndexByte(text, '[')
-	if open < 1 || text[open-1] != '\t' && text[open-1] != ' ' {
+	if open < 1 || text[open-1] != ' ' {
 		return text, nil
 	}
 	return text[:open-1], text[open+1 : i]
@@ -130,35 +105,36 @@ type symbol struct {
 
 // readSymbols reads kallsyms and keeps the symbols that keep says. Starts are
 // collected where all is true.
-func readSymbols(r io.Reader, all bool, keep func(*symbolLine) bool) (*symtab, error) {
+func readSymbols(r io.Reader, all bool, keep func(*symbols.KernelSymbol) bool) (*symtab, error) {
 	t := &symtab{sections: map[string]section{}, modules: map[string]bool{}, hidden: true}
 	if all {
 		t.starts = make([]uint64, 0, 64<<10)
 	}
 	module := "" // of the line before: they come in runs
 	var same aliases
-	err := eachSymbol(r, func(s *symbolLine) {
-		if string(s.module) != module {
-			module = string(s.module)
+	err := symbols.EachKernelSymbol(r, func(s *symbols.KernelSymbol) error {
+		if string(s.Module) != module {
+			module = string(s.Module)
 			t.modules[module] = true
 		}
-		if s.address != 0 {
+		if s.Address != 0 {
 			t.hidden = false
 		}
-		code := isFunction(s.kind)
+		code := isFunction(s.Type)
 		if all && code {
-			t.starts = append(t.starts, s.address)
+			t.starts = append(t.starts, s.Address)
 		}
-		if code && module == "" && s.name[0] == '_' && bytes.Contains(s.name, []byte("text")) {
+		if code && module == "" && s.Name[0] == '_' && bytes.Contains(s.Name, []byte("text")) {
 			t.mark(s)
 		}
 		kept := keep(s)
 		if kept {
-			t.found = append(t.found, symbol{Function{Name: string(s.name), Module: module, Address: s.address}, s.kind})
+			t.found = append(t.found, symbol{Function{Name: string(s.Name), Module: module, Address: s.Address}, s.Type})
 		}
 		if code {
 			same.add(s, kept)
 		}
+		return nil
 	})
 	same.end()
 	t.aliases = same.of
@@ -170,23 +146,23 @@ func readSymbols(r io.Reader, all bool, keep func(*symbolLine) bool) (*symtab, e
 
 // mark keeps a symbol if it is one end of a section: __NAME_start and __NAME_end,
 // or _sNAME and _eNAME.
-func (t *symtab) mark(s *symbolLine) {
-	name, isStart := bytes.CutSuffix(s.name, []byte("_start"))
+func (t *symtab) mark(s *symbols.KernelSymbol) {
+	name, isStart := bytes.CutSuffix(s.Name, []byte("_start"))
 	isEnd := false
 	if !isStart {
-		name, isEnd = bytes.CutSuffix(s.name, []byte("_end"))
+		name, isEnd = bytes.CutSuffix(s.Name, []byte("_end"))
 	}
 	if !isStart && !isEnd {
-		if name, isStart = bytes.CutPrefix(s.name, []byte("_s")); !isStart {
-			name, isEnd = bytes.CutPrefix(s.name, []byte("_e"))
+		if name, isStart = bytes.CutPrefix(s.Name, []byte("_s")); !isStart {
+			name, isEnd = bytes.CutPrefix(s.Name, []byte("_e"))
 		}
 	}
 	at := t.sections[string(name)]
 	switch {
 	case isStart:
-		at.start = s.address
+		at.start = s.Address
 	case isEnd:
-		at.end = s.address
+		at.end = s.Address
 	default:
 		return
 	}

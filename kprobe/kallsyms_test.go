@@ -5,38 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ringtap/ringtap/symbols"
 )
-
-func TestSymbolsAreReadAsTheKernelWritesThem(t *testing.T) {
-	const text = "ffffffff81000000 T _text\n" +
-		"ffffffff81b49950 T vfs_read\n" +
-		"ffffffff82000000 D jiffies\n" +
-		"ffffffffc0001000 t nfs_open\t[nfs]\n" +
-		"ffffffff81cef70 t odd]\n"
-	type line struct {
-		Address      uint64
-		Kind         byte
-		Name, Module string
-	}
-	var got []line
-	err := eachSymbol(strings.NewReader(text), func(s *symbolLine) {
-		got = append(got, line{s.address, s.kind, string(s.name), string(s.module)})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []line{
-		{0xffffffff81000000, 'T', "_text", ""},
-		{0xffffffff81b49950, 'T', "vfs_read", ""},
-		{0xffffffff82000000, 'D', "jiffies", ""},
-		{0xffffffffc0001000, 't', "nfs_open", "nfs"},
-		{0xffffffff81cef70, 't', "odd]", ""},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("want -, got +:\n%s", diff)
-	}
-}
 
 func TestTextThatIsNoListIsAnError(t *testing.T) {
 	for name, text := range map[string]string{
@@ -45,7 +15,7 @@ func TestTextThatIsNoListIsAnError(t *testing.T) {
 		"a page of HTML":  "<html>\n",
 		"an endless line": strings.Repeat("f", 1<<20),
 	} {
-		if err := eachSymbol(strings.NewReader(text), func(*symbolLine) {}); err == nil {
+		if _, err := readSymbols(strings.NewReader(text), false, func(*symbols.KernelSymbol) bool { return false }); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -61,7 +31,7 @@ func FuzzKernelLists(f *testing.F) {
 	f.Add([]byte("0 T \n"))
 	f.Add([]byte("1 t []\t[]\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		table, err := readSymbols(bytes.NewReader(text), true, func(*symbolLine) bool { return true })
+		table, err := readSymbols(bytes.NewReader(text), true, func(*symbols.KernelSymbol) bool { return true })
 		if err == nil {
 			if len(table.found) > bytes.Count(text, []byte("\n"))+1 {
 				t.Errorf("%d symbols of %q", len(table.found), text)

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // kernel is where the running kernel tells about itself.
@@ -24,7 +26,7 @@ func (k kernel) path(name string) string {
 }
 
 // symbols reads /proc/kallsyms.
-func (k kernel) symbols(all bool, keep func(*symbolLine) bool) (*symtab, error) {
+func (k kernel) symbols(all bool, keep func(*symbols.KernelSymbol) bool) (*symtab, error) {
 	f, err := os.Open(k.path("proc/kallsyms"))
 	if err != nil {
 		return nil, err

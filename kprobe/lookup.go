@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // lookup is a search of the kernel's lists for a name or a pattern.
@@ -51,8 +52,8 @@ func (l *lookup) read() error {
 			l.logger.Debug("the list of functions that can be traced can't be read", "error", err)
 		}
 	})
-	l.table, err = l.kernel.symbols(l.all, func(s *symbolLine) bool {
-		return keep(s.name) && (l.module == "" || string(s.module) == l.module)
+	l.table, err = l.kernel.symbols(l.all, func(s *symbols.KernelSymbol) bool {
+		return keep(s.Name) && (l.module == "" || string(s.Module) == l.module)
 	})
 	wait.Wait()
 	return err
@@ -81,13 +82,13 @@ func (l *lookup) keepOne() func(name []byte) bool {
 
 // keepNearest keeps the symbols of code that begin at the address, or come
 // nearest to it from below: the last ones kept.
-func (l *lookup) keepNearest() func(*symbolLine) bool {
+func (l *lookup) keepNearest() func(*symbols.KernelSymbol) bool {
 	best := uint64(0)
-	return func(s *symbolLine) bool {
-		if !isFunction(s.kind) || s.address > l.address || s.address < best || s.address == 0 {
+	return func(s *symbols.KernelSymbol) bool {
+		if !isFunction(s.Type) || s.Address > l.address || s.Address < best || s.Address == 0 {
 			return false
 		}
-		best = s.address
+		best = s.Address
 		return true
 	}
 }
@@ -126,7 +127,7 @@ func (l *lookup) missing() error {
 
 // elsewhere finds functions of the symbol's name outside of its module.
 func (l *lookup) elsewhere() []string {
-	table, err := l.kernel.symbols(false, func(s *symbolLine) bool { return isFunction(s.kind) && string(s.name) == l.symbol })
+	table, err := l.kernel.symbols(false, func(s *symbols.KernelSymbol) bool { return isFunction(s.Type) && string(s.Name) == l.symbol })
 	if err != nil {
 		l.logger.Debug("look for it outside of the module", "error", err)
 		return nil
@@ -150,9 +151,9 @@ func notFunction(s *symbol) string {
 // near finds the functions whose names resemble the symbol.
 func (l *lookup) near() []string {
 	near := newNearest(l.symbol)
-	_, err := l.kernel.symbols(false, func(s *symbolLine) bool {
-		if isFunction(s.kind) && (l.module == "" || string(s.module) == l.module) {
-			near.add(string(s.name))
+	_, err := l.kernel.symbols(false, func(s *symbols.KernelSymbol) bool {
+		if isFunction(s.Type) && (l.module == "" || string(s.Module) == l.module) {
+			near.add(string(s.Name))
 		}
 		return false
 	})

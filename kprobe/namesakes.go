@@ -1,5 +1,7 @@
 package kprobe
 
+import "github.com/ringtap/ringtap/symbols"
+
 // tellApart finds out which functions of one name the function tracer knows, if
 // it does not know all of them. Its list has names without addresses (the one
 // with addresses is of 6.5); but it is in their order, so that an entry lies
@@ -27,7 +29,7 @@ func (l *lookup) tellApart(functions []Function) {
 		return
 	}
 	delete(wanted, "")
-	table, err := l.kernel.symbols(false, func(s *symbolLine) bool { return isFunction(s.kind) && wanted[string(s.name)] })
+	table, err := l.kernel.symbols(false, func(s *symbols.KernelSymbol) bool { return isFunction(s.Type) && wanted[string(s.Name)] })
 	if err != nil {
 		l.logger.Debug("which functions of one name can be traced is not known", "error", err)
 		return

@@ -28,10 +28,7 @@ type Kallsyms struct {
 	modules []string // [0] is "", the kernel proper
 }
 
-// ReadKallsyms reads text in the form of /proc/kallsyms: lines of
-//
-//	ADDRESS TYPE NAME[\t[MODULE]]
-//
+// ReadKallsyms reads text in the form of /proc/kallsyms: see EachKernelSymbol.
 // Functions are the types t, T, w and W of nm(1); lines of other types only end
 // the function before them. Of several names at one address it keeps one, by
 // the same preference as File (see doc.go). Names stand as they are, with the

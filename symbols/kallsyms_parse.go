@@ -1,7 +1,6 @@
 package symbols
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -43,18 +42,8 @@ func (p *kallsymsParser) read(r io.Reader) error {
 	p.modules = []string{""}
 	p.byName = map[string]uint16{}
 	p.hidden = true
-	lines := bufio.NewReaderSize(r, maxSymbolName+256)
-	for n := 1; ; n++ {
-		line, err := lines.ReadSlice('\n')
-		if len(line) > 0 && err != bufio.ErrBufferFull {
-			err = cmp.Or(p.line(bytes.TrimSuffix(line, []byte("\n"))), err)
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read kallsyms: line %d: %w", n, err)
-		}
+	if err := EachKernelSymbol(r, p.add); err != nil {
+		return fmt.Errorf("read kallsyms: %w", err)
 	}
 	if len(p.symbols) == 0 {
 		return errors.New("read kallsyms: no symbols")
@@ -62,33 +51,23 @@ func (p *kallsymsParser) read(r io.Reader) error {
 	return nil
 }
 
-var errKallsymsLine = errors.New("want ADDRESS TYPE NAME")
-
-func (p *kallsymsParser) line(line []byte) error {
-	addr, rest, ok := cutHex(line)
-	if !ok || len(rest) < 4 || rest[0] != ' ' || rest[2] != ' ' {
-		return errKallsymsLine
-	}
-	typ, name := rest[1], rest[3:]
-	s := kernelSymbol{addr: addr}
-	if tab := bytes.IndexByte(name, '\t'); tab >= 0 {
-		module := bytes.Trim(name[tab+1:], "[] ")
-		name = name[:tab]
+// add takes a line.
+func (p *kallsymsParser) add(line *KernelSymbol) error {
+	s := kernelSymbol{addr: line.Address}
+	name := line.Name
+	if len(line.Module) > 0 {
 		var err error
-		if s.module, err = p.moduleOf(module); err != nil {
+		if s.module, err = p.moduleOf(line.Module); err != nil {
 			return err
 		}
 	}
-	if len(name) == 0 {
-		return errKallsymsLine
-	}
-	if addr != 0 {
+	if line.Address != 0 {
 		p.hidden = false
 	}
 	if len(p.symbols) >= maxSymbols || len(p.names)+len(name) > maxNames {
 		return errTooMany
 	}
-	switch typ {
+	switch line.Type {
 	case 'T':
 		s.rank = rankFunction | rankExported | rankStrong
 	case 'W', 'w':
@@ -203,24 +182,4 @@ func (p *kallsymsParser) sizeOf(i int) uint32 {
 		size = min(size, last)
 	}
 	return uint32(size)
-}
-
-// cutHex returns the hexadecimal number that b begins with, and the rest.
-func cutHex(b []byte) (n uint64, rest []byte, ok bool) {
-	i := 0
-	for ; i < len(b) && i <= 16; i++ {
-		c := b[i]
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return n, b[i:], i > 0
-		}
-		n = n<<4 | uint64(c)
-	}
-	return n, b[i:], i > 0 && i <= 16
 }

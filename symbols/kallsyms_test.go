@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // kallsymsText has what real files have: aliases, data, marks of the linker
@@ -137,5 +139,36 @@ func TestLiveEveryKernelFunctionIsFound(t *testing.T) {
 	}
 	if k.Len() != len(named) || k.Len() < 10000 {
 		t.Errorf("%d functions, the file has %d", k.Len(), len(named))
+	}
+}
+
+func TestSymbolsAreReadAsTheKernelWritesThem(t *testing.T) {
+	const text = "ffffffff81000000 T _text\n" +
+		"ffffffff81b49950 T vfs_read\n" +
+		"ffffffff82000000 D jiffies\n" +
+		"ffffffffc0001000 t nfs_open\t[nfs]\n" +
+		"ffffffff81cef70 t odd]\n"
+	type line struct {
+		Address      uint64
+		Kind         byte
+		Name, Module string
+	}
+	var got []line
+	err := EachKernelSymbol(strings.NewReader(text), func(s *KernelSymbol) error {
+		got = append(got, line{s.Address, s.Type, string(s.Name), string(s.Module)})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []line{
+		{0xffffffff81000000, 'T', "_text", ""},
+		{0xffffffff81b49950, 'T', "vfs_read", ""},
+		{0xffffffff82000000, 'D', "jiffies", ""},
+		{0xffffffffc0001000, 't', "nfs_open", "nfs"},
+		{0xffffffff81cef70, 't', "odd]", ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
 	}
 }

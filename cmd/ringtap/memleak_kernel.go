@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions/memleak"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -48,7 +48,7 @@ func (q *memleakQuestion) kernelMemory(a *asking) (*memleak.Kernel, error) {
 
 // kernelSymbols returns what names the kernel's functions, nil if they are hidden.
 func kernelSymbols(a *asking) func(address uint64) string {
-	file, err := os.Open("/proc/kallsyms")
+	file, err := process.Host{}.Kallsyms()
 	if err != nil {
 		return nil
 	}

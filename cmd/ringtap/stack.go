@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/visible"
 )
@@ -73,11 +74,12 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 
 // owners has processes in the place of numbers that are those of threads.
 func (f *stackFlags) owners(out *console, args []string) (owners []string) {
+	var host process.Host
 	for _, arg := range args {
 		if tid, err := strconv.Atoi(arg); err == nil && f.cgroup == "" {
-			if pid := snapshot.ProcessOf(tid); pid != 0 && pid != tid {
-				fmt.Fprintf(out.stderr, "note: %d is a thread of process %d %s, which is shown\n", tid, pid, visible.Text(snapshot.Comm(pid)))
-				arg = strconv.Itoa(pid)
+			if status, err := host.Status(tid); err == nil && status.TGID != tid {
+				fmt.Fprintf(out.stderr, "note: %d is a thread of process %d %s, which is shown\n", tid, status.TGID, visible.Text(host.Comm(status.TGID)))
+				arg = strconv.Itoa(status.TGID)
 			}
 		}
 		owners = append(owners, arg)
@@ -88,7 +90,7 @@ func (f *stackFlags) owners(out *console, args []string) (owners []string) {
 // processes finds the processes that the arguments name, and which of them are there by
 // their numbers. By name or as a child ringtap itself is not among them.
 func (f *stackFlags) processes() (pids []int, asked map[int]bool, err error) {
-	all, err := snapshot.Processes()
+	all, err := process.Host{}.Processes()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +119,7 @@ func (f *stackFlags) processes() (pids []int, asked map[int]bool, err error) {
 		}
 	}
 	if f.tree {
-		pids = snapshot.WithChildren(all, pids)
+		pids = snapshot.WithChildren(process.Host{}, all, pids)
 	}
 	return pids, asked, nil
 }
@@ -131,12 +133,12 @@ func (f *stackFlags) process(among []int, arg string) ([]int, error) {
 	case err == nil && f.cgroup == "":
 		return []int{pid}, nil
 	case err == nil:
-		if found := snapshot.InNamespace(among, pid); len(found) > 0 {
+		if found := snapshot.InNamespace(process.Host{}, among, pid); len(found) > 0 {
 			return found, nil
 		}
 		return nil, fmt.Errorf("no process of %s is number %d there", f.cgroup, pid)
 	}
-	if found := snapshot.Named(among, arg); len(found) > 0 {
+	if found := snapshot.Named(process.Host{}, among, arg); len(found) > 0 {
 		return found, nil
 	}
 	return nil, fmt.Errorf("no process is called %q", arg)

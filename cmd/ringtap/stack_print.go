@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/visible"
 )
@@ -48,7 +49,7 @@ func (w stackText) summary() string {
 	var parts []string
 	switch {
 	case w.Ended():
-		return fmt.Sprintf("has ended; its parent %d %s has not asked for its exit status", w.Parent, visible.Text(snapshot.Comm(w.Parent)))
+		return fmt.Sprintf("has ended; its parent %d %s has not asked for its exit status", w.Parent, visible.Text(process.Host{}.Comm(w.Parent)))
 	case w.Kernel():
 		parts = append(parts, "a thread of the kernel")
 	case len(w.Threads) == 1:
@@ -60,7 +61,7 @@ func (w stackText) summary() string {
 		parts = append(parts, fmt.Sprintf("pid %d in its namespace", w.NSPID))
 	}
 	if w.Tracer != 0 {
-		parts = append(parts, fmt.Sprintf("traced by %d %s", w.Tracer, visible.Text(snapshot.Comm(w.Tracer))))
+		parts = append(parts, fmt.Sprintf("traced by %d %s", w.Tracer, visible.Text(process.Host{}.Comm(w.Tracer))))
 	}
 	if w.Stopped > 0 {
 		parts = append(parts, fmt.Sprintf("stopped for %s", round(w.Stopped)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -77,6 +78,7 @@ func Find(w Where) (*Probes, error) {
 }
 
 type finder struct {
+	host     process.Host
 	logger   *slog.Logger
 	throwing bool
 	named    bool // looking at allocators that nobody is known to have mapped

@@ -1,25 +1,22 @@
 package allocator
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // process looks at what a process has mapped to run, only at its program and at files
 // with the names of allocators if it is told so. What is wrong with the program is why.
 func (f *finder) process(pid int, knownOnly bool) (why, err error) {
-	paths, err := mapped(pid)
+	paths, err := f.mapped(pid)
 	if len(paths) == 0 && !knownOnly {
-		paths, err = mappedAfterExec(pid)
+		paths, err = f.mappedAfterExec(pid)
 	}
 	if err != nil {
 		return nil, &library.ProcessError{PID: pid, Err: err}
@@ -27,7 +24,7 @@ func (f *finder) process(pid int, knownOnly bool) (why, err error) {
 	if len(paths) == 0 {
 		return errNoProgram, nil
 	}
-	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	program, _ := f.host.Link(pid, "exe")
 	for _, path := range paths {
 		if knownOnly && path != program && !looksKnown(path) {
 			continue
@@ -58,39 +55,37 @@ var errNoProgram = errors.New("it runs no program: of a kernel thread -k shows t
 // and at the files with the names of allocators that they have mapped: those of
 // containers are not the host's.
 func (f *finder) everywhere() {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return
-	}
-	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil {
-			// A process may be gone by now.
-			_, _ = f.process(pid, true)
-		}
+	pids, _ := f.host.Processes() // as far as they can be listed
+	for _, pid := range pids {
+		// A process may be gone by now.
+		_, _ = f.process(pid, true)
 	}
 }
 
 // mapped returns the files that a process has mapped to run, each once, as
-// /proc/PID/maps has them (proc_pid_maps(5)).
-func mapped(pid int) ([]string, error) {
-	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return nil, err
-	}
-	defer maps.Close()
-	return readMapped(bufio.NewScanner(maps))
+// /proc/PID/maps has them.
+func (f *finder) mapped(pid int) (paths []string, err error) {
+	seen := make(map[string]bool)
+	err = f.host.Areas(pid, func(a *process.Area) bool {
+		if path := string(a.Path); a.Executable && strings.HasPrefix(path, "/") && !seen[path] {
+			seen[path] = true
+			paths = append(paths, path)
+		}
+		return true
+	})
+	return paths, err
 }
 
 // mappedAfterExec waits for a program to be mapped. In the middle of execve(2) a
 // process has nothing mapped, though who started it knows of it already: its old
 // memory is gone and its close-on-exec files are closed first (fs/exec.c,
 // begin_new_exec). What never maps anything has no program either.
-func mappedAfterExec(pid int) (paths []string, err error) {
+func (f *finder) mappedAfterExec(pid int) (paths []string, err error) {
 	for end := time.Now().Add(execTakes); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if paths, err = mapped(pid); err != nil || len(paths) > 0 {
+		if paths, err = f.mapped(pid); err != nil || len(paths) > 0 {
 			return paths, err
 		}
-		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
+		if _, err := f.host.Link(pid, "exe"); err != nil {
 			return nil, nil
 		}
 	}
@@ -99,20 +94,3 @@ func mappedAfterExec(pid int) (paths []string, err error) {
 
 // execTakes is how long a program may take to be mapped.
 const execTakes = time.Second
-
-func readMapped(lines *bufio.Scanner) (paths []string, err error) {
-	seen := make(map[string]bool)
-	for lines.Scan() {
-		// address perms offset dev inode path
-		fields := strings.SplitN(lines.Text(), " ", 6)
-		if len(fields) < 6 || len(fields[1]) < 3 || fields[1][2] != 'x' {
-			continue
-		}
-		path := strings.TrimLeft(fields[5], " ")
-		if strings.HasPrefix(path, "/") && !seen[path] {
-			seen[path] = true
-			paths = append(paths, path)
-		}
-	}
-	return paths, lines.Err()
-}

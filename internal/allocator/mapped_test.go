@@ -3,12 +3,13 @@ package allocator
 import (
 	"bufio"
 	_ "embed"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -22,11 +23,15 @@ const maps = `5581e0000000-5581e0001000 r--p 00000000 fe:01 100                 
 `
 
 func TestWhatAProcessMapsToRun(t *testing.T) {
-	got, err := readMapped(bufio.NewScanner(strings.NewReader(maps)))
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(dir+"/1", 0o755), os.WriteFile(dir+"/1/maps", []byte(maps), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&finder{host: process.Host{Proc: dir}}).mapped(1)
 	if want := []string{"/usr/bin/prog", "/usr/lib/with blank/libc.so.6 (deleted)"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
-	got, err = mapped(os.Getpid())
+	got, err = new(finder).mapped(os.Getpid())
 	self, _ := os.Executable()
 	if err != nil || !slices.Contains(got, self) {
 		t.Errorf("%q, %v; want %s among them", got, err, self)
@@ -53,26 +58,10 @@ func TestAProgramIsWaitedForInTheMiddleOfItsExec(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if paths, err := mapped(cmd.Process.Pid); err != nil || len(paths) > 0 {
+	if paths, err := new(finder).mapped(cmd.Process.Pid); err != nil || len(paths) > 0 {
 		t.Fatalf("%q, %v; want none yet", paths, err)
 	}
-	if paths, err := mappedAfterExec(cmd.Process.Pid); err != nil || !slices.Equal(paths, []string{cmd.Path}) {
+	if paths, err := new(finder).mappedAfterExec(cmd.Process.Pid); err != nil || !slices.Equal(paths, []string{cmd.Path}) {
 		t.Errorf("%q, %v; want %q", paths, err, cmd.Path)
 	}
-}
-
-func FuzzReadMapped(f *testing.F) {
-	f.Add(maps)
-	f.Add("1-2 r-xp 0 0:0 1 /a\n 1 2 3 4 5 6 7\n\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		paths, err := readMapped(bufio.NewScanner(strings.NewReader(text)))
-		for i, path := range paths {
-			if !strings.HasPrefix(path, "/") || slices.Contains(paths[:i], path) || !strings.Contains(text, path) {
-				t.Errorf("%q of %q", path, text)
-			}
-		}
-		if err != nil && len(text) < bufio.MaxScanTokenSize {
-			t.Error(err)
-		}
-	})
 }

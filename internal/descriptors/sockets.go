@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -30,7 +28,7 @@ func (t *Table) socket(inode string) string {
 
 // read returns a file of /proc/PID/net, which is empty if ringtap can't read it.
 func (t *Table) read(name string) string {
-	text, err := os.ReadFile(filepath.Join(t.dir, "net", name))
+	text, err := t.host.Read(t.pid, "net/"+name)
 	if err != nil {
 		return ""
 	}

@@ -3,22 +3,23 @@ package descriptors
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // Table names the file descriptors of one process. It belongs to one goroutine.
 type Table struct {
-	dir     string            // /proc/PID
+	host    process.Host
+	pid     int
 	names   map[int]string    // by descriptor
 	sockets map[string]string // by inode; nil until one is asked for
 }
 
-// Open makes the table of a process of the proc(5) that is mounted at root,
-// "/proc". It never fails: what can't be read has no name.
-func Open(root string, pid int) *Table {
-	return &Table{dir: filepath.Join(root, strconv.Itoa(pid)), names: make(map[int]string)}
+// Open makes the table of a process. It never fails: what can't be read has no name.
+func Open(host process.Host, pid int) *Table {
+	return &Table{host: host, pid: pid, names: make(map[int]string)}
 }
 
 // Name says what a descriptor is: "/etc/hosts", "tcp 127.0.0.1:8080 listening",
@@ -34,7 +35,7 @@ func (t *Table) Name(fd int) string {
 }
 
 func (t *Table) find(fd int) string {
-	link, err := os.Readlink(filepath.Join(t.dir, "fd", strconv.Itoa(fd)))
+	link, err := os.Readlink(t.host.DescriptorPath(t.pid, fd))
 	if err != nil {
 		return ""
 	}
@@ -60,28 +61,17 @@ const maxWatched = 4
 // watched lists what an epoll instance watches (proc_pid_fdinfo(5)), by the numbers that
 // it was told: one that was closed since may be another file now, the instance itself too.
 func (t *Table) watched(fd int) string {
-	text, err := os.ReadFile(filepath.Join(t.dir, "fdinfo", strconv.Itoa(fd)))
+	info, err := t.host.DescriptorInfo(t.pid, fd)
 	if err != nil {
 		return "unknown files"
 	}
 	var names []string
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		rest, ok := strings.CutPrefix(line, "tfd:")
-		if !ok {
-			continue
-		}
-		fields := strings.Fields(rest)
-		watched, err := strconv.Atoi(fields[0])
-		if err != nil {
-			continue
-		}
-		if n++; n <= maxWatched {
-			names = append(names, strings.TrimSuffix(strconv.Itoa(watched)+" "+t.Name(watched), " "))
-		}
-	}
+	n := len(info.Watched)
 	if n == 0 {
 		return "no files"
+	}
+	for _, watched := range info.Watched[:min(n, maxWatched)] {
+		names = append(names, strings.TrimSuffix(strconv.Itoa(watched)+" "+t.Name(watched), " "))
 	}
 	if n > len(names) {
 		names = append(names, fmt.Sprintf("… %d in all", n))

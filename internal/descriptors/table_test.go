@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // fdOf is the descriptor of a connection or listener.
@@ -75,7 +76,7 @@ func TestDescriptorsOfThisProcessReadAsWhatTheyAre(t *testing.T) {
 	defer unix.Close(event)
 
 	server := regexp.QuoteMeta(listener.Addr().String())
-	table := Open("/proc", os.Getpid())
+	table := Open(process.Host{}, os.Getpid())
 	for _, test := range []struct {
 		fd   int
 		want string
@@ -131,13 +132,13 @@ func TestEpollInstancesThatSeemToWatchEachOtherHaveNames(t *testing.T) {
 	}
 	watch(epolls[1], epolls[0])
 	want := fmt.Sprintf("epoll of %d epoll of %d", pipe[0], epolls[0])
-	if got := Open("/proc", os.Getpid()).Name(epolls[0]); got != want {
+	if got := Open(process.Host{}, os.Getpid()).Name(epolls[0]); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestAProcessThatIsGoneHasNoNames(t *testing.T) {
-	if got := Open(t.TempDir(), 1).Name(0); got != "" {
+	if got := Open(process.Host{Proc: t.TempDir()}, 1).Name(0); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -186,6 +187,6 @@ func ExampleTable_Name() {
 		return
 	}
 	defer f.Close()
-	fmt.Println(Open("/proc", os.Getpid()).Name(int(f.Fd())))
+	fmt.Println(Open(process.Host{}, os.Getpid()).Name(int(f.Fd())))
 	// Output: /dev/null
 }

@@ -1,15 +1,15 @@
 package facility
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // opens tries a sampling on this process.
@@ -86,26 +86,30 @@ func (h *host) kernelBreakpoint() error {
 		return absent(err)
 	}
 	defer f.Close()
-	const function = " T kernel_restart"
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		digits, ok := strings.CutSuffix(lines.Text(), function)
-		if !ok {
-			continue
+	result := errAbsent
+	err = symbols.EachKernelSymbol(f, func(s *symbols.KernelSymbol) error {
+		if s.Type == 'T' && string(s.Name) == "kernel_restart" {
+			result = breakpointAt(s.Address)
+			return io.EOF
 		}
-		addr, err := strconv.ParseUint(digits, 16, 64)
-		if err != nil || addr == 0 {
-			return errors.New("the kernel hides its addresses")
-		}
-		event := perfevent.Breakpoint(perfevent.BreakpointExecute, addr, 8)
-		counters, err := perfevent.OpenCounters(perfevent.System(), []perfevent.Event{event},
-			perfevent.Options{Logger: slog.New(slog.DiscardHandler)})
-		if errors.Is(err, perfevent.ErrNotProbeable) {
-			return errors.New("not in the kernel's code (x86: CONFIG_KPROBES)")
-		}
-		if err != nil {
-			return short(err)
-		}
-		return counters.Close()
+		return nil
+	})
+	return cmp.Or(err, result)
+}
+
+// breakpointAt sets a breakpoint on an address of the kernel's code.
+func breakpointAt(addr uint64) error {
+	if addr == 0 {
+		return errors.New("the kernel hides its addresses")
 	}
-	return errAbsent
+	event := perfevent.Breakpoint(perfevent.BreakpointExecute, addr, 8)
+	counters, err := perfevent.OpenCounters(perfevent.System(), []perfevent.Event{event},
+		perfevent.Options{Logger: slog.New(slog.DiscardHandler)})
+	if errors.Is(err, perfevent.ErrNotProbeable) {
+		return errors.New("not in the kernel's code (x86: CONFIG_KPROBES)")
+	}
+	if err != nil {
+		return short(err)
+	}
+	return counters.Close()
 }

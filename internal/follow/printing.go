@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -14,7 +15,7 @@ import (
 // logged once and its addresses printed as numbers.
 func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
 	kernel := sync.OnceValue(func() *symbols.Kallsyms {
-		f, err := os.Open("/proc/kallsyms")
+		f, err := process.Host{}.Kallsyms()
 		if err != nil {
 			log.Info("no kernel symbols", "error", err)
 			return nil

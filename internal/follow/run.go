@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &follower{opts: o, self: uint32(os.Getpid()), threads: newThreads("/proc"), rate: rate{max: o.MaxRate}}
+	f := &follower{opts: o, self: uint32(os.Getpid()), names: process.NewNames(process.Host{}), rate: rate{max: o.MaxRate}}
 	for _, e := range o.Events {
 		printer, err := e.Format.Printer(o.Printing)
 		if err != nil {
@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		}
 	}
 	if f.wantsStacks() {
-		symbolizer := symbolize.New(symbolize.Options{Brief: true, Kallsyms: "/proc/kallsyms", Logger: o.Logger})
+		symbolizer := symbolize.New(symbolize.Options{Brief: true, Logger: o.Logger})
 		defer symbolizer.Close() // the debug files were only read
 		f.stacks = newStacks(o.Stacks, f.processes, symbolizer)
 	}
@@ -109,7 +109,7 @@ type follower struct {
 	opts     Options
 	self     uint32
 	printers []*ftrace.Printer // of each event
-	threads  *threads
+	names    *process.Names
 	// processes is nil if neither stacks nor places are shown.
 	processes *process.Table
 	stacks    *stacks // nil if none are shown
@@ -147,7 +147,7 @@ func (f *follower) samplings() []perfevent.Sampling {
 }
 
 func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Account, error) {
-	snapshot := sync.OnceFunc(func() { f.threads.snapshot(session.Processes()...) })
+	snapshot := sync.OnceFunc(func() { f.names.Snapshot(session.Processes()...) })
 	if len(session.Processes()) > 0 {
 		snapshot() // before a command that was started runs, and runs another program
 	}
@@ -184,7 +184,7 @@ func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Acco
 func (f *follower) handle(record perfevent.Record) error {
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
-		f.threads.handle(record)
+		f.names.Handle(record)
 		if f.processes != nil {
 			f.processes.Handle(record)
 		}
@@ -205,6 +205,9 @@ func (f *follower) handle(record perfevent.Record) error {
 // outBytes is how much output comes together before it is written at once.
 const outBytes = 64 << 10
 
+// unknown is the name of a thread whose name nobody knows, as the kernel's trace has it.
+var unknown = []byte("<...>")
+
 // show appends the line of a sample, and its stacks, to the output.
 func (f *follower) show(sample *perfevent.Sample) {
 	event := &f.opts.Events[sample.Sampling]
@@ -216,7 +219,10 @@ func (f *follower) show(sample *perfevent.Sample) {
 	if p := f.places[sample.Sampling]; p != nil {
 		format = p.format(f.processes, sample, format)
 	}
-	comm := f.threads.name(sample.TID)
+	comm := f.names.Name(sample.TID)
+	if comm == nil {
+		comm = unknown
+	}
 	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
 	f.line = append(f.line, '\n')
 	if f.stacks != nil {

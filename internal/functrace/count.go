@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // CountOptions is what Count does.
@@ -49,7 +50,7 @@ func Count(ctx context.Context, top *ftrace.FS, o CountOptions) (account Account
 	if err := c.format(top); err != nil {
 		return Account{}, err
 	}
-	r := &run{Options: Options{Kind: Calls, PID: o.PID, Logger: o.Logger, Out: io.Discard}, names: newNames(top), printer: c}
+	r := &run{Options: Options{Kind: Calls, PID: o.PID, Logger: o.Logger, Out: io.Discard}, names: newNames(top, process.Host{}), printer: c}
 	if r.room, err = openRoom(top, Calls.tracer(), false); err != nil {
 		return Account{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // Durations are those of perf-tools' examples and of the kernel on other
@@ -84,7 +85,7 @@ func testGraph(options GraphOptions) *graph {
 		}
 		return "", 0, 0, "", false
 	}
-	return &graph{names: &names{round: map[int][]byte{7: []byte("ev\nil name"), 8: []byte("sh")}},
+	return &graph{names: newNames(nil, process.Host{Proc: "testdata/proc"}),
 		functions: newFunctions(ftrace.PrintOptions{KernelSymbol: symbol}), options: options,
 		entry: 11, exit: 10, entryFunc: field(8, 8), entryDepth: field(16, 4), exitFunc: field(8, 8), exitDepth: field(16, 4),
 		exitCalled: field(24, 8), exitReturns: field(32, 8), irqStart: 100, irqEnd: 101, cpuDigits: 1, cpus: map[int]*graphCPU{},
@@ -209,7 +210,7 @@ func FuzzRecord(f *testing.F) {
 		c := &calls{names: g.names, functions: g.functions, stacks: true, call: 1, stack: 4, function: g.entryFunc, parent: g.exitCalled,
 			stackSize: g.entryDepth, stackCallers: g.entryFunc}
 		e, next := &ftrace.Entry{Raw: a}, &ftrace.Entry{Raw: b}
-		g.names.round[e.PID()], g.names.round[next.PID()] = []byte("x"), []byte("y")
+		g.names.saved = map[int][]byte{e.PID(): []byte("x"), next.PID(): []byte("y")}
 		g.append(nil, e, next)
 		g.append(nil, next, nil)
 		c.append(nil, e, next)

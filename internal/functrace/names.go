@@ -1,25 +1,23 @@
 package functrace
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // names knows what threads are called, as far as the kernel still does.
 type names struct {
 	top   *ftrace.FS
-	round map[int][]byte // asked for since forget
+	now   *process.Names // read since forget
 	known map[int][]byte // ever
 	saved map[int][]byte // the kernel's own memory of names; nil until it is read
 }
 
-func newNames(top *ftrace.FS) *names {
-	return &names{top: top, round: map[int][]byte{}, known: map[int][]byte{}}
+func newNames(top *ftrace.FS, host process.Host) *names {
+	return &names{top: top, now: process.NewNames(host), known: map[int][]byte{}}
 }
 
 // maxNames bounds the memory of threads that are gone.
@@ -27,7 +25,11 @@ const maxNames = 1 << 16
 
 // forget has names asked for again, which threads may have changed.
 func (n *names) forget() {
-	clear(n.round)
+	for tid, name := range n.now.Forget() {
+		if name != nil {
+			n.known[int(tid)] = name
+		}
+	}
 	n.saved = nil
 	if len(n.known) > maxNames {
 		clear(n.known)
@@ -39,21 +41,10 @@ func (n *names) of(tid int) []byte {
 	if tid == 0 {
 		return nil // the idle task, which has a name of its own in traces
 	}
-	name, ok := n.round[tid]
-	if ok {
+	if name := n.now.Name(uint32(tid)); name != nil {
 		return name
 	}
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "comm"))
-	if err == nil {
-		name = bytes.TrimSuffix(text, []byte("\n"))
-	} else {
-		name = n.ofDead(tid)
-	}
-	n.round[tid] = name
-	if name != nil {
-		n.known[tid] = name
-	}
-	return name
+	return n.ofDead(tid)
 }
 
 // ofDead is the name of a thread that is gone: the kernel keeps some of those
@@ -63,8 +54,10 @@ func (n *names) ofDead(tid int) []byte {
 		text, _ := readFile(n.top, "saved_cmdlines")
 		n.saved = parseSaved(text)
 	}
-	if name, ok := n.saved[tid]; ok {
-		return name
+	if name, ok := n.saved[tid]; ok && name != nil {
+		n.known[tid] = name
+	} else if ok {
+		return nil
 	}
 	return n.known[tid]
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // every is how often the trace buffer is looked into while little comes.
@@ -46,7 +47,7 @@ func Run(ctx context.Context, top *ftrace.FS, o Options) (account Account, err e
 	if err != nil {
 		return Account{}, err
 	}
-	r := &run{Options: o, names: newNames(top)}
+	r := &run{Options: o, names: newNames(top, process.Host{})}
 	functions := newFunctions(follow.Printing(top, o.Logger))
 	if r.room, err = openRoom(top, o.Kind.tracer(), o.Force); err != nil {
 		return Account{}, err

@@ -1,12 +1,12 @@
 package functrace
 
 import (
-	"bufio"
-	"os"
+	"io"
 	"strconv"
-	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // functions names the kernel's functions, each looked up once.
@@ -70,25 +70,23 @@ func (f *functions) find(addr uint64) (name, module string) {
 // interruptEntries is the part of the kernel where interrupts are entered; it is
 // empty if that can't be known.
 func interruptEntries() (start, end uint64) {
-	file, err := os.Open("/proc/kallsyms")
+	file, err := process.Host{}.Kallsyms()
 	if err != nil {
 		return 0, 0
 	}
 	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() && (start == 0 || end == 0) {
-		if !strings.Contains(lines.Text(), " __irqentry_text_") {
-			continue
+	// What is wrong with a line before they are found leaves them unknown.
+	_ = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {
+		switch string(s.Name) {
+		case "__irqentry_text_start":
+			start = s.Address
+		case "__irqentry_text_end":
+			end = s.Address
 		}
-		fields := strings.Fields(lines.Text())
-		addr, err := strconv.ParseUint(fields[0], 16, 64)
-		switch {
-		case err != nil || len(fields) != 3:
-		case fields[2] == "__irqentry_text_start":
-			start = addr
-		case fields[2] == "__irqentry_text_end":
-			end = addr
+		if start != 0 && end != 0 {
+			return io.EOF
 		}
-	}
+		return nil
+	})
 	return start, end
 }

@@ -56,7 +56,7 @@ func imagined(l *layout) []byte {
 
 // imaginedRuntime is a runtime in memory that is not that of a process.
 func imaginedRuntime(b []byte, l layout, list uint64) *Runtime {
-	table := process.NewTable(process.Options{ProcRoot: "/nonexistent"})
+	table := process.NewTable(process.Options{Host: process.Host{Proc: "/nonexistent"}})
 	return &Runtime{
 		process: Process{Space: table.Process(-1), Unwinder: callchain.New(callchain.Host())}, memory: image{imageBase, b},
 		arch: callchain.Host(), layout: l, reasons: []string{"", "chan receive"}, list: list, bss: symbol{imageBase, uint64(len(b))},

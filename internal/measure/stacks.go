@@ -41,7 +41,7 @@ type stacks struct {
 func newStacks(o *Options, pids []int) (*stacks, error) {
 	s := &stacks{
 		processes:  process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger}),
-		symbolizer: symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms", Logger: o.Logger}),
+		symbolizer: symbolize.New(symbolize.Options{Logger: o.Logger}),
 	}
 	s.store = stack.NewStore(s.processes, func() bool { return s.store.Bytes() > maxStackBytes })
 	s.stacker = s.store.Stacker(o.Stacks)

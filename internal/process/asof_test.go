@@ -17,7 +17,7 @@ func born(pid, ppid uint32, at uint64) *perfevent.Fork {
 
 func TestAPidStandsForTheLifeThatItHadAtATime(t *testing.T) {
 	const second = uint64(time.Second)
-	table := NewTable(Options{ProcRoot: t.TempDir(), Keep: 5 * time.Second})
+	table := NewTable(Options{Host: Host{Proc: t.TempDir()}, Keep: 5 * time.Second})
 	defer table.Close()
 	table.byPID[7] = table.newProcess(7, "shell", 0)
 	table.Handle(born(100, 7, 10*second))
@@ -45,7 +45,7 @@ func TestAPidStandsForTheLifeThatItHadAtATime(t *testing.T) {
 }
 
 func TestNoFormerLivesAreKeptUnlessAskedFor(t *testing.T) {
-	table := NewTable(Options{ProcRoot: t.TempDir()})
+	table := NewTable(Options{Host: Host{Proc: t.TempDir()}})
 	defer table.Close()
 	table.byPID[7] = table.newProcess(7, "shell", 0)
 	table.Handle(executed(7, 1, "first"))

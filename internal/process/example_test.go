@@ -8,7 +8,7 @@ import (
 )
 
 func Example() {
-	table := process.NewTable(process.Options{ProcRoot: "testdata/proc"})
+	table := process.NewTable(process.Options{Host: process.Host{Proc: "testdata/proc"}})
 	defer table.Close()
 	// A perfevent.Session records from here on.
 	if err := table.Snapshot(); err != nil {

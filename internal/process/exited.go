@@ -62,7 +62,7 @@ func (t *Table) sweep() {
 // findVanished marks the processes whose EXIT record was lost.
 func (t *Table) findVanished() {
 	for pid, p := range t.byPID {
-		if pid > 0 && !p.exited && !t.fs.exists(pid) {
+		if pid > 0 && !p.exited && !t.fs.Exists(pid) {
 			t.retire(p)
 		}
 	}

@@ -131,12 +131,12 @@ func (p *Process) inherit(from *Process) {
 // readNSPID asks for the number that a process has in its own pid namespace,
 // which no record tells.
 func (t *Table) readNSPID(p *Process) {
-	st, err := t.status(p.PID)
+	st, err := t.fs.status(p.PID)
 	if err != nil {
 		p.NSPID = 0
 		return
 	}
-	p.NSPID, p.nested = st.nspid, st.nested
+	p.NSPID, p.nested = st.NSPID, st.nested
 }
 
 // end marks the end of a process. It is that of its main thread: where others

@@ -2,7 +2,6 @@ package process
 
 import (
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -213,35 +212,38 @@ func TestAGenerationTellsFilesWithTheSameInodeNumber(t *testing.T) {
 }
 
 func TestAMissingAddressMakesTheTableReadMappingsAgain(t *testing.T) {
-	table := newTestTable(t, "testdata/proc")
+	now := uint64(1 << 40)
+	table := NewTable(Options{Host: Host{Proc: "testdata/proc", Clock: func() uint64 { return now }}})
+	t.Cleanup(table.Close)
 	p := table.Process(1)
-	const text, never = 0x55a493272000, 1<<64 - 1
-	find := func(again time.Duration) string {
+	const text = 0x55a493272000
+	find := func() string {
 		p.put(mapping{start: 0, end: 1 << 63}) // as if their records were lost
-		p.again = again
 		return pathAt(t, table, p, text)
 	}
-	if got := find(never >> 1); got != "" {
+	now += minPause - 1
+	if got := find(); got != "" {
 		t.Errorf("/proc was read again too soon for %q", got)
 	}
 	table.Handle(&perfevent.Lost{Lost: 3})
-	if got := find(never >> 1); got != "/usr/lib/systemd/systemd" {
+	if got := find(); got != "/usr/lib/systemd/systemd" {
 		t.Errorf("after a loss the program is %q", got)
 	}
-	if got := find(never >> 1); got != "" {
+	if got := find(); got != "" {
 		t.Errorf("/proc was read twice for one loss, for %q", got)
 	}
-	if got := find(0); got != "/usr/lib/systemd/systemd" {
+	now += minPause
+	if got := find(); got != "/usr/lib/systemd/systemd" {
 		t.Errorf("after a while the program is %q", got)
 	}
 	for range 3 {
-		p.again = 0
+		now = p.again
 		if got := pathAt(t, table, p, 0x1234); got != "" {
 			t.Errorf("at an address that nobody maps is %q", got)
 		}
 	}
 	if p.pause != 8*minPause {
-		t.Errorf("after three addresses that nobody maps the pause is %v; want %v", p.pause, 8*minPause)
+		t.Errorf("after three addresses that nobody maps the pause is %d ns; want %d", p.pause, 8*minPause)
 	}
 }
 

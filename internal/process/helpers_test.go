@@ -15,7 +15,7 @@ func newTestTable(t testing.TB, root string) *Table {
 	if root == "" {
 		root = t.TempDir()
 	}
-	table := NewTable(Options{ProcRoot: root})
+	table := NewTable(Options{Host: Host{Proc: root}})
 	t.Cleanup(table.Close)
 	return table
 }

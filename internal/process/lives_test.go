@@ -119,7 +119,7 @@ func TestAnUnwindTableLivesAsLongAsTheObjectIsMapped(t *testing.T) {
 	must(t, err)
 	var st unix.Stat_t
 	must(t, unix.Stat(name, &st))
-	table := NewTable(Options{ProcRoot: t.TempDir(), Unwind: true})
+	table := NewTable(Options{Host: Host{Proc: t.TempDir()}, Unwind: true})
 	t.Cleanup(table.Close)
 	run := func(at uint64, pid int) bool {
 		record := mmapAt(at, pid, 0x400000, 1<<20, st.Ino, name)

@@ -2,14 +2,17 @@ package process
 
 import "bytes"
 
-// area is one line of /proc/PID/maps (proc_pid_maps(5)).
-type area struct {
-	start, end   uint64
-	offset       uint64 // bytes from the begin of the file
-	major, minor uint32
-	inode        uint64 // 0 if no file is mapped
-	executable   bool
-	path         []byte // as the kernel escapes it; points into the line
+// Area is a line of /proc/PID/maps (proc_pid_maps(5)): memory of a process.
+type Area struct {
+	Start, End uint64 // addresses: End is behind the last byte
+	Offset     uint64 // bytes from the file's first
+	Writable   bool
+	Executable bool
+	// Path is as the kernel escapes and marks it, and is valid until the next line
+	// is read.
+	Path []byte
+
+	id fileID // inode 0 if no file is mapped
 }
 
 // isExecutable tells whether a line of maps is about executable memory, for
@@ -22,34 +25,34 @@ func isExecutable(line []byte) bool {
 // parseArea reads one line of maps:
 //
 //	55a493272000-55a493277000 r-xp 00002000 fe:00 247026       /usr/bin/cat
-func parseArea(line []byte) (a area, ok bool) {
+func parseArea(line []byte) (a Area, ok bool) {
 	rest := line
-	if a.start, rest, ok = number(rest, 16, '-'); !ok {
+	if a.Start, rest, ok = number(rest, 16, '-'); !ok {
 		return a, false
 	}
-	if a.end, rest, ok = number(rest, 16, ' '); !ok || a.end <= a.start {
+	if a.End, rest, ok = number(rest, 16, ' '); !ok || a.End <= a.Start {
 		return a, false
 	}
 	if len(rest) < 5 || rest[4] != ' ' {
 		return a, false
 	}
-	a.executable, rest = rest[2] == 'x', rest[5:]
-	if a.offset, rest, ok = number(rest, 16, ' '); !ok {
+	a.Writable, a.Executable, rest = rest[1] == 'w', rest[2] == 'x', rest[5:]
+	if a.Offset, rest, ok = number(rest, 16, ' '); !ok {
 		return a, false
 	}
 	var device uint64
 	if device, rest, ok = number(rest, 16, ':'); !ok || device > 1<<32-1 {
 		return a, false
 	}
-	a.major = uint32(device)
+	a.id.major = uint32(device)
 	if device, rest, ok = number(rest, 16, ' '); !ok || device > 1<<32-1 {
 		return a, false
 	}
-	a.minor = uint32(device)
-	if a.inode, rest, ok = number(rest, 10, ' '); !ok {
+	a.id.minor = uint32(device)
+	if a.id.inode, rest, ok = number(rest, 10, ' '); !ok {
 		return a, false
 	}
-	a.path = bytes.TrimLeft(rest, " ")
+	a.Path = bytes.TrimLeft(rest, " ")
 	return a, true
 }
 

@@ -98,13 +98,13 @@ func modelAgrees(t *testing.T, program, library string) (lost uint64) {
 
 	p := table.Process(c.Process.Pid)
 	executable, files := 0, 0
-	must(t, newProcfs("/proc").lines(fmt.Sprintf("/proc/%d/maps", p.PID), func(line []byte) bool {
+	must(t, newProcfs(Host{}).lines(fmt.Sprintf("/proc/%d/maps", p.PID), func(line []byte) bool {
 		a, ok := parseArea(line)
-		if !ok || !a.executable {
+		if !ok || !a.Executable {
 			return true
 		}
 		executable++
-		for at := a.start; at < a.end; at += 4096 {
+		for at := a.Start; at < a.End; at += 4096 {
 			m, ok := p.Find(at)
 			if !ok {
 				t.Errorf("%#x is missing of %s", at, line)
@@ -115,7 +115,7 @@ func modelAgrees(t *testing.T, program, library string) (lost uint64) {
 				continue
 			}
 			files++
-			if got, want := at-m.Start+m.Offset, at-a.start+a.offset; got != want || o.key.id.inode != a.inode {
+			if got, want := at-m.Start+m.Offset, at-a.Start+a.Offset; got != want || o.key.id.inode != a.id.inode {
 				t.Errorf("%#x is at %#x of %s; want %#x of %s", at, got, o.Path, want, line)
 			}
 		}

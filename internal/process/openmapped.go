@@ -121,7 +121,7 @@ func (s *seenMapping) file(root string) *file {
 // mapped file. The link's text may prove that where the inode cannot: overlayfs
 // shows another number for a file that was changed after it was opened.
 func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error) {
-	path := t.fs.path(p.PID, link)
+	path := t.fs.Path(p.PID, link)
 	fd, st, err := openfile.Regular(path)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (t *Table) openLink(p *Process, s *seenMapping, link string) (*file, error)
 		unix.Close(fd)
 		return nil, err
 	}
-	return t.files.add(fd, &st, s.file(t.fs.path(p.PID, "root")))
+	return t.files.add(fd, &st, s.file(t.fs.Path(p.PID, "root")))
 }
 
 // linksTo tells whether the text of a magic link is a mapping's path.
@@ -151,9 +151,9 @@ func (t *Table) findMapFile(p *Process, s *seenMapping) (link string) {
 		return ""
 	}
 	// An error leaves link as it is, which says all there is to say.
-	_ = t.scan.lines(t.scan.path(p.PID, "maps"), func(line []byte) bool {
-		if a, ok := parseArea(line); ok && (fileID{a.major, a.minor, a.inode}) == s.id {
-			link = mapFile(a.start, a.end)
+	_ = t.fs.Areas(p.PID, func(a *Area) bool {
+		if a.id == s.id {
+			link = mapFile(a.Start, a.End)
 		}
 		return link == ""
 	})
@@ -165,7 +165,7 @@ func (t *Table) findMapFile(p *Process, s *seenMapping) (link string) {
 // those of some that live in the same.
 func (t *Table) roots(p *Process) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if !p.exited && !yield(t.fs.path(p.PID, "root")) {
+		if !p.exited && !yield(t.fs.Path(p.PID, "root")) {
 			return
 		}
 		if p.mntNS == 0 || p.mntNS == t.mntNS {
@@ -177,7 +177,7 @@ func (t *Table) roots(p *Process) iter.Seq[string] {
 			if other == p || other.exited || other.mntNS != p.mntNS {
 				continue
 			}
-			if peers++; peers > maxPeers || !yield(t.fs.path(other.PID, "root")) {
+			if peers++; peers > maxPeers || !yield(t.fs.Path(other.PID, "root")) {
 				return
 			}
 		}

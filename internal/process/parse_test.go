@@ -12,40 +12,40 @@ import (
 func TestParseAreaReadsTheLinesOfMaps(t *testing.T) {
 	tests := []struct {
 		line string
-		want area
+		want Area
 	}{
 		{
 			"55a493272000-55a493277000 r-xp 00002000 fe:00 247026                     /usr/bin/cat",
-			area{0x55a493272000, 0x55a493277000, 0x2000, 0xfe, 0, 247026, true, []byte("/usr/bin/cat")},
+			Area{0x55a493272000, 0x55a493277000, 0x2000, false, true, []byte("/usr/bin/cat"), fileID{0xfe, 0, 247026}},
 		},
 		{
 			"7fe3ec1ed000-7fe3ec20f000 rw-p 00000000 00:00 0 ",
-			area{start: 0x7fe3ec1ed000, end: 0x7fe3ec20f000},
+			Area{Start: 0x7fe3ec1ed000, End: 0x7fe3ec20f000, Writable: true},
 		},
 		{
 			"7fe3ec1ed000-7fe3ec20f000 --xp 00000000 00:00 0",
-			area{start: 0x7fe3ec1ed000, end: 0x7fe3ec20f000, executable: true},
+			Area{Start: 0x7fe3ec1ed000, End: 0x7fe3ec20f000, Executable: true},
 		},
 		{
 			"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]",
-			area{start: 0xffffffffff600000, end: 0xffffffffff601000, executable: true, path: []byte("[vsyscall]")},
+			Area{Start: 0xffffffffff600000, End: 0xffffffffff601000, Executable: true, Path: []byte("[vsyscall]")},
 		},
 		{
 			"00400000-00500000 r-xp ffff000000 103:abcde 18446744073709551615         /a b  c ",
-			area{0x400000, 0x500000, 0xffff000000, 0x103, 0xabcde, 1<<64 - 1, true, []byte("/a b  c ")},
+			Area{0x400000, 0x500000, 0xffff000000, false, true, []byte("/a b  c "), fileID{0x103, 0xabcde, 1<<64 - 1}},
 		},
 	}
 	for _, test := range tests {
 		got, ok := parseArea([]byte(test.line))
-		if !ok || !bytes.Equal(got.path, test.want.path) {
-			t.Errorf("%q: path %q, %t; want %q", test.line, got.path, ok, test.want.path)
+		if !ok || !bytes.Equal(got.Path, test.want.Path) {
+			t.Errorf("%q: path %q, %t; want %q", test.line, got.Path, ok, test.want.Path)
 		}
-		got.path, test.want.path = nil, nil
+		got.Path, test.want.Path = nil, nil
 		if fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%q:\n got %+v\nwant %+v", test.line, got, test.want)
 		}
-		if isExecutable([]byte(test.line)) != test.want.executable {
-			t.Errorf("%q: isExecutable is not %t", test.line, test.want.executable)
+		if isExecutable([]byte(test.line)) != test.want.Executable {
+			t.Errorf("%q: isExecutable is not %t", test.line, test.want.Executable)
 		}
 	}
 }
@@ -68,12 +68,12 @@ func TestParseAreaRefusesWhatIsNoLineOfMaps(t *testing.T) {
 func TestParseStatusReadsWhatIsNeeded(t *testing.T) {
 	tests := []struct {
 		pid  int
-		want status
+		want Status
 	}{
-		{1, status{comm: "systemd", tgid: 1, nspid: 1}},
-		{77, status{comm: "j\nit\\1", tgid: 77, nspid: 77, uids: [2]uint32{1000, 1001}}},
-		{500, status{comm: "server", tgid: 500, nspid: 500, zombie: true}},
-		{4242, status{comm: "nginx", tgid: 4242, nspid: 1, nested: true, uids: [2]uint32{101, 101}}},
+		{1, Status{Comm: "systemd", TGID: 1, NSPID: 1}},
+		{77, Status{PPID: 1, Comm: "j\nit\\1", TGID: 77, NSPID: 77, uids: [2]uint32{1000, 1001}}},
+		{500, Status{PPID: 1, Comm: "server", TGID: 500, NSPID: 500, zombie: true}},
+		{4242, Status{PPID: 1, Comm: "nginx", TGID: 4242, NSPID: 1, nested: true, uids: [2]uint32{101, 101}}},
 	}
 	for _, test := range tests {
 		text, err := os.ReadFile(filepath.Join("testdata/proc", fmt.Sprint(test.pid), "status"))
@@ -118,7 +118,7 @@ func TestLinesLeavesOutOnlyTheLineThatIsTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err := newProcfs("").lines(path, func(line []byte) bool {
+	err := newProcfs(Host{}).lines(path, func(line []byte) bool {
 		got = append(got, string(line))
 		return true
 	})
@@ -175,14 +175,14 @@ func FuzzParseArea(f *testing.F) {
 		if !ok {
 			return
 		}
-		if a.end <= a.start {
-			t.Errorf("accepted %#x to %#x", a.start, a.end)
+		if a.End <= a.Start {
+			t.Errorf("accepted %#x to %#x", a.Start, a.End)
 		}
-		if a.executable != isExecutable(line) {
+		if a.Executable != isExecutable(line) {
 			t.Errorf("executable by one function only")
 		}
-		if clean, _ := cutDeleted(unescape(a.path)); len(clean) > len(a.path) {
-			t.Errorf("%q grew to %q", a.path, clean)
+		if clean, _ := cutDeleted(unescape(a.Path)); len(clean) > len(a.Path) {
+			t.Errorf("%q grew to %q", a.Path, clean)
 		}
 	})
 }
@@ -197,7 +197,7 @@ func FuzzParseStatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, ok := parseStatus(text)
-		if ok && (s.tgid <= 0 || s.tgid > maxPID || s.nspid < 0 || s.nspid > maxPID) {
+		if ok && (s.TGID <= 0 || s.TGID > maxPID || s.NSPID < 0 || s.NSPID > maxPID) {
 			t.Errorf("accepted %+v", s)
 		}
 	})

@@ -47,7 +47,7 @@ func (o *Object) openPerfMap() error {
 	}
 	uids := []uint32{0, p.uids[0], p.uids[1]}
 	if !p.exited {
-		if st, err := p.table.status(p.PID); err == nil {
+		if st, err := p.table.fs.status(p.PID); err == nil {
 			uids = append(uids, st.uids[:]...)
 		}
 	}

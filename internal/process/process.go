@@ -26,8 +26,8 @@ type Process struct {
 	exited       bool // its main thread is gone
 	seen         bool // asked for since it exited
 
-	losses       int           // Table.losses when its mappings were read last
-	again, pause time.Duration // since Table.made: when they may be read again, and how long until then
+	losses       int    // Table.losses when its mappings were read last
+	again, pause uint64 // ns: when they may be read again, and how long until then
 
 	mappings []mapping // sorted, without overlaps
 	shared   bool      // another process has the same slice
@@ -93,7 +93,7 @@ func (p *Process) Trampoline() uint64 {
 // once for any number of losses, and else ever more seldom.
 func (p *Process) findAgain(pc uint64) (int, bool) {
 	t := p.table
-	now := time.Since(t.made)
+	now := t.now()
 	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again || t.refuses() {
 		return 0, false
 	}
@@ -109,11 +109,11 @@ func (p *Process) findAgain(pc uint64) (int, bool) {
 	return i, ok
 }
 
-// How long after a reading of a process's mappings a missing address does not
+// How long, in nanoseconds, after a reading of a process's mappings a missing address does not
 // cause another.
 const (
-	minPause = time.Second
-	maxPause = time.Minute
+	minPause = uint64(time.Second)
+	maxPause = uint64(time.Minute)
 )
 
 // put enters a mapping; a nil object makes a hole.

@@ -2,9 +2,7 @@ package process
 
 import (
 	"bytes"
-	"io"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,27 +12,22 @@ import (
 // of PATH_MAX bytes, each byte escaped to four.
 const readSize = 64 << 10
 
-// procfs reads the files of a mounted /proc. It goes below package os because
+// procfs reads the files of a Host through one buffer. It goes below package os because
 // a snapshot opens thousands of files that live for one read: no file object,
-// no finalizer, one buffer.
+// no finalizer.
 type procfs struct {
-	root string
-	buf  []byte
+	Host
+	buf []byte
 }
 
-func newProcfs(root string) *procfs {
-	return &procfs{root: root, buf: make([]byte, readSize)}
-}
-
-// path is the name of a file of a process, "/proc/1/maps".
-func (fs *procfs) path(pid int, name string) string {
-	return fs.root + "/" + strconv.Itoa(pid) + "/" + name
+func newProcfs(host Host) *procfs {
+	return &procfs{Host: host, buf: make([]byte, readSize)}
 }
 
 // read returns the content of a small file of a process, cut at readSize
 // bytes. It is valid until the next call of a method of fs.
 func (fs *procfs) read(pid int, name string) ([]byte, error) {
-	path := fs.path(pid, name)
+	path := fs.Path(pid, name)
 	fd, err := open(unix.AT_FDCWD, path, unix.O_RDONLY)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
@@ -96,60 +89,6 @@ func (fs *procfs) lines(path string, each func(line []byte) bool) error {
 }
 
 var newline = []byte{'\n'}
-
-// pids returns the processes that /proc lists.
-func (fs *procfs) pids() ([]int, error) {
-	dir, err := os.Open(fs.root)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return numbers(dir)
-}
-
-// threads returns the threads of a process.
-func (fs *procfs) threads(pid int) ([]int, error) {
-	dir, err := os.Open(fs.path(pid, "task"))
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return numbers(dir)
-}
-
-// numbers returns the entries of a directory that are process numbers.
-func numbers(dir *os.File) ([]int, error) {
-	var list []int
-	for {
-		names, err := dir.Readdirnames(1024)
-		for _, name := range names {
-			if pid, err := strconv.Atoi(name); err == nil && pid > 0 && pid <= maxPID {
-				list = append(list, pid)
-			}
-		}
-		if err == io.EOF {
-			return list, nil
-		}
-		if err != nil {
-			return list, err
-		}
-	}
-}
-
-// exists tells whether a process is there, also if only as a zombie.
-func (fs *procfs) exists(pid int) bool {
-	return unix.Access(fs.root+"/"+strconv.Itoa(pid), unix.F_OK) == nil
-}
-
-// inode returns the inode number that a magic link of a process leads to
-// ("ns/mnt"), or 0 if it cannot be read.
-func (fs *procfs) inode(pid, name string) uint64 {
-	var st unix.Stat_t
-	if err := unix.Stat(fs.root+"/"+pid+"/"+name, &st); err != nil {
-		return 0
-	}
-	return st.Ino
-}
 
 // open is openat(2) with close-on-exec, restarted when a signal interrupts it.
 func open(dir int, path string, flags int) (int, error) {

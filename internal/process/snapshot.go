@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
-
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Snapshot reads the processes with the given pids, or all if there are none,
@@ -22,7 +20,7 @@ func (t *Table) Snapshot(pids ...int) error {
 		return nil
 	}
 	for range listings {
-		pids, err := t.fs.pids()
+		pids, err := t.fs.Processes()
 		if err != nil {
 			return fmt.Errorf("list processes: %w", err)
 		}
@@ -60,16 +58,16 @@ func (t *Table) readProcesses(pids []int) (gone int) {
 // left out, but for its status, without which it does not exist. If pid is that
 // of a thread, the result is its process.
 func (t *Table) readProcess(pid int) (*Process, error) {
-	since := perfevent.Now()
-	st, err := t.status(pid)
+	since := t.now()
+	st, err := t.fs.status(pid)
 	if err != nil {
 		return nil, err
 	}
-	if known := t.byPID[st.tgid]; known != nil {
+	if known := t.byPID[st.TGID]; known != nil {
 		return known, nil
 	}
-	p := t.newProcess(st.tgid, st.comm, since)
-	p.NSPID, p.nested, p.uids = st.nspid, st.nested, st.uids
+	p := t.newProcess(st.TGID, st.Comm, since)
+	p.NSPID, p.nested, p.uids = st.NSPID, st.nested, st.uids
 	p.Cgroup, _ = t.cgroup(p.PID)
 	name := strconv.Itoa(p.PID)
 	p.mntNS = t.fs.inode(name, "ns/mnt")
@@ -95,7 +93,7 @@ func (t *Table) readMaps(p *Process) {
 		t.readMapsFile(p, "maps")
 		return
 	}
-	threads, err := t.fs.threads(p.PID)
+	threads, err := t.fs.Threads(p.PID)
 	if err != nil {
 		return
 	}
@@ -111,7 +109,7 @@ func (t *Table) readMaps(p *Process) {
 }
 
 func (t *Table) readMapsFile(p *Process, name string) {
-	err := t.fs.lines(t.fs.path(p.PID, name), func(line []byte) bool {
+	err := t.fs.lines(t.fs.Path(p.PID, name), func(line []byte) bool {
 		if !isExecutable(line) {
 			return true
 		}
@@ -120,12 +118,12 @@ func (t *Table) readMapsFile(p *Process, name string) {
 			t.log.Debug("cannot read a mapping", "pid", p.PID, "line", string(line))
 			return true
 		}
-		path, deleted := cutDeleted(unescape(a.path))
+		path, deleted := cutDeleted(unescape(a.Path))
 		t.mapped(p, &seenMapping{
-			start:   a.start,
-			end:     a.end,
-			offset:  a.offset,
-			id:      fileID{a.major, a.minor, a.inode},
+			start:   a.Start,
+			end:     a.End,
+			offset:  a.Offset,
+			id:      a.id,
 			path:    path,
 			deleted: deleted,
 		})
@@ -134,19 +132,6 @@ func (t *Table) readMapsFile(p *Process, name string) {
 	if err != nil && !notFound(err) && !errors.Is(err, fs.ErrPermission) {
 		t.log.Debug("cannot read mappings", "pid", p.PID, "error", err)
 	}
-}
-
-// status reads the status file of a process or thread.
-func (t *Table) status(pid int) (status, error) {
-	text, err := t.fs.read(pid, "status")
-	if err != nil {
-		return status{}, err
-	}
-	st, ok := parseStatus(text)
-	if !ok {
-		return status{}, fmt.Errorf("read %s: it names no process", t.fs.path(pid, "status"))
-	}
-	return st, nil
 }
 
 // cgroup reads the cgroup to show for a process.

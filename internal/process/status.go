@@ -2,23 +2,44 @@ package process
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 )
 
-// status is what the package needs of /proc/PID/status (proc_pid_status(5)).
-type status struct {
-	comm   string // raw bytes
-	tgid   int
-	nspid  int  // pid in the innermost pid namespace
-	nested bool // that is not the one /proc was mounted in
+// Status is what /proc/PID/status tells of a process or thread (proc_pid_status(5)).
+type Status struct {
+	Comm      string // raw bytes
+	TGID      int    // of the process that a thread belongs to
+	PPID      int
+	NSPID     int    // the number in the innermost pid namespace
+	TracerPID int    // 0 if nobody traces it
+	Switches  uint64 // how often it left a CPU
+
+	nested bool // NSPID is of another namespace than that of /proc
 	uids   [2]uint32
 	zombie bool // the leader has exited; other threads may go on
+}
+
+// Status reads what a process or thread is.
+func (h Host) Status(id int) (Status, error) { return newProcfs(h).status(id) }
+
+// status is Host.Status.
+func (fs *procfs) status(id int) (Status, error) {
+	text, err := fs.read(id, "status")
+	if err != nil {
+		return Status{}, err
+	}
+	st, ok := parseStatus(text)
+	if !ok {
+		return Status{}, fmt.Errorf("read %s: it names no process", fs.Path(id, "status"))
+	}
+	return st, nil
 }
 
 // parseStatus reads the text of a status file. Lines that are missing leave
 // their fields zero, except for the namespace pid (Linux before 4.1): that is
 // the tgid then.
-func parseStatus(text []byte) (s status, ok bool) {
+func parseStatus(text []byte) (s Status, ok bool) {
 	for len(text) > 0 {
 		var line []byte
 		line, text, _ = bytes.Cut(text, newline)
@@ -29,21 +50,28 @@ func parseStatus(text []byte) (s status, ok bool) {
 		value = bytes.TrimPrefix(value, []byte{'\t'})
 		switch string(key) {
 		case "Name":
-			s.comm = unescapeName(string(value))
+			s.Comm = unescapeName(string(value))
 		case "State":
 			s.zombie = len(value) > 0 && (value[0] == 'Z' || value[0] == 'X')
 		case "Tgid":
-			s.tgid, _ = lastNumber(value)
+			s.TGID, _ = lastNumber(value)
 		case "NSpid":
-			s.nspid, s.nested = lastNumber(value)
+			s.NSPID, s.nested = lastNumber(value)
+		case "PPid":
+			s.PPID, _ = lastNumber(value)
+		case "TracerPid":
+			s.TracerPID, _ = lastNumber(value)
 		case "Uid":
 			s.uids = firstTwo(value)
+		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+			n, _, _ := number(value, 10, ' ')
+			s.Switches += n
 		}
 	}
-	if s.nspid == 0 {
-		s.nspid = s.tgid
+	if s.NSPID == 0 {
+		s.NSPID = s.TGID
 	}
-	return s, s.tgid > 0
+	return s, s.TGID > 0
 }
 
 // unescapeName undoes the escapes of the Name line (proc_task_name in

@@ -14,9 +14,8 @@ const maxPID = 1 << 22
 
 // Options are the choices of a Table; its zero value is usable.
 type Options struct {
-	// ProcRoot is where proc(5) is mounted; "" is /proc. Another tree serves
-	// for tests.
-	ProcRoot string
+	// Host is the machine that the processes are of.
+	Host Host
 
 	// Unwind compiles an unwind table for each object that a sample is in.
 	Unwind bool
@@ -38,7 +37,6 @@ type Table struct {
 	options Options
 	log     *slog.Logger
 	fs      *procfs
-	scan    *procfs // for the maps of a process while fs is in those of another
 	files   *fileSet
 
 	mntNS, pidNS uint64 // our own; 0 if they cannot be read
@@ -47,11 +45,11 @@ type Table struct {
 	exited  []*Process // oldest first; those of byPID whose EXIT was seen
 	sweepAt int        // length of exited that starts a sweep
 	dying   *Process
-	next    int    // Index of the next process
-	version uint64 // last one given to an address space
-	losses  int    // LOST records so far
-	swept   int    // of them at the last sweep
-	made    time.Time
+	next    int           // Index of the next process
+	version uint64        // last one given to an address space
+	losses  int           // LOST records so far
+	swept   int           // of them at the last sweep
+	now     func() uint64 // the host's clock
 
 	brief   bool // see Brief
 	refused bool
@@ -69,9 +67,6 @@ type Table struct {
 
 // NewTable returns a table that knows pid 0 and nothing else.
 func NewTable(options Options) *Table {
-	if options.ProcRoot == "" {
-		options.ProcRoot = "/proc"
-	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -81,13 +76,12 @@ func NewTable(options Options) *Table {
 	t := &Table{
 		options: options,
 		log:     options.Logger,
-		fs:      newProcfs(options.ProcRoot),
-		scan:    newProcfs(options.ProcRoot),
+		fs:      newProcfs(options.Host),
 		files:   &fileSet{limit: options.MaxFiles},
 		byPID:   make(map[int]*Process),
 		sweepAt: 2 * options.keep(),
 		byKey:   make(map[key]*Object),
-		made:    time.Now(),
+		now:     options.Host.clock(),
 	}
 	t.mntNS = t.fs.inode("self", "ns/mnt")
 	t.pidNS = t.fs.inode("self", "ns/pid")
@@ -107,6 +101,9 @@ func fileBudget() int {
 	}
 	return max(int(limit.Cur/2), 16)
 }
+
+// Host is the machine that the processes are of.
+func (t *Table) Host() Host { return t.fs.Host }
 
 // Close closes the files that are held open.
 func (t *Table) Close() { t.files.closeAll() }
@@ -196,7 +193,7 @@ func (t *Table) newProcess(pid int, comm string, since uint64) *Process {
 		since: since,
 
 		losses: t.losses,
-		again:  time.Since(t.made) + minPause,
+		again:  since + minPause,
 		pause:  minPause,
 	}
 	t.next++

@@ -12,29 +12,22 @@ const maxVDSO = 1 << 20
 // readVDSO reads the ELF image that the kernel maps into each 64-bit process
 // (vdso(7)) from our own memory, where it is the same.
 func readVDSO() ([]byte, error) {
-	maps := newProcfs("/proc")
-	var at area
-	err := maps.lines("/proc/self/maps", func(line []byte) bool {
-		a, ok := parseArea(line)
-		if ok && string(a.path) == "[vdso]" {
-			at = a
+	var at Area
+	err := Host{}.areas("/proc/self/maps", func(a *Area) bool {
+		if string(a.Path) == "[vdso]" {
+			at = *a
 		}
-		return at.end == 0
+		return at.End == 0
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find vdso: %w", err)
 	}
-	if at.end == 0 || at.end-at.start > maxVDSO {
+	if at.End == 0 || at.End-at.Start > maxVDSO {
 		return nil, errors.New("find vdso: this process has none")
 	}
-	memory, err := os.Open("/proc/self/mem")
-	if err != nil {
-		return nil, fmt.Errorf("read vdso: %w", err)
-	}
-	defer memory.Close()
-	image := make([]byte, at.end-at.start)
-	if _, err := memory.ReadAt(image, int64(at.start)); err != nil {
-		return nil, fmt.Errorf("read vdso: %w", err)
+	image := make([]byte, at.End-at.Start)
+	if (Host{}).ReadMemory(os.Getpid(), at.Start, image) < len(image) {
+		return nil, errors.New("read vdso: it is not all there")
 	}
 	return image, nil
 }

@@ -1,11 +1,12 @@
 package snapshot
 
 import (
-	"os"
 	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // clocks are the scheduler's clocks, one for each CPU: they stand still while a
@@ -50,7 +51,7 @@ func compare(cpu int) (ahead time.Duration, ok bool) {
 	const tries, short = 10, time.Millisecond
 	for took, i := time.Duration(0), 0; i < tries && (i == 0 || took > short); i++ {
 		begin := monotonic()
-		text, err := os.ReadFile("/proc/thread-self/sched")
+		text, err := process.Host{}.ReadFile("thread-self/sched")
 		if err != nil {
 			return 0, false
 		}

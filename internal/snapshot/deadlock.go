@@ -1,10 +1,6 @@
 package snapshot
 
-import (
-	"path/filepath"
-	"slices"
-	"strconv"
-)
+import "slices"
 
 // Deadlocks are the circles of threads of which each waits for what the next one
 // holds, in one process or among several. A thread that went on since it was looked
@@ -49,7 +45,7 @@ func Deadlocks(snapshots []*Snapshot) [][]*Thread {
 
 // wentOn tells whether a thread has left the wait that it was found in.
 func (t *Thread) wentOn() bool {
-	files := threadFiles{dir: filepath.Join("/proc", strconv.Itoa(t.TID), "task"), clocks: clocks{}}
+	files := threadFiles{pid: t.TID, clocks: clocks{}}
 	now, err := files.read(t.TID)
 	return err != nil || !t.sameWait(now) || now.switches != t.switches
 }

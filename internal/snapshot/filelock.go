@@ -2,9 +2,6 @@ package snapshot
 
 import (
 	"encoding/binary"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +24,7 @@ type fileLock struct {
 // extent is the bytes that a lock is for: the first and the last, "EOF" for all that follow.
 type extent struct{ first, last string }
 
-// parseLocks reads the lines of /proc/locks, or of a file of /proc/PID/fdinfo behind "lock:".
+// parseLocks reads the lines of /proc/locks, which DescriptorInfo.Locks are too.
 func parseLocks(text string) (locks []fileLock) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -69,10 +66,10 @@ func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
 		for _, held := range locks {
 			if !held.blocked && held.id == waiting.id && held.inode == waiting.inode {
 				pid := held.pid
-				if Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
-					pid = whoHas(held)
+				if l.host().Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
+					pid = l.whoHas(held)
 				}
-				return &Holder{What: "lock on " + l.describe.File(fd), PID: pid, Name: Comm(pid)}
+				return &Holder{What: "lock on " + l.describe.File(fd), PID: pid, Name: l.host().Comm(pid)}
 			}
 		}
 	}
@@ -103,49 +100,34 @@ func parseExtent(b [24]byte) (asked extent, known bool) {
 
 // inode is the number of a descriptor's file as locks have it (proc_pid_fdinfo(5)).
 func (l *look) inode(fd int) string {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(l.user.pid), "fdinfo", strconv.Itoa(fd)))
+	info, err := l.host().DescriptorInfo(l.user.pid, fd)
 	if err != nil {
 		return ""
 	}
-	for line := range strings.Lines(string(text)) {
-		if number, ok := strings.CutPrefix(line, "ino:"); ok {
-			return strings.TrimSpace(number)
+	if info.Inode == 0 {
+		var stat unix.Stat_t
+		if err := unix.Stat(l.host().DescriptorPath(l.user.pid, fd), &stat); err != nil {
+			return ""
 		}
+		info.Inode = stat.Ino
 	}
-	// Linux before 5.14
-	var stat unix.Stat_t
-	if err := unix.Stat(filepath.Join("/proc", strconv.Itoa(l.user.pid), "fd", strconv.Itoa(fd)), &stat); err != nil {
-		return ""
-	}
-	return strconv.FormatUint(stat.Ino, 10)
+	return strconv.FormatUint(info.Inode, 10)
 }
 
 // whoHas finds a process that has a file open by which a lock is held; 0 if none is
 // to be found.
-func whoHas(lock fileLock) int {
-	pids, err := Processes()
+func (l *look) whoHas(lock fileLock) int {
+	pids, err := l.host().Processes()
 	if err != nil {
 		return 0
 	}
 	for _, pid := range pids {
-		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
-		if err != nil {
-			continue
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				continue
-			}
-			for line := range strings.Lines(string(text)) {
-				rest, ok := strings.CutPrefix(line, "lock:")
-				if !ok {
-					continue
-				}
-				for _, l := range parseLocks(rest) {
-					if l.kind == lock.kind && l.inode == lock.inode && l.pid == lock.pid {
-						return pid
-					}
+		fds, _ := l.host().Descriptors(pid) // none of a process that has ended
+		for _, fd := range fds {
+			info, _ := l.host().DescriptorInfo(pid, fd)
+			for _, has := range parseLocks(strings.Join(info.Locks, "\n")) {
+				if has.kind == lock.kind && has.inode == lock.inode && has.pid == lock.pid {
+					return pid
 				}
 			}
 		}

@@ -1,55 +1,40 @@
 package snapshot
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-)
 
-// Processes lists the processes that /proc shows.
-func Processes() ([]int, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-	var pids []int
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	slices.Sort(pids)
-	return pids, nil
-}
+	"github.com/ringtap/ringtap/internal/process"
+)
 
 // Named picks the processes of that name: as top(1) shows it, or that of the program's
 // file, with or without its path.
-func Named(pids []int, name string) []int {
+func Named(host process.Host, pids []int, name string) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
-		if Comm(pid) == name {
+		if host.Comm(pid) == name {
 			return false
 		}
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		text, err := host.Read(pid, "cmdline")
 		program, _, _ := strings.Cut(string(text), "\x00")
 		return err != nil || program != name && filepath.Base(program) != name
 	})
 }
 
 // InNamespace picks the process that has that pid in its own pid namespace.
-func InNamespace(pids []int, own int) []int {
+func InNamespace(host process.Host, pids []int, own int) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
-		return status(pid, "NSpid") != own
+		status, err := host.Status(pid)
+		return err != nil || status.NSPID != own
 	})
 }
 
 // WithChildren adds the descendants of processes, each behind its parent.
-func WithChildren(all, pids []int) []int {
+func WithChildren(host process.Host, all, pids []int) []int {
 	children := make(map[int][]int)
 	for _, pid := range all {
-		if parent := status(pid, "PPid"); parent > 0 {
-			children[parent] = append(children[parent], pid)
+		if status, err := host.Status(pid); err == nil && status.PPID > 0 {
+			children[status.PPID] = append(children[status.PPID], pid)
 		}
 	}
 	var tree []int

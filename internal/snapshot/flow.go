@@ -26,6 +26,9 @@ const (
 )
 
 // newFlow follows code to a leaf function that waits at an address.
+// page is how much of the code is read at once.
+const page = 4096
+
 func newFlow(leaf uint64, read func(addr uint64, b []byte) int) *flow {
 	return &flow{read: read, pages: make(map[uint64][]byte), budget: maxFlow, leaf: leaf,
 		reaches: make(map[uint64]bool), sites: make(map[uint64][]uint64)}

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (h *Holder) By() string {
 // holders finds who holds what threads wait for.
 func (l *look) holders() {
 	tids := l.namespaceTIDs()
-	text, _ := os.ReadFile("/proc/locks") // without it no holder is known
+	text, _ := l.host().ReadFile("locks") // without it no holder is known
 	locks := parseLocks(string(text))
 	end := time.Now().Add(maxResuming)
 	for _, t := range l.snapshot.Threads {
@@ -83,7 +82,8 @@ func (l *look) namespaceTIDs() map[int]*Thread {
 	for _, t := range l.snapshot.Threads {
 		own := t.TID
 		if l.nested() {
-			own = status(t.TID, "NSpid")
+			status, _ := l.host().Status(t.TID) // one that has ended holds nothing that it could be found by
+			own = status.NSPID
 		}
 		tids[own] = t
 	}
@@ -190,8 +190,8 @@ func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int
 	if l.nested() {
 		return nil // its number here is not known
 	}
-	if pid := ProcessOf(id); pid > 0 && syscalls.FutexShared(waiting.Args) {
-		h.PID, h.Name = pid, Comm(id)
+	if status, err := l.host().Status(id); err == nil && syscalls.FutexShared(waiting.Args) {
+		h.PID, h.Name = status.TGID, status.Comm
 		return h
 	}
 	if id == 0 || l.files.alive(id) || l.id(lock+at) != id {

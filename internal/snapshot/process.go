@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -22,15 +20,16 @@ func (l *look) process(tids []int) {
 	s := l.snapshot
 	p := l.processes.Reread(s.PID)
 	s.NSPID, s.Comm, s.Cgroup = p.NSPID, p.Comm, p.Cgroup
-	s.Parent, s.Tracer = status(s.PID, "PPid"), status(s.PID, "TracerPid")
+	if status, err := l.host().Status(s.PID); err == nil {
+		s.Parent, s.Tracer = status.PPID, status.TracerPID
+	}
 	living := l.living(tids)
-	proc := filepath.Join("/proc", strconv.Itoa(living))
-	if text, err := os.ReadFile(filepath.Join(proc, "cmdline")); err == nil {
+	if text, err := l.host().Read(living, "cmdline"); err == nil {
 		s.Command = strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 	}
-	l.user = userStacks{pid: living, space: p, unwinder: l.unwinder, start: l.start}
-	l.foreign = is32Bit(filepath.Join(proc, "exe"))
-	fds := descriptors.Open("/proc", living)
+	l.user = userStacks{host: l.host(), pid: living, space: p, unwinder: l.unwinder, start: l.start}
+	l.foreign = is32Bit(l.host().Path(living, "exe"))
+	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}
 	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)
 	l.interned = callchain.NewInterner()
@@ -63,15 +62,16 @@ func is32Bit(path string) bool {
 // task names the process that has an id in the process's own pid namespace.
 func (l *look) task(id int) string {
 	if !l.nested() {
-		return Comm(id)
+		return l.host().Comm(id)
 	}
-	all, err := Processes()
+	all, err := l.host().Processes()
 	if err != nil {
 		return ""
 	}
-	for _, pid := range InNamespace(all, id) {
-		if namespace(pid) == namespace(l.snapshot.PID) {
-			return Comm(pid)
+	own, _ := l.host().Link(l.snapshot.PID, "ns/pid")
+	for _, pid := range InNamespace(l.host(), all, id) {
+		if its, _ := l.host().Link(pid, "ns/pid"); its == own {
+			return l.host().Comm(pid)
 		}
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
@@ -52,7 +53,7 @@ func TestLiveAThreadInUninterruptibleSleepHasItsStack(t *testing.T) {
 
 func TestLiveAThreadOfTheKernelIsInNoSystemCall(t *testing.T) {
 	const kthreadd = 2
-	if Comm(kthreadd) != "kthreadd" {
+	if (process.Host{}).Comm(kthreadd) != "kthreadd" {
 		t.Skip("process 2 is not kthreadd")
 	}
 	for _, stop := range []bool{false, true} {
@@ -79,7 +80,7 @@ func TestLiveAProcessThatIsNotThereIsSaidToBe(t *testing.T) {
 func TestLiveAThreadThatEndedLeavesTheOthersTheirSamples(t *testing.T) {
 	taker := New(Options{})
 	defer taker.Close()
-	l := &look{Taker: taker, files: threadFiles{dir: "/proc/self/task"}}
+	l := &look{Taker: taker, files: threadFiles{pid: os.Getpid()}}
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // stopped looks at threads while ptrace(2) holds them all: their user stacks are of
@@ -78,7 +79,7 @@ func (l *look) whyNotStopped(err error) error {
 	case !errors.Is(err, unix.EPERM):
 		return err
 	case tracer != 0:
-		return fmt.Errorf("%w: process %d %s traces it; without --stop it can be looked at", err, tracer, Comm(tracer))
+		return fmt.Errorf("%w: process %d %s traces it; without --stop it can be looked at", err, tracer, process.Host{}.Comm(tracer))
 	}
 	return fmt.Errorf("%w: it takes root, or the process's own user; without --stop it can be looked at", err)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // A signal may stop a thread before we do.
@@ -40,9 +41,19 @@ func TestLiveAThreadThatDoesNotStopIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(pace.End); status(pid, "TracerPid") != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(pace.End); traced(t, pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is held still")
 		}
 	}
+}
+
+// traced reports whether a process has a tracer.
+func traced(t *testing.T, pid int) bool {
+	t.Helper()
+	status, err := process.Host{}.Status(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.TracerPID != 0
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -32,8 +30,11 @@ func New(opts Options) *Taker {
 	}
 	return &Taker{opts: opts, unwinder: callchain.New(callchain.Host()),
 		processes:  process.NewTable(process.Options{Unwind: true, Logger: opts.Logger}),
-		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Kallsyms: "/proc/kallsyms", Logger: opts.Logger})}
+		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Logger: opts.Logger})}
 }
+
+// host is the machine that is looked at.
+func (t *Taker) host() process.Host { return t.processes.Host() }
 
 // Close frees what symbols were read from.
 func (t *Taker) Close() error {
@@ -43,9 +44,9 @@ func (t *Taker) Close() error {
 
 // Take looks at a process. The error is a *GoneError if there is none.
 func (t *Taker) Take(ctx context.Context, pid int) (*Snapshot, error) {
-	look := &look{Taker: t, files: threadFiles{dir: filepath.Join("/proc", strconv.Itoa(pid), "task"), clocks: clocks{}},
+	look := &look{Taker: t, files: threadFiles{host: t.host(), pid: pid, clocks: clocks{}},
 		snapshot: &Snapshot{PID: pid, Time: time.Now()}}
-	tids, err := look.files.tids()
+	tids, err := t.host().Threads(pid)
 	if err != nil {
 		return nil, missing(pid, err)
 	}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // Thread is one thread as it was found.
@@ -52,35 +52,20 @@ var errGone = errors.New("the thread has ended")
 
 // threadFiles reads the files of threads of a process.
 type threadFiles struct {
-	dir    string // /proc/PID/task
+	host   process.Host
+	pid    int
 	clocks clocks
 	deny   struct{ stack, syscall error } // why these may not be read
 }
 
-// tids lists the threads.
-func (f *threadFiles) tids() ([]int, error) {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	var tids []int
-	for _, e := range entries {
-		if tid, err := strconv.Atoi(e.Name()); err == nil {
-			tids = append(tids, tid)
-		}
-	}
-	slices.Sort(tids)
-	return tids, nil
-}
-
 // alive tells whether there still is that thread.
 func (f *threadFiles) alive(tid int) bool {
-	_, err := os.Stat(filepath.Join(f.dir, strconv.Itoa(tid)))
+	_, err := os.Stat(f.host.Path(f.pid, "task/"+strconv.Itoa(tid)))
 	return err == nil
 }
 
 func (f *threadFiles) file(tid int, name string) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(f.dir, strconv.Itoa(tid), name))
+	text, err := f.host.Read(f.pid, "task/"+strconv.Itoa(tid)+"/"+name)
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err // it is the same for all threads
@@ -141,10 +126,8 @@ func (t *Thread) parseCall(text string) {
 func (f *threadFiles) schedule(t *Thread, cpu int) {
 	text, err := f.file(t.TID, "sched")
 	if err != nil {
-		if text, err = f.file(t.TID, "status"); err == nil {
-			voluntary, _ := schedCount(text, "voluntary_ctxt_switches")
-			other, _ := schedCount(text, "nonvoluntary_ctxt_switches")
-			t.switches = voluntary + other
+		if status, err := f.host.Status(t.TID); err == nil {
+			t.switches = status.Switches
 		}
 		return
 	}

@@ -3,14 +3,13 @@ package snapshot
 import (
 	"encoding/binary"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
 // userStacks reads the user stacks of threads that wait.
 type userStacks struct {
+	host     process.Host
 	pid      int
 	space    *process.Process
 	unwinder *callchain.Unwinder
@@ -61,37 +60,8 @@ func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, call
 	}
 }
 
-// page is the least size of a page: what lies within one is there as a whole or not
-// at all.
-const page = 4096
-
-// maxPages is the most iovecs that one call takes (UIO_MAXIOV).
-const maxPages = 1024
-
 // read reads the process's memory and returns how much of it is there.
-func (u *userStacks) read(addr uint64, b []byte) (done int) {
-	for done < len(b) {
-		var remote []unix.RemoteIovec
-		want := 0
-		for len(remote) < maxPages && done+want < len(b) {
-			at := addr + uint64(done+want)
-			part := int(min(page-at%page, uint64(len(b)-done-want)))
-			remote = append(remote, unix.RemoteIovec{Base: uintptr(at), Len: part})
-			want += part
-		}
-		local := [1]unix.Iovec{{Base: &b[done]}}
-		local[0].SetLen(want)
-		n, err := unix.ProcessVMReadv(u.pid, local[:], remote, 0)
-		if err != nil {
-			return done
-		}
-		done += n
-		if n < want {
-			return done
-		}
-	}
-	return done
-}
+func (u *userStacks) read(addr uint64, b []byte) int { return u.host.ReadMemory(u.pid, addr, b) }
 
 // Calls is of callchain.Code.
 func (u *userStacks) Calls(ra, callee uint64) bool {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	processes.Handle(&perfevent.Fork{Header: perfevent.Header{Time: 1}, PID: 5, TID: 5, PPID: 0, PTID: 0})
 	p := processes.Process(5)

@@ -28,7 +28,7 @@ func Example() {
 		Images: []*stack.Image{nil, {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
 	}
 
-	symbolizer := symbolize.New(symbolize.Options{Kallsyms: "/proc/kallsyms"})
+	symbolizer := symbolize.New(symbolize.Options{})
 	defer symbolizer.Close()
 	named := symbolizer.Profile(set, nil)
 	for _, i := range named.Stacks[0].Frames {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -16,10 +15,10 @@ import (
 
 // Options says how names are found.
 type Options struct {
-	Lines    bool         // source lines and inlined functions too
-	Brief    bool         // sets are small and many: perf maps are not read for each
-	Kallsyms string       // path of the kernel's symbol table, /proc/kallsyms
-	Logger   *slog.Logger // is told why things have no names; nil discards
+	Lines  bool         // source lines and inlined functions too
+	Brief  bool         // sets are small and many: perf maps are not read for each
+	Host   process.Host // has the kernel's symbols
+	Logger *slog.Logger // is told why things have no names; nil discards
 }
 
 // maxCached bounds the frames that are remembered between profiles, and maxLoaded the
@@ -107,7 +106,7 @@ func (s *Symbolizer) kallsyms() *symbols.Kallsyms {
 		return s.kernel
 	}
 	s.kernelRead = true
-	f, err := os.Open(s.opts.Kallsyms)
+	f, err := s.opts.Host.Kallsyms()
 	if err != nil {
 		s.kernelErr = err
 		return nil

@@ -152,7 +152,7 @@ func TestKernelFramesAreNamedByKallsymsWithTheirModule(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := symbolizer(t, symbolize.Options{Kallsyms: path}).Profile(set(nil, []callchain.Frame{
+	p := symbolizer(t, symbolize.Options{Host: process.Host{Proc: filepath.Dir(path)}}).Profile(set(nil, []callchain.Frame{
 		{Object: callchain.Kernel, Offset: 0xffffffffc0000044},
 		{Object: callchain.Kernel, Offset: 0xffffffffc0000004},
 		{Object: callchain.Kernel, Offset: 0xffffffff81000010},
@@ -190,16 +190,16 @@ func TestANoteSaysWhyTheKernelsFramesHaveNoNames(t *testing.T) {
 	kernel := []callchain.Frame{{Object: callchain.Kernel, Offset: 0xffffffff81000010}}
 	user := []callchain.Frame{{Object: 1, Offset: tinyF}}
 	for _, test := range []struct {
-		name, kallsyms string
-		stack          []callchain.Frame
-		want           string // in the note; "" is none
+		name, proc string
+		stack      []callchain.Frame
+		want       string // in the note; "" is none
 	}{
-		{"hidden addresses", hidden, kernel, "kernel.kptr_restrict"},
-		{"no file", hidden + ".gone", kernel, "no such file"},
-		{"no kernel frames", hidden, user, ""},
+		{"hidden addresses", filepath.Dir(hidden), kernel, "kernel.kptr_restrict"},
+		{"no file", t.TempDir(), kernel, "no such file"},
+		{"no kernel frames", filepath.Dir(hidden), user, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := symbolizer(t, symbolize.Options{Kallsyms: test.kallsyms})
+			s := symbolizer(t, symbolize.Options{Host: process.Host{Proc: test.proc}})
 			for range 2 { // the note is each window's
 				p := s.Profile(set([]*stack.Image{fileImage(t, tinyELF)}, test.stack), nil)
 				notes := strings.Join(p.Notes, "\n")

@@ -3,8 +3,6 @@ package syscalltext
 import (
 	"bytes"
 	"encoding/binary"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxText is the most of a text that is read: the longest path that the kernel
@@ -20,31 +18,8 @@ const (
 // more stands at the end of what was cut.
 const more = "..."
 
-// page is the least size of a page: what lies within one is there as a whole or
-// not at all.
-const page = 4096
-
 // memory reads what a thread's address space holds.
 type memory func(tid int, addr uint64, b []byte) int
-
-// readProcess reads b from a thread's memory, and returns how much of it is
-// there (process_vm_readv(2)). Pages that are not in memory are brought in.
-func readProcess(tid int, addr uint64, b []byte) int {
-	var remote [maxVector/page + 1]unix.RemoteIovec
-	n := 0
-	for done := uint64(0); done < uint64(len(b)); n++ {
-		part := min(page-(addr+done)%page, uint64(len(b))-done)
-		remote[n] = unix.RemoteIovec{Base: uintptr(addr + done), Len: int(part)}
-		done += part
-	}
-	local := [1]unix.Iovec{{Base: &b[0]}}
-	local[0].SetLen(len(b))
-	got, err := unix.ProcessVMReadv(tid, local[:], remote[:n], 0)
-	if err != nil {
-		return 0
-	}
-	return got
-}
 
 // appendString appends the text at addr and its zero; nothing if it is not
 // there.

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+const page = 4096
+
 // fakeMemory is an address space: pages by their addresses.
 type fakeMemory map[uint64][]byte
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -50,7 +51,7 @@ type found struct {
 
 func newReader() *reader {
 	return &reader{
-		memory: readProcess, sp: stackPointer, now: perfevent.Now, maps: fixedMemory,
+		memory: process.Host{}.ReadMemory, sp: stackPointer, now: perfevent.Now, maps: fixedMemory,
 		pending: make(map[key]*found), late: make(map[uint32][]*found),
 		last: make(map[uint32]*found), fixed: make(map[uint32]*fixed),
 	}

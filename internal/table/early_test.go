@@ -14,7 +14,7 @@ import (
 // A process that is read from /proc, and code whose file is opened first, may take
 // long: nothing of such a sample is counted before Handle is given it.
 func TestWhatMayTakeLongIsNotTakenEarly(t *testing.T) {
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	r := NewRecorder([]Collector{&counting{stacks: stack.Stacks{User: true, Unwind: stack.DWARF}, ordered: true}}, processes, 0,
 		Options{Whole: true, Memory: 64 << 20})

@@ -15,7 +15,7 @@ import (
 // perfevent.Session.Read, whose handler Recorder.Handle is.
 func Example() {
 	// An empty tree in the place of /proc: nothing is known of any process.
-	processes := process.NewTable(process.Options{ProcRoot: "testdata/none"})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: "testdata/none"}})
 	defer processes.Close()
 	collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 100, Stacks: stack.Stacks{Kernel: true}}
 	recorder := table.NewRecorder([]table.Collector{collector}, processes, 0, table.Options{

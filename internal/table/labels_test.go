@@ -19,7 +19,7 @@ func (l *labeller) Fold(rows *Rows, _ int, s *perfevent.Sample) {
 }
 
 func TestALabelIsTheLeafOfItsRow(t *testing.T) {
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	var windows []*Window
 	r := NewRecorder([]Collector{&labeller{counting{stacks: stack.Stacks{Kernel: true}}}}, processes, 0,

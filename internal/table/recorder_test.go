@@ -46,7 +46,7 @@ func record(t *testing.T, opts Options, end uint64, samples ...*perfevent.Sample
 // recorder makes a recorder of kernel stacks, of a run that begins at 0.
 func recorder(t *testing.T, opts Options) *Recorder {
 	t.Helper()
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	if opts.Memory == 0 {
 		opts.Memory = 1 << 20

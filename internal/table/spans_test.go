@@ -32,7 +32,7 @@ type counted struct {
 
 func TestOnlySpansAreRecorded(t *testing.T) {
 	c := &remembering{}
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	defer processes.Close()
 	var got []counted
 	r := NewRecorder([]Collector{c}, processes, 0, Options{Memory: 1 << 20, Spans: true, Whole: true, Emit: func(w *Window) {
@@ -81,7 +81,7 @@ func TestOnlySpansAreRecorded(t *testing.T) {
 }
 
 func TestARunWithoutSpansHasNoWindow(t *testing.T) {
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	defer processes.Close()
 	r := NewRecorder([]Collector{&counting{}}, processes, 0, Options{Memory: 1 << 20, Spans: true,
 		Emit: func(w *Window) { t.Errorf("a window from %d to %d", w.Start, w.End) }})

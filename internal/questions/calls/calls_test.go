@@ -19,7 +19,7 @@ func callRecorder(t *testing.T, opts table.Options) (*table.Recorder, *Calls) {
 		{Site: pair.Site{Kernel: true}},
 		{Role: CallEnds, Site: pair.Site{Kernel: true, Return: true}},
 	}, stack.Stacks{Kernel: true}, true)
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	opts.Memory = 1 << 20
 	return table.NewRecorder([]table.Collector{c}, processes, 0, opts), c

@@ -3,12 +3,13 @@ package io
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // By is what splits rows beside the stack.
@@ -29,7 +30,7 @@ const (
 // that made it tells the type; what had been opened anew in its place by then is
 // taken for it.
 type descriptors struct {
-	proc   string // the root of procfs
+	host   process.Host
 	by     By
 	known  map[uint32]map[int32]descriptor // by process
 	whole  map[uint32]bool                 // processes all of whose descriptors are known
@@ -59,8 +60,8 @@ const maxLabels = 10000
 // otherFiles stands for those past that.
 const otherFiles = "[other files]"
 
-func newDescriptors(proc string, by By) *descriptors {
-	return &descriptors{proc: proc, by: by, known: make(map[uint32]map[int32]descriptor), whole: make(map[uint32]bool), labels: make(map[[2]string]string)}
+func newDescriptors(host process.Host, by By) *descriptors {
+	return &descriptors{host: host, by: by, known: make(map[uint32]map[int32]descriptor), whole: make(map[uint32]bool), labels: make(map[[2]string]string)}
 }
 
 // descriptorBytes is what a descriptor takes.
@@ -121,36 +122,28 @@ func (d *descriptors) set(pid uint32, fd int32, to descriptor) {
 
 // lookAll looks up all descriptors of a process.
 func (d *descriptors) lookAll(pid uint32) {
-	entries, err := os.ReadDir(fmt.Sprintf("%s/%d/fd", d.proc, pid))
+	fds, err := d.host.Descriptors(int(pid))
 	if err != nil {
 		return // it has ended
 	}
-	for _, entry := range entries {
-		if fd, err := strconv.ParseInt(entry.Name(), 10, 32); err == nil {
-			if word, ok := d.look(pid, int32(fd)); ok {
-				d.set(pid, int32(fd), descriptor{word, true, d.fate(pid, entry.Name())})
-			}
+	for _, fd := range fds {
+		if word, ok := d.look(pid, int32(fd)); ok {
+			d.set(pid, int32(fd), descriptor{word, true, d.fate(pid, fd)})
 		}
 	}
 	d.whole[pid] = true
 }
 
 // fate asks the kernel for the flag O_CLOEXEC.
-func (d *descriptors) fate(pid uint32, fd string) fate {
-	text, err := os.ReadFile(fmt.Sprintf("%s/%d/fdinfo/%s", d.proc, pid, fd))
-	if err != nil {
+func (d *descriptors) fate(pid uint32, fd int) fate {
+	info, err := d.host.DescriptorInfo(int(pid), fd)
+	switch {
+	case err != nil:
 		return unsure
+	case info.Flags&unix.O_CLOEXEC != 0:
+		return closes
 	}
-	for line := range strings.Lines(string(text)) {
-		var flags uint64
-		if _, err := fmt.Sscanf(line, "flags: %o", &flags); err == nil {
-			if flags&unix.O_CLOEXEC != 0 {
-				return closes
-			}
-			return stays
-		}
-	}
-	return unsure
+	return stays
 }
 
 // born gives a process the descriptors of the one that made it.
@@ -174,7 +167,7 @@ func argument(args []byte, index int) (fd int32, ok bool) {
 
 // look asks the kernel what a descriptor is; false if it is none any more.
 func (d *descriptors) look(pid uint32, fd int32) (word string, ok bool) {
-	name := fmt.Sprintf("%s/%d/fd/%d", d.proc, pid, fd)
+	name := d.host.DescriptorPath(int(pid), int(fd))
 	link, err := os.Readlink(name)
 	if err != nil {
 		return "", false

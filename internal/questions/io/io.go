@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -90,7 +91,7 @@ func New(formats Formats, by By, stacks stack.Stacks) (*Collector, error) {
 		c.sent, c.got = formats.Sent.Field("ret"), formats.Received.Field("ret")
 	}
 	if by != ByNothing {
-		c.descriptors = newDescriptors("/proc", by)
+		c.descriptors = newDescriptors(process.Host{}, by)
 	}
 	return c, nil
 }

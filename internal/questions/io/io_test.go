@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 func TestAFilterLetsThroughTheNumbersAndNoOthers(t *testing.T) {
@@ -129,12 +131,12 @@ func TestADescriptorIsNamedByWhatIsBehindIt(t *testing.T) {
 		args := arguments(uint64(test.fd))
 		called := ioCalls[unix.SYS_READ]
 		for by, want := range map[By]string{ByType: test.kind, ByFile: test.file, ByFD: fmt.Sprintf("[fd %d]", test.fd)} {
-			if got := newDescriptors("/proc", by).label(pid, called, args); got != want {
+			if got := newDescriptors(process.Host{}, by).label(pid, called, args); got != want {
 				t.Errorf("descriptor %d by %s: %s, want %s", test.fd, by, got, want)
 			}
 		}
 	}
-	both := newDescriptors("/proc", ByType).label(pid, ioCalls[unix.SYS_SENDFILE], arguments(uint64(sockets[0]), uint64(file.Fd())))
+	both := newDescriptors(process.Host{}, ByType).label(pid, ioCalls[unix.SYS_SENDFILE], arguments(uint64(sockets[0]), uint64(file.Fd())))
 	if both != "[file to socket]" {
 		t.Errorf("sendfile: %s", both)
 	}
@@ -143,7 +145,7 @@ func TestADescriptorIsNamedByWhatIsBehindIt(t *testing.T) {
 // The process of these tests is gone when it is looked at: only its calls tell.
 func TestOfAProcessThatIsGoneTheCallsTellTheType(t *testing.T) {
 	const gone, child, read = 1 << 30, 1<<30 + 1, unix.SYS_READ
-	d := newDescriptors("/proc", ByFile)
+	d := newDescriptors(process.Host{}, ByFile)
 	label := func(pid uint32, fd uint64) string { return d.label(pid, ioCalls[read], arguments(fd)) }
 	d.made(gone, unix.SYS_OPENAT, 3)
 	d.made(gone, unix.SYS_SOCKET, 4)
@@ -182,14 +184,15 @@ func TestOfAProcessThatIsGoneTheCallsTellTheType(t *testing.T) {
 }
 
 func TestLabelsAreBounded(t *testing.T) {
-	d := newDescriptors(t.TempDir(), ByFile)
-	if err := os.MkdirAll(d.proc+"/1/fd", 0o755); err != nil {
+	proc := t.TempDir()
+	d := newDescriptors(process.Host{Proc: proc}, ByFile)
+	if err := os.MkdirAll(proc+"/1/fd", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for i := range maxLabels {
 		d.labels[[2]string{fmt.Sprint(i)}] = ""
 	}
-	if err := os.Symlink("/one/more", d.proc+"/1/fd/0"); err != nil {
+	if err := os.Symlink("/one/more", proc+"/1/fd/0"); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.label(1, ioCalls[unix.SYS_READ], arguments(0)); got != otherFiles {

@@ -15,7 +15,7 @@ import (
 func cacheWindows(t *testing.T, c *Collector, samples ...*perfevent.Sample) []*table.Window {
 	t.Helper()
 	var windows []*table.Window
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	r := table.NewRecorder([]table.Collector{c}, processes, 0, table.Options{Interval: 100, Memory: 1 << 20, Emit: func(w *table.Window) { windows = append(windows, w) }})
 	for _, s := range samples {

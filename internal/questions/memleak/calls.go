@@ -2,14 +2,13 @@ package memleak
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/bits"
-	"os"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -180,13 +179,8 @@ func (c *Collector) through(s *perfevent.Sample, call *leakCall) (uint64, bool) 
 			return address, true
 		}
 	}
-	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", s.PID))
-	if err != nil {
-		return 0, false
-	}
-	defer memory.Close()
 	var word [8]byte
-	if _, err := memory.ReadAt(word[:], int64(pointer)); err != nil {
+	if (process.Host{}).ReadMemory(int(s.PID), pointer, word[:]) < len(word) {
 		return 0, false
 	}
 	address := binary.NativeEndian.Uint64(word[:])

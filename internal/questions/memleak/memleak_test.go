@@ -56,7 +56,7 @@ func newLeakRun(t *testing.T, o Options, opts table.Options) *leakRun {
 	r.leaks = New(events, stack.Stacks{Kernel: true}, o)
 	r.leaks.Ended = true
 	t.Cleanup(func() { _ = r.leaks.Close() })
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	if opts.Memory == 0 {
 		opts.Memory = 64 << 20

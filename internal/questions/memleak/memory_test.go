@@ -146,7 +146,7 @@ func rowsOf(b *testing.B, n int) (*table.Rows, []table.Row) {
 		b.Fatal(err)
 	}
 	m := &maker{Kernel: kernel}
-	processes := process.NewTable(process.Options{ProcRoot: b.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: b.TempDir()}})
 	b.Cleanup(processes.Close)
 	r := table.NewRecorder([]table.Collector{m}, processes, 0, table.Options{Memory: 1 << 30})
 	for i := range uint64(n) {

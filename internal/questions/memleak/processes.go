@@ -2,11 +2,10 @@ package memleak
 
 import (
 	"cmp"
-	"fmt"
-	"os"
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -76,11 +75,8 @@ func (c *Collector) End(rows *table.Rows, now uint64) {
 
 // threadsGoOn tells whether a process has threads though its first one has ended.
 func threadsGoOn(pid uint32) bool {
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(threads, func(t os.DirEntry) bool { return t.Name() != fmt.Sprint(pid) })
+	threads, _ := process.Host{}.Threads(int(pid)) // none of a process that has ended
+	return slices.ContainsFunc(threads, func(tid int) bool { return tid != int(pid) })
 }
 
 // Bytes is what that takes.

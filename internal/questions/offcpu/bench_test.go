@@ -15,7 +15,7 @@ import (
 // that wake each other, with stacks of ten frames in the kernel and a copy of the
 // user stack.
 func BenchmarkASwitch(b *testing.B) {
-	processes := process.NewTable(process.Options{ProcRoot: b.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: b.TempDir()}})
 	defer processes.Close()
 	c, err := New(Options{Switch: switchFormat, Whole: true, Blind: []int{}, Stacks: stack.Stacks{User: true, Kernel: true}})
 	if err != nil {

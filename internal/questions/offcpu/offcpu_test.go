@@ -53,7 +53,7 @@ func offCPU(t *testing.T, options Options, opts table.Options) *offRun {
 	if r.collector, err = New(options); err != nil {
 		t.Fatal(err)
 	}
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	opts.Memory = 64 << 20
 	if opts.Emit == nil {

@@ -1,0 +1,128 @@
+package process
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Host is a machine as its proc(5) shows it. The zero Host is the machine that
+// this program runs on. Whoever asks the live machine for a process's state asks
+// a Host, so that a directory tree can stand in for it in tests. A Host may be
+// used by several goroutines.
+type Host struct {
+	// Proc is where proc(5) is mounted; "" is /proc.
+	Proc string
+	// Clock is the clock of its records, in nanoseconds; nil is this machine's
+	// CLOCK_MONOTONIC.
+	Clock func() uint64
+}
+
+// clock is the host's clock. This machine's goes on from one system call by the
+// runtime's clock, which is the same.
+func (h Host) clock() func() uint64 {
+	if h.Clock != nil {
+		return h.Clock
+	}
+	begin, made := perfevent.Now(), time.Now()
+	return func() uint64 { return begin + uint64(time.Since(made)) }
+}
+
+// Path is the name of a file of a process or thread: "/proc/1/maps".
+func (h Host) Path(id int, name string) string {
+	return h.path(strconv.Itoa(id) + "/" + name)
+}
+
+// path is the name of a file of proc(5).
+func (h Host) path(name string) string {
+	if h.Proc == "" {
+		return "/proc/" + name
+	}
+	return h.Proc + "/" + name
+}
+
+// ReadFile reads a file of proc(5) that is of no process: "locks".
+func (h Host) ReadFile(name string) ([]byte, error) { return os.ReadFile(h.path(name)) }
+
+// Read reads a file of a process or thread: "cmdline".
+func (h Host) Read(id int, name string) ([]byte, error) { return os.ReadFile(h.Path(id, name)) }
+
+// Link reads a link of a process or thread: "exe".
+func (h Host) Link(id int, name string) (string, error) { return os.Readlink(h.Path(id, name)) }
+
+// Kallsyms opens the kernel's symbols, for package symbols to read. The caller closes
+// the file.
+func (h Host) Kallsyms() (*os.File, error) { return os.Open(h.path("kallsyms")) }
+
+// Comm is the name of a process or thread, raw bytes; "" if there is none.
+func (h Host) Comm(id int) string {
+	text, _ := h.Read(id, "comm")
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// Processes lists the processes in ascending order.
+func (h Host) Processes() ([]int, error) { return numbers(h.path("")) }
+
+// Threads lists the threads of a process in ascending order.
+func (h Host) Threads(pid int) ([]int, error) { return numbers(h.Path(pid, "task")) }
+
+// numbers returns the entries of a directory that are numbers, in ascending order. An
+// error comes with what was read before it.
+func numbers(name string) ([]int, error) {
+	dir, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	var list []int
+	for {
+		names, err := dir.Readdirnames(1024)
+		for _, name := range names {
+			if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+				list = append(list, n)
+			}
+		}
+		if err != nil {
+			slices.Sort(list)
+			if err == io.EOF {
+				err = nil
+			}
+			return list, err
+		}
+	}
+}
+
+// Exists reports whether there is such a process or thread. A zombie counts.
+func (h Host) Exists(id int) bool {
+	return unix.Access(h.path(strconv.Itoa(id)), unix.F_OK) == nil
+}
+
+// Areas calls each with the memory areas of a process or thread by address, until
+// it returns false.
+func (h Host) Areas(id int, each func(*Area) bool) error {
+	return h.areas(h.Path(id, "maps"), each)
+}
+
+func (h Host) areas(path string, each func(*Area) bool) error {
+	return newProcfs(h).lines(path, func(line []byte) bool {
+		a, ok := parseArea(line)
+		return !ok || each(&a)
+	})
+}
+
+// inode returns the inode number that a magic link of a process leads to
+// ("ns/mnt"), or 0 if it cannot be read.
+func (h Host) inode(pid, name string) uint64 {
+	var st unix.Stat_t
+	if err := unix.Stat(h.path(pid+"/"+name), &st); err != nil {
+		return 0
+	}
+	return st.Ino
+}
