@@ -113,7 +113,7 @@ func (q *memleak) userMemory(a *asking) (collect.Collector, error) {
 	a.closing(attached.Close)
 	stacks := a.stacks()
 	stacks.User, stacks.Kernel = true, false
-	collector := collect.NewMemleak(attached.Events, stacks, q.options())
+	collector := collect.NewMemleak(attached.Sources, stacks, q.options())
 	collector.Ended = a.command != nil || a.pid != 0 || a.tid != 0
 	a.closing(collector.Close)
 	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
