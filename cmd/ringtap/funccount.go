@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -72,18 +73,25 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 }
 
 // count finds out what is to be counted and counts it.
-func (c *countFlags) count(ctx context.Context, out *console, spec string) error {
-	if tracepoints, ok := strings.CutPrefix(spec, "t:"); ok {
-		return c.countTracepoints(ctx, out, tracepoints)
+func (c *countFlags) count(ctx context.Context, out *console, text string) error {
+	kind, names := probe.CutKind(text)
+	if kind == 't' {
+		return c.countEvents(ctx, out, &probe.Spec{Text: text, Place: probe.Tracepoint, Probe: names}, "tracepoint")
 	}
-	spec = strings.TrimPrefix(spec, "p:")
-	if strings.TrimSpace(spec) == "" {
+	names = strings.TrimPrefix(text, "p:")
+	if strings.TrimSpace(names) == "" {
 		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	}
-	if where, probe := placeOf("", spec, c.pid); where == inKernel {
-		return c.countKernel(ctx, out, probe)
+	spec, err := probe.Parse("p:"+names, viewOf(c.pid, 0))
+	if err != nil {
+		return wrongSpec(err)
 	}
-	return c.countUser(ctx, out, spec)
+	spec.Text = names
+	if spec.Place == probe.Kernel {
+		spec.Text = spec.Probe
+		return c.countKernel(ctx, out, spec)
+	}
+	return c.countEvents(ctx, out, spec, "function")
 }
 
 // target is whose calls are counted.
@@ -119,10 +127,9 @@ func several(n int, thing string) string {
 
 // counting is counters at work.
 type counting struct {
+	set      *probe.Set
 	counters *perfevent.Counters
 	own      *perfevent.Counters // of our own process, to be left out; or nil
-	names    []string            // of what is counted
-	hits     func() ([]uint64, error)
 }
 
 // stop ends the counting.
@@ -135,7 +142,11 @@ func (n *counting) stop() error {
 
 // read reads the counts.
 func (n *counting) read() ([]uint64, error) {
-	counts, err := n.hits()
+	hits := n.counters.Read
+	if n.set.Shared() {
+		hits = n.set.Hits
+	}
+	counts, err := hits()
 	if err != nil || n.own == nil {
 		return counts, err
 	}
@@ -162,7 +173,7 @@ func (c *countFlags) watch(ctx context.Context, out *console, n *counting) error
 		defer ticker.Stop()
 		tick = ticker.C
 	}
-	before := make([]uint64, len(n.names))
+	before := make([]uint64, len(n.set.Functions))
 	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
@@ -184,7 +195,7 @@ func (c *countFlags) watch(ctx context.Context, out *console, n *counting) error
 		}
 		calls := make(map[string]uint64)
 		for i, count := range counts {
-			calls[n.names[i]] += count - min(count, before[i])
+			calls[n.set.Functions[i]] += count - min(count, before[i])
 		}
 		if err := c.print(out, calls); err != nil {
 			return err

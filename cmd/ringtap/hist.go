@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -161,7 +163,7 @@ func (h *histFlags) target() (perfevent.Target, *perfevent.Command, error) {
 
 // measure finds out what is to be measured and measures it.
 func (h *histFlags) measure(ctx context.Context, out *console, text, filter string) error {
-	spec, err := h.parseSpec(out, text)
+	spec, err := h.parseSpec(text)
 	if err != nil {
 		return err
 	}
@@ -187,40 +189,77 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 		return err
 	}
 	defer leave(command)
-	subject, err := h.attach(out, spec, filter, target)
+	options := h.options(out)
+	options.Target, options.Filter = target, filter
+	options.Calls = probe.TimedCalls
+	if spec.value {
+		options.Calls, options.Values, options.Sharing = probe.NoCalls, true, probe.ShareAll
+	}
+	set, err := attach(out, spec.Spec, options)
 	if err != nil {
 		return err
 	}
-	defer subject.close(out)
+	defer closing(out, set)
+	subject := h.subject(spec, set)
 	printer := &histPrinter{flags: h, out: out.stdout, subject: subject}
 	account, err := measure.Run(ctx, measure.Options{
-		Target: target, Functions: subject.functions, Events: subject.events,
-		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(subject), Top: h.top,
+		Target: target, Functions: subject.functions, Sources: set.Sources, Value: subject.field,
+		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(spec, set), Top: h.top,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
 		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.print,
 	})
+	var field *measure.FieldError
+	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
+		return usagef("%s", field.Reason)
+	}
 	if err != nil {
-		return err
+		return wrongSpec(set.ExplainFilter(err))
 	}
 	if err := printer.leave(); err != nil {
 		return err
 	}
 	printer.account(out.stderr, account)
-	return errors.Join(ended(command), sayMissed(out, subject.kprobes...))
+	return errors.Join(ended(command), printMissed(out, set))
+}
+
+// options are how all that is measured is attached.
+func (h *histFlags) options(out *console) probe.Options {
+	return probe.Options{View: viewOf(h.pid, h.tid), Exact: h.exact, Limit: h.limit, UserStacks: h.user, Logger: out.logger(h.verbose)}
 }
 
 // stackKinds are the stacks by which is counted.
-func (h *histFlags) stackKinds(s *histSubject) collect.Stacks {
+func (h *histFlags) stackKinds(spec *histSpec, set *probe.Set) collect.Stacks {
 	if !h.stacks {
 		return collect.Stacks{}
 	}
 	user, kernel := h.user, h.kernel
 	if !user && !kernel {
-		user, kernel = !s.inKernel, s.inKernel
+		user, kernel = spec.Place == probe.User, spec.Place != probe.User
 	}
 	stacks := lineStacks(user, kernel)
-	stacks.Entry = s.atEntry
+	stacks.Entry = set.AtEntry
 	return stacks
+}
+
+// histSubject is what is measured, for people.
+type histSubject struct {
+	text      string   // what it is called
+	functions []string // with a histogram each
+	field     string   // whose values are counted; "" if it is the time of calls
+}
+
+// subject is what a set of sources measures.
+func (h *histFlags) subject(spec *histSpec, set *probe.Set) *histSubject {
+	s := &histSubject{text: spec.Text, functions: set.Functions, field: cmp.Or(spec.field, set.Value)}
+	if len(s.functions) == 1 && spec.Place == probe.User {
+		s.functions = []string{spec.Text}
+	}
+	if spec.Place == probe.Tracepoint {
+		for i := range s.functions {
+			s.functions[i] += " " + spec.field
+		}
+	}
+	return s
 }
 
 // describe names what was measured, for messages.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/collect"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -15,7 +17,7 @@ type tracerFlags struct {
 	duration secondsFlag
 	pid, tid int
 	command  []string // -- COMMAND ARG...
-	view     bool
+	show     bool     // the formats, and trace nothing
 	headers  bool
 	force    bool
 	maxRate  uint64
@@ -27,7 +29,7 @@ func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&t.duration, "duration", "d", "trace for this long and print all at its end")
 	flags.IntVarP(&t.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
 	flags.IntVarP(&t.tid, "tid", "L", 0, "only this thread")
-	flags.BoolVarP(&t.view, "view", "v", false, "print the format of the event's records and how it is placed, and trace nothing")
+	flags.BoolVarP(&t.show, "view", "v", false, "print the format of the event's records and how it is placed, and trace nothing")
 	flags.BoolVarP(&t.headers, "headers", "H", false, "print the columns' names first")
 	flags.BoolVarP(&t.force, "force", "F", false, "as perf-tools has it; nothing needs forcing here")
 	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end, with exit code 1, at more than this many hits a second (default: any)")
@@ -59,7 +61,7 @@ func (t *tracerFlags) check(flags *pflag.FlagSet) error {
 		return usagef("-p %d is not a process id", t.pid)
 	case flags.Changed("tid") && t.tid <= 0:
 		return usagef("-L %d is not a thread id", t.tid)
-	case t.duration > 0 && t.view:
+	case t.duration > 0 && t.show:
 		return usagef("-d and -v exclude each other: -v traces nothing")
 	}
 	return nil
@@ -81,6 +83,17 @@ func (t *tracerFlags) target() (perfevent.Target, *perfevent.Command, error) {
 		return perfevent.Thread(t.tid), nil, nil
 	}
 	return perfevent.System(), nil, nil
+}
+
+// view is the process as which files are looked for.
+func (t *tracerFlags) view() probe.View { return viewOf(t.pid, t.tid) }
+
+// viewOf is the view of a process or thread, if there is one.
+func viewOf(pid, tid int) probe.View {
+	if id := cmp.Or(pid, tid); id != 0 {
+		return probe.View{PIDs: []int{id}}
+	}
+	return probe.View{}
 }
 
 // seconds is the duration as messages have it.

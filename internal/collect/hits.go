@@ -1,22 +1,23 @@
 package collect
 
 import (
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Hits is the probe collector: one count for each hit of a probe.
 type Hits struct {
-	Spec   string            // the probe as its user named it
-	Events []perfevent.Event // one for each place that the probe stands for
-	Stacks Stacks
+	Spec    string // the probe as its user named it
+	Sources []probe.Source
+	Stacks  Stacks
 }
 
 // stormCopy is how much of the stack comes with each hit at first: a probe may
 // be hit a million times a second, and the copy is what costs the program most.
 const stormCopy = 512
 
-// Plan is one sampling for each event, every hit of which is a sample.
+// Plan is one sampling for each source, every hit of which is a sample.
 func (h *Hits) Plan() Plan {
 	stacks := h.Stacks
 	if stacks.Copy == 0 {
@@ -26,8 +27,8 @@ func (h *Hits) Plan() Plan {
 		Name: "probe", Event: h.Spec, Stacks: stacks,
 		Metrics: []profile.Metric{{Name: h.Spec + "Count", Type: "hits", Unit: "counts", Scale: 1}},
 	}
-	for _, event := range h.Events {
-		s := perfevent.Sampling{Event: event, Period: 1}
+	for i := range h.Sources {
+		s := h.Sources[i].Sampling()
 		stacks.Ask(&s)
 		p.Samplings = append(p.Samplings, s)
 	}
