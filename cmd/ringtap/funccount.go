@@ -10,8 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/count"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -94,14 +96,6 @@ func (c *countFlags) count(ctx context.Context, out *console, text string) error
 	return c.countEvents(ctx, out, spec, "function")
 }
 
-// target is whose calls are counted.
-func (c *countFlags) target() perfevent.Target {
-	if c.pid != 0 {
-		return perfevent.Process(c.pid)
-	}
-	return perfevent.System()
-}
-
 // greet says what is counted, in perf-tools' words.
 func (c *countFlags) greet(out *console, spec, functions string) error {
 	top := ""
@@ -125,85 +119,42 @@ func several(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// counting is counters at work.
-type counting struct {
-	set      *probe.Set
-	counters *perfevent.Counters
-	own      *perfevent.Counters // of our own process, to be left out; or nil
-}
-
-// stop ends the counting.
-func (n *counting) stop() error {
-	if err := n.counters.Disable(); err != nil || n.own == nil {
-		return err
+// countEvents counts by perf events, or where places share one by what the kernel
+// counts at each.
+func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
+	logger := out.logger(c.verbose)
+	options := probe.Options{View: viewOf(c.pid, 0), Limit: c.limit, PMU: spec.Place == probe.User,
+		Counts: true, Way: kprobe.WayKprobeEvents, Logger: logger}
+	if c.pid != 0 {
+		options.Target = perfevent.Process(c.pid)
+		if spec.Place == probe.Kernel {
+			options.Sharing = probe.ShareNone // the kernel counts everyone's hits
+		}
 	}
-	return n.own.Disable()
-}
-
-// read reads the counts.
-func (n *counting) read() ([]uint64, error) {
-	hits := n.counters.Read
-	if n.set.Shared() {
-		hits = n.set.Hits
+	set, err := probe.Open(spec, options)
+	if spec.Place != probe.Kernel {
+		printNotes(out, set.Notes)
 	}
-	counts, err := hits()
-	if err != nil || n.own == nil {
-		return counts, err
-	}
-	own, err := n.own.Read()
 	if err != nil {
-		return nil, err
+		return wrongSpec(err)
 	}
-	for i := range counts {
-		counts[i] -= min(counts[i], own[i])
+	defer closing(out, set)
+	for _, name := range set.Functions {
+		if strings.HasPrefix(name, "sched:sched_stat_") {
+			fmt.Fprintf(out.stderr, "note: %s counts the nanoseconds that its hits are about\n", name)
+		}
 	}
-	return counts, nil
-}
-
-// watch prints the counts of each interval until the end.
-func (c *countFlags) watch(ctx context.Context, out *console, n *counting) error {
-	if c.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.duration))
-		defer cancel()
+	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
+	err = count.Run(ctx, count.Options{
+		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pid == 0,
+		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
+		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
+		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
+	})
+	if err == nil {
+		_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	}
-	var tick <-chan time.Time
-	if c.interval > 0 {
-		ticker := time.NewTicker(time.Duration(c.interval))
-		defer ticker.Stop()
-		tick = ticker.C
-	}
-	before := make([]uint64, len(n.set.Functions))
-	for ended := false; !ended; {
-		select {
-		case <-ctx.Done():
-			ended = true
-		case <-n.counters.Ended():
-			ended = true
-		case now := <-tick:
-			end, ok := ctx.Deadline()
-			ended = ok && !now.Before(end)
-		}
-		if ended {
-			if err := n.stop(); err != nil {
-				return err
-			}
-		}
-		counts, err := n.read()
-		if err != nil {
-			return err
-		}
-		calls := make(map[string]uint64)
-		for i, count := range counts {
-			calls[n.set.Functions[i]] += count - min(count, before[i])
-		}
-		if err := c.print(out, calls); err != nil {
-			return err
-		}
-		before = counts
-	}
-	_, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n")
-	return err
+	return errors.Join(err, printMissed(out, set))
 }
 
 // print prints what was called in an interval, the most called last.
