@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,7 +14,6 @@ import (
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/measure"
 	"github.com/ringtap/ringtap/internal/probe"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const histUsage = `hist [flags] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
@@ -43,9 +43,8 @@ innermost alone, --way pairs all.
 
 // histFlags are the flags of hist.
 type histFlags struct {
+	targetFlags
 	duration, interval secondsFlag
-	pid, tid           int
-	command            []string // -- COMMAND ARG...
 	times              bool
 	unit               string
 	linear             string
@@ -88,19 +87,14 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}
-	filter := ""
-	if len(rest) == 2 {
-		filter = rest[1]
-	}
-	return h.measure(ctx, out, rest[0], filter)
+	return h.measure(ctx, out, rest[0], strings.Join(rest[1:], ""))
 }
 
 // add defines the flags.
 func (h *histFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&h.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
 	flags.VarP(&h.interval, "interval", "i", "print a histogram for each of these")
-	flags.IntVarP(&h.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
-	flags.IntVarP(&h.tid, "tid", "L", 0, "only this thread")
+	h.targetFlags.add(flags)
 	flags.BoolVarP(&h.times, "timestamp", "T", false, "print the time with each interval")
 	flags.StringVar(&h.unit, "unit", "ns", "unit of calls' times: ns, us or ms")
 	flags.StringVar(&h.linear, "linear", "", "buckets of one width, `MIN,MAX,STEP`, in the unit (default: powers of two)")
@@ -119,29 +113,20 @@ func (h *histFlags) add(flags *pflag.FlagSet) {
 // makes no sense. It returns the arguments before the command. Its errors are
 // usageErrors.
 func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
-	args := flags.Args()
-	if dash := flags.ArgsLenAtDash(); dash >= 0 {
-		args, h.command = args[:dash], args[dash:]
-		if len(h.command) == 0 {
-			return nil, usagef("no command after --")
-		}
+	args, err := h.takeCommand(flags)
+	if err != nil {
+		return nil, err
 	}
 	if h.linear != "" {
-		var err error
 		if h.scale, err = histogram.ParseLinear(h.linear); err != nil {
 			return nil, usagef("--linear: %v", err)
 		}
 	}
+	if err := h.check(flags); err != nil {
+		return nil, err
+	}
 	_, known := units[h.unit]
 	switch {
-	case flags.Changed("pid") && flags.Changed("tid"):
-		return nil, usagef("-p and -L exclude each other")
-	case h.command != nil && (flags.Changed("pid") || flags.Changed("tid")):
-		return nil, usagef("-p, -L and a command to run exclude each other")
-	case flags.Changed("pid") && h.pid <= 0:
-		return nil, usagef("-p %d is not a process id", h.pid)
-	case flags.Changed("tid") && h.tid <= 0:
-		return nil, usagef("-L %d is not a thread id", h.tid)
 	case !known:
 		return nil, usagef("--unit %s: one of ns, us, ms", h.unit)
 	case h.way != "auto" && h.way != "triggers" && h.way != "pairs":
@@ -153,12 +138,6 @@ func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	}
 	h.stacks = h.stacks || h.user || h.kernel
 	return args, nil
-}
-
-// target is what is watched, and the command that was started for it.
-func (h *histFlags) target() (perfevent.Target, *perfevent.Command, error) {
-	t := tracerFlags{pid: h.pid, tid: h.tid, command: h.command}
-	return t.target()
 }
 
 // measure finds out what is to be measured and measures it.
@@ -224,7 +203,7 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 
 // options are how all that is measured is attached.
 func (h *histFlags) options(out *console) probe.Options {
-	return probe.Options{View: viewOf(h.pid, h.tid), Exact: h.exact, Limit: h.limit, UserStacks: h.user, Logger: out.logger(h.verbose)}
+	return probe.Options{View: h.view(), Exact: h.exact, Limit: h.limit, UserStacks: h.user, Logger: out.logger(h.verbose)}
 }
 
 // stackKinds are the stacks by which is counted.

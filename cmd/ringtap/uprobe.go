@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/probe"
 )
@@ -65,11 +66,7 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}
-	filter := ""
-	if len(rest) == 2 {
-		filter = rest[1]
-	}
-	return u.trace(ctx, out, rest[0], filter)
+	return u.trace(ctx, out, rest[0], strings.Join(rest[1:], ""))
 }
 
 // trace attaches to what the definition means and follows its hits.
