@@ -54,25 +54,18 @@ func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
 	if a.Merged() {
 		s.hits = a.Hits
 	}
-	var places map[uint64]string
-	if len(a.Events) < len(plan.Sites) {
-		places = make(map[uint64]string, len(plan.Sites))
-		for i := range plan.Sites {
-			places[plan.Sites[i].Address] = plan.Sites[i].Event
-		}
-	}
-	first := len(s.Sources)
-	for i, event := range a.Events {
-		source := Source{Event: event, Filter: a.Filter, Format: a.Formats[i], Places: places}
+	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
+		return plan.Sites[i].Address, plan.Sites[i].Event
+	})
+	for i := range added {
 		if a.IntrRegs != 0 {
-			source.Ask = func(sampling *perfevent.Sampling) { sampling.IntrRegs |= a.IntrRegs }
+			added[i].Ask = func(sampling *perfevent.Sampling) { sampling.IntrRegs |= a.IntrRegs }
 		}
 		if a.Raw != nil {
-			source.Record = func(dst []byte, sample *perfevent.Sample) []byte { return a.Raw(dst, i, sample) }
+			added[i].Record = func(dst []byte, sample *perfevent.Sample) []byte { return a.Raw(dst, i, sample) }
 		}
-		s.Sources = append(s.Sources, source)
 	}
-	return s.Sources[first:], nil
+	return added, nil
 }
 
 // KernelFunctions returns the names of the kernel's functions that can be probed and

@@ -139,6 +139,24 @@ func (s *Set) shares(places int) bool {
 	return s.options.Sharing == ShareAll || s.options.Sharing == ShareMany && places > manyPlaces
 }
 
+// add adds the sources of so many places, and returns them. Where there are fewer
+// events than places, place says where each is and what its hits are called.
+func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter string, places int, place func(i int) (uint64, string)) []Source {
+	var named map[uint64]string
+	if len(events) < places {
+		named = make(map[uint64]string, places)
+		for i := range places {
+			at, name := place(i)
+			named[at] = name
+		}
+	}
+	first := len(s.Sources)
+	for i, event := range events {
+		s.Sources = append(s.Sources, Source{Event: event, Filter: filter, Format: formats[i], Places: named})
+	}
+	return s.Sources[first:]
+}
+
 // few is the number of perf events for each place, if that lets them be perf's own.
 func (s *Set) few() int {
 	if s.options.PMU {
@@ -208,5 +226,6 @@ func (s *Set) Close() error {
 	for _, closer := range slices.Backward(s.closers) {
 		errs = append(errs, closer())
 	}
+	s.closers = nil
 	return errors.Join(errs...)
 }

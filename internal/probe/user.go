@@ -93,18 +93,9 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 	if a.Merged() {
 		s.hits = a.Hits
 	}
-	var places map[uint64]string
-	if len(a.Events) < len(plan.Sites) {
-		places = make(map[uint64]string, len(plan.Sites))
-		for i := range plan.Sites {
-			places[plan.Sites[i].Offset] = plan.Sites[i].Event
-		}
-	}
-	first := len(s.Sources)
-	for i, event := range a.Events {
-		s.Sources = append(s.Sources, Source{Event: event, Filter: a.Filter, Format: a.Formats[i], Places: places})
-	}
-	return s.Sources[first:], nil
+	return s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
+		return plan.Sites[i].Offset, plan.Sites[i].Event
+	}), nil
 }
 
 // placement has a line for each place of a plan.
