@@ -3,7 +3,7 @@
 // places of one's own in programs and in the kernel.
 //
 //	Find, Mount → FS ─┬─ Events, Format → ParseFormat → Field, Printer → AppendLine
-//	                  ├─ ParseFetchArgs → UserArgs, KernelArgs → NewGroup → Group.Define
+//	                  ├─ ParseFetchArgs → UserArgs, KernelArgs → DefineProbes → Group
 //	                  ├─ ExplainFilter
 //	                  └─ NewInstance ─┬─ OpenPipe → Entry → AppendLine
 //	                                  └─ NewSynthetic → Hists
@@ -56,9 +56,9 @@
 // names of the kernel's functions, constants (ReadConstants) and texts
 // (FS.KernelStrings).
 //
-// # New events (dynamic.go, group*.go, fetch*.go, registers*.go)
+// # New events (probes.go, dynamic.go, group*.go, fetch*.go, registers*.go)
 //
-// A Group is the events that a process makes. Its name says whose they are, so
+// DefineProbes makes events of places. A Group is the events that a process makes. Its name says whose they are, so
 // that those of a process that was killed are removed by whoever comes next.
 // Shared files are appended to and never truncated, and nobody else's event is
 // touched. What a probe fetches is written in the kernel's own language:

@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// maxEventName is how many characters a name of an event or a group may have
-// (kernel/trace/trace_probe.h, MAX_EVENT_NAME_LEN).
-const maxEventName = 63
-
 // EventIdentifier makes a name that the kernel takes for an event out of any
 // symbol, one that people recognise: ns::T::f(int) gives ns_T_f_int,
 // github.com/x/y.(*T).m gives y_T_m, memcpy@@GLIBC_2.14 gives memcpy. A legal
@@ -43,10 +39,10 @@ func EventIdentifier(symbol string) string {
 	case name == "enable", name == "filter":
 		name += "_" // files beside the directories of a group's events
 	}
-	if len(name) > maxEventName {
+	if len(name) > MaxEventName {
 		hash := fnv.New32a()
 		hash.Write([]byte(symbol))
-		name = fmt.Sprintf("%s_%08x", name[:maxEventName-9], hash.Sum32())
+		name = fmt.Sprintf("%s_%08x", name[:MaxEventName-9], hash.Sum32())
 	}
 	return name
 }

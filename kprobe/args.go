@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -40,7 +39,7 @@ func (r *resolver) args(f Function, entry bool) ([]ftrace.FetchArg, error) {
 				a.Name = "arg" + strconv.Itoa(len(out)+1)
 			}
 			if arg.Path != "" && arg.Fetch.Name == "" {
-				a.Name = dynevent.FreeArg(a.Name, out)
+				a.Name = ftrace.FreeArgName(a.Name, out)
 			}
 			if !entry && !isReturn && argNumber.MatchString(a.Fetch) {
 				return nil, r.argError(arg.Pos, "the arguments are where the caller put them at a function's first instruction only; name a register instead")
@@ -105,7 +104,7 @@ func (r *resolver) variable(a ftrace.FetchArg, pos int) error {
 
 // checkNames refuses two arguments of one name.
 func (r *resolver) checkNames(args []ftrace.FetchArg) error {
-	if err := dynevent.CheckArgs(args); err != nil {
+	if err := ftrace.CheckArgNames(args); err != nil {
 		return r.argError(r.definition.Args[0].Pos, "%v", err)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -70,7 +69,7 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 			a.Way = way
 			return a, nil
 		}
-		if way == WayKprobeEvents && err != errNoProbes && !dynevent.IsMissing(err) {
+		if way == WayKprobeEvents && err != errNoProbes && !ftrace.IsUnavailable(err) {
 			return nil, err
 		}
 		o.Logger.Debug("can't be traced this way", "way", way, "error", err)

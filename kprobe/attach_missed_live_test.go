@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -98,11 +98,12 @@ func TestLiveWhatTheKernelMissesIsToldAndMakesUpTheRest(t *testing.T) {
 	attach(t, p, AttachOptions{Way: WayKprobeEvents, Target: perfevent.System()}) // or skip
 	probe := p.Sites[0].probe(1)
 	probe.MaxActive = 20
-	set, err := dynevent.Define([]dynevent.Probe{probe}, dynevent.Options{File: "kprobe_events"})
+	set, err := ftrace.DefineProbes([]ftrace.Probe{probe}, ftrace.ProbeOptions{File: "kprobe_events"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &Attachment{Events: set.Events, Formats: set.Formats, group: set.Group}
+	event := perfevent.Tracepoint(uint64(set.Formats[0].ID), set.Group.Name()+":"+probe.Event)
+	a := &Attachment{Events: []perfevent.Event{event}, Formats: set.Formats, group: set.Group}
 	defer a.Close()
 	// A call that a signal interrupts begins once more: the kernel's own count of
 	// beginnings has it.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -13,7 +13,7 @@ func TestPlacesWithoutANameAreToldApart(t *testing.T) {
 	p := planOf("*", "first", "second", "third")
 	p.Sites[1].Symbol, p.Sites[2].Symbol = "", ""
 	p.text = p.Sites[0].Address - 16
-	probes := make([]dynevent.Probe, len(p.Sites))
+	probes := make([]ftrace.Probe, len(p.Sites))
 	for i := range probes {
 		probes[i] = p.Sites[i].probe(len(probes))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/names"
 )
 
@@ -91,8 +90,8 @@ func (p *parser) definition(d *Definition, function bool) error {
 	second := p.pos
 	if next := p.word(); !function && isIdentifier(word) && next != "" && !isFetchWord(next) {
 		switch {
-		case len(word) > dynevent.MaxEvent:
-			return p.fail(start, "invalid probe: an event's name of %d characters; the kernel takes %d at most", len(word), dynevent.MaxEvent)
+		case len(word) > ftrace.MaxEventName:
+			return p.fail(start, "invalid probe: an event's name of %d characters; the kernel takes %d at most", len(word), ftrace.MaxEventName)
 		case word == "enable" || word == "filter":
 			return p.fail(start, "invalid probe: an event can't be called %s, as a file beside it in tracefs is", word)
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -100,7 +99,7 @@ func resolveOnce(d *Definition, o Options, arch string) (*Plan, error) {
 	names := make(map[string]bool, len(r.plan.Sites))
 	for i := range r.plan.Sites {
 		site := &r.plan.Sites[i]
-		site.Event = dynevent.FreeEvent(site.Event, names)
+		site.Event = ftrace.FreeEventName(site.Event, names)
 	}
 	return r.plan, nil
 }

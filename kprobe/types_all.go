@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/dynevent"
 )
 
 // all is $args: every parameter as its own type, or what is returned. A struct
@@ -63,7 +62,7 @@ func (e *evaluator) words(v value) ([]ftrace.FetchArg, error) {
 		size, _ := v.typ.size()
 		for i, word := range v.words {
 			suffix := "_" + strconv.Itoa(i)
-			name := v.name[:min(len(v.name), dynevent.MaxArg-len(suffix))] + suffix
+			name := v.name[:min(len(v.name), ftrace.MaxArgName-len(suffix))] + suffix
 			out = append(out, ftrace.FetchArg{Name: name, Fetch: word, Type: wordType(size - 8*uint64(i))})
 		}
 		return out, nil
@@ -71,7 +70,7 @@ func (e *evaluator) words(v value) ([]ftrace.FetchArg, error) {
 		size, _ := v.typ.size()
 		n := min((size+7)/8, maxArray)
 		a = ftrace.FetchArg{
-			Name: v.name[:min(len(v.name), dynevent.MaxArg)], Fetch: deref(v.offset, v.text, v.user), Type: fmt.Sprintf("x64[%d]", n),
+			Name: v.name[:min(len(v.name), ftrace.MaxArgName)], Fetch: deref(v.offset, v.text, v.user), Type: fmt.Sprintf("x64[%d]", n),
 		}
 		return []ftrace.FetchArg{a}, nil
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/dynevent"
 )
 
 // Limits of kernel/trace/trace_probe.h.
@@ -19,7 +18,7 @@ const (
 // fetch is a value in the kernel's words, as a type that was asked for or else
 // as its own.
 func (e *evaluator) fetch(v value, want string) (ftrace.FetchArg, error) {
-	a := ftrace.FetchArg{Name: v.name[:min(len(v.name), dynevent.MaxArg)]}
+	a := ftrace.FetchArg{Name: v.name[:min(len(v.name), ftrace.MaxArgName)]}
 	if v.kind == nowhere {
 		return ftrace.FetchArg{}, e.fail(v.pos, "%s can't be fetched: %s", v.name, v.text)
 	}

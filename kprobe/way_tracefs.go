@@ -6,30 +6,34 @@ import (
 	"io/fs"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // errNoProbes is why there are neither kprobe_events nor perf's own.
 var errNoProbes = errors.New("it was built without, CONFIG_KPROBE_EVENTS")
 
 func attachTracefs(p *Plan, o *AttachOptions) (*Attachment, error) {
-	probes := make([]dynevent.Probe, len(p.Sites))
+	probes := make([]ftrace.Probe, len(p.Sites))
 	for i := range p.Sites {
 		probes[i] = p.Sites[i].probe(len(p.Sites))
 	}
 	if o.Merge {
 		p.tellApart(probes)
 	}
-	set, err := dynevent.Define(probes, dynevent.Options{Tracefs: o.Tracefs, File: "kprobe_events",
+	set, err := ftrace.DefineProbes(probes, ftrace.ProbeOptions{Tracefs: o.Tracefs, File: "kprobe_events",
 		Filter: o.Filter, Merge: o.Merge, Logger: o.Logger})
 	switch {
 	case err == nil:
-	case dynevent.IsMissing(err) && errors.Is(err, fs.ErrNotExist):
+	case ftrace.IsUnavailable(err) && errors.Is(err, fs.ErrNotExist):
 		return nil, errNoProbes
 	default:
 		return nil, err
 	}
-	return &Attachment{Events: set.Events, Formats: set.Formats, Filter: o.Filter, group: set.Group, merged: set.Merged}, nil
+	a := &Attachment{Formats: set.Formats, Filter: o.Filter, group: set.Group, merged: set.Merged}
+	for _, f := range set.Formats {
+		a.Events = append(a.Events, perfevent.Tracepoint(uint64(f.ID), f.System+":"+f.Name))
+	}
+	return a, nil
 }
 
 // followed is how many calls at a time all return probes of a plan follow
@@ -39,8 +43,8 @@ const followed = 1 << 17
 // probe is the site as tracefs takes it, one of so many. A return probe follows as
 // many calls at once as it may: the kernel's own number, ten or twice the CPUs,
 // is soon used up by calls that sleep, and it misses all others.
-func (s *Site) probe(sites int) dynevent.Probe {
-	p := dynevent.Probe{Event: s.Event, Place: s.Place(), Return: s.Return, Args: s.Args}
+func (s *Site) probe(sites int) ftrace.Probe {
+	p := ftrace.Probe{Event: s.Event, Place: s.Place(), Return: s.Return, Args: s.Args}
 	if s.Return {
 		p.MaxActive = min(max(followed/sites, 64), ftrace.MaxActiveLimit)
 	}
@@ -51,7 +55,7 @@ func (s *Site) probe(sites int) dynevent.Probe {
 // kernel's code begins, as perf probe does. Of the places of one event the kernel
 // compares names and offsets, and an address has neither for it: a second one would
 // be the same place (trace_kprobe_has_same_kprobe in kernel/trace/trace_kprobe.c).
-func (p *Plan) tellApart(probes []dynevent.Probe) {
+func (p *Plan) tellApart(probes []ftrace.Probe) {
 	for i := range p.Sites {
 		if s := &p.Sites[i]; s.Symbol == "" && p.text != 0 && s.Address > p.text {
 			probes[i].Place = fmt.Sprintf("_stext+%d", s.Address-p.text)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -34,7 +33,7 @@ func (r *resolver) args(function uint64, entry bool) ([]ftrace.FetchArg, error) 
 				a.Name = "arg" + strconv.Itoa(len(out)+1)
 			}
 			if arg.Param != "" && arg.Fetch.Name == "" {
-				a.Name = dynevent.FreeArg(a.Name, out)
+				a.Name = ftrace.FreeArgName(a.Name, out)
 			}
 			a, err := r.userArg(a, arg.Pos, function, entry)
 			if err != nil {
@@ -87,7 +86,7 @@ func (r *resolver) argError(pos int, format string, args ...any) error {
 
 // checkNames refuses two arguments of one name.
 func (r *resolver) checkNames(args []ftrace.FetchArg) error {
-	if err := dynevent.CheckArgs(args); err != nil {
+	if err := ftrace.CheckArgNames(args); err != nil {
 		return r.argError(r.definition.Args[0].Pos, "%v", err)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -73,7 +72,7 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 		o.Logger.Debug("this kernel has no uprobe events of perf's own", "error", err)
 	}
 	a, err := attachTracefs(p, o)
-	if err == nil || p.fetches() || !dynevent.IsMissing(err) {
+	if err == nil || p.fetches() || !ftrace.IsUnavailable(err) {
 		return a, err
 	}
 	o.Logger.Debug("tracefs can't be used", "error", err)

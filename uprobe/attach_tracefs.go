@@ -3,21 +3,26 @@ package uprobe
 import (
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 func attachTracefs(p *Plan, o AttachOptions) (*Attachment, error) {
-	probes := make([]dynevent.Probe, len(p.Sites))
+	probes := make([]ftrace.Probe, len(p.Sites))
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		probes[i] = dynevent.Probe{Event: s.Event, Place: s.place(), Return: s.Return, Args: s.Args}
+		probes[i] = ftrace.Probe{Event: s.Event, Place: s.place(), Return: s.Return, Args: s.Args}
 	}
-	set, err := dynevent.Define(probes, dynevent.Options{Tracefs: o.Tracefs, File: "uprobe_events",
+	set, err := ftrace.DefineProbes(probes, ftrace.ProbeOptions{Tracefs: o.Tracefs, File: "uprobe_events",
 		Filter: o.Filter, Merge: o.Merge, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	return &Attachment{Events: set.Events, Formats: set.Formats, Filter: o.Filter, group: set.Group, merged: set.Merged}, nil
+	a := &Attachment{Formats: set.Formats, Filter: o.Filter, group: set.Group, merged: set.Merged}
+	for _, f := range set.Formats {
+		a.Events = append(a.Events, perfevent.Tracepoint(uint64(f.ID), f.System+":"+f.Name))
+	}
+	return a, nil
 }
 
 // place is where the site is, in the kernel's grammar.

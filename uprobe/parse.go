@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/dynevent"
 )
 
 // maxName is the longest name that makes sense: of a path PATH_MAX. Names of C++
@@ -170,8 +169,8 @@ func (p *parser) alias(d *Definition, word string, pos int) error {
 			return p.fail(pos+i, "invalid probe: the name of an event has letters, digits and _ only, and no digit first")
 		}
 	}
-	if len(word) > dynevent.MaxEvent {
-		return p.fail(pos, "invalid probe: an event's name of %d characters; the kernel takes %d at most", len(word), dynevent.MaxEvent)
+	if len(word) > ftrace.MaxEventName {
+		return p.fail(pos, "invalid probe: an event's name of %d characters; the kernel takes %d at most", len(word), ftrace.MaxEventName)
 	}
 	d.Alias = word
 	return nil

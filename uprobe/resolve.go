@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/ringtap/ringtap/internal/dynevent"
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -80,7 +80,7 @@ func (r *resolver) resolve() error {
 	names := make(map[string]bool, len(r.plan.Sites))
 	for i := range r.plan.Sites {
 		site := &r.plan.Sites[i]
-		site.Event = dynevent.FreeEvent(site.Event, names)
+		site.Event = ftrace.FreeEventName(site.Event, names)
 	}
 	return nil
 }

@@ -10,7 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/count"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -72,26 +75,25 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 }
 
 // count finds out what is to be counted and counts it.
-func (c *countFlags) count(ctx context.Context, out *console, spec string) error {
-	if tracepoints, ok := strings.CutPrefix(spec, "t:"); ok {
-		return c.countTracepoints(ctx, out, tracepoints)
+func (c *countFlags) count(ctx context.Context, out *console, text string) error {
+	kind, names := probe.CutKind(text)
+	if kind == 't' {
+		return c.countEvents(ctx, out, &probe.Spec{Text: text, Place: probe.Tracepoint, Probe: names}, "tracepoint")
 	}
-	spec = strings.TrimPrefix(spec, "p:")
-	if strings.TrimSpace(spec) == "" {
+	names = strings.TrimPrefix(text, "p:")
+	if strings.TrimSpace(names) == "" {
 		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	}
-	if where, probe := placeOf("", spec, c.pid); where == inKernel {
-		return c.countKernel(ctx, out, probe)
+	spec, err := probe.Parse("p:"+names, viewOf(c.pid, 0))
+	if err != nil {
+		return wrongSpec(err)
 	}
-	return c.countUser(ctx, out, spec)
-}
-
-// target is whose calls are counted.
-func (c *countFlags) target() perfevent.Target {
-	if c.pid != 0 {
-		return perfevent.Process(c.pid)
+	spec.Text = names
+	if spec.Place == probe.Kernel {
+		spec.Text = spec.Probe
+		return c.countKernel(ctx, out, spec)
 	}
-	return perfevent.System()
+	return c.countEvents(ctx, out, spec, "function")
 }
 
 // greet says what is counted, in perf-tools' words.
@@ -117,82 +119,42 @@ func several(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// counting is counters at work.
-type counting struct {
-	counters *perfevent.Counters
-	own      *perfevent.Counters // of our own process, to be left out; or nil
-	names    []string            // of what is counted
-	hits     func() ([]uint64, error)
-}
-
-// stop ends the counting.
-func (n *counting) stop() error {
-	if err := n.counters.Disable(); err != nil || n.own == nil {
-		return err
+// countEvents counts by perf events, or where places share one by what the kernel
+// counts at each.
+func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
+	logger := out.logger(c.verbose)
+	options := probe.Options{View: viewOf(c.pid, 0), Limit: c.limit, PMU: spec.Place == probe.User,
+		Counts: true, Way: kprobe.WayKprobeEvents, Logger: logger}
+	if c.pid != 0 {
+		options.Target = perfevent.Process(c.pid)
+		if spec.Place == probe.Kernel {
+			options.Sharing = probe.ShareNone // the kernel counts everyone's hits
+		}
 	}
-	return n.own.Disable()
-}
-
-// read reads the counts.
-func (n *counting) read() ([]uint64, error) {
-	counts, err := n.hits()
-	if err != nil || n.own == nil {
-		return counts, err
+	set, err := probe.Open(spec, options)
+	if spec.Place != probe.Kernel {
+		printNotes(out, set.Notes)
 	}
-	own, err := n.own.Read()
 	if err != nil {
-		return nil, err
+		return wrongSpec(err)
 	}
-	for i := range counts {
-		counts[i] -= min(counts[i], own[i])
+	defer closing(out, set)
+	for _, name := range set.Functions {
+		if strings.HasPrefix(name, "sched:sched_stat_") {
+			fmt.Fprintf(out.stderr, "note: %s counts the nanoseconds that its hits are about\n", name)
+		}
 	}
-	return counts, nil
-}
-
-// watch prints the counts of each interval until the end.
-func (c *countFlags) watch(ctx context.Context, out *console, n *counting) error {
-	if c.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.duration))
-		defer cancel()
+	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
+	err = count.Run(ctx, count.Options{
+		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pid == 0,
+		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
+		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
+		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
+	})
+	if err == nil {
+		_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	}
-	var tick <-chan time.Time
-	if c.interval > 0 {
-		ticker := time.NewTicker(time.Duration(c.interval))
-		defer ticker.Stop()
-		tick = ticker.C
-	}
-	before := make([]uint64, len(n.names))
-	for ended := false; !ended; {
-		select {
-		case <-ctx.Done():
-			ended = true
-		case <-n.counters.Ended():
-			ended = true
-		case now := <-tick:
-			end, ok := ctx.Deadline()
-			ended = ok && !now.Before(end)
-		}
-		if ended {
-			if err := n.stop(); err != nil {
-				return err
-			}
-		}
-		counts, err := n.read()
-		if err != nil {
-			return err
-		}
-		calls := make(map[string]uint64)
-		for i, count := range counts {
-			calls[n.names[i]] += count - min(count, before[i])
-		}
-		if err := c.print(out, calls); err != nil {
-			return err
-		}
-		before = counts
-	}
-	_, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n")
-	return err
+	return errors.Join(err, printMissed(out, set))
 }
 
 // print prints what was called in an interval, the most called last.

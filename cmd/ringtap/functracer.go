@@ -20,18 +20,17 @@ import (
 // funcFlags are the flags that functrace, funcgraph and funcslower share, with
 // the letters of perf-tools.
 type funcFlags struct {
-	duration secondsFlag
-	pid, tid int
-	headers  bool
-	force    bool
-	verbose  bool
+	targetFlags // no command can be run
+	duration    secondsFlag
+	headers     bool
+	force       bool
+	verbose     bool
 }
 
 // add defines the flags.
 func (f *funcFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&f.duration, "duration", "d", "trace for this long and print all at its end")
-	flags.IntVarP(&f.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
-	flags.IntVarP(&f.tid, "tid", "L", 0, "only this thread")
+	f.targetFlags.add(flags)
 	flags.BoolVarP(&f.headers, "headers", "H", false, "print the columns' names first")
 	flags.BoolVar(&f.verbose, "verbose", false, "say on standard error what is done and why")
 }
@@ -39,19 +38,6 @@ func (f *funcFlags) add(flags *pflag.FlagSet) {
 // addForce defines the flag of those that may need what the kernel has one of.
 func (f *funcFlags) addForce(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.force, "force", "F", false, "even if someone else uses the kernel's tracer: what he has recorded is lost, his settings are put back")
-}
-
-// check refuses what makes no sense.
-func (f *funcFlags) check(flags *pflag.FlagSet) error {
-	switch {
-	case flags.Changed("pid") && flags.Changed("tid"):
-		return usagef("-p and -L exclude each other")
-	case flags.Changed("pid") && f.pid <= 0:
-		return usagef("-p %d is not a process id", f.pid)
-	case flags.Changed("tid") && f.tid <= 0:
-		return usagef("-L %d is not a thread id", f.tid)
-	}
-	return nil
 }
 
 // options are the part of them that all tracers share.

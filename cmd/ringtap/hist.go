@@ -1,17 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const histUsage = `hist [flags] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
@@ -41,9 +43,8 @@ innermost alone, --way pairs all.
 
 // histFlags are the flags of hist.
 type histFlags struct {
+	targetFlags
 	duration, interval secondsFlag
-	pid, tid           int
-	command            []string // -- COMMAND ARG...
 	times              bool
 	unit               string
 	linear             string
@@ -86,19 +87,14 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}
-	filter := ""
-	if len(rest) == 2 {
-		filter = rest[1]
-	}
-	return h.measure(ctx, out, rest[0], filter)
+	return h.measure(ctx, out, rest[0], strings.Join(rest[1:], ""))
 }
 
 // add defines the flags.
 func (h *histFlags) add(flags *pflag.FlagSet) {
 	flags.VarP(&h.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
 	flags.VarP(&h.interval, "interval", "i", "print a histogram for each of these")
-	flags.IntVarP(&h.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
-	flags.IntVarP(&h.tid, "tid", "L", 0, "only this thread")
+	h.targetFlags.add(flags)
 	flags.BoolVarP(&h.times, "timestamp", "T", false, "print the time with each interval")
 	flags.StringVar(&h.unit, "unit", "ns", "unit of calls' times: ns, us or ms")
 	flags.StringVar(&h.linear, "linear", "", "buckets of one width, `MIN,MAX,STEP`, in the unit (default: powers of two)")
@@ -117,29 +113,20 @@ func (h *histFlags) add(flags *pflag.FlagSet) {
 // makes no sense. It returns the arguments before the command. Its errors are
 // usageErrors.
 func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
-	args := flags.Args()
-	if dash := flags.ArgsLenAtDash(); dash >= 0 {
-		args, h.command = args[:dash], args[dash:]
-		if len(h.command) == 0 {
-			return nil, usagef("no command after --")
-		}
+	args, err := h.takeCommand(flags)
+	if err != nil {
+		return nil, err
 	}
 	if h.linear != "" {
-		var err error
 		if h.scale, err = histogram.ParseLinear(h.linear); err != nil {
 			return nil, usagef("--linear: %v", err)
 		}
 	}
+	if err := h.check(flags); err != nil {
+		return nil, err
+	}
 	_, known := units[h.unit]
 	switch {
-	case flags.Changed("pid") && flags.Changed("tid"):
-		return nil, usagef("-p and -L exclude each other")
-	case h.command != nil && (flags.Changed("pid") || flags.Changed("tid")):
-		return nil, usagef("-p, -L and a command to run exclude each other")
-	case flags.Changed("pid") && h.pid <= 0:
-		return nil, usagef("-p %d is not a process id", h.pid)
-	case flags.Changed("tid") && h.tid <= 0:
-		return nil, usagef("-L %d is not a thread id", h.tid)
 	case !known:
 		return nil, usagef("--unit %s: one of ns, us, ms", h.unit)
 	case h.way != "auto" && h.way != "triggers" && h.way != "pairs":
@@ -153,15 +140,9 @@ func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	return args, nil
 }
 
-// target is what is watched, and the command that was started for it.
-func (h *histFlags) target() (perfevent.Target, *perfevent.Command, error) {
-	t := tracerFlags{pid: h.pid, tid: h.tid, command: h.command}
-	return t.target()
-}
-
 // measure finds out what is to be measured and measures it.
 func (h *histFlags) measure(ctx context.Context, out *console, text, filter string) error {
-	spec, err := h.parseSpec(out, text)
+	spec, err := h.parseSpec(text)
 	if err != nil {
 		return err
 	}
@@ -187,40 +168,77 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 		return err
 	}
 	defer leave(command)
-	subject, err := h.attach(out, spec, filter, target)
+	options := h.options(out)
+	options.Target, options.Filter = target, filter
+	options.Calls = probe.TimedCalls
+	if spec.value {
+		options.Calls, options.Values, options.Sharing = probe.NoCalls, true, probe.ShareAll
+	}
+	set, err := attach(out, spec.Spec, options)
 	if err != nil {
 		return err
 	}
-	defer subject.close(out)
+	defer closing(out, set)
+	subject := h.subject(spec, set)
 	printer := &histPrinter{flags: h, out: out.stdout, subject: subject}
 	account, err := measure.Run(ctx, measure.Options{
-		Target: target, Functions: subject.functions, Events: subject.events,
-		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(subject), Top: h.top,
+		Target: target, Functions: subject.functions, Sources: set.Sources, Value: subject.field,
+		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(spec, set), Top: h.top,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
 		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.print,
 	})
+	var field *measure.FieldError
+	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
+		return usagef("%s", field.Reason)
+	}
 	if err != nil {
-		return err
+		return wrongSpec(set.ExplainFilter(err))
 	}
 	if err := printer.leave(); err != nil {
 		return err
 	}
 	printer.account(out.stderr, account)
-	return errors.Join(ended(command), sayMissed(out, subject.kprobes...))
+	return errors.Join(ended(command), printMissed(out, set))
+}
+
+// options are how all that is measured is attached.
+func (h *histFlags) options(out *console) probe.Options {
+	return probe.Options{View: h.view(), Exact: h.exact, Limit: h.limit, UserStacks: h.user, Logger: out.logger(h.verbose)}
 }
 
 // stackKinds are the stacks by which is counted.
-func (h *histFlags) stackKinds(s *histSubject) stack.Stacks {
+func (h *histFlags) stackKinds(spec *histSpec, set *probe.Set) stack.Stacks {
 	if !h.stacks {
 		return stack.Stacks{}
 	}
 	user, kernel := h.user, h.kernel
 	if !user && !kernel {
-		user, kernel = !s.inKernel, s.inKernel
+		user, kernel = spec.Place == probe.User, spec.Place != probe.User
 	}
 	stacks := lineStacks(user, kernel)
-	stacks.Entry = s.atEntry
+	stacks.Entry = set.AtEntry
 	return stacks
+}
+
+// histSubject is what is measured, for people.
+type histSubject struct {
+	text      string   // what it is called
+	functions []string // with a histogram each
+	field     string   // whose values are counted; "" if it is the time of calls
+}
+
+// subject is what a set of sources measures.
+func (h *histFlags) subject(spec *histSpec, set *probe.Set) *histSubject {
+	s := &histSubject{text: spec.Text, functions: set.Functions, field: cmp.Or(spec.field, set.Value)}
+	if len(s.functions) == 1 && spec.Place == probe.User {
+		s.functions = []string{spec.Text}
+	}
+	if spec.Place == probe.Tracepoint {
+		for i := range s.functions {
+			s.functions[i] += " " + spec.field
+		}
+	}
+	return s
 }
 
 // describe names what was measured, for messages.

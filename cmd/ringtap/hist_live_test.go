@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -54,8 +53,7 @@ func TestLiveHistCountsAParameterAndNotTheTimeOfCalls(t *testing.T) {
 		t.Skip("CONFIG_DEBUG_INFO_BTF")
 	}
 	for text, value := range map[string]bool{"p:vfs_read count": true, "vfs_read count": true, "p:vfs_read *pos": true, "p:mine vfs_read": false} {
-		out := &console{stdout: io.Discard, stderr: io.Discard}
-		spec, err := (&histFlags{limit: 1}).parseSpec(out, text)
+		spec, err := (&histFlags{limit: 1}).parseSpec(text)
 		if err != nil || spec.value != value {
 			t.Errorf("%s: %+v, %v; a value: %t", text, spec, err, value)
 		}

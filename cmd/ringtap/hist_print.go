@@ -27,7 +27,7 @@ func (p *histPrinter) greet() error {
 		return nil
 	}
 	what := "the time of"
-	if p.subject.value {
+	if p.subject.field != "" {
 		what = "the values of"
 	}
 	end := "... Ctrl-C to end."
@@ -73,7 +73,7 @@ func (p *histPrinter) print(w *measure.Window) error {
 // say below theirs.
 func (p *histPrinter) appendRow(dst []byte, row *measure.Row) []byte {
 	name, unit := visible.Text(p.subject.functions[row.Function]), ""
-	if !p.subject.value {
+	if p.subject.field == "" {
 		unit = " " + units[p.flags.unit].name
 		name += "," + unit
 	}
@@ -120,7 +120,7 @@ func (p *histPrinter) printJSON(w *measure.Window) error {
 			Name: p.subject.functions[row.Function], Stack: row.Stack, Cut: row.Cut,
 			Count: row.Histogram.Count(), Total: row.Histogram.Total(), Buckets: jsonBuckets(row.Histogram),
 		}
-		if !p.subject.value {
+		if p.subject.field == "" {
 			j.Unit = p.flags.unit
 		}
 		window.Histograms = append(window.Histograms, j)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/kprobe"
-	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -33,7 +33,7 @@ func (h *histFlags) useTriggers(out *console, spec *histSpec) (bool, error) {
 		reason = "a command is followed from its first instruction on"
 	case h.way == "pairs":
 		reason = "asked for"
-	case h.way == "auto" && spec.place == inUser:
+	case h.way == "auto" && spec.Place == probe.User:
 		reason = "user functions may call themselves"
 	}
 	if reason != "" && h.way == "triggers" {
@@ -46,24 +46,18 @@ func (h *histFlags) useTriggers(out *console, spec *histSpec) (bool, error) {
 // measureInKernel has the kernel make the histogram. Done is false if it can't and
 // another way may do; err then says why.
 func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *histSpec) (done bool, err error) {
-	s := &histSubject{text: spec.text, functions: []string{spec.text}, inKernel: spec.place == inKernel}
-	defer s.close(out)
-	var enter, leave *ftrace.Format
-	if spec.place == inKernel {
-		enter, leave, err = h.defineKernelCalls(out, s, spec)
-	} else {
-		enter, leave, err = h.defineUserCalls(out, s, spec)
-	}
+	set, err := h.attachPair(out, spec)
 	if err != nil {
 		return h.way == "triggers" || !errors.Is(err, errNoEvents), err
 	}
+	defer closing(out, set)
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return true, err
 	}
-	printer := &histPrinter{flags: h, out: out.stdout, subject: s}
+	printer := &histPrinter{flags: h, out: out.stdout, subject: &histSubject{text: spec.Text, functions: []string{spec.Text}}}
 	account, err := measure.Triggers(ctx, measure.TriggerOptions{
-		Tracefs: tracefs, Enter: enter, Leave: leave, PID: h.pid, TID: h.tid,
+		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PID: h.pid, TID: h.tid,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
 		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.print,
 	})
@@ -77,60 +71,36 @@ func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *his
 		return true, err
 	}
 	sayTriggerAccount(out.stderr, account)
-	return true, sayMissed(out, s.kprobes...)
+	return true, printMissed(out, set)
 }
 
 // errNoEvents is why the kernel can't count by itself.
 var errNoEvents = errors.New("it takes events of tracefs at one entry and one return")
 
-// defineKernelCalls defines events at the entry and the return of a function of
-// the kernel.
-func (h *histFlags) defineKernelCalls(out *console, s *histSubject, spec *histSpec) (enter, leave *ftrace.Format, err error) {
-	entry, back, err := kernelCalls(out, spec.probe, h.kprobeOptions(out))
-	if err != nil {
-		return nil, nil, err
+// attachPair attaches to the entry and the return of one function.
+func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error) {
+	options := h.options(out)
+	options.Calls, options.Way, options.Limit = probe.TimedCalls, kprobe.WayKprobeEvents, 1
+	set, err := attach(out, spec.Spec, options)
+	var several *kprobe.TooManyError
+	switch {
+	case errors.As(err, &several):
+		return nil, fmt.Errorf("%w, and not %d functions", errNoEvents, several.Count)
+	case errors.As(err, new(*kprobe.WayError)):
+		return nil, fmt.Errorf("%w: %w", errNoEvents, err)
+	case errors.As(err, new(*uprobe.TooManyError)):
+		return nil, errNotOne
+	case err != nil:
+		return nil, err
+	case !set.Sources[1].Site.Return:
+		closing(out, set)
+		return nil, errNotOne
 	}
-	var formats []*ftrace.Format
-	for _, plan := range []*kprobe.Plan{entry, back} {
-		if len(plan.Sites) != 1 {
-			return nil, nil, fmt.Errorf("%w, and not %d functions", errNoEvents, len(plan.Sites))
-		}
-		attachment, err := kprobe.Attach(plan, kprobe.AttachOptions{Way: kprobe.WayKprobeEvents, Logger: out.logger(h.verbose)})
-		var none *kprobe.WayError
-		if errors.As(err, &none) {
-			return nil, nil, fmt.Errorf("%w: %w", errNoEvents, err)
-		}
-		if err != nil {
-			return nil, nil, wrongDefinition(err)
-		}
-		s.kprobes = append(s.kprobes, attachment)
-		s.closers = append(s.closers, attachment.Close)
-		formats = append(formats, attachment.Formats[0])
-	}
-	return formats[0], formats[1], nil
+	return set, nil
 }
 
-// defineUserCalls does so for a user function.
-func (h *histFlags) defineUserCalls(out *console, s *histSubject, spec *histSpec) (enter, leave *ftrace.Format, err error) {
-	var formats []*ftrace.Format
-	for _, kind := range []string{"p:", "r:"} {
-		plan, err := resolve(out, kind+spec.probe, h.uprobeOptions(out))
-		if err != nil {
-			return nil, nil, err
-		}
-		s.closers = append(s.closers, plan.Close)
-		if len(plan.Sites) != 1 || kind == "r:" && !plan.Sites[0].Return {
-			return nil, nil, fmt.Errorf("%w, and neither several functions nor one of Go", errNoEvents)
-		}
-		attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: perfevent.System(), Logger: out.logger(h.verbose)})
-		if err != nil {
-			return nil, nil, wrongDefinition(err)
-		}
-		s.closers = append(s.closers, attachment.Close)
-		formats = append(formats, attachment.Formats[0])
-	}
-	return formats[0], formats[1], nil
-}
+// errNotOne is why the kernel can't count the calls of a user function.
+var errNotOne = fmt.Errorf("%w, and neither several functions nor one of Go", errNoEvents)
 
 // sayTriggerAccount says which calls are not in a histogram of the kernel's.
 func sayTriggerAccount(w io.Writer, a measure.TriggerAccount) {

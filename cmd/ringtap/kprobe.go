@@ -1,17 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const kprobeUsage = `kprobe [flags] {-l [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
@@ -90,41 +89,40 @@ func checkWay(way string) error {
 	return usagef("--way %s: one of %s", way, strings.Join(kprobeWays(), ", "))
 }
 
-// trace resolves the definition, attaches it and follows its hits.
+// trace attaches to what the definition means and follows its hits.
 func (k *kprobeFlags) trace(ctx context.Context, out *console, text, filter string) error {
-	logger := out.logger(k.verbose)
-	plan, err := resolveKernel(out, text, kprobe.Options{Force: k.force, MaxSites: k.limit, Logger: logger})
+	spec, err := probe.ParseKernel(text)
 	if err != nil {
-		return err
-	}
-	if note := quicker(plan, filter, k.user); note != "" {
-		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
+		return wrongSpec(err)
 	}
 	target, command, err := k.target()
 	if err != nil {
 		return err
 	}
 	defer leave(command)
-	attach := kprobe.AttachOptions{
-		Target: target, Filter: filter, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces,
-		UserStacks: k.user, Way: kprobe.Way(k.way), Logger: logger,
+	way := kprobe.Way(k.way)
+	if k.show {
+		way = kprobe.WayKprobeEvents // the others have no format file
 	}
-	if k.view {
-		attach.Way = kprobe.WayKprobeEvents // the others have no format file
-	}
-	attachment, err := kprobe.Attach(plan, attach)
+	set, err := attach(out, spec, probe.Options{
+		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Way: way,
+		PMU: true, UserStacks: k.user, Logger: out.logger(k.verbose),
+	})
 	if err != nil {
-		return wrongDefinition(err)
+		return err
 	}
-	defer closing(out, attachment)
-	if k.view {
-		return viewFormats(out, attachment.Formats)
+	defer closing(out, set)
+	if note := quicker(text, len(set.Functions), filter, k.user); note != "" {
+		printNotes(out, []string{note})
+	}
+	if k.show {
+		return viewFormats(out, set)
 	}
 	err = trace(ctx, out, &k.tracerFlags, tracing{
-		name: kprobeName(plan), events: kprobeEvents(attachment, plan),
+		name: nameOf("kprobe", set), sources: set.Sources,
 		stacks: lineStacks(k.user, k.kernel), target: target, command: command,
 	})
-	return errors.Join(err, sayMissed(out, attachment))
+	return errors.Join(err, printMissed(out, set))
 }
 
 // slowToArm is from how many probes on one waits for the kernel: it takes some
@@ -133,98 +131,25 @@ const slowToArm = 200
 
 // quicker says which command traces the same calls without waiting; "" if there is
 // none, or no need.
-func quicker(plan *kprobe.Plan, filter string, user bool) string {
-	d := plan.Definition
-	if len(plan.Sites) < slowToArm || d.Kind != kprobe.Entry || d.Module != "" || d.Fetch != "" || filter != "" || user {
+func quicker(text string, places int, filter string, user bool) string {
+	d, err := kprobe.Parse(text)
+	if err != nil || places < slowToArm || d.Kind != kprobe.Entry || d.Module != "" || d.Fetch != "" || filter != "" || user {
 		return ""
 	}
-	return fmt.Sprintf("the kernel sets and removes %d probes one by one; ringtap functrace '%s' traces the same calls at once", len(plan.Sites), d.Symbol)
-}
-
-// resolveKernel finds the places in the kernel that a definition means, and says
-// what must be known of them.
-func resolveKernel(out *console, text string, o kprobe.Options) (*kprobe.Plan, error) {
-	definition, err := kprobe.Parse(text)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	o.Types = kprobe.KernelTypes("")
-	plan, err := kprobe.Resolve(definition, o)
-	if err != nil {
-		return nil, wrongDefinition(err)
-	}
-	for _, note := range plan.Notes {
-		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
-	}
-	return plan, nil
-}
-
-func kprobeName(plan *kprobe.Plan) string {
-	if len(plan.Sites) == 1 {
-		return "kprobe " + plan.Sites[0].Event
-	}
-	return fmt.Sprintf("%d kprobes", len(plan.Sites))
-}
-
-func kprobeEvents(a *kprobe.Attachment, plan *kprobe.Plan) []follow.Event {
-	var places map[uint64]string
-	if len(a.Events) < len(plan.Sites) {
-		places = make(map[uint64]string, len(plan.Sites))
-		for i := range plan.Sites {
-			places[plan.Sites[i].Address] = plan.Sites[i].Event
-		}
-	}
-	var events []follow.Event
-	for i, event := range a.Events {
-		e := follow.Event{Event: event, Format: a.Formats[i], Filter: a.Filter, Places: places,
-			Ask: func(s *perfevent.Sampling) { s.IntrRegs = a.IntrRegs }}
-		if a.Raw != nil {
-			e.Raw = func(dst []byte, s *perfevent.Sample) []byte { return a.Raw(dst, i, s) }
-		}
-		events = append(events, e)
-	}
-	return events
-}
-
-// sayMissed says how many hits the kernel itself left out: of functions that its
-// handling of probes calls, and of returns when too many calls were under way.
-func sayMissed(out *console, attachments ...*kprobe.Attachment) error {
-	var sum uint64
-	for _, a := range attachments {
-		missed, err := a.Missed()
-		if err != nil {
-			return err
-		}
-		for _, n := range missed {
-			sum += n
-		}
-	}
-	if sum > 0 {
-		fmt.Fprintf(out.stderr, "%d hits missed by the kernel: it was in the middle of another probe, or too many calls were under way at once\n", sum)
-	}
-	return nil
+	return fmt.Sprintf("the kernel sets and removes %d probes one by one; ringtap functrace '%s' traces the same calls at once", places, d.Symbol)
 }
 
 // listKernelFunctions prints the kernel's functions that can be probed, one a
 // line; where none can it says why.
 func listKernelFunctions(out *console, pattern string) error {
-	if pattern == "" {
-		pattern = "*"
-	}
-	plan, err := resolveKernel(out, "p:"+pattern, kprobe.Options{MaxSites: math.MaxInt})
+	names, notes, err := probe.KernelFunctions(cmp.Or(pattern, "*"))
+	printNotes(out, notes)
 	if err != nil {
-		return err
+		return wrongSpec(err)
 	}
-	one := *plan
-	one.Sites = plan.Sites[:1]
-	attachment, err := kprobe.Attach(&one, kprobe.AttachOptions{Target: perfevent.System(), Few: 1})
-	if err != nil {
-		return err
-	}
-	defer closing(out, attachment)
 	var text strings.Builder
-	for i := range plan.Sites {
-		text.WriteString(visible.Text(plan.Sites[i].Function.String()) + "\n")
+	for _, name := range names {
+		text.WriteString(visible.Text(name) + "\n")
 	}
 	_, err = fmt.Fprint(out.stdout, text.String())
 	return ignoreClosedPipe(err)

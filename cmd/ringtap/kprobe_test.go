@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/ringtap/ringtap/kprobe"
 )
 
 func TestManyProbesHaveAQuickerCommand(t *testing.T) {
@@ -20,11 +18,7 @@ func TestManyProbesHaveAQuickerCommand(t *testing.T) {
 		{about: "a filter", definition: "p:*read*", filter: "common_pid == 1", sites: 1000},
 		{about: "user stacks", definition: "p:*read*", sites: 1000, user: true},
 	} {
-		definition, err := kprobe.Parse(test.definition)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := quicker(&kprobe.Plan{Definition: definition, Sites: make([]kprobe.Site, test.sites)}, test.filter, test.user)
+		got := quicker(test.definition, test.sites, test.filter, test.user)
 		if strings.Contains(got, "functrace '*read*'") != test.want {
 			t.Errorf("%s: %q", test.about, got)
 		}

@@ -114,7 +114,7 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 	a.closing(attached.Close)
 	stacks := a.stacks()
 	stacks.User, stacks.Kernel = true, false
-	collector := memleak.New(attached.Events, stacks, q.options())
+	collector := memleak.New(attached.Sources, stacks, q.options())
 	collector.Ended = a.command != nil || a.pid != 0 || a.tid != 0
 	a.closing(collector.Close)
 	a.closing(func() error { q.sayMissed(a.out, collector); return nil })

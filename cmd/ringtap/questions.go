@@ -66,7 +66,7 @@ var questionKinds = []questionKind{
 	{"io", "", "what system calls move, and how long it takes, per call stack", ioUsage, func() question { return &ioQuestion{} }},
 	{"readahead", "", "pages read ahead that were used, and that were not, per call stack", readaheadUsage, func() question { return &readaheadQuestion{} }},
 	{"llc", "llc_stat", "misses of the last-level cache, per call stack", llcUsage, func() question { return &llcQuestion{} }},
-	{"probe", "", "the time inside a function and its calls, per call stack", probeUsage, func() question { return &probe{} }},
+	{"probe", "", "the time inside a function and its calls, per call stack", probeUsage, func() question { return &probeQuestion{} }},
 }
 
 // kindOf returns the kind of that name, or nil.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/questions/readahead"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -124,22 +124,17 @@ func (q *readaheadQuestion) byProbes(a *asking, tracefs *ftrace.FS) (*readahead.
 // probe makes an event of a kernel probe. The whole system's are those of tracefs,
 // which threads may inherit.
 func (q *readaheadQuestion) probe(a *asking, definition string) (*ftrace.Format, error) {
-	logger := a.out.logger(a.verbose)
-	parsed, err := kprobe.Parse(definition)
+	spec, err := probe.ParseKernel(definition)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := kprobe.Resolve(parsed, kprobe.Options{Types: kprobe.KernelTypes(""), Logger: logger})
+	set, err := probe.Open(spec, probe.Options{Target: perfevent.System(), Logger: a.out.logger(a.verbose)})
 	if err != nil {
 		return nil, fmt.Errorf("readahead: this kernel has no tracepoints of it (Linux 6.18 and later do), and no probe: %w", err)
 	}
-	attachment, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: perfevent.System(), Logger: logger})
-	if err != nil {
-		return nil, fmt.Errorf("readahead: this kernel has no tracepoints of it (Linux 6.18 and later do), and no probe: %w", err)
-	}
-	a.closing(attachment.Close)
-	if attachment.Raw != nil {
+	a.closing(set.Close)
+	if set.Sources[0].Record != nil {
 		return nil, fmt.Errorf("readahead: this kernel has no tracepoints of it (Linux 6.18 and later do), and no probes with arguments (CONFIG_KPROBE_EVENTS)")
 	}
-	return attachment.Formats[0], nil
+	return set.Sources[0].Format, nil
 }

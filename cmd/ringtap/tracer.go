@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
@@ -19,7 +20,7 @@ import (
 type tracing struct {
 	name    string // of what is traced, for messages: "uprobe readline"
 	about   string // what stands behind it in parentheses; "" for nothing
-	events  []follow.Event
+	sources []probe.Source
 	seen    func(perfevent.Record) // see follow.Options; nil for most
 	stacks  stack.Stacks
 	target  perfevent.Target
@@ -44,7 +45,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		lines.limit = maxHeld
 	}
 	account, err := follow.Run(ctx, follow.Options{
-		Target: t.target, Events: t.events, Seen: t.seen, Stacks: t.stacks,
+		Target: t.target, Sources: t.sources, Seen: t.seen, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
 		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
 		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },

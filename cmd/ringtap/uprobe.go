@@ -2,16 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"strings"
 
-	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/follow"
-	"github.com/ringtap/ringtap/internal/library"
-	"github.com/ringtap/ringtap/internal/visible"
-	"github.com/ringtap/ringtap/kprobe"
-	"github.com/ringtap/ringtap/uprobe"
+	"github.com/ringtap/ringtap/internal/probe"
 )
 
 const uprobeUsage = `uprobe [flags] {-l TARGET [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
@@ -72,121 +66,46 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}
-	filter := ""
-	if len(rest) == 2 {
-		filter = rest[1]
-	}
-	return u.trace(ctx, out, rest[0], filter)
+	return u.trace(ctx, out, rest[0], strings.Join(rest[1:], ""))
 }
 
-func (u *uprobeFlags) options(out *console) uprobe.Options {
-	pid := u.pid
-	if pid == 0 {
-		pid = u.tid
-	}
-	return uprobe.Options{PID: pid, Exact: u.exact, MaxSites: u.limit, Logger: out.logger(u.verbose)}
-}
-
-// trace resolves the definition, attaches it and follows its hits.
+// trace attaches to what the definition means and follows its hits.
 func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter string) error {
-	plan, err := resolve(out, text, u.options(out))
+	spec, err := probe.ParseUser(text)
 	if err != nil {
-		return err
+		return wrongSpec(err)
 	}
-	defer plan.Close()
 	target, command, err := u.target()
 	if err != nil {
 		return err
 	}
 	defer leave(command)
-	attach := uprobe.AttachOptions{Target: target, Filter: filter, Few: target.PerSampling(), Merge: len(plan.Sites) > manyPlaces, Logger: out.logger(u.verbose)}
-	if u.view {
-		attach.Few = 0 // perf's own events have no format file
-	}
-	attachment, err := uprobe.Attach(plan, attach)
+	set, err := attach(out, spec, probe.Options{
+		Target: target, View: u.view(), Filter: filter, Limit: u.limit, Exact: u.exact,
+		PMU: !u.show, Logger: out.logger(u.verbose), // perf's own events have no format file
+	})
 	if err != nil {
-		return wrongDefinition(err)
+		return err
 	}
-	defer closing(out, attachment)
-	if u.view {
-		sayPlaces(out, plan)
-		return viewFormats(out, attachment.Formats)
+	defer closing(out, set)
+	if u.show {
+		for _, line := range set.Placement {
+			fmt.Fprintln(out.stderr, line)
+		}
+		return viewFormats(out, set)
 	}
 	stacks := lineStacks(u.user, u.kernel)
-	stacks.Entry = plan.AtEntry()
+	stacks.Entry = set.AtEntry
 	return trace(ctx, out, &u.tracerFlags, tracing{
-		name: uprobeName(plan), about: plan.String(),
-		events: uprobeEvents(attachment, plan), stacks: stacks,
-		target: target, command: command,
+		name: nameOf("uprobe", set), about: set.Definition,
+		sources: set.Sources, stacks: stacks, target: target, command: command,
 	})
 }
 
-// resolve finds the places that a definition means, and says what must be known
-// of them.
-func resolve(out *console, text string, o uprobe.Options) (*uprobe.Plan, error) {
-	definition, err := uprobe.Parse(text)
-	if err != nil {
-		return nil, &usageError{err}
+// nameOf is what messages call the probes of a set.
+func nameOf(kind string, set *probe.Set) string {
+	if len(set.Functions) == 1 {
+		return kind + " " + set.Sources[0].Format.Name
 	}
-	plan, err := uprobe.Resolve(definition, o)
-	if err != nil {
-		return nil, wrongDefinition(err)
-	}
-	for _, note := range plan.Notes {
-		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
-	}
-	if o.PID != 0 && len(plan.Sites) > 0 {
-		if there, err := library.Mapped(o.PID, plan.Sites[0].KernelPath); err == nil && !there {
-			fmt.Fprintf(out.stderr, "note: process %d has not mapped %s: nothing is hit unless it, or a child, loads it\n", o.PID, visible.Text(plan.Path))
-		}
-	}
-	return plan, nil
-}
-
-// wrongDefinition makes errors that the command line is to blame for usage
-// errors.
-func wrongDefinition(err error) error {
-	var syntax *ftrace.SyntaxError
-	var definition *ftrace.DefinitionError
-	var filter *ftrace.FilterError
-	if errors.As(err, &syntax) || errors.As(err, &definition) || errors.As(err, &filter) {
-		return &usageError{err}
-	}
-	if errors.As(err, new(*uprobe.TooManyError)) || errors.As(err, new(*kprobe.TooManyError)) {
-		return fmt.Errorf("%w; --limit allows more", err)
-	}
-	return err
-}
-
-func uprobeName(plan *uprobe.Plan) string {
-	if len(plan.Sites) == 1 {
-		return "uprobe " + plan.Sites[0].Event
-	}
-	return fmt.Sprintf("%d uprobes", len(plan.Sites))
-}
-
-// manyPlaces is from how many places on they share an event: see
-// uprobe.AttachOptions.Merge.
-const manyPlaces = 8
-
-func uprobeEvents(a *uprobe.Attachment, plan *uprobe.Plan) []follow.Event {
-	var places map[uint64]string
-	if len(a.Events) < len(plan.Sites) {
-		places = make(map[uint64]string, len(plan.Sites))
-		for i := range plan.Sites {
-			places[plan.Sites[i].Offset] = plan.Sites[i].Event
-		}
-	}
-	var events []follow.Event
-	for i, event := range a.Events {
-		events = append(events, follow.Event{Event: event, Format: a.Formats[i], Filter: a.Filter, Places: places})
-	}
-	return events
-}
-
-// closing closes what was attached and says what stayed behind.
-func closing(out *console, a io.Closer) {
-	if err := a.Close(); err != nil {
-		fmt.Fprintln(out.stderr, "ringtap: probes stay behind:", err)
-	}
+	return fmt.Sprintf("%d %ss", len(set.Functions), kind)
 }

@@ -3,6 +3,7 @@ package allocator
 import (
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -15,24 +16,24 @@ func TestEventsTellFunctionsApart(t *testing.T) {
 		}
 	}
 	groups := groups(all)
-	roles := make(map[Role]int)
+	named := make(map[string]int)
 	for i, g := range groups {
-		roles[g.Role]++
-		if i > 0 && g.Role < Gives && groups[i-1].Role < g.Role && groups[i-1].Role == Begins {
+		named[g.name]++
+		if i > 0 && g.Role == probe.Return && groups[i-1].Role != probe.Return {
 			t.Errorf("a call can begin before its end is watched")
 		}
 		for k, site := range g.sites {
-			ends := g.Role == Ends || g.Role == EndsThrough
-			if site.Return != ends || !ends && g.Function(0x7f0000000000+site.Offset) != g.of[k] {
-				t.Errorf("%v: %+v is another's", g.Role, site)
+			ends := g.Role == probe.Return
+			if site.Return != ends || !ends && g.Called(0x7f0000000000+site.Offset) != g.of[k] {
+				t.Errorf("%s: %+v is another's", g.name, site)
 			}
 		}
-		if g.Role == Begins && g.AtEntry {
+		if g.Role == probe.Enter && g.AtEntry {
 			t.Error("one of the places is not where its function begins")
 		}
 	}
-	if roles[Ends] != 1 || roles[EndsThrough] != 1 || roles[Begins] != 2 || roles[Gives] != 2 {
-		t.Errorf("%v events by role", roles)
+	if named["allocated"] != 1 || named["allocated_through"] != 1 || named["alloc"] != 2 || named["free"] != 2 {
+		t.Errorf("%v events by name", named)
 	}
 }
 

@@ -6,28 +6,20 @@ import (
 	"os"
 	"time"
 
-	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
-	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/internal/probe"
 )
 
 // Follow a tracepoint for a second. It takes root.
 func Example() {
-	fs, err := ftrace.Find()
+	set, err := probe.Open(&probe.Spec{Place: probe.Tracepoint, Probe: "sched:sched_process_exec"}, probe.Options{})
 	if err != nil {
 		log.Print(err)
 		return
 	}
-	format, err := fs.Format("sched", "sched_process_exec")
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	defer set.Close()
 	account, err := follow.Run(context.Background(), follow.Options{
-		Events: []follow.Event{{
-			Event:  perfevent.Tracepoint(uint64(format.ID), "sched:sched_process_exec"),
-			Format: format,
-		}},
+		Sources:  set.Sources,
 		Duration: time.Second,
 		Out:      os.Stderr,
 	})

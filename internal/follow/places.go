@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -13,13 +14,13 @@ import (
 // events.
 type places map[uint64]*ftrace.Format
 
-func newPlaces(e *Event) places {
-	if e.Places == nil {
+func newPlaces(source *probe.Source) places {
+	if source.Places == nil {
 		return nil
 	}
-	p := make(places, len(e.Places))
-	for offset, name := range e.Places {
-		format := *e.Format
+	p := make(places, len(source.Places))
+	for offset, name := range source.Places {
+		format := *source.Format
 		format.Name = name
 		p[offset] = &format
 	}

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 func TestHitsInTheKernelAreNamedByTheirAddress(t *testing.T) {
 	const read, write = 0xffffffff81000000, 0xffffffff81000100
-	event := &Event{Format: ftrace.UprobeFormat("kprobes", "vfs_read", false),
+	event := &probe.Source{Format: ftrace.UprobeFormat("kprobes", "vfs_read", false),
 		Places: map[uint64]string{read: "vfs_read", write: "vfs_write"}}
 	p := newPlaces(event)
 	if p.inFiles() {

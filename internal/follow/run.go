@@ -13,32 +13,17 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Event is one event that is followed.
-type Event struct {
-	Event  perfevent.Event
-	Filter string         // by which the kernel leaves hits out; "" takes all
-	Format *ftrace.Format // of its records
-	// Places names the hits of an event of several probes: by the offset in its
-	// file of the instruction that is probed, or by its address in the kernel. Nil
-	// if all are called as Format is.
-	Places map[uint64]string
-	// Ask, unless nil, adds to what is sampled.
-	Ask func(*perfevent.Sampling)
-	// Raw, unless nil, makes the record that Format describes, where samples
-	// do not carry it as it is.
-	Raw func(dst []byte, s *perfevent.Sample) []byte
-}
-
 // Options is what a run does.
 type Options struct {
 	Target   perfevent.Target
-	Events   []Event
+	Sources  []probe.Source
 	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Options.Seen
@@ -72,13 +57,14 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	f := &follower{opts: o, self: uint32(os.Getpid()), names: process.NewNames(process.Host{}), rate: rate{max: o.MaxRate}}
-	for _, e := range o.Events {
-		printer, err := e.Format.Printer(o.Printing)
+	for i := range o.Sources {
+		source := &o.Sources[i]
+		printer, err := source.Format.Printer(o.Printing)
 		if err != nil {
-			return Account{}, fmt.Errorf("print format of %s: %w", e.Format.Name, err)
+			return Account{}, fmt.Errorf("print format of %s: %w", source.Format.Name, err)
 		}
 		f.printers = append(f.printers, printer)
-		f.places = append(f.places, newPlaces(&e))
+		f.places = append(f.places, newPlaces(source))
 	}
 	opts := perfevent.Options{Logger: o.Logger, Round: f.round, Spool: spoolBytes, Seen: o.Seen}
 	if !f.wantsProcesses() {
@@ -108,14 +94,14 @@ func Run(ctx context.Context, o Options) (Account, error) {
 type follower struct {
 	opts     Options
 	self     uint32
-	printers []*ftrace.Printer // of each event
+	printers []*ftrace.Printer // of each source
 	names    *process.Names
 	// processes is nil if neither stacks nor places are shown.
 	processes *process.Table
 	stacks    *stacks // nil if none are shown
 	places    []places
 
-	raw      []byte // that Event.Raw made
+	raw      []byte // that Source.Record made
 	line     []byte // under way
 	head     []byte // of the lines of a stack
 	out      bytes.Buffer
@@ -130,17 +116,15 @@ func (f *follower) wantsProcesses() bool {
 	return f.wantsStacks() || slices.ContainsFunc(f.places, places.inFiles)
 }
 
-// samplings is what is opened, one for each event.
+// samplings is what is opened, one for each source.
 func (f *follower) samplings() []perfevent.Sampling {
 	var samplings []perfevent.Sampling
-	for _, e := range f.opts.Events {
-		s := perfevent.Sampling{Event: e.Event, Filter: e.Filter, Period: 1, Raw: true}
+	for i := range f.opts.Sources {
+		s := f.opts.Sources[i].Sampling()
 		if f.wantsStacks() {
 			f.opts.Stacks.Ask(&s)
 		}
-		if e.Ask != nil {
-			e.Ask(&s)
-		}
+		f.opts.Sources[i].AskRecord(&s)
 		samplings = append(samplings, s)
 	}
 	return samplings
@@ -210,10 +194,10 @@ var unknown = []byte("<...>")
 
 // show appends the line of a sample, and its stacks, to the output.
 func (f *follower) show(sample *perfevent.Sample) {
-	event := &f.opts.Events[sample.Sampling]
-	format := event.Format
-	if event.Raw != nil {
-		f.raw = event.Raw(f.raw[:0], sample)
+	source := &f.opts.Sources[sample.Sampling]
+	format := source.Format
+	if source.Record != nil {
+		f.raw = source.Record(f.raw[:0], sample)
 		sample.Raw = f.raw
 	}
 	if p := f.places[sample.Sampling]; p != nil {

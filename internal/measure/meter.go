@@ -4,8 +4,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -14,6 +16,8 @@ import (
 type meter struct {
 	opts    *Options
 	self    uint32
+	values  []*ftrace.Field // of each source; nil where calls are measured
+	record  []byte          // that a source has made of a sample
 	calls   *pair.Calls[stackKey]
 	stacks  *stacks // nil if none were asked for
 	rows    map[rowKey]*histogram.Histogram
@@ -39,19 +43,19 @@ func newMeter(o *Options) *meter {
 
 func (m *meter) wantsStacks() bool { return m.opts.Stacks.User || m.opts.Stacks.Kernel }
 
-// samplings is what is opened, one for each event.
+// samplings is what is opened, one for each source.
 func (m *meter) samplings() []perfevent.Sampling {
 	var samplings []perfevent.Sampling
-	for i := range m.opts.Events {
-		e := &m.opts.Events[i]
-		s := perfevent.Sampling{Event: e.Event, Filter: e.Filter, Period: 1}
-		if e.Role != Return && m.wantsStacks() {
+	for i := range m.opts.Sources {
+		source := &m.opts.Sources[i]
+		s := source.Sampling()
+		if source.Role != probe.Return && m.wantsStacks() {
 			m.opts.Stacks.Ask(&s)
 		}
-		if e.Role == Value {
-			s.Raw, s.IntrRegs = true, e.IntrRegs
+		if source.Role == probe.Hit {
+			source.AskRecord(&s)
 		} else {
-			e.Site.Ask(&s)
+			source.Site.Ask(&s)
 		}
 		samplings = append(samplings, s)
 	}
@@ -102,26 +106,36 @@ func (m *meter) handle(record perfevent.Record) error {
 		m.account.Own++
 		return nil
 	}
-	e := &m.opts.Events[sample.Sampling]
-	switch e.Role {
-	case Enter:
-		task, slot := e.Site.Place(sample)
-		m.calls.Enter(task, pair.Call[stackKey]{Function: e.Function, Slot: slot, Start: sample.Time, CPU: sample.CPU, Payload: m.stack(sample)})
-	case Return:
-		task, slot := e.Site.Place(sample)
-		if ended, ok := m.calls.Leave(task, e.Function, slot, sample.Time); ok && !m.calls.Hold(ended, sample.CPU) {
+	source := &m.opts.Sources[sample.Sampling]
+	switch source.Role {
+	case probe.Enter:
+		task, slot := source.Site.Place(sample)
+		m.calls.Enter(task, pair.Call[stackKey]{Function: source.Function, Slot: slot, Start: sample.Time, CPU: sample.CPU, Payload: m.stack(sample)})
+	case probe.Return:
+		task, slot := source.Site.Place(sample)
+		if ended, ok := m.calls.Leave(task, source.Function, slot, sample.Time); ok && !m.calls.Hold(ended, sample.CPU) {
 			m.count(ended)
 		}
-	case Value:
-		v, ok := e.Value(sample)
-		if !ok {
-			m.account.Unreadable++
-			return nil
-		}
-		m.row(rowKey{e.Function, m.stack(sample)}).Add(v)
-		m.account.Values++
+	case probe.Hit:
+		m.value(source, sample)
 	}
 	return nil
+}
+
+// value counts the value that a sample tells.
+func (m *meter) value(source *probe.Source, sample *perfevent.Sample) {
+	record := sample.Raw
+	if source.Record != nil {
+		m.record = source.Record(m.record[:0], sample)
+		record = m.record
+	}
+	v, ok := m.values[sample.Sampling].Int(record)
+	if !ok {
+		m.account.Unreadable++
+		return
+	}
+	m.row(rowKey{source.Function, m.stack(sample)}).Add(v)
+	m.account.Values++
 }
 
 // other takes a record that is no sample.

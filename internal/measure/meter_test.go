@@ -6,12 +6,13 @@ import (
 
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// newTestMeter measures one user function: event 0 is its entry, 1 its return.
+// newTestMeter measures one user function: source 0 is its entry, 1 its return.
 func newTestMeter(o Options) *meter {
-	o.Events = []Event{{Role: Enter}, {Role: Return, Site: pair.Site{Return: true}}}
+	o.Sources = []probe.Source{{Role: probe.Enter}, {Role: probe.Return, Site: pair.Site{Return: true}}}
 	o.Functions = []string{"f"}
 	o.Scale, o.Unit = histogram.Log2(), time.Nanosecond
 	m := newMeter(&o)

@@ -8,48 +8,25 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/histogram"
-	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Role says what a hit of an event means.
-type Role uint8
-
-const (
-	Enter  Role = iota // a call begins
-	Return             // a call ends
-	Value              // the event tells a value
-)
-
-// Event is one event of a run.
-type Event struct {
-	Event  perfevent.Event
-	Filter string // by which the kernel leaves hits out; "" takes all
-	Role   Role
-	// Function is what the event is about, as an index of Options.Functions.
-	Function int
-	// Value reads the value out of a sample, of events with that role. False
-	// counts the sample as unreadable.
-	Value func(*perfevent.Sample) (int64, bool)
-	// Site is where the entry or the return is.
-	Site pair.Site
-	// IntrRegs are registers that Value wants.
-	IntrRegs uint64
-}
-
 // Options is what a run does.
 type Options struct {
 	Target    perfevent.Target
-	Functions []string // what is measured, for people
-	Events    []Event
-	Scale     histogram.Scale
-	Unit      time.Duration // of calls' times in the histograms: a nanosecond, microsecond …; 0 is a nanosecond
-	Stacks    stack.Stacks
-	Top       int           // rows with stacks that a window has: those with the most values; 0: all
-	Interval  time.Duration // of a window; 0: one for the whole run
-	Duration  time.Duration // 0: until the context is done or the target has ended
-	Logger    *slog.Logger  // nil discards
+	Functions []string // what the sources are of, for people
+	Sources   []probe.Source
+	// Value is the field whose values are counted; "" counts the times of calls.
+	Value    string
+	Scale    histogram.Scale
+	Unit     time.Duration // of calls' times in the histograms: a nanosecond, microsecond …; 0 is a nanosecond
+	Stacks   stack.Stacks
+	Top      int           // rows with stacks that a window has: those with the most values; 0: all
+	Interval time.Duration // of a window; 0: one for the whole run
+	Duration time.Duration // 0: until the context is done or the target has ended
+	Logger   *slog.Logger  // nil discards
 	// Armed, unless nil, is called when all events are counting.
 	Armed func() error
 	// Emit is given each window that ends, to keep, on a goroutine of its own.
@@ -92,8 +69,8 @@ type Account struct {
 const spoolBytes = 64 << 20
 
 // Run measures until the context is done, the duration is over, the target has
-// ended or Emit fails. The error is the *perfevent.OpenError of an event that
-// can't be opened, or Emit's. When Run returns, the events are closed.
+// ended or Emit fails. The error is a *FieldError, the *perfevent.OpenError of an
+// event that can't be opened, or Emit's. When Run returns, the events are closed.
 func Run(ctx context.Context, o Options) (Account, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -102,6 +79,9 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		o.Unit = time.Nanosecond
 	}
 	m := newMeter(&o)
+	if err := m.findValues(); err != nil {
+		return Account{}, err
+	}
 	opts := perfevent.Options{Logger: o.Logger, Round: m.round, SideBand: perfevent.SideBandNames}
 	if m.wantsStacks() {
 		// Naming stacks takes longer than rings last.

@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/uprobe"
 )
 
 // A program that calls hit 2*CALLS times from each of four threads, half of it
@@ -48,29 +48,24 @@ func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	if out, err := exec.Command("gcc", fmt.Sprintf("-DCALLS=%d", times), "-O1", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
 		t.Skipf("gcc: %v\n%s", err, out)
 	}
-	definition, err := uprobe.Parse("p:" + program + ":hit")
+	spec, err := probe.ParseUser("p:" + program + ":hit")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := uprobe.Resolve(definition, uprobe.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plan.Close()
 	command, err := perfevent.StartCommand(exec.Command(program))
 	if err != nil {
 		t.Fatal(err)
 	}
 	target := perfevent.Started(command)
-	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target})
+	set, err := probe.Open(spec, probe.Options{Target: target})
 	if err != nil {
 		command.Kill()
 		t.Skipf("user probes: %v", err)
 	}
-	defer attachment.Close()
+	defer set.Close()
 	result, err := profiler.Run(context.Background(), profiler.Options{
 		Target:     target,
-		Collectors: []table.Collector{&calls.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}},
+		Collectors: []table.Collector{&calls.Hits{Spec: "hit", Sources: set.Sources, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}},
 		Whole:      true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(*profile.Profile) error { return nil },

@@ -20,13 +20,13 @@ import (
 
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/pressure"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/uprobe"
 )
 
 // A program that calls hit as it is told: e and l say by which function, so many
@@ -105,23 +105,18 @@ func (p *told) calls(by string, n int) {
 // options are those of a run that sees its calls.
 func (p *told) options(trigger profiler.Trigger) profiler.Options {
 	p.t.Helper()
-	definition, err := uprobe.Parse("p:" + p.path + ":hit")
+	spec, err := probe.ParseUser("p:" + p.path + ":hit")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	plan, err := uprobe.Resolve(definition, uprobe.Options{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() { plan.Close() })
 	target := perfevent.Process(p.pid)
-	attachment, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: target})
+	set, err := probe.Open(spec, probe.Options{Target: target})
 	if err != nil {
 		p.t.Skipf("user probes: %v", err)
 	}
-	p.t.Cleanup(func() { attachment.Close() })
+	p.t.Cleanup(func() { set.Close() })
 	opts := options(target, stack.Auto)
-	opts.Collectors = []table.Collector{&calls.Hits{Spec: "hit", Events: attachment.Events, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}}
+	opts.Collectors = []table.Collector{&calls.Hits{Spec: "hit", Sources: set.Sources, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}}}
 	opts.Trigger = &trigger
 	if b, ok := trigger.Alarm.(*bell); ok {
 		opts.Logger = slog.New(listener{slog.DiscardHandler, b.records})

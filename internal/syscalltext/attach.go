@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -32,81 +33,80 @@ type Options struct {
 	Logger  *slog.Logger // nil discards
 }
 
-// Event is an event to be opened and read.
-type Event struct {
-	Way    Way // None where no parameter points to text
-	Event  perfevent.Event
-	Format *ftrace.Format // of the records that Raw makes
-}
-
-// Attachment is the events of several tracepoints.
+// Attachment is the texts of several tracepoints.
 type Attachment struct {
-	Events []Event // one for each format, in their order
+	Ways []Way // of each source: None where no parameter points to text
 
-	events  []*event // the same, nil for those whose records are as they come
+	events  []*event // of each source, nil for those whose records are as they come
 	reader  *reader  // nil if no memory is read
 	group   *ftrace.Group
 	scratch []byte
 }
 
-// Attach finds out how the text behind the parameters of tracepoints is had
-// here. Tracepoints without such parameters stay what they are. The caller
-// closes the attachment after the perf events.
+// Attach has sources that are tracepoints show the text behind their parameters: it
+// changes those that have such parameters. The caller closes the attachment after the
+// perf events.
 //
-// The error says why a way that was asked for can't be gone; without one there
+// The error says why the way that was asked for is not possible; without one there
 // is always a way.
-func Attach(formats []*ftrace.Format, o Options) (*Attachment, error) {
+func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Attachment{}
-	for _, f := range formats {
-		e, inner, err := a.attach(f, o)
+	for i := range sources {
+		name := sources[i].Format.Name
+		way, inner, err := a.attach(&sources[i], o)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("text of %s:%s: %w", f.System, f.Name, err), a.Close())
+			return nil, errors.Join(fmt.Errorf("text of %s:%s: %w", sources[i].Format.System, name, err), a.Close())
 		}
-		if e.Way != None {
-			o.Logger.Info("text of a system call", "event", f.Name, "way", string(e.Way))
+		if way != None {
+			o.Logger.Info("text of a system call", "event", name, "way", string(way))
 		}
-		a.Events, a.events = append(a.Events, e), append(a.events, inner)
+		a.Ways, a.events = append(a.Ways, way), append(a.events, inner)
 	}
-	for _, e := range a.events {
-		if e != nil && a.reader == nil {
+	for i, e := range a.events {
+		if e == nil {
+			continue
+		}
+		if a.reader == nil {
 			a.reader = newReader()
 			a.reader.events = a.events
 		}
+		sources[i].Format, sources[i].Ask = e.layout.format, ask
+		sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, e, s) }
 	}
 	return a, nil
 }
 
-// attach attaches one event.
-func (a *Attachment) attach(f *ftrace.Format, o Options) (Event, *event, error) {
-	plain := Event{Way: None, Event: perfevent.Tracepoint(uint64(f.ID), f.System+":"+f.Name), Format: f}
+// attach finds the way of one source; the event is nil if its records are as they
+// come.
+func (a *Attachment) attach(source *probe.Source, o Options) (Way, *event, error) {
+	f := source.Format
 	params := Params(f)
 	if len(params) == 0 || o.Way == None {
-		return plain, nil, nil
+		return None, nil, nil
 	}
 	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(ftrace.SyscallText(p.Name)) != nil })
 	switch {
 	case hasText && (o.Way == "" || o.Way == Tracepoint):
-		plain.Way = Tracepoint
-		return plain, nil, nil
+		return Tracepoint, nil, nil
 	case o.Way == Tracepoint:
-		return plain, nil, errors.New("the tracepoint does not record it (Linux 6.19 and later do)")
+		return None, nil, errors.New("the tracepoint does not record it (Linux 6.19 and later do)")
 	case o.Way == Kprobe, o.Way == "":
-		e, inner, err := a.kprobe(f, params, o.Tracefs)
+		event, inner, err := a.kprobe(f, params, o.Tracefs)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("this kernel has no kprobe_events (CONFIG_KPROBE_EVENTS)")
 		}
+		if err == nil {
+			source.Event = event
+		}
 		if err == nil || o.Way == Kprobe {
-			return e, inner, err
+			return Kprobe, inner, err
 		}
 		o.Logger.Info("no kprobe for the text of a system call", "event", f.Name, "error", err)
 	}
-	plain.Way = Memory
-	inner := &event{layout: newLayout(f, params)}
-	plain.Format = inner.layout.format
-	return plain, inner, nil
+	return Memory, &event{layout: newLayout(f, params)}, nil
 }
 
 // stackCopy is how much of the stack comes with each event, bytes: names in a
@@ -115,16 +115,14 @@ func (a *Attachment) attach(f *ftrace.Format, o Options) (Event, *event, error) 
 // such records is more than is read in time.
 const stackCopy = 2 << 10
 
-// Ask adds to the i-th event's sampling what finding its texts takes.
-func (a *Attachment) Ask(i int, s *perfevent.Sampling) {
-	if a.events[i] == nil || a.reader == nil {
-		return
-	}
+// ask adds to a sampling what finding texts takes.
+func ask(s *perfevent.Sampling) {
 	s.UserRegs |= 1 << stackPointer
 	s.UserStack = max(s.UserStack, stackCopy)
 }
 
-// Seen is to be perfevent.Options.Seen; nil if no event needs it.
+// Seen is to be perfevent.Options.Seen of the session that opens the sources; nil if
+// none needs it.
 func (a *Attachment) Seen() func(perfevent.Record) {
 	if a.reader == nil {
 		return nil
@@ -132,13 +130,8 @@ func (a *Attachment) Seen() func(perfevent.Record) {
 	return a.reader.seen
 }
 
-// Raw appends the record of a sample of the i-th event, as its format has it.
-// It is called once for each sample.
-func (a *Attachment) Raw(dst []byte, i int, s *perfevent.Sample) []byte {
-	e := a.events[i]
-	if e == nil {
-		return append(dst, s.Raw...)
-	}
+// record appends the record of a sample, with its texts.
+func (a *Attachment) record(dst []byte, e *event, s *perfevent.Sample) []byte {
 	a.scratch = e.tracepoint(a.scratch[:0], s.Raw)
 	return e.layout.append(dst, a.scratch, a.reader.take(s))
 }

@@ -15,11 +15,11 @@ import (
 // There is no more than one text in a record. A record of perf's has 8 KiB
 // (PERF_MAX_TRACE_SIZE), a path up to 4: of a larger one the kernel complains,
 // loudly, and forgets it.
-func (a *Attachment) kprobe(f *ftrace.Format, params []Param, tracefs *ftrace.FS) (Event, *event, error) {
+func (a *Attachment) kprobe(f *ftrace.Format, params []Param, tracefs *ftrace.FS) (perfevent.Event, *event, error) {
 	if a.group == nil {
 		group, err := tracefs.NewGroup("kprobe_events")
 		if err != nil {
-			return Event{}, nil, err
+			return perfevent.Event{}, nil, err
 		}
 		a.group = group
 	}
@@ -27,14 +27,14 @@ func (a *Attachment) kprobe(f *ftrace.Format, params []Param, tracefs *ftrace.FS
 		Type: 'p', Event: f.Name, Place: callPrefix + strings.TrimPrefix(f.Name, enterPrefix), Args: fetchArgs(f, params),
 	})
 	if err != nil {
-		return Event{}, nil, err
+		return perfevent.Event{}, nil, err
 	}
 	probe, err := tracefs.Format(a.group.Name(), f.Name)
 	if err != nil {
-		return Event{}, nil, err
+		return perfevent.Event{}, nil, err
 	}
 	inner := &event{layout: newLayout(f, params), probe: probe}
-	return Event{Way: Kprobe, Event: perfevent.Tracepoint(id, f.System+":"+f.Name), Format: inner.layout.format}, inner, nil
+	return perfevent.Tracepoint(id, f.System+":"+f.Name), inner, nil
 }
 
 // fetchArgs are the parameters of a system call and its first text. The call's

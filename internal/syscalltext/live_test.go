@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/perfevent"
 	"golang.org/x/sys/unix"
@@ -95,14 +95,14 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	if err != nil {
 		t.Skip(err)
 	}
-	format, err := tracefs.Format("syscalls", "sys_enter_openat")
-	if errors.Is(err, fs.ErrNotExist) {
+	set, err := probe.Open(&probe.Spec{Place: probe.Tracepoint, Probe: "syscalls:sys_enter_openat"}, probe.Options{Filter: filter})
+	if errors.As(err, new(*probe.TracepointError)) {
 		t.Skip("no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := syscalltext.Attach([]*ftrace.Format{format}, syscalltext.Options{Tracefs: tracefs, Way: way})
+	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way})
 	if err != nil {
 		t.Skip(err)
 	}
@@ -111,7 +111,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 			t.Error(err)
 		}
 	}()
-	if got := texts.Events[0].Way; got != way {
+	if got := texts.Ways[0]; got != way {
 		t.Fatalf("the way is %q, want %q", got, way)
 	}
 	program := exec.Command("/proc/self/exe")
@@ -136,14 +136,10 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	defer cancel()
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{
-		Target: perfevent.Process(program.Process.Pid),
-		Events: []follow.Event{{
-			Event: texts.Events[0].Event, Format: texts.Events[0].Format, Filter: filter,
-			Ask: func(s *perfevent.Sampling) { texts.Ask(0, s) },
-			Raw: func(dst []byte, s *perfevent.Sample) []byte { return texts.Raw(dst, 0, s) },
-		}},
-		Seen: texts.Seen(),
-		Out:  &lines,
+		Target:  perfevent.Process(program.Process.Pid),
+		Sources: set.Sources,
+		Seen:    texts.Seen(),
+		Out:     &lines,
 		Armed: func() {
 			fmt.Fprintln(in)
 			go func() {

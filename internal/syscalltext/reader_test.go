@@ -42,7 +42,7 @@ func open(time, addr uint64) *perfevent.Sample {
 }
 
 func (r *reading) line(s *perfevent.Sample) string {
-	return string(r.printer.Append(nil, r.attachment.Raw(nil, 0, s)))
+	return string(r.printer.Append(nil, r.attachment.record(nil, r.events[0], s)))
 }
 
 func wantLine(t *testing.T, got, want string) {
@@ -189,7 +189,7 @@ func TestAProbesRecordBecomesTheTracepoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := a.Raw(nil, 0, s)
+	record := a.record(nil, e, s)
 	if got, want := string(p.Append(nil, record)), `sys_rename(oldname: 0x1000 "/a", newname: 0x2000 ~"/b")`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -215,7 +215,7 @@ func FuzzRecords(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Append(nil, a.Raw(nil, 0, s))
+			p.Append(nil, a.record(nil, e, s))
 		}
 	})
 }

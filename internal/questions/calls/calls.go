@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -23,9 +24,11 @@ import (
 // in which a thread was inside at all. The time of calls that began before the run
 // is not counted.
 type Calls struct {
-	Spec   string // the probe as its user named it
-	Events []CallEvent
-	Stacks stack.Stacks // of the places where calls begin
+	Spec string // the probe as its user named it
+	// Sources see calls begin and end. A Hit is a call that begins whose end can't be
+	// seen: it is counted.
+	Sources []probe.Source
+	Stacks  stack.Stacks // of the places where calls begin
 	// Histogram asks for one of the calls' times: see TakeHistogram.
 	Histogram bool
 
@@ -41,26 +44,6 @@ type Calls struct {
 // windows do.
 const maxHistograms = 16
 
-// CallEvent is one event of Calls.
-type CallEvent struct {
-	Event  perfevent.Event
-	Filter string // by which the kernel leaves hits out; "" takes all
-	Role   CallRole
-	Site   pair.Site // of calls that begin and end
-	// Function is the user's number of the function: a return ends calls of its
-	// own alone. Functions that share an event share a number.
-	Function int
-}
-
-// CallRole says what a hit means.
-type CallRole uint8
-
-const (
-	CallBegins CallRole = iota
-	CallEnds
-	CallHit // a call begins whose end can't be seen: it is counted
-)
-
 // The columns of Calls.
 const (
 	callTime = iota
@@ -70,14 +53,14 @@ const (
 var _ table.Stateful = (*Calls)(nil)
 
 // NewCalls makes a Calls.
-func NewCalls(spec string, events []CallEvent, stacks stack.Stacks, withHistogram bool) *Calls {
-	c := &Calls{Spec: spec, Events: events, Stacks: stacks, Histogram: withHistogram,
+func NewCalls(spec string, sources []probe.Source, stacks stack.Stacks, withHistogram bool) *Calls {
+	c := &Calls{Spec: spec, Sources: sources, Stacks: stacks, Histogram: withHistogram,
 		calls: pair.New[table.Row](), times: histogram.New(histogram.Log2())}
 	c.calls.Gone = c.spent
 	return c
 }
 
-// Plan is one sampling for each event, every hit of which is a sample. Those of
+// Plan is one sampling for each source, every hit of which is a sample. Those of
 // returns have no stacks.
 func (c *Calls) Plan() table.Plan {
 	stacks := c.Stacks.Copying(stack.StormCopy)
@@ -88,14 +71,14 @@ func (c *Calls) Plan() table.Plan {
 			{Name: c.Spec + "Count", Type: c.Spec + " calls", Unit: "counts", Scale: 1},
 		},
 	}
-	for i := range c.Events {
-		e := &c.Events[i]
-		s := perfevent.Sampling{Event: e.Event, Filter: e.Filter, Period: 1}
-		if e.Role != CallEnds {
+	for i := range c.Sources {
+		source := &c.Sources[i]
+		s := source.Sampling()
+		if source.Role != probe.Return {
 			stacks.Ask(&s)
 		}
-		if e.Role != CallHit {
-			e.Site.Ask(&s)
+		if source.Role != probe.Hit {
+			source.Site.Ask(&s)
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
@@ -115,19 +98,19 @@ func (c *Calls) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 	if rows.Own(s.PID) {
 		return
 	}
-	e := &c.Events[sampling]
-	if e.Role == CallEnds {
-		task, slot := e.Site.Place(s)
-		if ended, ok := c.calls.Leave(task, e.Function, slot, s.Time); ok && !c.calls.Hold(ended, s.CPU) {
+	source := &c.Sources[sampling]
+	if source.Role == probe.Return {
+		task, slot := source.Site.Place(s)
+		if ended, ok := c.calls.Leave(task, source.Function, slot, s.Time); ok && !c.calls.Hold(ended, s.CPU) {
 			c.end(ended)
 		}
 		return
 	}
 	row := rows.Of(s)
 	rows.Add(row, callCount, 1)
-	if e.Role == CallBegins {
-		task, slot := e.Site.Place(s)
-		c.calls.Enter(task, pair.Call[table.Row]{Function: e.Function, Slot: slot, Start: s.Time, CPU: s.CPU, Payload: row})
+	if source.Role == probe.Enter {
+		task, slot := source.Site.Place(s)
+		c.calls.Enter(task, pair.Call[table.Row]{Function: source.Function, Slot: slot, Start: s.Time, CPU: s.CPU, Payload: row})
 	}
 }
 

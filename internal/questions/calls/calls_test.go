@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -11,13 +12,13 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// callRecorder makes a recorder of the calls of one kernel function: event 0 is its
+// callRecorder makes a recorder of the calls of one kernel function: source 0 is its
 // entry, 1 its return.
 func callRecorder(t *testing.T, opts table.Options) (*table.Recorder, *Calls) {
 	t.Helper()
-	c := NewCalls("f", []CallEvent{
-		{Site: pair.Site{Kernel: true}},
-		{Role: CallEnds, Site: pair.Site{Kernel: true, Return: true}},
+	c := NewCalls("f", []probe.Source{
+		{Role: probe.Enter, Site: pair.Site{Kernel: true}},
+		{Role: probe.Return, Site: pair.Site{Kernel: true, Return: true}},
 	}, stack.Stacks{Kernel: true}, true)
 	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -9,20 +10,20 @@ import (
 
 // Hits is the probe collector: one count for each hit of a probe.
 type Hits struct {
-	Spec   string            // the probe as its user named it
-	Events []perfevent.Event // one for each place that the probe stands for
-	Stacks stack.Stacks
+	Spec    string // the probe as its user named it
+	Sources []probe.Source
+	Stacks  stack.Stacks
 }
 
-// Plan is one sampling for each event, every hit of which is a sample.
+// Plan is one sampling for each source, every hit of which is a sample.
 func (h *Hits) Plan() table.Plan {
 	stacks := h.Stacks.Copying(stack.StormCopy)
 	p := table.Plan{
 		Name: "probe", Event: h.Spec, Stacks: stacks,
 		Metrics: []profile.Metric{{Name: h.Spec + "Count", Type: "hits", Unit: "counts", Scale: 1}},
 	}
-	for _, event := range h.Events {
-		s := perfevent.Sampling{Event: event, Period: 1}
+	for i := range h.Sources {
+		s := h.Sources[i].Sampling()
 		stacks.Ask(&s)
 		p.Samplings = append(p.Samplings, s)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -23,8 +24,8 @@ import (
 // process holds when it ends counts in the window in which that is and in that of the
 // whole run, if Ended.
 type Collector struct {
-	Events []*allocator.Event
-	Stacks stack.Stacks
+	Sources []*allocator.Source
+	Stacks  stack.Stacks
 	// Ended has what a process held when it ended counted once more.
 	Ended bool
 
@@ -53,10 +54,10 @@ type Options struct {
 
 var _ table.Stateful = (*Collector)(nil)
 
-// New makes a memleak collector of an allocator's events.
-func New(events []*allocator.Event, stacks stack.Stacks, o Options) *Collector {
+// New makes a memleak collector of an allocator's sources.
+func New(sources []*allocator.Source, stacks stack.Stacks, o Options) *Collector {
 	return &Collector{
-		Events: events, Stacks: stacks,
+		Sources: sources, Stacks: stacks,
 		options: leakOptions{Options: o},
 		memory:  newMemory(), sampler: newSampler(o.Every),
 		spaces: make(map[uint32]*holdings), calls: pair.New[*leakCall](),
@@ -83,31 +84,31 @@ func (c *Collector) Missed() Misses {
 // writes the address through a pointer: that mostly points to a variable there.
 const throughCopy = 4 << 10
 
-// Plan is a sampling for each event, every hit of which is a sample.
+// Plan is a sampling for each source, every hit of which is a sample.
 func (c *Collector) Plan() table.Plan {
 	stacks := c.Stacks.Copying(stack.StormCopy)
 	stacks.Entry = true
-	for _, e := range c.Events {
-		stacks.Entry = stacks.Entry && (e.Role != allocator.Begins || e.AtEntry)
+	for _, source := range c.Sources {
+		stacks.Entry = stacks.Entry && (source.Role != probe.Enter || source.AtEntry)
 	}
 	p := table.Plan{
 		Name: "memleak", Event: "allocations", Stacks: stacks, Ordered: true, Standing: true,
 		Metrics: leakMetrics(""),
 	}
-	for _, e := range c.Events {
-		s := perfevent.Sampling{Event: e.Event, Period: 1}
-		switch e.Role {
-		case allocator.Begins:
+	for _, source := range c.Sources {
+		s := source.Sampling()
+		switch {
+		case source.Role == probe.Enter:
 			stacks.Ask(&s)
 			s.UserRegs |= argumentMask(3)
-		case allocator.Gives:
+		case source.Role == probe.Hit:
 			s.UserRegs = argumentMask(2)
-		case allocator.EndsThrough:
-			s.UserRegs, s.UserStack = 1<<resultRegister|e.Written(), throughCopy
-		case allocator.Ends:
+		case source.Through:
+			s.UserRegs, s.UserStack = 1<<resultRegister|source.Written(), throughCopy
+		default:
 			s.UserRegs = 1 << resultRegister
 		}
-		pair.Site{}.Ask(&s)
+		source.Site.Ask(&s)
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
@@ -133,10 +134,9 @@ func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 		return
 	}
 	c.options.begin = rows.Begin()
-	e := c.Events[sampling]
-	ends := e.Role == allocator.Ends || e.Role == allocator.EndsThrough
-	task, slot := pair.Site{Return: ends}.Place(s)
-	if ends {
+	source := c.Sources[sampling]
+	task, slot := source.Site.Place(s)
+	if source.Role == probe.Return {
 		if ended, ok := c.calls.Leave(task, 0, slot, s.Time); ok {
 			if ended.Payload.inner {
 				c.passOn(task, slot, ended.Payload, s)
@@ -147,7 +147,7 @@ func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 		}
 		return
 	}
-	f := e.Function(s.IP)
+	f := source.Called(s.IP)
 	if f == nil {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -46,14 +47,15 @@ const (
 func newLeakRun(t *testing.T, o Options, opts table.Options) *leakRun {
 	t.Helper()
 	r := &leakRun{t: t, places: make(map[string]uint64)}
-	events := []*allocator.Event{{Role: allocator.EndsThrough}, {Role: allocator.Ends}, {Role: allocator.Begins}, {Role: allocator.Gives}}
+	ends := probe.Source{Role: probe.Return, Site: pair.Site{Return: true}}
+	sources := []*allocator.Source{{Source: ends, Through: true}, {Source: ends}, {Source: probe.Source{Role: probe.Enter}}, {Source: probe.Source{Role: probe.Hit}}}
 	for i, name := range []string{"malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "mmap", "mremap", "free", "munmap", "_Znwm"} {
 		r.places[name] = uint64(i+1) * 16
-		for _, e := range events {
+		for _, e := range sources {
 			e.Place(r.places[name], allocator.Named(name))
 		}
 	}
-	r.leaks = New(events, stack.Stacks{Kernel: true}, o)
+	r.leaks = New(sources, stack.Stacks{Kernel: true}, o)
 	r.leaks.Ended = true
 	t.Cleanup(func() { _ = r.leaks.Close() })
 	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
@@ -407,7 +409,7 @@ func TestAnAddressThatIsKnownBesidesWhereItWasWritten(t *testing.T) {
 		if r.places["posix_memalign"] = place; !inner {
 			f.Written = 1 + register
 		}
-		r.leaks.Events[leakBegins].Place(place, &f)
+		r.leaks.Sources[leakBegins].Place(place, &f)
 		for _, address := range []uint64{0x1000, 0x2000} {
 			r.enter(main, "posix_memalign", 0x7000, 10, 8, 64, 200)
 			if inner {

@@ -1,47 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
-
-// sayPlaces says where the probes are, and why there.
-func sayPlaces(out *console, plan *uprobe.Plan) {
-	for i := range plan.Sites {
-		site := &plan.Sites[i]
-		fmt.Fprintf(out.stderr, "%s: %s, file offset %#x", visible.Text(site.Event), visible.Text(plan.Path), site.Offset)
-		if site.Moved > 0 {
-			fmt.Fprintf(out.stderr, ", %d bytes behind the function's start", site.Moved)
-		}
-		if site.Why != "" {
-			fmt.Fprintf(out.stderr, ": %s", visible.Text(site.Why))
-		}
-		fmt.Fprintln(out.stderr)
-	}
-}
-
-// viewFormats prints the kernel's format files.
-func viewFormats(out *console, formats []*ftrace.Format) error {
-	fs, _, err := ftrace.Mount()
-	if err != nil {
-		return err
-	}
-	for _, format := range formats {
-		text, err := fs.FormatText(format.System, format.Name)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out.stdout, "%s", text); err != nil {
-			return ignoreClosedPipe(err)
-		}
-	}
-	return nil
-}
 
 // listFunctions prints what can be probed, one name a line.
 func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
@@ -60,7 +27,7 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if err != nil {
 		return err
 	}
-	functions, _, err := uprobe.Functions(u.list, u.options(out))
+	functions, _, err := uprobe.Functions(u.list, uprobe.Options{PID: cmp.Or(u.pid, u.tid), Logger: out.logger(u.verbose)})
 	if err != nil {
 		return err
 	}

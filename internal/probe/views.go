@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"errors"
@@ -8,59 +8,58 @@ import (
 
 	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/library"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// viewers returns the processes as which the targets of user probes are looked for:
-// those that are watched, since a container has libraries of its own; 0 is ringtap.
-// There is at least one.
-func (a *asking) viewers() ([]int, error) {
-	switch {
-	case a.pid != 0:
-		return []int{a.pid}, nil
-	case a.tid != 0:
-		return []int{a.tid}, nil
-	case a.cgroup == "":
-		return []int{0}, nil
-	}
-	pids, err := cgroup.Processes(a.cgroup)
-	if err != nil {
-		return nil, fmt.Errorf("list the processes of a control group: %w", err)
-	}
-	if len(pids) == 0 {
-		return []int{0}, nil
-	}
-	return pids, nil
+// View is the processes as which the targets of user probes are looked for: a
+// container has libraries of its own.
+type View struct {
+	PIDs   []int  // none: as this process sees them
+	Cgroup string // whose processes PIDs are; "" if they are of none
 }
 
-// eachFile calls a function for one of the viewers of each file that a user probe's
-// target is for them. One that does not have the function named is left out if
-// another has it.
-func (a *asking) eachFile(viewers []int, definition string, attach func(pid int) error) error {
-	d, err := uprobe.Parse(definition)
+// InCgroup is the view of the processes of a control group, by its directory.
+func InCgroup(dir string) (View, error) {
+	pids, err := cgroup.Processes(dir)
 	if err != nil {
-		return &usageError{err}
+		return View{}, fmt.Errorf("list the processes of a control group: %w", err)
 	}
-	if a.cgroup != "" && viewers[0] == 0 {
-		fmt.Fprintf(a.out.stderr, "note: no process is in %s yet: %s is the host's, not a container's own\n", visible.Text(a.cgroup), visible.Text(d.Target))
+	return View{PIDs: pids, Cgroup: dir}, nil
+}
+
+// first is the process that decides what a name means; 0 is this one.
+func (v View) first() int {
+	if len(v.PIDs) == 0 {
+		return 0
 	}
-	viewers = distinctViews(d.Target, viewers)
+	return v.PIDs[0]
+}
+
+// eachFile calls a function for one process of the view for each file that the target
+// of a user probe is for them. A file without the function is left out if another
+// one has it.
+func (s *Set) eachFile(d *uprobe.Definition, attach func(pid int) error) error {
+	view := s.options.View
+	pids := []int{0}
+	if len(view.PIDs) > 0 {
+		pids = distinctViews(d.Target, view.PIDs)
+	} else if view.Cgroup != "" {
+		s.note("no process is in %s yet: %s is the host's, not a container's own", view.Cgroup, d.Target)
+	}
 	var without []error
-	for _, pid := range viewers {
+	for _, pid := range pids {
 		err := attach(pid)
-		var symbol *uprobe.SymbolError
-		if errors.As(err, &symbol) {
+		if errors.As(err, new(*uprobe.SymbolError)) {
 			without = append(without, err)
 		} else if err != nil {
 			return err
 		}
 	}
-	if len(without) == len(viewers) {
+	if len(without) == len(pids) {
 		return without[0]
 	}
 	for _, err := range without {
-		fmt.Fprintln(a.out.stderr, "note:", visible.Text(err.Error()))
+		s.note("%v", err)
 	}
 	return nil
 }

@@ -1,0 +1,15 @@
+// Package probe attaches to whatever a spec names, and hands out sources of records.
+//
+//	text → Parse → Spec → Open → Set: Sources, Notes ─→ perf session
+//	                       │
+//	  uprobe ──────────────┤ functions, places and USDT probes of a file
+//	  kprobe ──────────────┤ functions of the kernel
+//	  ftrace ──────────────┘ tracepoints, and the formats of all records
+//
+// A Source is one perf event with what its reader must know: the fields of its
+// records, the kernel's filter, what each sample must carry, and which place or
+// function a hit is of. The package does not know what reads the sources.
+//
+// Open traces nothing. That begins when a perf session (package perfevent) opens the
+// sources' events. The Set is closed after the session.
+package probe

@@ -1,0 +1,89 @@
+package probe
+
+import (
+	"errors"
+	"math"
+
+	"github.com/ringtap/ringtap/kprobe"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// kernelHits attaches to places in the kernel.
+func (s *Set) kernelHits(spec *Spec) error {
+	plan, err := s.resolveKernel(spec.definition)
+	if err != nil {
+		return err
+	}
+	for i := range plan.Sites {
+		s.valued(plan.Sites[i].Args)
+	}
+	added, err := s.attachKernel(plan, s.shares(len(plan.Sites)))
+	if err != nil {
+		return err
+	}
+	s.name(spec, added, len(plan.Sites), func(i int) string { return plan.Sites[i].Function.String() })
+	return nil
+}
+
+// resolveKernel finds the places that a definition means.
+func (s *Set) resolveKernel(text string) (*kprobe.Plan, error) {
+	d, err := kprobe.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := kprobe.Resolve(d, kprobe.Options{Force: s.options.Force, MaxSites: s.options.Limit,
+		Types: kprobe.KernelTypes(""), Logger: s.options.Logger})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range plan.Notes {
+		s.note("%s", note)
+	}
+	return plan, nil
+}
+
+// attachKernel makes sources of the sites of a plan, and returns them.
+func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
+	a, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: s.options.Target, Filter: s.options.Filter, Few: s.few(),
+		Merge: share, UserStacks: s.options.UserStacks, Way: s.options.Way, Logger: s.options.Logger})
+	if err != nil {
+		return nil, err
+	}
+	s.kprobes = append(s.kprobes, a)
+	s.closers = append(s.closers, a.Close)
+	if a.Merged() {
+		s.hits = a.Hits
+	}
+	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
+		return plan.Sites[i].Address, plan.Sites[i].Event
+	})
+	for i := range added {
+		if a.IntrRegs != 0 {
+			added[i].Ask = func(sampling *perfevent.Sampling) { sampling.IntrRegs |= a.IntrRegs }
+		}
+		if a.Raw != nil {
+			added[i].Record = func(dst []byte, sample *perfevent.Sample) []byte { return a.Raw(dst, i, sample) }
+		}
+	}
+	return added, nil
+}
+
+// KernelFunctions returns the names of the kernel's functions that can be probed and
+// match a pattern. The error says why there are none, or why none can be probed; notes
+// are as in Set.
+func KernelFunctions(pattern string) (names, notes []string, err error) {
+	set, err := open(Options{Limit: math.MaxInt, Target: perfevent.System(), PMU: true}, func(s *Set) error {
+		plan, err := s.resolveKernel("p:" + pattern)
+		if err != nil {
+			return err
+		}
+		for i := range plan.Sites {
+			names = append(names, plan.Sites[i].Function.String())
+		}
+		one := *plan
+		one.Sites = plan.Sites[:1]
+		_, err = s.attachKernel(&one, false)
+		return err
+	})
+	return names, set.Notes, errors.Join(err, set.Close())
+}

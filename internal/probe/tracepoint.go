@@ -1,0 +1,100 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// maxTracepoints is the most tracepoints that a pattern may stand for.
+const maxTracepoints = 500
+
+// TracepointError says that no tracepoint has a name or matches a pattern.
+type TracepointError struct {
+	Name  string
+	Known []string // all that the kernel has
+}
+
+func (e *TracepointError) Error() string { return fmt.Sprintf("tracepoint %s not found", e.Name) }
+
+// PatternError says that a text is neither the name of a tracepoint nor a pattern.
+type PatternError struct {
+	Pattern string
+	Err     error // nil where there is no colon
+}
+
+func (e *PatternError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("pattern %q: %v", e.Pattern, e.Err)
+	}
+	return fmt.Sprintf("%q is no tracepoint: they are called SYSTEM:EVENT, see ringtap tpoint -l", e.Pattern)
+}
+
+// Unwrap returns what is wrong with the pattern.
+func (e *PatternError) Unwrap() error { return e.Err }
+
+// notSampled is the tracepoint that a sample may be the cause of, and of which the kernel
+// therefore makes none (arch/x86/include/asm/trace/irq_vectors.h).
+var notSampled = ftrace.EventName{System: "irq_vectors", Name: "irq_work_exit"}
+
+// tracepoints makes sources of the tracepoints that a name or a pattern stands for.
+func (s *Set) tracepoints(pattern string) error {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	names, err := chooseTracepoints(tracefs, pattern)
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(names, notSampled); i >= 0 && len(names) > 1 && !s.options.Counts {
+		s.note("%s is left out: the kernel lets nobody sample it; funccount counts it", notSampled)
+		names = slices.Delete(names, i, i+1)
+	}
+	for i, name := range names {
+		format, err := tracefs.Format(name.System, name.Name)
+		if err != nil {
+			return err
+		}
+		s.Functions = append(s.Functions, name.String())
+		s.Sources = append(s.Sources, Source{
+			Event: perfevent.Tracepoint(uint64(format.ID), name.String()), Filter: s.options.Filter, Format: format, Function: i,
+		})
+	}
+	return nil
+}
+
+// chooseTracepoints returns the tracepoints that a name or pattern stands for.
+func chooseTracepoints(tracefs *ftrace.FS, pattern string) ([]ftrace.EventName, error) {
+	if !strings.Contains(pattern, ":") {
+		return nil, &PatternError{Pattern: pattern}
+	}
+	glob, err := names.ParseGlob(pattern)
+	if err != nil {
+		return nil, &PatternError{Pattern: pattern, Err: err}
+	}
+	all, err := tracefs.Events()
+	if err != nil {
+		return nil, err
+	}
+	var chosen []ftrace.EventName
+	var known []string
+	for _, event := range all {
+		name := event.String()
+		known = append(known, name)
+		if glob.Match(name) {
+			chosen = append(chosen, event)
+		}
+	}
+	switch {
+	case len(chosen) == 0:
+		return nil, &TracepointError{Name: pattern, Known: known}
+	case len(chosen) > maxTracepoints:
+		return nil, fmt.Errorf("%q stands for %d tracepoints; at most %d are traced at once", pattern, len(chosen), maxTracepoints)
+	}
+	return chosen, nil
+}
