@@ -243,9 +243,11 @@ func (w *heldShell) isOwn(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("-%d ", w.cmd.Process.Pid))
 }
 
-// named gives its block device a name in lines, which the device of another run has too.
+// named gives its process and its block device names in lines, which those of another
+// run have too.
 func (w *heldShell) named(lines []string) []string {
 	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], fmt.Sprintf(" PID %d ", w.cmd.Process.Pid), " PID N ")
 		if w.loop != "" {
 			lines[i] = strings.ReplaceAll(lines[i], " "+w.loop+" ", " LOOP ")
 		}
