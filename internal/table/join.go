@@ -8,7 +8,7 @@ import (
 // With names the row whose stack is that of the given one with a label as its
 // leaf: "[socket]". The stack is the kernel's where there is one.
 func (r *Rows) With(row Row, label string) Row {
-	if !row.Kept() {
+	if !row.Known() {
 		return row
 	}
 	at := row.key.leaf()
@@ -25,7 +25,7 @@ func (r *Rows) With(row Row, label string) Row {
 // it the stacks of another row upside down, so that the innermost functions of both
 // are next to each other, and last the name of that other.
 func (r *Rows) Join(row Row, label string, other Row, name string) Row {
-	if !row.Kept() || !other.Kept() {
+	if !row.Known() || !other.Known() {
 		return row
 	}
 	at := row.key.leaf()
@@ -48,7 +48,7 @@ func (k *key) leaf() *callchain.StackID {
 
 // Comm is the name of a row's process.
 func (r *Rows) Comm(row Row) string {
-	if !row.Kept() {
+	if !row.Known() {
 		return ""
 	}
 	return row.process.Comm

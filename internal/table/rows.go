@@ -18,11 +18,11 @@ type Rows struct {
 // which it was made, and for the next one if Rows.Keep was called for it at that end.
 type Row struct {
 	key     key
-	process *process.Process // nil unless Kept
+	process *process.Process // nil unless Known
 }
 
-// Kept is false for the row of what there was no memory for, and for the zero value.
-func (r Row) Kept() bool { return r.process != nil }
+// Known is false for the row of what there was no memory for, and for the zero value.
+func (r Row) Known() bool { return r.process != nil }
 
 // Of names the row of a sample's process and stacks. It unwinds the stack: a
 // collector asks once, and only for samples that it will count. Where the memory
@@ -67,7 +67,7 @@ func (r *Rows) AddLast(row Row, column int, n uint64) {
 
 // Keep has a row outlive the window that ends: see Stateful.End.
 func (r *Rows) Keep(row Row) {
-	if row.Kept() {
+	if row.Known() {
 		r.recorder.stacks.Keep(row.key.user)
 		r.recorder.stacks.Keep(row.key.kernel)
 	}
@@ -88,7 +88,7 @@ func (r *Rows) Scale(column int, by, of uint64) {
 func (r *Rows) place(row Row) key {
 	rec := r.recorder
 	switch {
-	case !row.Kept():
+	case !row.Known():
 		return rest
 	case rec.table.find(row.key) != nil:
 		return row.key

@@ -81,7 +81,7 @@ func (h *holdings) add(rows *table.Rows, row table.Row, address, size uint64, si
 // site returns the index of the site of a row. It reports false if there is no
 // memory for it, which Rows.Of has counted if it was so there.
 func (h *holdings) site(rows *table.Rows, row table.Row) (uint32, bool) {
-	if !row.Kept() {
+	if !row.Known() {
 		h.unkept++
 		return 0, false
 	}
@@ -208,7 +208,7 @@ func (h *holdings) tidy(rows *table.Rows) {
 		switch {
 		case s.used > 0:
 			rows.Keep(s.row)
-		case s.row.Kept():
+		case s.row.Known():
 			delete(h.byRow, s.row)
 			*s = site{}
 			h.unused = append(h.unused, uint32(i))

@@ -160,6 +160,20 @@ func (r *leakRun) last() map[uint64]held {
 	return standing(r.windows[len(r.windows)-1])
 }
 
+func TestALongCallKeepsItsStackThroughOtherWindows(t *testing.T) {
+	r := newLeakRun(t, Options{}, table.Options{Interval: 100})
+	slow, other := leakThread{1, 1}, leakThread{1, 2}
+	r.enter(slow, "malloc", 0x7000, 77, 32)
+	for r.now < 400 {
+		r.call(other, "malloc", 1000+r.now, 1<<20, 16) // other stacks take the places of those that are gone
+		r.call(other, "free", 0, 0, 1<<20)
+	}
+	r.leave(slow, 0x7000, 1<<30)
+	if got := r.last(); got[77] != (held{32, 1}) {
+		t.Errorf("standing %v, want the allocation of the long call", got)
+	}
+}
+
 const failedCall = ^uint64(0)
 
 func TestWhatIsNotFreedStands(t *testing.T) {

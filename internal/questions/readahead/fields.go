@@ -7,7 +7,7 @@ import (
 	"github.com/ringtap/ringtap/internal/questions/pages"
 )
 
-// pageFields are the fields of a tracepoint that is about one pages.Page, or about a
+// pageFields are the fields of a tracepoint that is about one page, or about a
 // folio of several: 2 to the power of its order.
 type pageFields struct {
 	device, inode, index *ftrace.Field

@@ -13,7 +13,7 @@ type lastReads map[uint32]lastRead // by thread
 // lastRead is what a thread read last, as far as it is known.
 type lastRead struct {
 	at    pages.Page // where it stood
-	start uint64     // the first pages.Page
+	start uint64     // the first page
 	last  uint64     // the last page that it wanted
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -38,6 +39,23 @@ func StackSample(sp uint64, words ...uint64) *perfevent.Sample {
 		s.Stack = binary.LittleEndian.AppendUint64(s.Stack, w)
 	}
 	return s
+}
+
+// Raw is the raw record of fields of eight bytes.
+func Raw(fields ...uint64) (raw []byte) {
+	for _, f := range fields {
+		raw = binary.LittleEndian.AppendUint64(raw, f)
+	}
+	return raw
+}
+
+// Format is a tracepoint with fields of eight bytes, as Raw makes them.
+func Format(names ...string) *ftrace.Format {
+	f := &ftrace.Format{System: "test", Name: "test", ID: 1}
+	for i, name := range names {
+		f.Fields = append(f.Fields, ftrace.Field{Name: name, Offset: 8 * i, Size: 8})
+	}
+	return f
 }
 
 // Handle hands a record to a recorder.

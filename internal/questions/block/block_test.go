@@ -1,0 +1,69 @@
+package block
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/table/tabletest"
+)
+
+// What waits in a queue, for a device or for its cache to be written has the stacks
+// of those who asked, however long it takes.
+func TestALongRequestKeepsItsStackThroughOtherWindows(t *testing.T) {
+	format := tabletest.Format("dev", "sector", "nr_sector", "rwbs")
+	format.Fields[3] = ftrace.Field{Name: "rwbs", Offset: 24, Size: 8, Type: "char", Array: true, String: true}
+	c, err := New(Formats{Queued: format, Issued: format, Completed: format}, false, stack.Stacks{Kernel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	t.Cleanup(processes.Close)
+	var last *table.Window
+	r := table.NewRecorder([]table.Collector{c}, processes, 0, table.Options{Interval: 100, Memory: 1 << 20, Emit: func(w *table.Window) { last = w }})
+	handle := func(sampling int, pid uint32, at, place uint64, raw ...uint64) {
+		s := tabletest.Hit(pid, at, place)
+		s.Sampling, s.Raw = sampling, tabletest.Raw(raw...)
+		tabletest.Handle(t, r, s)
+	}
+	const device, write = 1 << 40, uint64('W') // no device of this host; the letter of rwbs
+	handle(blockQueued, 6, 3, 0x1000, device, 900, 8, write)
+	handle(blockQueued, 5, 4, 0xa1, device, 100, 8, write) // is issued late
+	handle(blockQueued, 5, 5, 0xa2, device, 200, 8, write) // is completed late
+	handle(blockQueued, 5, 6, 0xa3, device, 200, 8, write) // about the same sectors
+	handle(blockIssued, 5, 7, 0, device, 200, 8, write)
+	handle(blockQueued, 5, 8, 0xa4, device, 400, 8, write) // the first half of a request
+	handle(blockQueued, 5, 9, 0xa5, device, 408, 8, write) // the other, which is completed late
+	handle(blockIssued, 5, 10, 0, device, 400, 16, write)
+	handle(blockCompleted, 5, 11, 0, device, 400, 8, write)
+	handle(blockQueued, 5, 12, 0xa6, device+1, 300, 8, 'F'|write<<8) // has a cache written late
+	for at := uint64(110); at < 400; at += 10 {
+		handle(blockQueued, 6, at, 0x2000+at, device, 5000+8*at, 8, write)
+		handle(blockIssued, 6, at+1, 0, device, 5000+8*at, 8, write)
+		handle(blockCompleted, 6, at+2, 0, device, 5000+8*at, 8, write)
+	}
+	handle(blockCompleted, 6, 410, 0, device, 200, 8, write)
+	handle(blockIssued, 6, 411, 0, device, 200, 8, write)
+	handle(blockIssued, 6, 412, 0, device, 100, 8, write)
+	handle(blockCompleted, 6, 420, 0, device, 200, 8, write)
+	handle(blockCompleted, 6, 421, 0, device, 100, 8, write)
+	handle(blockCompleted, 6, 422, 0, device, 408, 8, write)
+	handle(blockIssued, 6, 423, 0, device+1, 0, 0, 'F'|'F'<<8)
+	handle(blockCompleted, 6, 424, 0, device+1, 0, 0, 'F'|'F'<<8)
+	r.Finish(500)
+	type sums struct{ size, count uint64 }
+	got := make(map[uint64]sums)
+	for _, row := range last.Rows {
+		frames := last.Stacks[row.Kernel].Frames
+		place := frames[len(frames)-1].Offset
+		got[place] = sums{got[place].size + row.Values[blockSize], got[place].count + row.Values[blockCount]}
+	}
+	want := map[uint64]sums{0xa1: {8 * sector, 1}, 0xa2: {8 * sector, 1}, 0xa3: {8 * sector, 1}, 0xa4: {0, 1}, 0xa5: {8 * sector, 0}, 0xa6: {0, 1}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sums{})); diff != "" {
+		t.Errorf("bytes and requests by stack (-want +got):\n%s", diff)
+	}
+}
