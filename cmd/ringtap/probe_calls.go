@@ -144,7 +144,7 @@ func (c *callProbes) attachUser(plan *uprobe.Plan, role collect.CallRole, merge 
 			e.Function = c.number(plan.Sites[i].Symbol)
 		}
 		if role == collect.CallEnds {
-			e.Site.Return = format.Field(returnAddress) != nil
+			e.Site.Return = format.Field(ftrace.FieldProbeRetIP) != nil
 		}
 		c.events = append(c.events, e)
 	}
@@ -194,9 +194,6 @@ func (c *callProbes) sayUntimed() {
 		fmt.Fprintf(c.out.stderr, "note: %s %s: %s\n", visible.Text(name), what, visible.Text(why))
 	}
 }
-
-// returnAddress is a field that only return probes have.
-const returnAddress = "__probe_ret_ip"
 
 // sharePlaces has the kernel's return probes at the very instructions of the entry
 // probes, so that a call traps there once for both. On amd64 that is where the

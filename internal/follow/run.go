@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/collect"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/symbolize"
@@ -43,7 +44,7 @@ type Options struct {
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Options.Seen
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
-	Printing ftrace.PrintOptions
+	Printing printfmt.Options
 	// Out is given whole lines. Its error ends the run.
 	Out    io.Writer
 	Logger *slog.Logger // nil discards
@@ -73,7 +74,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	}
 	f := &follower{opts: o, self: uint32(os.Getpid()), threads: newThreads("/proc"), rate: rate{max: o.MaxRate}}
 	for _, e := range o.Events {
-		printer, err := e.Format.Printer(o.Printing)
+		printer, err := printfmt.New(e.Format, o.Printing)
 		if err != nil {
 			return Account{}, fmt.Errorf("print format of %s: %w", e.Format.Name, err)
 		}
@@ -108,7 +109,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 type follower struct {
 	opts     Options
 	self     uint32
-	printers []*ftrace.Printer // of each event
+	printers []*printfmt.Printer // of each event
 	threads  *threads
 	// processes is nil if neither stacks nor places are shown.
 	processes *process.Table
@@ -217,10 +218,10 @@ func (f *follower) show(sample *perfevent.Sample) {
 		format = p.format(f.processes, sample, format)
 	}
 	comm := f.threads.name(sample.TID)
-	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
+	f.line = printfmt.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
 	f.line = append(f.line, '\n')
 	if f.stacks != nil {
-		f.head = ftrace.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)
+		f.head = printfmt.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)
 		f.line = f.stacks.append(f.line, f.head, sample)
 	}
 	f.out.Write(f.line)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 )
 
 // functions names the kernel's functions, each looked up once.
@@ -16,7 +16,7 @@ type functions struct {
 	full   map[uint64]string // with the module, as graphs have them
 }
 
-func newFunctions(printing ftrace.PrintOptions) *functions {
+func newFunctions(printing printfmt.Options) *functions {
 	return &functions{lookup: printing.KernelSymbol, plain: map[uint64]string{}, full: map[uint64]string{}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -86,7 +87,7 @@ func (a *Attachment) attach(f *ftrace.Format, o Options) (Event, *event, error) 
 	if len(params) == 0 || o.Way == None {
 		return plain, nil, nil
 	}
-	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(ftrace.SyscallText(p.Name)) != nil })
+	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(printfmt.SyscallText(p.Name)) != nil })
 	switch {
 	case hasText && (o.Way == "" || o.Way == Tracepoint):
 		plain.Way = Tracepoint

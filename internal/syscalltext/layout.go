@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 )
 
 // layout is the records that an event has here: those of the tracepoint, with
@@ -33,13 +34,13 @@ func newLayout(f *ftrace.Format, params []Param) *layout {
 	for i, p := range params {
 		l.args = append(l.args, arguments(f)[p.Index])
 		extended.Fields = append(extended.Fields, ftrace.Field{
-			Name: ftrace.SyscallText(p.Name), Type: "char", Offset: l.base + 4*i, Size: 4,
+			Name: printfmt.SyscallText(p.Name), Type: "char", Offset: l.base + 4*i, Size: 4,
 			Location: ftrace.DataLoc, Array: true, ElemSize: 1, String: !p.Vector,
 		})
 	}
 	for i, p := range params {
 		extended.Fields = append(extended.Fields, ftrace.Field{
-			Name: ftrace.SyscallTextLate(p.Name), Type: "u8", Offset: l.base + 4*len(params) + i, Size: 1, ElemSize: 1,
+			Name: printfmt.SyscallTextLate(p.Name), Type: "u8", Offset: l.base + 4*len(params) + i, Size: 1, ElemSize: 1,
 		})
 	}
 	return l
