@@ -1,18 +1,18 @@
 // Package ftrace is the way to the kernel's tracefs: which events there are, what
-// their records hold, how the kernel prints them, and how to make new events on
-// places of one's own in programs and in the kernel.
+// their records hold, and how to make new events on places of one's own in programs
+// and in the kernel. Package printfmt prints the records.
 //
-//	Find, Mount → FS ─┬─ Events, Format → ParseFormat → Field, Printer → AppendLine
+//	Find, Mount → FS ─┬─ Events, Format → ParseFormat → Field; printfmt.New, printfmt.AppendLine
 //	                  ├─ ParseFetchArgs → UserArgs, KernelArgs → DefineProbes → Group
 //	                  ├─ ExplainFilter
-//	                  └─ NewInstance ─┬─ OpenPipe → Entry → AppendLine
+//	                  └─ NewInstance ─┬─ OpenPipe → Entry
 //	                                  └─ NewSynthetic → Hists
 //
 // The package does not know perf rings. An event becomes a perf event by its
 // number, and a record that perf delivers becomes a line by its format:
 //
 //	"sched:sched_switch" → FS.Format → perfevent.Tracepoint(uint64(f.ID), …)
-//	perfevent.Sample.Raw → AppendLine
+//	perfevent.Sample.Raw → printfmt.AppendLine
 //
 // # Where tracefs is
 //
@@ -29,32 +29,6 @@
 // allocate. Strings and arrays of varying length lie at the record's end, and
 // the field says where (Location). User probes of perf's own have no file;
 // UprobeFormat says what they would have.
-//
-// # How it is printed (print*.go, line*.go)
-//
-// A print format is a format string and expressions in C, made for programs
-// like this one. Format.Printer compiles it once: types and arithmetic as C has
-// them, the kernel's own extensions of printf, and the helpers that the
-// kernel's events call. Append then prints a record without allocating. What is
-// not in the record, such as a variable of the kernel's, is printed as ?; a print
-// format that can't be followed turns into a list of name=value, and Fallback
-// says why.
-//
-// The kernel does not follow the print formats of its probes and system calls
-// itself; they are printed as it prints them, since the aim is the text of
-// trace_pipe, byte for byte, which the tests compare. There are three
-// differences, all on purpose:
-//
-//   - Control characters, bytes that are no UTF-8, and characters that reorder
-//     text are escaped in what comes from targets: strings and task names.
-//   - %p prints the address. The kernel prints a hash with a secret of the
-//     running system, unless the trace option hash-ptr is off.
-//   - Lines have the task's name when the event happened, where the caller knows
-//     it. The kernel looks it up when it prints, and may have forgotten it.
-//
-// What is neither in the record nor in tracefs comes through PrintOptions: the
-// names of the kernel's functions, constants (ReadConstants) and texts
-// (FS.KernelStrings).
 //
 // # New events (probes.go, dynamic.go, group*.go, fetch*.go, registers*.go)
 //
@@ -77,9 +51,9 @@
 //
 // # What holds
 //
-//   - Formats, print formats and records are hostile: bounded, an error or a
-//     question mark and never a panic. Every parser has a fuzz target.
-//   - An FS, a Format and a Printer never change once they are made; several
+//   - Formats and records are hostile: bounded, an error and never a panic. Every
+//     parser has a fuzz target.
+//   - An FS and a Format never change once they are made; several
 //     goroutines may share them.
 //   - Nothing but what is open stays behind: events of groups, instances, settings.
 package ftrace

@@ -3,6 +3,7 @@ package ftrace
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/ringtap/ringtap/internal/cexpr"
@@ -40,7 +41,7 @@ func (f *Field) Uint(raw []byte) (uint64, bool) {
 	if f.Array || f.Location != Inline {
 		return 0, false
 	}
-	b, ok := f.inline(raw)
+	b, ok := f.Stored(raw)
 	if !ok {
 		return 0, false
 	}
@@ -60,9 +61,9 @@ func (f *Field) Int(raw []byte) (int64, bool) {
 // zero, of an array of strings those of the first; false if the record is too
 // short. They belong to raw.
 func (f *Field) Bytes(raw []byte) ([]byte, bool) {
-	b, ok := f.data(raw, 0)
+	b, ok := f.Data(raw, 0)
 	if ok && f.String {
-		b = untilZero(b)
+		b, _, _ = bytes.Cut(b, []byte{0})
 	}
 	return b, ok
 }
@@ -91,7 +92,7 @@ func (f *Field) AppendText(dst, raw []byte) []byte {
 			return f.appendArray(dst, b)
 		}
 	}
-	return appendHex(dst, b, 0)
+	return hex.AppendEncode(dst, b)
 }
 
 func (f *Field) appendNumber(dst []byte, v uint64) []byte {
@@ -122,17 +123,19 @@ func (f *Field) appendStrings(dst, raw []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		b, _ := f.data(raw, i)
+		b, _ := f.Data(raw, i)
+		b, _, _ = bytes.Cut(b, []byte{0})
 		dst = append(dst, '"')
-		dst = visible.Append(dst, untilZero(b))
+		dst = visible.Append(dst, b)
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')
 }
 
-// inline returns the bytes at the field's place; of an array without a length,
-// which ends the record, all that follow.
-func (f *Field) inline(raw []byte) ([]byte, bool) {
+// Stored returns the bytes at the field's offset, of a DataLoc or RelLoc those that
+// say where the value is; of an array without a length, which ends the record, all
+// that follow; false if the record is too short. They belong to raw.
+func (f *Field) Stored(raw []byte) ([]byte, bool) {
 	if f.Offset < 0 || f.Size < 0 || f.Offset > len(raw) || f.Size > len(raw)-f.Offset {
 		return nil, false
 	}
@@ -142,10 +145,10 @@ func (f *Field) inline(raw []byte) ([]byte, bool) {
 	return raw[f.Offset : f.Offset+f.Size], true
 }
 
-// data returns the bytes that the field means, wherever they are; of an array of
-// strings those of the one at index.
-func (f *Field) data(raw []byte, index int) ([]byte, bool) {
-	b, ok := f.inline(raw)
+// Data returns the bytes of the field, wherever they are, of an array of strings
+// those of the one at index; false if the record is too short. They belong to raw.
+func (f *Field) Data(raw []byte, index int) ([]byte, bool) {
+	b, ok := f.Stored(raw)
 	if !ok || f.Location == Inline {
 		return b, ok
 	}
@@ -168,11 +171,4 @@ func (f *Field) locate(b []byte, index int) (offset, length int, ok bool) {
 		offset += f.Offset + 4*index + 4
 	}
 	return offset, length, true
-}
-
-func untilZero(b []byte) []byte {
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return b[:i]
-	}
-	return b
 }

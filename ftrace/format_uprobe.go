@@ -3,9 +3,9 @@ package ftrace
 // Names of the fields that hold where a probe was hit
 // (kernel/trace/trace_probe.h, FIELD_STRING_…).
 const (
-	fieldProbeIP    = "__probe_ip"
-	fieldProbeFunc  = "__probe_func"
-	fieldProbeRetIP = "__probe_ret_ip"
+	FieldProbeIP    = "__probe_ip"     // the place of a probe that is not on a return
+	FieldProbeFunc  = "__probe_func"   // the function that a return probe is on
+	FieldProbeRetIP = "__probe_ret_ip" // where it returns to
 )
 
 // commonFields are those that every record starts with
@@ -30,10 +30,10 @@ func UprobeFormat(system, name string, ret bool) *Format {
 	}
 	f := &Format{System: system, Name: name, Fields: commonFields()}
 	if ret {
-		f.Fields = append(f.Fields, address(fieldProbeFunc, 8), address(fieldProbeRetIP, 16))
+		f.Fields = append(f.Fields, address(FieldProbeFunc, 8), address(FieldProbeRetIP, 16))
 		f.PrintFmt = `"(%lx <- %lx)", REC->__probe_func, REC->__probe_ret_ip`
 	} else {
-		f.Fields = append(f.Fields, address(fieldProbeIP, 8))
+		f.Fields = append(f.Fields, address(FieldProbeIP, 8))
 		f.PrintFmt = `"(%lx)", REC->__probe_ip`
 	}
 	return f

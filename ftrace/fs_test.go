@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -47,7 +48,8 @@ func TestEventIDRefusesNamesThatLeaveTheEventsDirectory(t *testing.T) {
 	}
 }
 
-func TestLiveTracefsKnowsTheSchedulersEvents(t *testing.T) {
+func liveTracefs(t testing.TB) *FS {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("root: tracefs is readable by root only")
 	}
@@ -55,6 +57,11 @@ func TestLiveTracefsKnowsTheSchedulersEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tracefs
+}
+
+func TestLiveTracefsKnowsTheSchedulersEvents(t *testing.T) {
+	tracefs := liveTracefs(t)
 	id, err := tracefs.EventID("sched", "sched_switch")
 	if err != nil || id == 0 {
 		t.Errorf("sched:sched_switch = %d, %v; every kernel with tracing has it", id, err)
@@ -65,5 +72,20 @@ func TestLiveTracefsKnowsTheSchedulersEvents(t *testing.T) {
 	again, mounted, err := Mount()
 	if err != nil || mounted || again.Dir() != tracefs.Dir() {
 		t.Errorf("second Mount = %v, %t, %v; want the first one's", again, mounted, err)
+	}
+}
+
+func TestLiveTheTracesHeaderNamesTheColumns(t *testing.T) {
+	header, err := liveTracefs(t).TraceHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(header, "\n"), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			t.Errorf("%q", line)
+		}
+	}
+	if !strings.Contains(header, "TASK-PID") || !strings.HasSuffix(header, "\n") {
+		t.Errorf("%q", header)
 	}
 }

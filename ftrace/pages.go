@@ -31,7 +31,12 @@ func (e *Entry) Type() int {
 }
 
 // PID is the thread that was running, common_pid.
-func (e *Entry) PID() int { return recordPID(e.Raw) }
+func (e *Entry) PID() int {
+	if len(e.Raw) < 8 {
+		return 0
+	}
+	return int(int32(binary.LittleEndian.Uint32(e.Raw[4:])))
+}
 
 // pageLayout says where things are in a page of a trace buffer, as the file
 // events/header_page has it.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/hermetic"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -135,10 +136,10 @@ type hitsOfRun struct {
 func traceHits(t *testing.T, a *Attachment, target perfevent.Target, run func()) hitsOfRun {
 	t.Helper()
 	var samplings []perfevent.Sampling
-	var printers []*ftrace.Printer
+	var printers []*printfmt.Printer
 	for i, event := range a.Events {
 		samplings = append(samplings, perfevent.Sampling{Event: event, Period: 1, Raw: true, Filter: a.Filter, IntrRegs: a.IntrRegs})
-		printer, err := a.Formats[i].Printer(ftrace.PrintOptions{KernelSymbol: kernelSymbol(t)})
+		printer, err := printfmt.New(a.Formats[i], printfmt.Options{KernelSymbol: kernelSymbol(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -148,7 +149,7 @@ func TestABreakpointsRegistersBecomeTheRecordOfAProbe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printer, err := format.Printer(ftrace.PrintOptions{})
+	printer, err := printfmt.New(format, printfmt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
@@ -83,7 +84,7 @@ func typedHits(t *testing.T, definition string, run func()) []string {
 // ownHits are the hits of this process, as text.
 func ownHits(t *testing.T, event perfevent.Event, format *ftrace.Format, run func()) []string {
 	t.Helper()
-	printer, err := format.Printer(ftrace.PrintOptions{KernelSymbol: kernelSymbol(t)})
+	printer, err := printfmt.New(format, printfmt.Options{KernelSymbol: kernelSymbol(t)})
 	if err != nil || printer.Fallback() != nil {
 		t.Fatal(err, printer.Fallback())
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -75,10 +76,10 @@ func record(t *testing.T, p *Plan, o AttachOptions, run func()) []hit {
 	}
 	defer leavesNothing(t, a)
 	samplings := make([]perfevent.Sampling, len(a.Events))
-	printers := make([]*ftrace.Printer, len(a.Events))
+	printers := make([]*printfmt.Printer, len(a.Events))
 	for i := range a.Events {
 		samplings[i] = perfevent.Sampling{Event: a.Events[i], Period: 1, Raw: true, Filter: a.Filter}
-		if printers[i], err = a.Formats[i].Printer(ftrace.PrintOptions{}); err != nil {
+		if printers[i], err = printfmt.New(a.Formats[i], printfmt.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -94,8 +94,7 @@ func LookupInteger(words []string) (Type, bool) {
 	return t, true
 }
 
-// typedefs knows the kernel's own names for integers that print formats cast
-// to. Other names are learned from the event's fields.
+// typedefs knows the kernel's own names for integers.
 func typedefs(name string) (Type, bool) {
 	switch name {
 	case "u8", "__u8", "uint8_t", "uchar":

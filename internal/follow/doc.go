@@ -3,7 +3,7 @@
 //
 //	perfevent.Session → records ─┬─ comm, fork, exit → names of threads
 //	                             ├─ mmap and the like → process.Table, for stacks
-//	                             └─ samples → ftrace.AppendLine, stacks → Options.Out
+//	                             └─ samples → printfmt.AppendLine, stacks → Options.Out
 //
 // The records come by a spool (perfevent.Options.Spool), so that a terminal or
 // a pipe that takes nothing for a while holds up the lines and not the rings.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -13,7 +14,7 @@ import (
 // Printing is what print formats ask of the running kernel: its symbols, its
 // texts and the constants of its source, each read when the first event asks for it. What can't be read is
 // logged once and its addresses printed as numbers.
-func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
+func Printing(fs *ftrace.FS, log *slog.Logger) printfmt.Options {
 	kernel := sync.OnceValue(func() *symbols.Kallsyms {
 		f, err := process.Host{}.Kallsyms()
 		if err != nil {
@@ -40,13 +41,13 @@ func Printing(fs *ftrace.FS, log *slog.Logger) ftrace.PrintOptions {
 			log.Info("no constants of the kernel", "error", err)
 			return nil
 		}
-		constants, err := ftrace.ReadConstants(btf)
+		constants, err := printfmt.ReadConstants(btf)
 		if err != nil {
 			log.Info("no constants of the kernel", "error", err)
 		}
 		return constants
 	})
-	return ftrace.PrintOptions{
+	return printfmt.Options{
 		KernelSymbol: func(addr uint64) (name string, offset, size uint64, module string, ok bool) {
 			k := kernel()
 			if k == nil {

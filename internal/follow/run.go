@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -28,7 +28,7 @@ type Options struct {
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Options.Seen
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
-	Printing ftrace.PrintOptions
+	Printing printfmt.Options
 	// Out is given whole lines. Its error ends the run.
 	Out    io.Writer
 	Logger *slog.Logger // nil discards
@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	f := &follower{opts: o, self: uint32(os.Getpid()), names: process.NewNames(process.Host{}), rate: rate{max: o.MaxRate}}
 	for i := range o.Sources {
 		source := &o.Sources[i]
-		printer, err := source.Format.Printer(o.Printing)
+		printer, err := printfmt.New(source.Format, o.Printing)
 		if err != nil {
 			return Account{}, fmt.Errorf("print format of %s: %w", source.Format.Name, err)
 		}
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 type follower struct {
 	opts     Options
 	self     uint32
-	printers []*ftrace.Printer // of each source
+	printers []*printfmt.Printer // of each source
 	names    *process.Names
 	// processes is nil if neither stacks nor places are shown.
 	processes *process.Table
@@ -207,10 +207,10 @@ func (f *follower) show(sample *perfevent.Sample) {
 	if comm == nil {
 		comm = unknown
 	}
-	f.line = ftrace.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
+	f.line = printfmt.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
 	f.line = append(f.line, '\n')
 	if f.stacks != nil {
-		f.head = ftrace.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)
+		f.head = printfmt.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)
 		f.line = f.stacks.append(f.line, f.head, sample)
 	}
 	f.out.Write(f.line)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 )
 
 // calls prints the function tracer's records as trace_pipe does
@@ -13,7 +14,7 @@ import (
 type calls struct {
 	names     *names
 	functions *functions
-	columns   ftrace.Columns
+	columns   printfmt.Columns
 	stacks    bool
 
 	call, stack             int // numbers of the records
@@ -41,7 +42,7 @@ func newCalls(top *ftrace.FS, names *names, functions *functions, stacks bool) (
 }
 
 func (c *calls) header(text string) string {
-	c.columns = ftrace.ParseColumns(text)
+	c.columns = printfmt.ParseColumns(text)
 	return text
 }
 
@@ -51,13 +52,13 @@ func (c *calls) append(dst []byte, e, _ *ftrace.Entry) (line []byte, shown bool)
 	case t == c.call:
 		function, _ := c.function.Uint(e.Raw)
 		parent, _ := c.parent.Uint(e.Raw)
-		dst = ftrace.AppendTraceHead(dst, c.names.of(e.PID()), e, c.columns)
+		dst = printfmt.AppendTraceHead(dst, c.names.of(e.PID()), e, c.columns)
 		dst = append(dst, c.functions.name(function)...)
 		dst = append(dst, " <-"...)
 		dst = append(dst, c.functions.name(parent)...)
 		return append(dst, '\n'), true
 	case t == c.stack && c.stacks:
-		dst = ftrace.AppendTraceHead(dst, c.names.of(e.PID()), e, c.columns)
+		dst = printfmt.AppendTraceHead(dst, c.names.of(e.PID()), e, c.columns)
 		return c.appendStack(append(dst, "<stack trace>\n"...), e.Raw), false
 	}
 	return dst, false

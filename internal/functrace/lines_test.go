@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/fuzzing"
 	"github.com/ringtap/ringtap/internal/process"
 )
@@ -86,7 +87,7 @@ func testGraph(options GraphOptions) *graph {
 		return "", 0, 0, "", false
 	}
 	return &graph{names: newNames(nil, process.Host{Proc: "testdata/proc"}),
-		functions: newFunctions(ftrace.PrintOptions{KernelSymbol: symbol}), options: options,
+		functions: newFunctions(printfmt.Options{KernelSymbol: symbol}), options: options,
 		entry: 11, exit: 10, entryFunc: field(8, 8), entryDepth: field(16, 4), exitFunc: field(8, 8), exitDepth: field(16, 4),
 		exitCalled: field(24, 8), exitReturns: field(32, 8), irqStart: 100, irqEnd: 101, cpuDigits: 1, cpus: map[int]*graphCPU{},
 		strays: map[int]bool{}}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -16,7 +17,7 @@ type functions struct {
 	full   map[uint64]string // with the module, as graphs have them
 }
 
-func newFunctions(printing ftrace.PrintOptions) *functions {
+func newFunctions(printing printfmt.Options) *functions {
 	return &functions{lookup: printing.KernelSymbol, plain: map[uint64]string{}, full: map[uint64]string{}}
 }
 

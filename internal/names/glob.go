@@ -18,10 +18,9 @@ func IsGlob(text string) bool { return strings.ContainsAny(text, Special) }
 // one of a set, [!a-z] and [^a-z] one outside of it, and \ takes the meaning of
 // what follows. A slash is a character like any other: Go's names have them.
 type Glob struct {
-	text    string
-	prefix  string // text before the first wildcard
-	suffix  string // text behind the last one
-	literal string // the longest text without wildcards, unless there are sets
+	text   string
+	prefix string // text before the first wildcard
+	suffix string // text behind the last one
 }
 
 // GlobError says what is wrong with a pattern.
@@ -55,20 +54,11 @@ func ParseGlob(text string) (Glob, error) {
 		g.prefix = text[:i]
 		g.suffix = text[strings.LastIndexAny(text, special)+1:]
 	}
-	if !strings.Contains(text, "[") {
-		for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(special, r) }) {
-			if len(part) > len(g.literal) {
-				g.literal = part
-			}
-		}
-	}
 	return g, nil
 }
 
 // Match reports whether the pattern matches all of name. It does not allocate.
-func (g *Glob) Match(name string) bool {
-	return strings.Contains(name, g.literal) && matchWhole(g, name)
-}
+func (g *Glob) Match(name string) bool { return matchWhole(g, name) }
 
 // MatchBytes is Match for a name in a buffer.
 func (g *Glob) MatchBytes(name []byte) bool { return matchWhole(g, name) }

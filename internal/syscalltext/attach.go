@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -87,7 +88,7 @@ func (a *Attachment) attach(source *probe.Source, o Options) (Way, *event, error
 	if len(params) == 0 || o.Way == None {
 		return None, nil, nil
 	}
-	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(ftrace.SyscallText(p.Name)) != nil })
+	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(printfmt.SyscallText(p.Name)) != nil })
 	switch {
 	case hasText && (o.Way == "" || o.Way == Tracepoint):
 		return Tracepoint, nil, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 )
 
 // commonFlags is where a record's flags are, and irqsOff one of them
@@ -39,7 +40,7 @@ func (e *event) fetched(i int, raw []byte) []byte {
 	if e.probe == nil {
 		return nil
 	}
-	field := e.probe.Field(ftrace.SyscallText(e.layout.params[i].Name))
+	field := e.probe.Field(printfmt.SyscallText(e.layout.params[i].Name))
 	if field == nil || len(raw) < field.Offset+4 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -49,7 +50,7 @@ func fetchArgs(f *ftrace.Format, params []Param) string {
 	}
 	for _, p := range params {
 		if !p.Vector && p.Index < len(argumentAt) {
-			args = append(args, ftrace.SyscallText(p.Name)+"=+0("+at(p.Index)+"):ustring")
+			args = append(args, printfmt.SyscallText(p.Name)+"=+0("+at(p.Index)+"):ustring")
 			break
 		}
 	}

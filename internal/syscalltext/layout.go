@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 )
 
 // layout is the records that an event has here: those of the tracepoint, with
@@ -26,7 +27,7 @@ func newLayout(f *ftrace.Format, params []Param) *layout {
 	extended := *f
 	// What the tracepoint has of text itself is not in a probe's record.
 	extended.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(field ftrace.Field) bool {
-		return slices.ContainsFunc(params, func(p Param) bool { return field.Name == ftrace.SyscallText(p.Name) })
+		return slices.ContainsFunc(params, func(p Param) bool { return field.Name == printfmt.SyscallText(p.Name) })
 	})
 	l := &layout{format: &extended, params: params}
 	for i := range extended.Fields {
@@ -36,13 +37,13 @@ func newLayout(f *ftrace.Format, params []Param) *layout {
 	for i, p := range params {
 		l.args = append(l.args, arguments(f)[p.Index])
 		extended.Fields = append(extended.Fields, ftrace.Field{
-			Name: ftrace.SyscallText(p.Name), Type: "char", Offset: l.base + 4*i, Size: 4,
+			Name: printfmt.SyscallText(p.Name), Type: "char", Offset: l.base + 4*i, Size: 4,
 			Location: ftrace.DataLoc, Array: true, ElemSize: 1, String: !p.Vector,
 		})
 	}
 	for i, p := range params {
 		extended.Fields = append(extended.Fields, ftrace.Field{
-			Name: ftrace.SyscallTextLate(p.Name), Type: "u8", Offset: l.base + 4*len(params) + i, Size: 1, ElemSize: 1,
+			Name: printfmt.SyscallTextLate(p.Name), Type: "u8", Offset: l.base + 4*len(params) + i, Size: 1, ElemSize: 1,
 		})
 	}
 	return l

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -14,7 +15,7 @@ type reading struct {
 	*reader
 	attachment *Attachment
 	clock      uint64
-	printer    *ftrace.Printer
+	printer    *printfmt.Printer
 }
 
 func newReading(t *testing.T, m fakeMemory, fixed ranges) *reading {
@@ -27,7 +28,7 @@ func newReading(t *testing.T, m fakeMemory, fixed ranges) *reading {
 	r.events = []*event{e}
 	r.attachment = &Attachment{events: r.events, reader: r.reader}
 	var err error
-	if r.printer, err = e.layout.format.Printer(ftrace.PrintOptions{}); err != nil {
+	if r.printer, err = printfmt.New(e.layout.format, printfmt.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -185,7 +186,7 @@ func TestAProbesRecordBecomesTheTracepoints(t *testing.T) {
 	a := &Attachment{events: r.events, reader: r}
 	s := &perfevent.Sample{Raw: raw}
 	r.seen(s)
-	p, err := e.layout.format.Printer(ftrace.PrintOptions{})
+	p, err := printfmt.New(e.layout.format, printfmt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func FuzzRecords(f *testing.F) {
 			a := &Attachment{events: r.events, reader: r}
 			s := &perfevent.Sample{Raw: raw, Stack: stack, Regs: perfevent.Registers{Mask: 1 << stackPointer, Values: []uint64{0x1000}}}
 			r.seen(s)
-			p, err := e.layout.format.Printer(ftrace.PrintOptions{})
+			p, err := printfmt.New(e.layout.format, printfmt.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func TestALongRequestKeepsItsStackThroughOtherWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes := process.NewTable(process.Options{ProcRoot: t.TempDir()})
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
 	t.Cleanup(processes.Close)
 	var last *table.Window
 	r := table.NewRecorder([]table.Collector{c}, processes, 0, table.Options{Interval: 100, Memory: 1 << 20, Emit: func(w *table.Window) { last = w }})

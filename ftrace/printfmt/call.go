@@ -1,12 +1,14 @@
-package ftrace
+package printfmt
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // call compiles a function's call.
@@ -108,13 +110,13 @@ func (c *compiler) dynamic(x *cexpr.Call) (node, error) {
 	return data, nil
 }
 
-func (c *compiler) dynamicField(x cexpr.Expr) (*Field, error) {
+func (c *compiler) dynamicField(x cexpr.Expr) (*ftrace.Field, error) {
 	name, ok := x.(*cexpr.Name)
 	if !ok {
 		return nil, errors.New("the name of a field expected")
 	}
 	f, err := c.field(name.Text)
-	if err == nil && f.Location == Inline {
+	if err == nil && f.Location == ftrace.Inline {
 		err = fmt.Errorf("the field %s is not dynamic", f.Name)
 	}
 	return f, err

@@ -1,13 +1,14 @@
-package ftrace
+package printfmt
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/ftrace"
 )
 
 func TestLinesHaveTheKernelsColumns(t *testing.T) {
-	f := &Format{System: "s", Name: "event", PrintFmt: `"text"`, Fields: commonFields()}
-	p, err := f.Printer(PrintOptions{})
+	f := &ftrace.Format{System: "s", Name: "event", PrintFmt: `"text"`, Fields: commonFields()}
+	p, err := New(f, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,20 +40,5 @@ func TestLinesHaveTheKernelsColumns(t *testing.T) {
 				t.Errorf("\n got  %q\n want %q", got, test.want)
 			}
 		})
-	}
-}
-
-func TestLiveTheTracesHeaderNamesTheColumns(t *testing.T) {
-	header, err := liveTracefs(t).TraceHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(strings.TrimSuffix(header, "\n"), "\n") {
-		if !strings.HasPrefix(line, "#") {
-			t.Errorf("%q", line)
-		}
-	}
-	if !strings.Contains(header, "TASK-PID") || !strings.HasSuffix(header, "\n") {
-		t.Errorf("%q", header)
 	}
 }

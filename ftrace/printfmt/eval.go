@@ -1,6 +1,9 @@
-package ftrace
+package printfmt
 
-import "github.com/ringtap/ringtap/internal/cexpr"
+import (
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/cexpr"
+)
 
 // value is what an expression of a print format gives for one record: a number
 // in its type, already extended to 64 bits; or the bytes at an address that
@@ -46,7 +49,7 @@ func (n *constant) eval([]byte) value { return n.v }
 
 // fieldNode is REC->name, or with data set __get_dynamic_array(name).
 type fieldNode struct {
-	field *Field
+	field *ftrace.Field
 	typ   cexpr.Type // of the integer or the elements
 	data  bool
 	index int // of the string in an array of strings
@@ -55,12 +58,12 @@ type fieldNode struct {
 func (n *fieldNode) eval(raw []byte) value {
 	f := n.field
 	if n.data {
-		if b, ok := f.data(raw, n.index); ok {
+		if b, ok := f.Data(raw, n.index); ok {
 			return value{kind: memory, memory: b, typ: n.typ}
 		}
 		return value{}
 	}
-	b, ok := f.inline(raw)
+	b, ok := f.Stored(raw)
 	if !ok {
 		return value{}
 	}
@@ -73,10 +76,10 @@ func (n *fieldNode) eval(raw []byte) value {
 }
 
 // addressNode is &REC->name.
-type addressNode struct{ field *Field }
+type addressNode struct{ field *ftrace.Field }
 
 func (n *addressNode) eval(raw []byte) value {
-	b, ok := n.field.inline(raw)
+	b, ok := n.field.Stored(raw)
 	if !ok {
 		return value{}
 	}
@@ -84,18 +87,16 @@ func (n *addressNode) eval(raw []byte) value {
 }
 
 // lengthNode is __get_dynamic_array_len(name).
-type lengthNode struct{ field *Field }
+type lengthNode struct{ field *ftrace.Field }
 
 func (n *lengthNode) eval(raw []byte) value {
-	b, ok := n.field.inline(raw)
+	// The word that says where the array is has the length in its upper half.
+	b, _ := n.field.Stored(raw)
+	word, ok := cexpr.Load(b, 4)
 	if !ok {
 		return value{}
 	}
-	_, length, ok := n.field.locate(b, 0)
-	if !ok {
-		return value{}
-	}
-	return numberOf(uint64(length), cexpr.UInt)
+	return numberOf(word>>16, cexpr.UInt)
 }
 
 type castNode struct {

@@ -1,9 +1,10 @@
-package ftrace
+package printfmt
 
 import (
 	"bytes"
 	"strings"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/cexpr"
 	"github.com/ringtap/ringtap/internal/visible"
 )
@@ -71,15 +72,15 @@ func (p *Printer) syscall() bool {
 
 // arguments are the fields of the parameters: not the number of the call, which
 // is the first field of the event's own, nor the texts behind pointers.
-func (p *Printer) arguments() []*Field {
+func (p *Printer) arguments() []*ftrace.Field {
 	const number = 8 // offset
-	var args []*Field
+	var args []*ftrace.Field
 	for i := range p.format.Fields {
 		f := &p.format.Fields[i]
 		inner, isInner := strings.CutPrefix(f.Name, "__")
 		late, isLate := strings.CutSuffix(inner, "_late")
 		switch {
-		case f.Common, f.Offset == number, f.Location != Inline:
+		case f.Common, f.Offset == number, f.Location != ftrace.Inline:
 		case isInner && isLate && p.format.Field(late) != nil:
 		default:
 			args = append(args, f)
@@ -89,10 +90,10 @@ func (p *Printer) arguments() []*Field {
 }
 
 // isVector tells whether a parameter points to pointers to text.
-func isVector(f *Field) bool { return strings.Contains(f.Type, "char *const *") }
+func isVector(f *ftrace.Field) bool { return strings.Contains(f.Type, "char *const *") }
 
 // wordPiece prints a field of 8 bytes in hexadecimal, whatever its type says.
-func wordPiece(literal string, f *Field) piece {
+func wordPiece(literal string, f *ftrace.Field) piece {
 	return piece{
 		literal:    literal,
 		conversion: conversion{verb: 'd', width: -1, precision: -1, prefix: true, base: 16, typ: cexpr.ULong},
@@ -102,17 +103,17 @@ func wordPiece(literal string, f *Field) piece {
 
 // syscallText prints the text behind a pointer, and what stands before it.
 type syscallText struct {
-	text   *Field
-	late   *Field // nil if it is never late
-	list   bool   // several texts, each with a zero at its end
-	count  *Field // of bytes, where it is no text that ends with a zero but a buffer
-	always bool   // quotes even around nothing, as the kernel prints what it could not read
+	text   *ftrace.Field
+	late   *ftrace.Field // nil if it is never late
+	list   bool          // several texts, each with a zero at its end
+	count  *ftrace.Field // of bytes, where it is no text that ends with a zero but a buffer
+	always bool          // quotes even around nothing, as the kernel prints what it could not read
 }
 
 func (n *syscallText) eval([]byte) value { return value{} }
 
 func (n *syscallText) appendText(dst, raw []byte) []byte {
-	b, ok := n.text.data(raw, 0)
+	b, ok := n.text.Data(raw, 0)
 	if !ok || len(b) == 0 && !n.always {
 		return dst
 	}

@@ -1,4 +1,4 @@
-package ftrace_test
+package printfmt_test
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"os"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 )
 
 // A record of perf's becomes the line that the kernel would print.
 func ExampleAppendLine() {
 	// The format comes from FS.Format, the record from perfevent.Sample.Raw.
-	text, err := os.ReadFile("testdata/formats/syscalls.sys_exit_openat")
+	text, err := os.ReadFile("../testdata/formats/syscalls.sys_exit_openat")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -22,11 +23,11 @@ func ExampleAppendLine() {
 	format.System = "syscalls"
 	raw := []byte{0x0d, 3, 0, 1, 0x53, 7, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}
 
-	printer, err := format.Printer(ftrace.PrintOptions{})
+	printer, err := printfmt.New(format, printfmt.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s\n", ftrace.AppendLine(nil, []byte("bash"), 1875, 25, 521188474000, raw, format, printer))
+	fmt.Printf("%s\n", printfmt.AppendLine(nil, []byte("bash"), 1875, 25, 521188474000, raw, format, printer))
 
 	returned, ok := format.Field("ret").Int(raw)
 	fmt.Println("the file descriptor is", returned, ok)
@@ -36,9 +37,9 @@ func ExampleAppendLine() {
 }
 
 // A print format calculates as C does, and names what it prints.
-func ExampleFormat_Printer() {
+func ExamplePrinter() {
 	format := ftrace.UprobeFormat("ringtap", "readline", true)
-	printer, err := format.Printer(ftrace.PrintOptions{})
+	printer, err := printfmt.New(format, printfmt.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

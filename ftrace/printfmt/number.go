@@ -1,4 +1,4 @@
-package ftrace
+package printfmt
 
 // appendInteger prints a number as the kernel does (lib/vsprintf.c, number).
 // It differs from C's printf: # gives 0x before a zero too, and a precision

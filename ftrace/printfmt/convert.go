@@ -1,4 +1,4 @@
-package ftrace
+package printfmt
 
 import (
 	"github.com/ringtap/ringtap/internal/cexpr"

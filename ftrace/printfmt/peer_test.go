@@ -1,4 +1,4 @@
-package ftrace_test
+package printfmt_test
 
 import (
 	"bufio"
@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
@@ -125,14 +126,14 @@ func escapeLine(line string) string {
 // tracer prints perf's records of some events.
 type tracer struct {
 	formats  []*ftrace.Format
-	printers []*ftrace.Printer
+	printers []*printfmt.Printer
 	events   []perfevent.Sampling
 	comms    map[uint32]string
 	lines    []string
 }
 
-func (tr *tracer) add(t testing.TB, f *ftrace.Format, opts ftrace.PrintOptions) {
-	p, err := f.Printer(opts)
+func (tr *tracer) add(t testing.TB, f *ftrace.Format, opts printfmt.Options) {
+	p, err := printfmt.New(f, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func (tr *tracer) handle(record perfevent.Record) error {
 		tr.comms[r.TID] = string(r.Name)
 	case *perfevent.Sample:
 		f, p := tr.formats[r.Sampling], tr.printers[r.Sampling]
-		line := ftrace.AppendLine(nil, []byte("comm"), int(r.TID), int(r.CPU), r.Time, r.Raw, f, p)
+		line := printfmt.AppendLine(nil, []byte("comm"), int(r.TID), int(r.CPU), r.Time, r.Raw, f, p)
 		tr.lines = append(tr.lines, string(line))
 	}
 	return nil
@@ -204,7 +205,7 @@ func buildWorkload(t testing.TB) string {
 }
 
 // kernelNames are the running kernel's symbols, strings and constants.
-func kernelNames(t testing.TB, tracefs *ftrace.FS) ftrace.PrintOptions {
+func kernelNames(t testing.TB, tracefs *ftrace.FS) printfmt.Options {
 	t.Helper()
 	file, err := os.Open("/proc/kallsyms")
 	if err != nil {
@@ -223,11 +224,11 @@ func kernelNames(t testing.TB, tracefs *ftrace.FS) ftrace.PrintOptions {
 	if err != nil {
 		t.Skip(err)
 	}
-	constants, err := ftrace.ReadConstants(btf)
+	constants, err := printfmt.ReadConstants(btf)
 	if err != nil || len(constants) < 1000 {
 		t.Fatalf("%d constants, %v", len(constants), err)
 	}
-	return ftrace.PrintOptions{
+	return printfmt.Options{
 		Constant: func(name string) (int64, bool) { v, ok := constants[name]; return v, ok },
 		KernelSymbol: func(addr uint64) (name string, offset, size uint64, module string, ok bool) {
 			s, ok := kallsyms.Lookup(addr)

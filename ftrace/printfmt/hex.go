@@ -1,4 +1,6 @@
-package ftrace
+package printfmt
+
+import "bytes"
 
 const hexDigits = "0123456789abcdef"
 
@@ -12,4 +14,9 @@ func appendHex(dst, b []byte, separator byte) []byte {
 		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
 	}
 	return dst
+}
+
+func untilZero(b []byte) []byte {
+	text, _, _ := bytes.Cut(b, []byte{0})
+	return text
 }

@@ -1,15 +1,16 @@
-package ftrace
+package printfmt
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
-// PrintOptions is what a Printer may ask beyond the record.
-type PrintOptions struct {
+// Options is what a Printer may ask beyond the record.
+type Options struct {
 	// KernelSymbol names the kernel function that holds addr, for %pS and its
 	// like: the function, the distance from its start, its size and its module
 	// ("" for the kernel itself). Without it addresses are printed, as the
@@ -32,12 +33,12 @@ const unknownText = "?"
 // Printer prints the records of one event as the kernel does. Several
 // goroutines may use it if they may use the functions in its options.
 type Printer struct {
-	format   *Format
-	opts     PrintOptions
+	format   *ftrace.Format
+	opts     Options
 	kind     printKind
 	pieces   []piece
-	place    *Field // of a probe: where it is
-	retPlace *Field // where the function returns to, nil for a probe that is not on a return
+	place    *ftrace.Field // of a probe: where it is
+	retPlace *ftrace.Field // where the function returns to, nil for a probe that is not on a return
 	fallback error
 }
 
@@ -51,13 +52,17 @@ const (
 	printList // name=value, of ours, where the print format can't be followed
 )
 
-// Printer compiles the event's print format. What is not understood of it does
-// not fail: the printer then lists the fields, and Fallback says why. The error
-// is a *FormatError if a field lies outside of any record.
-func (f *Format) Printer(opts PrintOptions) (*Printer, error) {
+// maxRecord bounds what a record may hold, in bytes: the ring buffers of both perf
+// and ftrace hold none of 64 KiB.
+const maxRecord = 1 << 16
+
+// New compiles the event's print format. What is not understood of it does not
+// fail: the printer then lists the fields, and Fallback says why. The error is a
+// *ftrace.FormatError if a field lies outside of any record.
+func New(f *ftrace.Format, opts Options) (*Printer, error) {
 	for _, field := range f.Fields {
 		if field.Offset < 0 || field.Size < 0 || field.Offset > maxRecord || field.Size > maxRecord {
-			return nil, &FormatError{Text: field.Name, Reason: "the field " + field.Name + " lies outside of any record"}
+			return nil, &ftrace.FormatError{Text: field.Name, Reason: "the field " + field.Name + " lies outside of any record"}
 		}
 	}
 	p := &Printer{format: f, opts: opts}

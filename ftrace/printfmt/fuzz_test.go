@@ -1,9 +1,7 @@
-package ftrace
+package printfmt
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -11,56 +9,18 @@ import (
 	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
-// seedFormats adds the formats that testdata holds, and a few that are wrong.
-func seedFormats(f *testing.F, add func(text []byte)) {
-	paths, err := filepath.Glob("testdata/formats/*")
-	if err != nil || len(paths) == 0 {
-		f.Fatal(len(paths), err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		add(text)
-	}
-	add([]byte("name: x\nID: 99999999999\nformat:\n"))
-	add([]byte("name: x\n\tfield:u8 a[];\toffset:65535;\tsize:9;\tsigned:1;\n"))
-}
-
-func FuzzParseFormat(f *testing.F) {
-	seedFormats(f, func(text []byte) { f.Add(text) })
-	f.Fuzz(func(t *testing.T, text []byte) {
-		format, err := ParseFormat(text)
-		if err != nil {
-			return
-		}
-		for _, field := range format.Fields {
-			if field.Offset < 0 || field.Size < 0 || field.Offset+field.Size > maxRecord || field.Name == "" {
-				t.Errorf("field %+v", field)
-			}
-			if format.Field(field.Name) == nil {
-				t.Errorf("no field %q", field.Name)
-			}
-		}
-	})
-}
-
 // FuzzPrinter prints random records in the ways of real formats and of random
 // print formats over a real one's fields.
 func FuzzPrinter(f *testing.F) {
 	fuzzing.Bound(f)
-	var formats []*Format
-	seedFormats(f, func(text []byte) {
-		if format, err := ParseFormat(text); err == nil {
-			format.System = "syscalls"[:8*(len(formats)%2)]
-			formats = append(formats, format)
-			f.Add(uint8(len(formats)-1), format.PrintFmt, bytes.Repeat([]byte{1, 0, 0x20, 0, 8, 0xff}, 20))
-		}
-	})
+	formats := testFormats(f)
+	for i, format := range formats {
+		format.System = "syscalls"[:8*(i%2)]
+		f.Add(uint8(i), format.PrintFmt, bytes.Repeat([]byte{1, 0, 0x20, 0, 8, 0xff}, 20))
+	}
 	f.Add(uint8(0), `"%*.*s %-9999999d %p", 5, -1, "x", 1 ? 2 : 3, ({ int a = (2); a; })`, []byte{})
 	f.Add(uint8(0), `"%d", -(-(~(!(sizeof(int)))))[0]`, []byte{})
-	opts := PrintOptions{
+	opts := Options{
 		KernelSymbol: func(addr uint64) (string, uint64, uint64, string, bool) { return "name", 1, 2, "module", addr&1 != 0 },
 		KernelString: func(addr uint64) (string, bool) { return "text", addr&1 != 0 },
 		Constant:     func(name string) (int64, bool) { return -1, len(name) > 3 },
@@ -68,7 +28,7 @@ func FuzzPrinter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, printFmt string, raw []byte) {
 		format := *formats[int(which)%len(formats)]
 		format.PrintFmt = printFmt
-		p, err := format.Printer(opts)
+		p, err := New(&format, opts)
 		if err != nil {
 			t.Fatal(err)
 		}

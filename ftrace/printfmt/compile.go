@@ -1,17 +1,18 @@
-package ftrace
+package printfmt
 
 import (
 	"errors"
 	"fmt"
 	"maps"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
 // compiler turns the arguments of a print format in nodes.
 type compiler struct {
-	format *Format
-	opts   PrintOptions
+	format *ftrace.Format
+	opts   Options
 	locals map[string]node // variables of a statement expression
 	table  bool            // in a table of names, where names that nobody knows may stand
 }
@@ -115,7 +116,7 @@ func (c *compiler) typeNamed(name string) (cexpr.Type, bool) {
 		return typ, true
 	}
 	for i := range c.format.Fields {
-		if f := &c.format.Fields[i]; f.Type == name && !f.Array && f.Location == Inline {
+		if f := &c.format.Fields[i]; f.Type == name && !f.Array && f.Location == ftrace.Inline {
 			if _, ok := cexpr.Load(make([]byte, 8), f.Size); ok {
 				return cexpr.Type{Size: f.Size, Signed: f.Signed}, true
 			}
@@ -136,7 +137,7 @@ func (c *compiler) member(x *cexpr.Member) (node, error) {
 	return &fieldNode{field: f, typ: valueType(f)}, nil
 }
 
-func (c *compiler) field(name string) (*Field, error) {
+func (c *compiler) field(name string) (*ftrace.Field, error) {
 	if f := c.format.Field(name); f != nil {
 		return f, nil
 	}
@@ -144,7 +145,7 @@ func (c *compiler) field(name string) (*Field, error) {
 }
 
 // valueType is the type of a field's integer or of its elements.
-func valueType(f *Field) cexpr.Type {
+func valueType(f *ftrace.Field) cexpr.Type {
 	typ, ok := cexpr.LookupType(f.Type)
 	if !ok || typ.Size != f.ElemSize {
 		typ = cexpr.Type{Size: f.ElemSize}

@@ -1,4 +1,4 @@
-package ftrace
+package printfmt
 
 import (
 	"encoding/binary"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/ftrace"
 )
 
 // printed prints a record of 64 bytes by a print format over these fields:
@@ -14,19 +16,19 @@ import (
 // p = 0xffffffff81000010, text = "abc", mac, ip4, ip6 and name, a string.
 func printed(t *testing.T, printFmt string) string {
 	t.Helper()
-	f := &Format{System: "test", Name: "event", PrintFmt: printFmt, Fields: append(commonFields(),
-		Field{Name: "i", Type: "int", Offset: 8, Size: 4, ElemSize: 4, Signed: true},
-		Field{Name: "u", Type: "u32", Offset: 12, Size: 4, ElemSize: 4},
-		Field{Name: "l", Type: "u64", Offset: 16, Size: 8, ElemSize: 8},
-		Field{Name: "p", Type: "void *", Offset: 24, Size: 8, ElemSize: 8},
-		Field{Name: "b", Type: "u8", Offset: 32, Size: 1, ElemSize: 1},
-		Field{Name: "text", Type: "char", Offset: 33, Size: 7, ElemSize: 1, Length: 7, Array: true, String: true, Signed: true},
-		Field{Name: "name", Type: "char", Offset: 40, Size: 4, ElemSize: 1, Location: DataLoc, Array: true, String: true},
-		Field{Name: "words", Type: "u16", Offset: 44, Size: 4, ElemSize: 2, Length: 2, Array: true},
-		Field{Name: "bytes", Type: "u8", Offset: 48, Size: 16, ElemSize: 1, Length: 16, Array: true},
-		Field{Name: "flag", Type: "bool", Offset: 64, Size: 1, ElemSize: 1},
-		Field{Name: "dyn", Type: "u32", Offset: 68, Size: 4, ElemSize: 4, Location: DataLoc, Array: true},
-		Field{Name: "sa", Type: "u8", Offset: 72, Size: 28, ElemSize: 1, Length: 28, Array: true},
+	f := &ftrace.Format{System: "test", Name: "event", PrintFmt: printFmt, Fields: append(commonFields(),
+		ftrace.Field{Name: "i", Type: "int", Offset: 8, Size: 4, ElemSize: 4, Signed: true},
+		ftrace.Field{Name: "u", Type: "u32", Offset: 12, Size: 4, ElemSize: 4},
+		ftrace.Field{Name: "l", Type: "u64", Offset: 16, Size: 8, ElemSize: 8},
+		ftrace.Field{Name: "p", Type: "void *", Offset: 24, Size: 8, ElemSize: 8},
+		ftrace.Field{Name: "b", Type: "u8", Offset: 32, Size: 1, ElemSize: 1},
+		ftrace.Field{Name: "text", Type: "char", Offset: 33, Size: 7, ElemSize: 1, Length: 7, Array: true, String: true, Signed: true},
+		ftrace.Field{Name: "name", Type: "char", Offset: 40, Size: 4, ElemSize: 1, Location: ftrace.DataLoc, Array: true, String: true},
+		ftrace.Field{Name: "words", Type: "u16", Offset: 44, Size: 4, ElemSize: 2, Length: 2, Array: true},
+		ftrace.Field{Name: "bytes", Type: "u8", Offset: 48, Size: 16, ElemSize: 1, Length: 16, Array: true},
+		ftrace.Field{Name: "flag", Type: "bool", Offset: 64, Size: 1, ElemSize: 1},
+		ftrace.Field{Name: "dyn", Type: "u32", Offset: 68, Size: 4, ElemSize: 4, Location: ftrace.DataLoc, Array: true},
+		ftrace.Field{Name: "sa", Type: "u8", Offset: 72, Size: 28, ElemSize: 1, Length: 28, Array: true},
 	)}
 	raw := make([]byte, 120)
 	le := binary.LittleEndian
@@ -43,7 +45,7 @@ func printed(t *testing.T, printFmt string) string {
 	copy(raw[72:], "\x0a\x00\x1f\x90\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01")
 	copy(raw[100:], "h\x1bllo\x00")
 	le.PutUint64(raw[108:], 0xfffffffe<<32|7)
-	p, err := f.Printer(PrintOptions{
+	p, err := New(f, Options{
 		KernelSymbol: func(addr uint64) (string, uint64, uint64, string, bool) {
 			return "do_it", addr & 0xff, 0x40, "mod", addr>>32 == 0xffffffff
 		},
@@ -125,10 +127,10 @@ func TestPrinterListsFieldsWhereThePrintFormatCannotBeFollowed(t *testing.T) {
 		{"operators without end", `"%d", ` + strings.Repeat("-", 100000) + "1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := &Format{System: "s", Name: "e", PrintFmt: test.format, Fields: append(commonFields(),
-				Field{Name: "i", Type: "int", Offset: 8, Size: 4, ElemSize: 4, Signed: true},
-				Field{Name: "u", Type: "u32", Offset: 12, Size: 4, ElemSize: 4})}
-			p, err := f.Printer(PrintOptions{})
+			f := &ftrace.Format{System: "s", Name: "e", PrintFmt: test.format, Fields: append(commonFields(),
+				ftrace.Field{Name: "i", Type: "int", Offset: 8, Size: 4, ElemSize: 4, Signed: true},
+				ftrace.Field{Name: "u", Type: "u32", Offset: 12, Size: 4, ElemSize: 4})}
+			p, err := New(f, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,34 +146,43 @@ func TestPrinterListsFieldsWhereThePrintFormatCannotBeFollowed(t *testing.T) {
 }
 
 func TestPrinterRefusesFieldsOutsideOfAnyRecord(t *testing.T) {
-	f := &Format{Name: "e", PrintFmt: `"%d", REC->a`, Fields: []Field{{Name: "a", Offset: -1, Size: 4}}}
-	if _, err := f.Printer(PrintOptions{}); err == nil {
+	f := &ftrace.Format{Name: "e", PrintFmt: `"%d", REC->a`, Fields: []ftrace.Field{{Name: "a", Offset: -1, Size: 4}}}
+	if _, err := New(f, Options{}); err == nil {
 		t.Error("no error")
 	}
 }
 
-func TestLinesAreAppendedWithoutAllocating(t *testing.T) {
-	paths, err := filepath.Glob("testdata/formats/*")
+// testFormats are the formats that testdata holds.
+func testFormats(t testing.TB) (formats []*ftrace.Format) {
+	t.Helper()
+	paths, err := filepath.Glob("../testdata/formats/*")
 	if err != nil || len(paths) == 0 {
-		t.Fatal(err)
+		t.Fatal(len(paths), err)
 	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := ParseFormat(text)
+		f, err := ftrace.ParseFormat(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.System, _, _ = strings.Cut(filepath.Base(path), ".")
-		p, err := f.Printer(PrintOptions{})
+		formats = append(formats, f)
+	}
+	return formats
+}
+
+func TestLinesAreAppendedWithoutAllocating(t *testing.T) {
+	for _, f := range testFormats(t) {
+		p, err := New(f, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		raw, line := make([]byte, 256), make([]byte, 0, 4096)
 		if n := testing.AllocsPerRun(100, func() { line = AppendLine(line[:0], []byte("comm"), 1, 0, 0, raw, f, p) }); n != 0 {
-			t.Errorf("%s: %v allocations", path, n)
+			t.Errorf("%s: %v allocations", f.Name, n)
 		}
 	}
 }
@@ -186,36 +197,29 @@ func TestReadConstantsReadsEnumerators(t *testing.T) {
 	}
 }
 
-func TestKernelStringsAreReadFromTheirList(t *testing.T) {
-	got := parseKernelStrings([]byte("0xffffffff8281942f : \"thaw_processes\"\n0x10 : \"a \\\"b\\\"\"\nnonsense\n0x20 : \"\n"))
-	if len(got) != 2 || got[0xffffffff8281942f] != "thaw_processes" || got[0x10] != `a "b"` {
-		t.Errorf("%v", got)
-	}
-}
-
 func BenchmarkAppendLineOfAUserProbe(b *testing.B) {
-	f := UprobeFormat("uprobes", "readline", false)
+	f := ftrace.UprobeFormat("uprobes", "readline", false)
 	f.Fields = append(f.Fields,
-		Field{Name: "arg1", Type: "u64", Offset: 16, Size: 8, ElemSize: 8},
-		Field{Name: "arg2", Type: "char", Offset: 24, Size: 4, ElemSize: 1, Location: DataLoc, Array: true, String: true})
+		ftrace.Field{Name: "arg1", Type: "u64", Offset: 16, Size: 8, ElemSize: 8},
+		ftrace.Field{Name: "arg2", Type: "char", Offset: 24, Size: 4, ElemSize: 1, Location: ftrace.DataLoc, Array: true, String: true})
 	f.PrintFmt = `"(%lx) arg1=0x%Lx arg2=\"%s\"", REC->__probe_ip, REC->arg1, __get_str(arg2)`
 	benchmarkLine(b, f, append(binary.LittleEndian.AppendUint32(append(make([]byte, 16), 1, 2, 3, 4, 5, 6, 7, 8), 14<<16|28), "ls -l /usr/bin\x00"...))
 }
 
 func BenchmarkAppendLineOfASwitch(b *testing.B) {
-	text, err := os.ReadFile("testdata/formats/sched.sched_switch")
+	text, err := os.ReadFile("../testdata/formats/sched.sched_switch")
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := ParseFormat(text)
+	f, err := ftrace.ParseFormat(text)
 	if err != nil {
 		b.Fatal(err)
 	}
 	benchmarkLine(b, f, make([]byte, 64))
 }
 
-func benchmarkLine(b *testing.B, f *Format, raw []byte) {
-	p, err := f.Printer(PrintOptions{})
+func benchmarkLine(b *testing.B, f *ftrace.Format, raw []byte) {
+	p, err := New(f, Options{})
 	if err != nil || p.Fallback() != nil {
 		b.Fatal(err, p.Fallback())
 	}

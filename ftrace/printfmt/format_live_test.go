@@ -1,22 +1,12 @@
-package ftrace
+package printfmt
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
-)
 
-func liveTracefs(t testing.TB) *FS {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("root: tracefs is readable by root only")
-	}
-	tracefs, _, err := Mount()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tracefs
-}
+	"github.com/ringtap/ringtap/ftrace"
+)
 
 // listed are the events of known kernels whose print formats can't be followed,
 // and why.
@@ -74,7 +64,13 @@ var listed = map[string]string{
 }
 
 func TestLiveEveryEventsFormatIsUnderstood(t *testing.T) {
-	tracefs := liveTracefs(t)
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracefs is readable by root only")
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
 	paths, err := filepath.Glob(tracefs.Dir() + "/events/*/*/format")
 	if err != nil || len(paths) < 100 {
 		t.Fatalf("%d formats, %v; a kernel with tracing has hundreds", len(paths), err)
@@ -98,7 +94,7 @@ func TestLiveEveryEventsFormatIsUnderstood(t *testing.T) {
 			t.Errorf("%s:%s has the number %d in its format, %d in its id", system, event, f.ID, id)
 		}
 		checkFields(t, f)
-		p, err := f.Printer(PrintOptions{})
+		p, err := New(f, Options{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -114,7 +110,7 @@ func TestLiveEveryEventsFormatIsUnderstood(t *testing.T) {
 
 // checkFields checks what holds for the fields of any event: they follow each
 // other without overlapping, and the common ones are where they always are.
-func checkFields(t *testing.T, f *Format) {
+func checkFields(t *testing.T, f *ftrace.Format) {
 	t.Helper()
 	end := 0
 	for _, field := range f.Fields {
@@ -132,3 +128,6 @@ func checkFields(t *testing.T, f *Format) {
 		}
 	}
 }
+
+// commonFields are those that every record starts with.
+func commonFields() []ftrace.Field { return ftrace.UprobeFormat("", "", false).Fields[:4:4] }

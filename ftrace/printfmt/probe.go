@@ -1,9 +1,10 @@
-package ftrace
+package printfmt
 
 import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -14,9 +15,9 @@ import (
 // trace_probe.c).
 func (p *Printer) probe() {
 	places := 1
-	place, ret := p.format.Field(fieldProbeIP), (*Field)(nil)
+	place, ret := p.format.Field(ftrace.FieldProbeIP), (*ftrace.Field)(nil)
 	if place == nil {
-		places, place, ret = 2, p.format.Field(fieldProbeFunc), p.format.Field(fieldProbeRetIP)
+		places, place, ret = 2, p.format.Field(ftrace.FieldProbeFunc), p.format.Field(ftrace.FieldProbeRetIP)
 		if place == nil || ret == nil {
 			return
 		}
@@ -63,7 +64,7 @@ func (p *Printer) appendProbe(dst, raw []byte) []byte {
 
 // appendPlace prints an address: of the kernel's half of the address space,
 // which kernel probes have, by its symbol.
-func (p *Printer) appendPlace(dst, raw []byte, field *Field, offset bool) []byte {
+func (p *Printer) appendPlace(dst, raw []byte, field *ftrace.Field, offset bool) []byte {
 	addr, ok := field.Uint(raw)
 	switch {
 	case !ok:

@@ -1,6 +1,10 @@
-package ftrace
+package printfmt
 
-import "github.com/ringtap/ringtap/internal/cexpr"
+import (
+	"cmp"
+
+	"github.com/ringtap/ringtap/internal/cexpr"
+)
 
 // binaryNode is a op b; what op is, its token says.
 type binaryNode struct {
@@ -109,6 +113,10 @@ func (n *binaryNode) pointer(a, b value) value {
 
 // calculate does what op says to two numbers of type t.
 func calculate(op string, x, y uint64, t cexpr.Type) value {
+	order := cmp.Compare(x, y)
+	if t.Signed {
+		order = cmp.Compare(int64(x), int64(y))
+	}
 	switch op {
 	case "+":
 		return numberOf(x+y, t)
@@ -123,25 +131,19 @@ func calculate(op string, x, y uint64, t cexpr.Type) value {
 	case "^":
 		return numberOf(x^y, t)
 	case "==":
-		return boolean(x == y, true)
+		return boolean(order == 0, true)
 	case "!=":
-		return boolean(x != y, true)
+		return boolean(order != 0, true)
+	case "<":
+		return boolean(order < 0, true)
+	case "<=":
+		return boolean(order <= 0, true)
+	case ">":
+		return boolean(order > 0, true)
+	case ">=":
+		return boolean(order >= 0, true)
 	case "/", "%":
 		return divide(op, x, y, t)
-	}
-	less := x < y
-	if t.Signed {
-		less = int64(x) < int64(y)
-	}
-	switch op {
-	case "<":
-		return boolean(less, true)
-	case ">=":
-		return boolean(!less, true)
-	case ">":
-		return boolean(!less && x != y, true)
-	case "<=":
-		return boolean(less || x == y, true)
 	}
 	return value{}
 }

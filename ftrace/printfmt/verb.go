@@ -1,4 +1,4 @@
-package ftrace
+package printfmt
 
 import (
 	"fmt"
@@ -98,7 +98,7 @@ func parseConversion(s string) (p piece, n int, err error) {
 	n++
 	if p.verb == 'p' {
 		start := n
-		for n < len(s) && isIdentByte(s[n]) && s[n] != '_' {
+		for n < len(s) && (s[n]|0x20 >= 'a' && s[n]|0x20 <= 'z' || s[n] >= '0' && s[n] <= '9') {
 			n++
 		}
 		p.extension = s[start:n]

@@ -1,9 +1,9 @@
-package ftrace
+package printfmt
 
 import (
 	"strconv"
 
-	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -13,10 +13,10 @@ import (
 // (kernel/trace/trace_output.c, trace_print_context).
 //
 // raw is a record as perf delivers it; see appendState for where the kernel's own
-// tracers record another state than perf does. The thread is named by the record itself where tid is not positive, as it is for perf's
-// samples of a thread that is about to end. comm may be empty if nobody knows
-// the name.
-func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte, f *Format, p *Printer) []byte {
+// tracers record another state than perf does. The thread is named by the record
+// itself where tid is not positive, as it is for perf's samples of a thread that
+// is about to end. comm may be empty if nobody knows the name.
+func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, raw []byte, f *ftrace.Format, p *Printer) []byte {
 	dst = appendHead(dst, comm, tid, cpu, nanoseconds, raw, p.isUserProbe(raw))
 	if p.kind != printSyscall {
 		dst = append(append(dst, f.Name...), ": "...)
@@ -24,9 +24,9 @@ func AppendLine(dst []byte, comm []byte, tid int, cpu int, nanoseconds uint64, r
 	return p.Append(dst, raw)
 }
 
-// appendTask prints "%16s-%-7d", with the kernel's names for the idle task and
+// appendTask prints "%16s-%-7d [%03d] ", with the kernel's names for the idle task and
 // for tasks it knows no name of.
-func appendTask(dst, comm []byte, tid int) []byte {
+func appendTask(dst, comm []byte, tid, cpu int) []byte {
 	switch {
 	case tid == 0:
 		comm = []byte("<idle>")
@@ -38,24 +38,17 @@ func appendTask(dst, comm []byte, tid int) []byte {
 	dst = append(dst, '-')
 	start := len(dst)
 	dst = strconv.AppendInt(dst, int64(tid), 10)
-	return appendRepeated(dst, ' ', 7-(len(dst)-start))
+	dst = appendRepeated(dst, ' ', 7-(len(dst)-start))
+	dst = appendDecimal(append(dst, " ["...), uint64(max(cpu, 0)), 3, '0')
+	return append(dst, "] "...)
 }
 
-// recordPID is the record's common_pid, whose place never changed.
-func recordPID(raw []byte) int {
-	if len(raw) < 8 {
-		return 0
-	}
-	v, _ := cexpr.Load(raw[4:], 4)
-	return int(int32(v))
-}
-
-// appendTime prints seconds and microseconds, rounded.
+// appendTime prints seconds and microseconds, rounded, between a blank and a colon.
 func appendTime(dst []byte, nanoseconds uint64) []byte {
 	usecs := (nanoseconds + 500) / 1000
-	dst = appendDecimal(dst, usecs/1e6, 5, ' ')
-	dst = append(dst, '.')
-	return appendDecimal(dst, usecs%1e6, 6, '0')
+	dst = appendDecimal(append(dst, ' '), usecs/1e6, 5, ' ')
+	dst = appendDecimal(append(dst, '.'), usecs%1e6, 6, '0')
+	return append(dst, ": "...)
 }
 
 func appendDecimal(dst []byte, v uint64, width int, padding byte) []byte {
@@ -102,6 +95,10 @@ func appendState(dst, raw []byte, userProbe bool) []byte {
 		}
 		flags, count = byte(context>>16), byte(context)
 	}
+	return appendFlags(dst, flags, count)
+}
+
+func appendFlags(dst []byte, flags, count byte) []byte {
 	return append(dst, irqState(flags), reschedState(flags), contextState(flags),
 		digitOrDot(count&preemptDepth), digitOrDot(count>>migrateDisabledShift))
 }

@@ -1,8 +1,10 @@
-package ftrace
+package printfmt
 
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/ringtap/ringtap/ftrace"
 )
 
 // commonLines are the fields that all events of system calls have.
@@ -15,9 +17,9 @@ const commonLines = `	field:unsigned short common_type;	offset:0;	size:2;	signed
 `
 
 // syscallFormat is a format as Linux 7.3 has it.
-func syscallFormat(t *testing.T, name, fields, print string) *Format {
+func syscallFormat(t *testing.T, name, fields, print string) *ftrace.Format {
 	t.Helper()
-	f, err := ParseFormat([]byte("name: " + name + "\nID: 1\nformat:\n" + commonLines + fields + "\nprint fmt: " + print + "\n"))
+	f, err := ftrace.ParseFormat([]byte("name: " + name + "\nID: 1\nformat:\n" + commonLines + fields + "\nprint fmt: " + print + "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestTextsFollowThePointersOfSystemCalls(t *testing.T) {
 			syscallRecord([]uint64{0x7f01, 2}), `sys_futex_wake(uaddr: 0x7f01, nr: 2)`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p, err := syscallFormat(t, test.event, test.fields, test.text).Printer(PrintOptions{})
+			p, err := New(syscallFormat(t, test.event, test.fields, test.text), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
