@@ -228,7 +228,7 @@ func (s *Session) openThreads() error {
 			}
 			opened++
 		}
-		s.twice.ambiguous = pass > 0
+		s.duplicates.ambiguous = pass > 0
 	}
 	if opened == 0 {
 		return s.openError("", nil, unix.ESRCH)
@@ -304,7 +304,7 @@ func (s *Session) attachFiltered(reason error) error {
 		return err
 	}
 	s.rings = make([]mappedRing, len(s.cpus))
-	s.twice.ambiguous = false
+	s.duplicates.ambiguous = false
 	err := s.attachSystem()
 	if errors.Is(err, ErrPermission) {
 		return reason
@@ -337,14 +337,14 @@ const greatestRepeats = 5
 // out afterwards.
 func (s *Session) attachUntilClear() error {
 	for range greatestRepeats {
-		if !s.twice.ambiguous {
+		if !s.duplicates.ambiguous {
 			return nil
 		}
 		if err := errors.Join(s.detach(), s.attachThreads()); err != nil {
 			return err
 		}
 	}
-	if s.twice.ambiguous {
+	if s.duplicates.ambiguous {
 		s.opts.logger().Warn("threads are born faster than counters can be opened; some may be counted twice", "target", s.target.String())
 	}
 	return nil

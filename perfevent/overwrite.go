@@ -63,6 +63,7 @@ func (s *Session) OpenRecent(opts RecentOptions) (*Recent, error) {
 		return nil, errors.Join(err, o.detach())
 	}
 	o.nameLayouts()
+	o.compose()
 	r := &Recent{s: o}
 	for i := range o.rings {
 		if o.rings[i].mem != nil {

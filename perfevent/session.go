@@ -34,13 +34,16 @@ type Session struct {
 	backward    bool  // for Recent: rings that are written over
 	ringSize    int   // bytes of the next ring to be mapped
 
-	poll   poller
-	merge  merger
-	dec    decoder
-	filter pidFilter
-	twice  duplicates
-	grow   growing
-	kin    kin // of a process target whose events are inherited, else nil
+	poll  poller
+	merge merger
+	dec   decoder
+	grow  growing
+
+	ofSamples  []stage
+	ofOthers   []stage
+	filter     pidFilter
+	duplicates duplicates
+	children   children // of a process target whose events are inherited, else nil
 
 	accounts []Account
 	stats    Stats
@@ -90,8 +93,9 @@ func (s *Session) open() error {
 	}
 	s.nameLayouts()
 	if s.target.kind == processTarget && !s.filter.active() {
-		s.kin = make(kin)
+		s.children = make(children)
 	}
+	s.compose()
 	s.merge.clock = Now
 	for i := range s.rings {
 		if s.rings[i].mem == nil {
@@ -230,69 +234,6 @@ func (s *Session) read(ctx context.Context, handle func(Record) error, round fun
 		return err
 	}
 	return s.merge.round(true, receive)
-}
-
-// receive decodes one record, enters it in the books, and hands it on unless it
-// is not for the caller.
-func (s *Session) receive(b []byte, handle func(Record) error) error {
-	rec, err := s.dec.decode(b)
-	if err != nil {
-		if err == errUnknown {
-			s.stats.Unknown++
-		} else {
-			s.stats.Malformed++
-		}
-		return nil
-	}
-	wanted := true
-	if s.filter.active() {
-		wanted = s.filter.wants(rec)
-	}
-	duplicate := false
-	if s.kin != nil {
-		s.kin.see(rec)
-	}
-	if wanted && (s.twice.ambiguous || len(s.grow.sets) > 0) {
-		duplicate = s.isDuplicate(rec)
-	}
-	switch rec := rec.(type) {
-	case *Sample:
-		account := &s.accounts[rec.Sampling]
-		switch {
-		case !wanted:
-			account.Filtered++
-		case duplicate:
-			account.Duplicates++
-		default:
-			account.Received++
-			account.Weight += rec.Period
-		}
-	case *Throttle:
-		if ev := s.dec.events.find(rec.EventID); !rec.Unthrottle && ev != nil && ev.sampling >= 0 {
-			s.accounts[ev.sampling].Throttled++
-		}
-	case *Fork:
-		if !duplicate {
-			s.twice.born(rec.TID)
-			for _, twice := range s.grow.sets {
-				twice.born(rec.TID)
-			}
-		}
-	case *Exit:
-		s.twice.end(rec.TID)
-		for _, twice := range s.grow.sets {
-			twice.end(rec.TID)
-		}
-	case *Lost:
-		s.stats.Lost += rec.Lost
-		if ev := s.dec.events.find(rec.EventID); s.format&unix.PERF_FORMAT_LOST == 0 && ev != nil && ev.sampling >= 0 {
-			s.accounts[ev.sampling].Lost += rec.Lost
-		}
-	}
-	if !wanted || duplicate {
-		return nil
-	}
-	return handle(rec)
 }
 
 // Close closes all events and unmaps the rings. A command that was never let
