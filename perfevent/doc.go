@@ -22,10 +22,10 @@
 // (stages.go): what is not the target's is dropped (filter.go), and what comes by two
 // events (duplicates.go). The kernel gets the space back after the caller's function has
 // returned, so a record is valid exactly until then and nothing is allocated. With
-// Options.Spool the rings are read on a goroutine of their own and the records
+// Reader.Spool the rings are read on a goroutine of their own and the records
 // copied (spool.go, batch.go), so that a caller that is held up for a while loses
-// none; Options.Early spares the copies of records that take no time. Where CPUs are
-// scarce its thread comes before others while a ring is more than half full (favour.go).
+// none; Reader.BeforeSpool spares the copies of records that take no time. Where CPUs are
+// scarce its thread comes before others while a ring is more than half full (nice.go).
 //
 // Counters is the other, shorter way: any number of events that are counted and
 // not recorded, without rings (counters.go). They cannot tell what comes twice.

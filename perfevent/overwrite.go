@@ -91,7 +91,7 @@ func (s *Session) attachRecent() error {
 			return err
 		}
 	}
-	return s.attachEveryone()
+	return s.attachSystemWide()
 }
 
 // The sizes of a ring of recent samples, where they may be chosen.

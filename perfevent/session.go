@@ -193,47 +193,7 @@ func (s *Session) controlEvents(events []attached, request uint) error {
 // A record is valid until handle returns. An error of handle ends Read at once
 // and is returned; otherwise the error says that polling or disabling failed.
 func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
-	if s.opts.Spool > 0 {
-		return s.readSpooled(ctx, handle)
-	}
-	round := s.opts.Round
-	if round == nil {
-		round = func(uint64) {}
-	}
-	return s.read(ctx, handle, round)
-}
-
-// read reads the rings until the end. It calls round after each look at them.
-func (s *Session) read(ctx context.Context, handle func(Record) error, round func(before uint64)) error {
-	stop := context.AfterFunc(ctx, s.poll.wake)
-	defer stop()
-	receive := func(r *ring, b []byte) error { return s.receive(b, handle) }
-	wait := s.poll.wait
-	if s.opts.Seen != nil {
-		s.merge.see = s.see
-		u := newUrgent()
-		defer u.leave()
-		wait = func() error { return u.wait(s.poll.waitHere) }
-	}
-	for ctx.Err() == nil && !s.gone() {
-		if err := s.merge.round(false, receive); err != nil {
-			return err
-		}
-		round(s.merge.bound)
-		if err := s.changeStacks(); err != nil {
-			return fmt.Errorf("change to a larger copy of the stack: %w", err)
-		}
-		if s.merge.pressed() {
-			continue // a ring says only once that it is a quarter full, and did so meanwhile
-		}
-		if err := wait(); err != nil {
-			return fmt.Errorf("wait for records: %w", err)
-		}
-	}
-	if err := s.Disable(); err != nil {
-		return err
-	}
-	return s.merge.round(true, receive)
+	return new(Reader).Read(ctx, s, handle)
 }
 
 // Close closes all events and unmaps the rings. A command that was never let

@@ -115,7 +115,7 @@ func (c *Readahead) Plan() Plan {
 		},
 	}
 	for _, event := range c.events {
-		s := perfevent.Sampling{Event: event.Event, Period: 1, Raw: true, Everyone: event.everyone}
+		s := perfevent.Sampling{Event: event.Event, Period: 1, Raw: true, SystemWide: event.everyone}
 		if !event.everyone {
 			s.UserRegs = callchain.Host().EntryRegsMask()
 		}

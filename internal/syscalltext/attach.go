@@ -124,7 +124,7 @@ func (a *Attachment) Ask(i int, s *perfevent.Sampling) {
 	s.UserStack = max(s.UserStack, stackCopy)
 }
 
-// Seen is to be perfevent.Options.Seen; nil if no event needs it.
+// Seen is to be perfevent.Reader.Unordered; nil if no event needs it.
 func (a *Attachment) Seen() func(perfevent.Record) {
 	if a.reader == nil {
 		return nil
