@@ -39,7 +39,9 @@ type Options struct {
 
 	// NoBuffering wakes the reader for every record, in place of a ring that is a quarter
 	// full: perf record's --no-buffering. That takes a few microseconds of the program
-	// that makes the record.
+	// that makes the record. The reader is a real-time thread where it may be one
+	// (CAP_SYS_NICE), as long as it has little to do, and takes one of GOMAXPROCS for
+	// itself.
 	NoBuffering bool
 
 	// Logger gets warnings about what was left out; nil discards them.

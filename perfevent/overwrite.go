@@ -147,8 +147,8 @@ func fitStacks(samplings []Sampling, ring int, opts RecentOptions) {
 			s.UserStack = max(s.UserStack, opts.UserStack)
 		default:
 			rest := s.recordBytes() - int(s.UserStack)
-			room := max(ring/int(samples+1)-rest, int(opts.UserStack)) &^ 7
-			s.UserStack = uint32(min(int(s.UserStack), room))
+			bytes := max(ring/int(samples+1)-rest, int(opts.UserStack)) &^ 7
+			s.UserStack = uint32(min(int(s.UserStack), bytes))
 		}
 	}
 }

@@ -10,11 +10,9 @@ import (
 // rings to its function. The zero value has none.
 type Reader struct {
 	// Unordered, unless nil, is offered every record as soon as it can be, each CPU's
-	// in their order and long before it is handed on in the order of time. With
-	// Options.NoBuffering the reader is then a real-time thread where it may be one
-	// (CAP_SYS_NICE), as long as it has little to do. It takes one of GOMAXPROCS for
-	// itself. Unordered is called on the goroutine that reads the rings and must not
-	// block. It is offered records that turn out not to be the target's, too.
+	// in their order and long before it is handed on in the order of time. It is called
+	// on the goroutine that reads the rings and must not block. It is offered records
+	// that turn out not to be the target's, too. Options.NoBuffering makes it soon.
 	Unordered func(Record)
 
 	// Spool bounds the bytes of records that wait in memory while the caller's function

@@ -8,7 +8,7 @@ import (
 )
 
 // realtime has a goroutine look at the rings within microseconds of a record,
-// where Reader.Unordered is to: on a thread of its own that runs before others as
+// where Options.NoBuffering is set: on a thread of its own that runs before others as
 // soon as it is woken (SCHED_FIFO, the lowest of the real-time priorities).
 //
 // Such a thread could take a CPU for itself, and each record that wakes it costs
