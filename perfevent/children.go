@@ -17,9 +17,10 @@ type child struct {
 	threads int // that live
 }
 
-// follow notes the births and ends of children. All records come from processes that
-// have the events.
-func (c children) follow(rec Record) {
+// followChildren is the stage that notes the births and ends of children. All records
+// come from processes that have the events.
+func (s *Session) followChildren(rec Record) Record {
+	c := s.children
 	switch r := rec.(type) {
 	case *Fork:
 		if r.PID != r.PPID {
@@ -37,6 +38,7 @@ func (c children) follow(rec Record) {
 			}
 		}
 	}
+	return rec
 }
 
 // uncovered lists the processes that were born before the growth had opened all

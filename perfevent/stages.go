@@ -81,12 +81,6 @@ func (s *Session) keepTarget(rec Record) Record {
 	return nil
 }
 
-// followChildren notes the births and ends of inheriting children.
-func (s *Session) followChildren(rec Record) Record {
-	s.children.follow(rec)
-	return rec
-}
-
 // dropDuplicates drops what has come by another event as well.
 func (s *Session) dropDuplicates(rec Record) Record {
 	duplicate := s.isDuplicate(rec)
