@@ -49,7 +49,7 @@ func (s *Session) attach() error {
 	if err != nil {
 		return err
 	}
-	return s.attachEveryone()
+	return s.attachSystemWide()
 }
 
 // detach closes all events and unmaps their rings.
@@ -65,13 +65,13 @@ func (s *Session) detach() error {
 
 // subject is what events are opened on, and which of them.
 type subject struct {
-	pid      int // thread id, -1 for all, or the cgroup's directory
-	flags    int // of perf_event_open
-	origin   int32
-	inherit  bool
-	sideBand bool
-	samples  bool
-	everyone bool // of the samplings those of Sampling.Everyone only; else all others
+	pid        int // thread id, -1 for all, or the cgroup's directory
+	flags      int // of perf_event_open
+	origin     int32
+	inherit    bool
+	sideBand   bool
+	samples    bool
+	systemWide bool // of the samplings those of Sampling.SystemWide only; else all others
 }
 
 // openEverywhere opens a subject's events on each CPU. A CPU that has gone
@@ -104,7 +104,7 @@ func (s *Session) openOn(cpu int, on subject) error {
 		return nil
 	}
 	for i := range s.samplings {
-		if s.samplings[i].Everyone != on.everyone || s.only != nil && !slices.Contains(s.only, i) {
+		if s.samplings[i].SystemWide != on.systemWide || s.only != nil && !slices.Contains(s.only, i) {
 			continue
 		}
 		if err := s.openSampling(cpu, i, on); err != nil {
@@ -114,12 +114,12 @@ func (s *Session) openOn(cpu int, on subject) error {
 	return nil
 }
 
-// attachEveryone opens the samplings that watch the whole system.
-func (s *Session) attachEveryone() error {
-	if !slices.ContainsFunc(s.samplings, func(sampling Sampling) bool { return sampling.Everyone }) {
+// attachSystemWide opens the samplings that watch the whole system.
+func (s *Session) attachSystemWide() error {
+	if !slices.ContainsFunc(s.samplings, func(sampling Sampling) bool { return sampling.SystemWide }) {
 		return nil
 	}
-	return s.openEverywhere(subject{pid: -1, samples: true, everyone: true})
+	return s.openEverywhere(subject{pid: -1, samples: true, systemWide: true})
 }
 
 func (s *Session) attachSystem() error {
@@ -129,7 +129,7 @@ func (s *Session) attachSystem() error {
 	if err := s.openEverywhere(subject{pid: -1, sideBand: true, samples: true}); err != nil {
 		return err
 	}
-	return s.attachEveryone()
+	return s.attachSystemWide()
 }
 
 // attachCgroup opens the samplings on the cgroup, the side-band on everything:
@@ -151,7 +151,7 @@ func (s *Session) attachCgroup() error {
 	if err := s.openEverywhere(subject{pid: int(dir.Fd()), flags: unix.PERF_FLAG_PID_CGROUP, samples: true}); err != nil {
 		return err
 	}
-	return s.attachEveryone()
+	return s.attachSystemWide()
 }
 
 // maxPasses bounds how often the list of threads is read. A program that starts
@@ -228,7 +228,7 @@ func (s *Session) openThreads() error {
 			}
 			opened++
 		}
-		s.twice.ambiguous = pass > 0
+		s.duplicates.ambiguous = pass > 0
 	}
 	if opened == 0 {
 		return s.openError("", nil, unix.ESRCH)
@@ -304,7 +304,7 @@ func (s *Session) attachFiltered(reason error) error {
 		return err
 	}
 	s.rings = make([]mappedRing, len(s.cpus))
-	s.twice.ambiguous = false
+	s.duplicates.ambiguous = false
 	err := s.attachSystem()
 	if errors.Is(err, ErrPermission) {
 		return reason
@@ -337,14 +337,14 @@ const greatestRepeats = 5
 // out afterwards.
 func (s *Session) attachUntilClear() error {
 	for range greatestRepeats {
-		if !s.twice.ambiguous {
+		if !s.duplicates.ambiguous {
 			return nil
 		}
 		if err := errors.Join(s.detach(), s.attachThreads()); err != nil {
 			return err
 		}
 	}
-	if s.twice.ambiguous {
+	if s.duplicates.ambiguous {
 		s.opts.logger().Warn("threads are born faster than counters can be opened; some may be counted twice", "target", s.target.String())
 	}
 	return nil

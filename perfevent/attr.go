@@ -104,9 +104,8 @@ func sideBandAttr(opts *Options, inherit bool, watermark uint32, format uint64) 
 	attr.Bits |= unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
 	setBit(&attr.Bits, unix.PerfBitMmap|unix.PerfBitMmap2|bitNamespaces|bitCgroup, opts.SideBand == SideBandAll)
 	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
-	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.ContextSwitch && !opts.SwitchesSampled)
-	setBit(&attr.Bits, bitKsymbol, opts.Ksymbol)
-	setBit(&attr.Bits, bitTextPoke, opts.TextPoke)
+	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.Switches != nil && !opts.Switches.Sampled)
+	setBit(&attr.Bits, bitKsymbol|bitTextPoke, opts.KernelCode)
 	return attr
 }
 

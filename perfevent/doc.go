@@ -18,12 +18,14 @@
 // looks at the heads of all rings, and merges the records that are due
 // (merge.go, with the invariant that makes the order right). Each is decoded
 // where it lies in the ring (decode.go); only one that wraps around the ring's
-// end is copied. The kernel gets the room back after the caller's function has
+// end is copied. Then it passes the stages that the target and the events need
+// (stages.go): what is not the target's is dropped (filter.go), and what comes by two
+// events (duplicates.go). The kernel gets the space back after the caller's function has
 // returned, so a record is valid exactly until then and nothing is allocated. With
-// Options.Spool the rings are read on a goroutine of their own and the records
+// Reader.Spool the rings are read on a goroutine of their own and the records
 // copied (spool.go, batch.go), so that a caller that is held up for a while loses
-// none; Options.Early spares the copies of records that take no time. Where CPUs are
-// scarce its thread comes before others while a ring is more than half full (favour.go).
+// none; Reader.BeforeSpool spares the copies of records that take no time. Where CPUs are
+// scarce its thread comes before others while a ring is more than half full (nice.go).
 //
 // Counters is the other, shorter way: any number of events that are counted and
 // not recorded, without rings (counters.go). They cannot tell what comes twice.
@@ -40,7 +42,7 @@
 //
 // Under a storm of hits a copy of the stack should be small. GrowStack replaces
 // the events of samplings by others with a larger copy while they run (grow.go
-// opens them, growth.go has the change and its argument, kin.go the children that
+// opens them, growth.go has the change and its argument, children.go the children that
 // must be opened as well).
 //
 // # Kernel probes

@@ -84,11 +84,11 @@ const (
 	noTime    = ^uint64(0)
 )
 
-// born forgets a thread's bindings: its number is being used again.
-func (d *duplicates) born(tid uint32) { delete(d.bound, tid) }
+// fork forgets a thread's bindings: its number is being used again.
+func (d *duplicates) fork(tid uint32) { delete(d.bound, tid) }
 
-// end forgets the bindings of the thread that ended so many ends ago.
-func (d *duplicates) end(tid uint32) {
+// exit forgets the bindings of the thread that ended so many ends ago.
+func (d *duplicates) exit(tid uint32) {
 	delete(d.bound, d.ended[d.next])
 	d.ended[d.next] = tid
 	d.next = (d.next + 1) % len(d.ended)

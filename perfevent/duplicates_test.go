@@ -9,7 +9,8 @@ import (
 // twiceRecorded is a session whose threads' samples may come twice.
 func twiceRecorded() *Session {
 	s := &Session{samplings: make([]Sampling, 1), accounts: make([]Account, 1), dec: *testDecoder(0)}
-	s.twice.ambiguous = true
+	s.duplicates.ambiguous = true
+	s.compose()
 	return s
 }
 
@@ -35,7 +36,7 @@ func TestThreadsThatEndedAreNoLongerKnownForTheirDoubles(t *testing.T) {
 	if a := s.accounts[0]; a.Received != threads {
 		t.Errorf("%+v, want %d received", a, threads)
 	}
-	if got, most := len(s.twice.bound), len(s.twice.ended)+2; got > most { // and who wrote the records
+	if got, most := len(s.duplicates.bound), len(s.duplicates.ended)+2; got > most { // and who wrote the records
 		t.Errorf("%d threads are known, want %d at most", got, most)
 	}
 }

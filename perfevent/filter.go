@@ -6,7 +6,7 @@ package perfevent
 type pidFilter struct {
 	pids map[uint32]bool
 	tids map[uint32]bool // when set, samples of these threads only
-	// samplings are the session's: of some everyone's samples are wanted.
+	// samplings are the session's: of those that are SystemWide all samples are wanted.
 	samplings []Sampling
 }
 
@@ -31,7 +31,7 @@ func (f *pidFilter) active() bool { return f.pids != nil }
 func (f *pidFilter) wants(rec Record) bool {
 	switch r := rec.(type) {
 	case *Sample:
-		if r.Sampling < len(f.samplings) && f.samplings[r.Sampling].Everyone {
+		if r.Sampling < len(f.samplings) && f.samplings[r.Sampling].SystemWide {
 			return true
 		}
 		if f.tids != nil {

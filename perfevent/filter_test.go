@@ -73,7 +73,7 @@ func TestDuplicatesBindAThreadToItsFirstOrigin(t *testing.T) {
 			t.Errorf("step %d: thread %d from origin %d is a duplicate: %v", i, s.tid, s.origin, got)
 		}
 	}
-	d.born(5)
+	d.fork(5)
 	if d.seen(&Header{TID: 5}, &eventInfo{origin: 2}, false) {
 		t.Error("a new thread with an old number is bound to the old one's origin")
 	}

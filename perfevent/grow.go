@@ -106,7 +106,7 @@ func (s *Session) openGrowth(changing []int, larger []Sampling) (*growth, error)
 	if err != nil {
 		return nil, errors.Join(err, closeEvents(o.events))
 	}
-	g.ambiguous, g.opened = o.twice.ambiguous, Now()
+	g.ambiguous, g.opened = o.duplicates.ambiguous, Now()
 	g.add(o.events)
 	return g, nil
 }

@@ -79,11 +79,11 @@ func (s *Session) changeStacks() error {
 		return s.endGrowth()
 	case s.grow.next == nil:
 		return nil
-	case s.kin == nil:
+	case s.children == nil:
 		return s.beginGrowth(s.grow.next)
 	case s.merge.bound > s.grow.next.opened: // all births are known
 		g := s.grow.next
-		pids := g.uncovered(s.kin)
+		pids := g.uncovered(s.children)
 		if len(pids) == 0 {
 			return s.beginGrowth(g)
 		}
@@ -123,6 +123,7 @@ func (s *Session) beginGrowth(g *growth) error {
 	s.events = append(s.events, g.events...)
 	s.grow.next, s.grow.now = nil, g
 	s.nameEvents()
+	s.compose()
 	before, err := s.sum(g.old)
 	if err != nil {
 		return err
@@ -194,11 +195,11 @@ func (s *Session) isDuplicate(rec Record) bool {
 	h := rec.Common()
 	ev := s.dec.events.find(h.ID)
 	sample, isSample := rec.(*Sample)
-	twice := &s.twice
+	d := &s.duplicates
 	if ev != nil && ev.set > 0 {
-		twice = s.grow.sets[ev.set-1]
+		d = s.grow.sets[ev.set-1]
 	}
-	if twice.ambiguous && twice.seen(h, ev, isSample && s.samplings[sample.Sampling].isShared()) {
+	if d.ambiguous && d.seen(h, ev, isSample && s.samplings[sample.Sampling].isShared()) {
 		return true
 	}
 	g := s.grow.now

@@ -48,7 +48,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 				samplings = append(samplings, Sampling{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512})
 				all = append(all, i)
 			}
-			s := open(t, target, samplings, Options{Spool: tt.spool, RingBytes: 32 << 20})
+			s := open(t, target, samplings, Options{RingBytes: 32 << 20})
 			enable(t, s)
 			ctx, cancel := context.WithCancel(context.Background())
 			var called uint64
@@ -64,7 +64,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			stacks := make(map[int]uint64)
 			samples, again := make([]uint64, tt.together), 0
 			counted := time.Duration(0)
-			err := s.Read(ctx, func(rec Record) error {
+			err := (&Reader{Spool: tt.spool}).Read(ctx, s, func(rec Record) error {
 				sample, ok := rec.(*Sample)
 				if !ok {
 					return nil

@@ -19,7 +19,7 @@ func TestLiveThreadsBornDuringOpenAreSampledOnce(t *testing.T) {
 		t.Run(strconv.Itoa(round), func(t *testing.T) { // whose program ends before the next begins
 			f := startFaults(t, "churn", "6", "50")
 			s := open(t, Process(f.pid()), pageFaults(), Options{})
-			if s.twice.ambiguous {
+			if s.duplicates.ambiguous {
 				ambiguous++
 			}
 			enable(t, s)
@@ -27,7 +27,7 @@ func TestLiveThreadsBornDuringOpenAreSampledOnce(t *testing.T) {
 			all := during(t, s, func() { work = f.work(6 * 20) })
 			all.checkTouched(t, work)
 			a, _ := checkBooks(t, s)
-			t.Logf("late threads: %v, duplicates left out: %d of %d", s.twice.ambiguous, a.Duplicates, a.Counted)
+			t.Logf("late threads: %v, duplicates left out: %d of %d", s.duplicates.ambiguous, a.Duplicates, a.Counted)
 		})
 	}
 	if ambiguous == 0 {

@@ -106,7 +106,8 @@ func TestLiveRoundsSayHowFarReadingHasCome(t *testing.T) {
 	f := startFaults(t, "2", "2", "0", "200")
 	rounds, done := uint64(0), uint64(0)
 	ctx, cancel := context.WithCancel(context.Background())
-	s := open(t, Process(f.pid()), pageFaults(), Options{Round: func(before uint64) {
+	s := open(t, Process(f.pid()), pageFaults(), Options{})
+	reader := Reader{Round: func(before uint64) {
 		if before < done {
 			t.Errorf("a round goes back by %d ns", done-before)
 		}
@@ -114,13 +115,13 @@ func TestLiveRoundsSayHowFarReadingHasCome(t *testing.T) {
 		if rounds++; rounds == 5 {
 			cancel()
 		}
-	}})
+	}}
 	if pids := s.Processes(); !slices.Equal(pids, []int{f.pid()}) {
 		t.Errorf("the session says that it watches %v, want %d", pids, f.pid())
 	}
 	enable(t, s)
 	f.work(4)
-	err := s.Read(ctx, func(rec Record) error {
+	err := reader.Read(ctx, s, func(rec Record) error {
 		if rec.Common().Time < done {
 			t.Errorf("a record of a time that was said to be complete")
 		}
@@ -346,7 +347,7 @@ func TestLiveContextSwitchesAreRecordedWhenAskedFor(t *testing.T) {
 		if target == "system" {
 			on = System()
 		}
-		s := open(t, on, pageFaults(), Options{ContextSwitch: true, Ksymbol: true, TextPoke: true})
+		s := open(t, on, pageFaults(), Options{Switches: new(Switches), KernelCode: true})
 		enable(t, s)
 		out, wide := 0, 0
 		ctx, cancel := context.WithCancel(context.Background())

@@ -15,11 +15,11 @@ package perfevent
 // everything that it sees. Records that come out of order, because of that or
 // because the kernel was held up for longer than settle, are counted in breaks.
 type merger struct {
-	rings  []*ring
-	heap   []due // rings with a record to hand on, a min-heap by its time
-	clock  func() uint64
-	favour func(bool)     // unless nil, is told at each look whether a ring is more than half full
-	see    func(b []byte) // unless nil, is offered all records of a round before the first is handed on
+	rings     []*ring
+	heap      []due // rings with a record to hand on, a min-heap by its time
+	clock     func() uint64
+	halfFull  func(bool)     // unless nil, is told at each look whether a ring is more than half full
+	unordered func(b []byte) // unless nil, is offered all records of a round before the first is handed on
 
 	bound     uint64 // records before this time may go
 	candidate uint64 // the clock before the round that bound is taken from next
@@ -38,7 +38,7 @@ type due struct {
 const settle = 5_000_000
 
 // releaseEvery is the part of a ring that is read before the kernel gets the
-// room back within a round.
+// space back within a round.
 const releaseEvery = 16
 
 // round looks at the heads of all rings once and hands on what is due. With
@@ -47,12 +47,12 @@ const releaseEvery = 16
 func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 	now := m.clock()
 	pressed := m.pressed()
-	if m.favour != nil {
-		m.favour(pressed)
+	if m.halfFull != nil {
+		m.halfFull(pressed)
 	}
-	if m.see != nil {
+	if m.unordered != nil {
 		for _, r := range m.rings {
-			r.look(m.see)
+			r.scan(m.unordered)
 		}
 	}
 	bound := m.advance(now)

@@ -47,7 +47,7 @@ func (s *Session) watermark() uint32 {
 	switch {
 	case s.backward:
 		return uint32(s.ringSize) // nobody waits for it
-	case s.opts.Seen != nil:
+	case s.opts.NoBuffering:
 		return 1
 	}
 	return uint32(s.ringSize / 4)
@@ -80,10 +80,6 @@ func (s *Session) chooseRingSize() int {
 		}
 		return max(page, powerOfTwo(budget-page))
 	}
-	all := s.opts.MaxRingBytes
-	if all == 0 {
-		all = defaultAllRings
-	}
 	perSecond := uint64(0)
 	for i := range s.samplings {
 		perSecond += s.samplings[i].Frequency * uint64(s.samplings[i].recordBytes())
@@ -95,7 +91,7 @@ func (s *Session) chooseRingSize() int {
 	for size < greatestRing && uint64(size) < perSecond/2 {
 		size *= 2
 	}
-	return max(page, min(size, powerOfTwo(all/len(s.cpus))))
+	return max(page, min(size, powerOfTwo(defaultAllRings/len(s.cpus))))
 }
 
 // smallerRing halves the size of the rings after the kernel refused one, or

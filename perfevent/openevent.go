@@ -68,7 +68,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 	for {
 		attr := sideBandAttr(&s.opts, on.inherit, s.watermark(), s.format)
 		attr.Bits &^= s.dropped
-		if s.opts.SwitchCPUs != nil && !slices.Contains(s.opts.SwitchCPUs, s.cpus[cpu]) {
+		if only := s.opts.Switches; only != nil && only.CPUs != nil && !slices.Contains(only.CPUs, s.cpus[cpu]) {
 			attr.Bits &^= unix.PerfBitContextSwitch
 		}
 		setBit(&attr.Sample_type, keepsContexts, on.inherit && s.needsContexts())
@@ -138,7 +138,7 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 	}
 	attr := sampleAttr(sampling, inherit, s.watermark(), s.format)
 	setBit(&attr.Bits, unix.PerfBitWriteBackward, s.backward)
-	setBit(&attr.Bits, unix.PerfBitContextSwitch, index == 0 && s.opts.ContextSwitch && s.opts.SwitchesSampled)
+	setBit(&attr.Bits, unix.PerfBitContextSwitch, index == 0 && s.opts.Switches != nil && s.opts.Switches.Sampled)
 	fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu])
 	if err == nil {
 		if err := s.setFilter(fd, sampling); err != nil {

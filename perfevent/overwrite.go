@@ -63,6 +63,7 @@ func (s *Session) OpenRecent(opts RecentOptions) (*Recent, error) {
 		return nil, errors.Join(err, o.detach())
 	}
 	o.nameLayouts()
+	o.compose()
 	r := &Recent{s: o}
 	for i := range o.rings {
 		if o.rings[i].mem != nil {
@@ -90,7 +91,7 @@ func (s *Session) attachRecent() error {
 			return err
 		}
 	}
-	return s.attachEveryone()
+	return s.attachSystemWide()
 }
 
 // The sizes of a ring of recent samples, where they may be chosen.
@@ -146,8 +147,8 @@ func fitStacks(samplings []Sampling, ring int, opts RecentOptions) {
 			s.UserStack = max(s.UserStack, opts.UserStack)
 		default:
 			rest := s.recordBytes() - int(s.UserStack)
-			room := max(ring/int(samples+1)-rest, int(opts.UserStack)) &^ 7
-			s.UserStack = uint32(min(int(s.UserStack), room))
+			bytes := max(ring/int(samples+1)-rest, int(opts.UserStack)) &^ 7
+			s.UserStack = uint32(min(int(s.UserStack), bytes))
 		}
 	}
 }

@@ -24,9 +24,9 @@ type ring struct {
 	data       []byte  // a power of two
 	cpu        int
 
-	next  uint64 // the first byte not yet in the window
-	limit uint64 // head when it was last looked at
-	seen  uint64 // the first byte not yet shown to Options.Seen
+	next    uint64 // the first byte not yet in the window
+	limit   uint64 // head when it was last looked at
+	scanned uint64 // the first byte not yet offered to Reader.Unordered
 
 	window     [2 * lookahead]entry // those of [first, end) count
 	first, end int
@@ -49,7 +49,7 @@ type entry struct {
 func newRing(cpu int, head, tail *uint64, data []byte) *ring {
 	r := &ring{cpu: cpu, head: head, tail: tail, data: data}
 	r.next = atomic.LoadUint64(tail)
-	r.limit, r.seen = r.next, r.next
+	r.limit, r.scanned = r.next, r.next
 	return r
 }
 
@@ -69,7 +69,7 @@ func (r *ring) oldest() uint64 {
 	return pos
 }
 
-// release gives the kernel back the room of all records that were taken.
+// release gives the kernel back the space of all records that were taken.
 func (r *ring) release() { atomic.StoreUint64(r.tail, r.oldest()) }
 
 // peek returns the earliest record of the window, or nil when the snapshot is

@@ -55,9 +55,9 @@ type Sampling struct {
 	// "Event filtering"); "" lets all through. A Uprobe has no fields to ask.
 	Filter string
 
-	// Everyone samples the whole system, whatever the target is: what the target
+	// SystemWide samples the whole system, whatever the target is: what the target
 	// began and others end. It needs the privileges of System.
-	Everyone bool
+	SystemWide bool
 
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
 	// 3 (exactly there), for hardware that can.

@@ -34,13 +34,16 @@ type Session struct {
 	backward    bool  // for Recent: rings that are written over
 	ringSize    int   // bytes of the next ring to be mapped
 
-	poll   poller
-	merge  merger
-	dec    decoder
-	filter pidFilter
-	twice  duplicates
-	grow   growing
-	kin    kin // of a process target whose events are inherited, else nil
+	poll  poller
+	merge merger
+	dec   decoder
+	grow  growing
+
+	ofSamples  []stage
+	ofOthers   []stage
+	filter     pidFilter
+	duplicates duplicates
+	children   children // of a process target whose events are inherited, else nil
 
 	accounts []Account
 	stats    Stats
@@ -90,8 +93,9 @@ func (s *Session) open() error {
 	}
 	s.nameLayouts()
 	if s.target.kind == processTarget && !s.filter.active() {
-		s.kin = make(kin)
+		s.children = make(children)
 	}
+	s.compose()
 	s.merge.clock = Now
 	for i := range s.rings {
 		if s.rings[i].mem == nil {
@@ -189,110 +193,7 @@ func (s *Session) controlEvents(events []attached, request uint) error {
 // A record is valid until handle returns. An error of handle ends Read at once
 // and is returned; otherwise the error says that polling or disabling failed.
 func (s *Session) Read(ctx context.Context, handle func(Record) error) error {
-	if s.opts.Spool > 0 {
-		return s.readSpooled(ctx, handle)
-	}
-	round := s.opts.Round
-	if round == nil {
-		round = func(uint64) {}
-	}
-	return s.read(ctx, handle, round)
-}
-
-// read reads the rings until the end. It calls round after each look at them.
-func (s *Session) read(ctx context.Context, handle func(Record) error, round func(before uint64)) error {
-	stop := context.AfterFunc(ctx, s.poll.wake)
-	defer stop()
-	receive := func(r *ring, b []byte) error { return s.receive(b, handle) }
-	wait := s.poll.wait
-	if s.opts.Seen != nil {
-		s.merge.see = s.see
-		u := newUrgent()
-		defer u.leave()
-		wait = func() error { return u.wait(s.poll.waitHere) }
-	}
-	for ctx.Err() == nil && !s.gone() {
-		if err := s.merge.round(false, receive); err != nil {
-			return err
-		}
-		round(s.merge.bound)
-		if err := s.changeStacks(); err != nil {
-			return fmt.Errorf("change to a larger copy of the stack: %w", err)
-		}
-		if s.merge.pressed() {
-			continue // a ring says only once that it is a quarter full, and did so meanwhile
-		}
-		if err := wait(); err != nil {
-			return fmt.Errorf("wait for records: %w", err)
-		}
-	}
-	if err := s.Disable(); err != nil {
-		return err
-	}
-	return s.merge.round(true, receive)
-}
-
-// receive decodes one record, enters it in the books, and hands it on unless it
-// is not for the caller.
-func (s *Session) receive(b []byte, handle func(Record) error) error {
-	rec, err := s.dec.decode(b)
-	if err != nil {
-		if err == errUnknown {
-			s.stats.Unknown++
-		} else {
-			s.stats.Malformed++
-		}
-		return nil
-	}
-	wanted := true
-	if s.filter.active() {
-		wanted = s.filter.wants(rec)
-	}
-	duplicate := false
-	if s.kin != nil {
-		s.kin.see(rec)
-	}
-	if wanted && (s.twice.ambiguous || len(s.grow.sets) > 0) {
-		duplicate = s.isDuplicate(rec)
-	}
-	switch rec := rec.(type) {
-	case *Sample:
-		account := &s.accounts[rec.Sampling]
-		switch {
-		case !wanted:
-			account.Filtered++
-		case duplicate:
-			account.Duplicates++
-		default:
-			account.Received++
-			account.Weight += rec.Period
-		}
-	case *Throttle:
-		if ev := s.dec.events.find(rec.EventID); !rec.Unthrottle && ev != nil && ev.sampling >= 0 {
-			s.accounts[ev.sampling].Throttled++
-		}
-	case *Fork:
-		if !duplicate {
-			s.twice.born(rec.TID)
-			for _, twice := range s.grow.sets {
-				twice.born(rec.TID)
-			}
-		}
-	case *Exit:
-		s.twice.end(rec.TID)
-		for _, twice := range s.grow.sets {
-			twice.end(rec.TID)
-		}
-	case *Lost:
-		s.stats.Lost += rec.Lost
-		if ev := s.dec.events.find(rec.EventID); s.format&unix.PERF_FORMAT_LOST == 0 && ev != nil && ev.sampling >= 0 {
-			s.accounts[ev.sampling].Lost += rec.Lost
-		}
-	}
-	if !wanted || duplicate {
-		return nil
-	}
-	return handle(rec)
+	return new(Reader).Read(ctx, s, handle)
 }
 
 // Close closes all events and unmaps the rings. A command that was never let

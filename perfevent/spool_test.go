@@ -36,12 +36,12 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 			defer cancel()
 			go spin(ctx)
 			s := open(t, Process(os.Getpid()), []Sampling{{Event: CPUClock(), Frequency: frequency, UserRegs: ipRegister, UserStack: 8192}},
-				Options{RingBytes: ring, Spool: test.spool})
+				Options{RingBytes: ring})
 			enable(t, s)
 			perSample := 1_000_000_000 / frequency // of the CPU's clock
 			held := 3 * uint64(ring) / 8192 * perSample
 			var samples, last, heldAt uint64
-			err := s.Read(ctx, func(rec Record) error {
+			err := (&Reader{Spool: test.spool}).Read(ctx, s, func(rec Record) error {
 				if at := rec.Common().Time; at < last {
 					t.Errorf("a record is %d ns earlier than the one before", last-at)
 				} else {
@@ -89,12 +89,12 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 
 func TestLiveAnErrorOfTheHandlerEndsASpooledRead(t *testing.T) {
 	needRoot(t)
-	s := open(t, System(), []Sampling{{Event: CPUClock(), Frequency: 2000}}, Options{Spool: 1})
+	s := open(t, System(), []Sampling{{Event: CPUClock(), Frequency: 2000}}, Options{})
 	enable(t, s)
 	enough := errors.New("enough")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := s.Read(ctx, func(Record) error { return enough }); !errors.Is(err, enough) {
+	if err := (&Reader{Spool: 1}).Read(ctx, s, func(Record) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("Read returned %v, want the handler's error", err)
 	}
 	if ctx.Err() != nil {

@@ -163,7 +163,7 @@ func (tr *tracer) run(t testing.TB, in *instance, command *exec.Cmd) (kernel []s
 		t.Fatal(err)
 	}
 	in.write("set_event_pid", fmt.Sprint(started.PID()))
-	session, err := perfevent.Open(perfevent.Started(started), tr.events, perfevent.Options{RingBytes: 16 << 20, Spool: 256 << 20})
+	session, err := perfevent.Open(perfevent.Started(started), tr.events, perfevent.Options{RingBytes: 16 << 20})
 	if err != nil {
 		started.Kill()
 		t.Fatal(err)
@@ -173,7 +173,8 @@ func (tr *tracer) run(t testing.TB, in *instance, command *exec.Cmd) (kernel []s
 	if err := session.Enable(); err != nil {
 		t.Fatal(err)
 	}
-	if err := session.Read(context.Background(), tr.handle); err != nil {
+	reader := perfevent.Reader{Spool: 256 << 20}
+	if err := reader.Read(context.Background(), session, tr.handle); err != nil {
 		t.Fatal(err)
 	}
 	in.write("tracing_on", "0")

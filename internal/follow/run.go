@@ -26,7 +26,7 @@ type Options struct {
 	Sources  []probe.Source
 	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
-	Seen     func(perfevent.Record) // see perfevent.Options.Seen
+	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
 	Printing printfmt.Options
 	// Out is given whole lines. Its error ends the run.
@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 		f.printers = append(f.printers, printer)
 		f.places = append(f.places, newPlaces(source))
 	}
-	opts := perfevent.Options{Logger: o.Logger, Round: f.round, Spool: spoolBytes, Seen: o.Seen}
+	opts := perfevent.Options{Logger: o.Logger, NoBuffering: o.Seen != nil}
 	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}
@@ -149,7 +149,8 @@ func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Acco
 	// The names of a whole system are read at once, before their threads end, and
 	// while the rings are read: the first record waits for them.
 	go snapshot()
-	err := session.Read(ctx, func(record perfevent.Record) error {
+	reader := perfevent.Reader{Round: f.round, Spool: spoolBytes, Unordered: f.opts.Seen}
+	err := reader.Read(ctx, session, func(record perfevent.Record) error {
 		snapshot()
 		return f.handle(record)
 	})
@@ -216,7 +217,7 @@ func (f *follower) show(sample *perfevent.Sample) {
 	f.out.Write(f.line)
 }
 
-// round writes what has come together: see perfevent.Options.Round.
+// round writes what has come together: see perfevent.Reader.Round.
 func (f *follower) round(before uint64) {
 	f.flush()
 	if err := f.rate.check(before, f.account.Shown+f.account.Own); err != nil && f.writeErr == nil {

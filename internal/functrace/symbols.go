@@ -4,7 +4,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/symbols"

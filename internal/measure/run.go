@@ -82,10 +82,9 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if err := m.findValues(); err != nil {
 		return Account{}, err
 	}
-	opts := perfevent.Options{Logger: o.Logger, Round: m.round, SideBand: perfevent.SideBandNames}
+	opts := perfevent.Options{Logger: o.Logger, SideBand: perfevent.SideBandNames}
 	if m.wantsStacks() {
-		// Naming stacks takes longer than rings last.
-		opts.SideBand, opts.Spool = perfevent.SideBandAll, spoolBytes
+		opts.SideBand = perfevent.SideBandAll
 	}
 	session, err := perfevent.Open(o.Target, m.samplings(), opts)
 	if err != nil {
@@ -121,7 +120,12 @@ func (m *meter) run(ctx context.Context, session *perfevent.Session) (Account, e
 	}
 	emitted := make(chan error, 1)
 	go func() { emitted <- m.emitAll(cancel) }()
-	readErr := session.Read(ctx, m.handle)
+	reader := perfevent.Reader{Round: m.round}
+	if m.wantsStacks() {
+		// Naming stacks takes longer than rings last.
+		reader.Spool = spoolBytes
+	}
+	readErr := reader.Read(ctx, session, m.handle)
 	account, err := m.finish(session)
 	if emitErr := <-emitted; emitErr != nil {
 		return account, emitErr

@@ -31,7 +31,7 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 		Progress:   func(Progress) {},
 	}}
 	var err error
-	if r.session, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{Round: r.round}); err != nil {
+	if r.session, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	defer closed(t, r.session)

@@ -9,20 +9,26 @@ import (
 
 // open opens the collectors' events on the target, as far as the collectors can
 // make do with less; notes are what the reader of the profile must know of
-// that. The error is perfevent.Open's.
+// that. Context switches are recorded as opts say if a collector wants them. The error
+// is perfevent.Open's.
 func open(target perfevent.Target, collectors []table.Collector, opts perfevent.Options) (session *perfevent.Session, notes []string, err error) {
+	sampled := opts.Switches != nil && opts.Switches.Sampled
 	for {
 		var all []perfevent.Sampling
-		opts.ContextSwitch, opts.SwitchCPUs = false, []int{}
+		opts.Switches = nil
+		switches := &perfevent.Switches{CPUs: []int{}, Sampled: sampled}
 		for _, c := range collectors {
 			plan := c.Plan()
 			all = append(all, plan.Samplings...)
-			opts.ContextSwitch = opts.ContextSwitch || plan.Switches
-			if plan.Switches && (plan.SwitchCPUs == nil || opts.SwitchCPUs == nil) {
-				opts.SwitchCPUs = nil
-			} else if plan.Switches {
-				opts.SwitchCPUs = append(opts.SwitchCPUs, plan.SwitchCPUs...)
+			switch {
+			case !plan.Switches:
+				continue
+			case plan.SwitchCPUs == nil || switches.CPUs == nil:
+				switches.CPUs = nil
+			default:
+				switches.CPUs = append(switches.CPUs, plan.SwitchCPUs...)
 			}
+			opts.Switches = switches
 		}
 		session, err = perfevent.Open(target, all, opts)
 		if err == nil {

@@ -117,7 +117,7 @@ func (a *alarms) read(ctx context.Context) error {
 		watched <- urgently(func() error { return a.watch(ctx) })
 		end()
 	}()
-	err := a.run.session.Read(reading, a.handle)
+	err := a.run.reader().Read(reading, a.run.session, a.handle)
 	cancel()
 	return errors.Join(err, <-watched, a.finish())
 }

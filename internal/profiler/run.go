@@ -72,8 +72,8 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	}
 	r := &run{opts: opts}
 	var err error
-	r.session, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger, Round: r.round, Spool: spoolBytes, Early: r.early,
-		SwitchesSampled: opts.Trigger != nil, Recent: opts.Trigger != nil && opts.Trigger.Before > 0})
+	r.session, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger,
+		Switches: &perfevent.Switches{Sampled: opts.Trigger != nil}, Recent: opts.Trigger != nil && opts.Trigger.Before > 0})
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,13 @@ func (r *run) read(ctx context.Context) error {
 	if r.alarms != nil {
 		return r.alarms.read(ctx)
 	}
-	return r.session.Read(ctx, r.recorder.Handle)
+	return r.reader().Read(ctx, r.session, r.recorder.Handle)
+}
+
+// reader is the way of the records to the recorder. It counts without a copy what needs
+// no more.
+func (r *run) reader() *perfevent.Reader {
+	return &perfevent.Reader{Spool: spoolBytes, BeforeSpool: r.recorder.Early, Round: r.round}
 }
 
 // enable lets the run begin.
@@ -251,7 +257,7 @@ func (r *run) logUsage() {
 }
 
 // round closes windows in which nothing happened, and tells of progress: see
-// perfevent.Options.Round.
+// perfevent.Reader.Round.
 func (r *run) round(before uint64) {
 	if before > r.begin.monotonic {
 		if r.alarms != nil {
@@ -264,9 +270,6 @@ func (r *run) round(before uint64) {
 		r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: r.recorder.Samples()})
 	}
 }
-
-// early takes records that need no more than counting.
-func (r *run) early(record perfevent.Record, next bool) bool { return r.recorder.Early(record, next) }
 
 // end is when the run ends by its duration, on the records' clock; 0 if it has
 // none.

@@ -122,7 +122,7 @@ func ask(s *perfevent.Sampling) {
 	s.UserStack = max(s.UserStack, stackCopy)
 }
 
-// Seen is to be perfevent.Options.Seen of the session that opens the sources; nil if
+// Seen is to be perfevent.Reader.Unordered of the session that opens the sources; nil if
 // none needs it.
 func (a *Attachment) Seen() func(perfevent.Record) {
 	if a.reader == nil {

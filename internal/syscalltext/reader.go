@@ -57,7 +57,7 @@ func newReader() *reader {
 	}
 }
 
-// seen is offered the records as they come: see perfevent.Options.Seen.
+// seen is offered the records as they come: see perfevent.Reader.Unordered.
 func (r *reader) seen(record perfevent.Record) {
 	switch record := record.(type) {
 	case *perfevent.Sample:

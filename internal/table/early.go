@@ -3,7 +3,7 @@ package table
 import "github.com/ringtap/ringtap/perfevent"
 
 // Early takes a record that needs no more than counting, as
-// perfevent.Options.Early has it: on another goroutine than Handle, and before
+// perfevent.Reader.BeforeSpool has it: on another goroutine than Handle, and before
 // samples that Handle is still to be given, unless it is the next of all. Those are
 // of the same window, and between samples of one window their order does not matter,
 // but to collectors that say so. It reports false for a record that Handle must be

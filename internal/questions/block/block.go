@@ -103,7 +103,7 @@ func (c *Collector) Plan() table.Plan {
 		},
 	}
 	for i, format := range []*ftrace.Format{c.formats.Queued, c.formats.Issued, c.formats.Completed} {
-		s := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(format.ID), format.System+":"+format.Name), Period: 1, Raw: true, Everyone: i != blockQueued}
+		s := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(format.ID), format.System+":"+format.Name), Period: 1, Raw: true, SystemWide: i != blockQueued}
 		if i == blockQueued {
 			stacks.Ask(&s)
 		}

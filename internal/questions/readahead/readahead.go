@@ -107,7 +107,7 @@ func (c *Collector) Plan() table.Plan {
 		},
 	}
 	for _, event := range c.events {
-		s := perfevent.Sampling{Event: event.Event, Period: 1, Raw: true, Everyone: event.everyone}
+		s := perfevent.Sampling{Event: event.Event, Period: 1, Raw: true, SystemWide: event.everyone}
 		if !event.everyone {
 			s.UserRegs = callchain.Host().EntryRegsMask()
 		}

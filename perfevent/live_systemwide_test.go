@@ -14,8 +14,8 @@ import (
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
-// everyoneToo samples a system call of the target, and then of everyone.
-func everyoneToo(t *testing.T) []Sampling {
+// systemWideToo samples a system call of the target, and then of the whole system.
+func systemWideToo(t *testing.T) []Sampling {
 	t.Helper()
 	text, err := os.ReadFile(tracefs(t) + "/events/raw_syscalls/sys_enter/id")
 	if err != nil {
@@ -26,17 +26,17 @@ func everyoneToo(t *testing.T) []Sampling {
 		t.Fatal(err)
 	}
 	s := Sampling{Event: Tracepoint(id, "raw_syscalls:sys_enter"), Period: 1, Filter: fmt.Sprintf("id == %d", unix.SYS_GETPRIORITY)}
-	everyone := s
-	everyone.Everyone = true
-	return []Sampling{s, everyone}
+	wide := s
+	wide.SystemWide = true
+	return []Sampling{s, wide}
 }
 
 // The watched process does nothing, this one makes a system call so many times:
-// what is everyone's is seen, what is the target's is not.
-func TestLiveASamplingOfEveryoneSeesMoreThanTheTarget(t *testing.T) {
+// what is system-wide is seen, what is the target's is not.
+func TestLiveASystemWideSamplingSeesMoreThanTheTarget(t *testing.T) {
 	needRoot(t)
 	const calls = 123
-	samplings := everyoneToo(t)
+	samplings := systemWideToo(t)
 	f := startFaults(t, "30", "4", "3", "50")
 	for _, limit := range []uint64{0, 100} { // with the lower one the whole system is watched
 		var before unix.Rlimit
@@ -77,7 +77,7 @@ func TestLiveASamplingOfEveryoneSeesMoreThanTheTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		if samples[0] != 0 || samples[1] != calls {
-			t.Errorf("limit %d: %d samples of the target's sampling, %d of everyone's, want 0 and %d", limit, samples[0], samples[1], calls)
+			t.Errorf("limit %d: %d samples of the target's sampling, %d of the system-wide one, want 0 and %d", limit, samples[0], samples[1], calls)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -86,18 +86,18 @@ func TestLiveASamplingOfEveryoneSeesMoreThanTheTarget(t *testing.T) {
 	f.work(37) // it ends well only after work
 }
 
-func TestLiveRecentSamplesOfEveryoneAreKept(t *testing.T) {
+func TestLiveRecentSystemWideSamplesAreKept(t *testing.T) {
 	needRoot(t)
 	const calls = 123
 	f := startFaults(t, "2", "0", "0", "50")
 	targets := []Target{System(), Process(f.pid())}
-	dir := filepath.Join(truth.Cgroup2(t), "perfevent-everyone-"+strconv.Itoa(os.Getpid()))
+	dir := filepath.Join(truth.Cgroup2(t), "perfevent-systemwide-"+strconv.Itoa(os.Getpid()))
 	if err := os.Mkdir(dir, 0o755); err == nil {
 		t.Cleanup(func() { truth.RemoveCgroup(t, dir) })
 		targets = append(targets, InCgroup(dir))
 	}
 	for _, target := range targets {
-		s := open(t, target, everyoneToo(t), Options{})
+		s := open(t, target, systemWideToo(t), Options{})
 		r := openRecent(t, s, RecentOptions{})
 		start(t, r)
 		for range calls {
@@ -123,7 +123,7 @@ func TestLiveRecentSamplesOfEveryoneAreKept(t *testing.T) {
 			want = calls
 		}
 		if samples[0] != want || samples[1] != calls {
-			t.Errorf("%v: %d samples of the target's sampling, %d of everyone's, want %d and %d", target, samples[0], samples[1], want, calls)
+			t.Errorf("%v: %d samples of the target's sampling, %d of the system-wide one, want %d and %d", target, samples[0], samples[1], want, calls)
 		}
 	}
 	f.work(2) // it ends well only after work

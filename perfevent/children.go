@@ -7,42 +7,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kin is the living children of a target's processes that inherited its events,
+// children are the living children of a target's processes that inherited its events,
 // as far as the records that were read say it.
-type kin map[uint32]relative
+type children map[uint32]child
 
-// relative is one process.
-type relative struct {
+// child is one process.
+type child struct {
 	born    uint64
 	threads int // that live
 }
 
-// see follows a record. All records come from processes that have the events.
-func (k kin) see(rec Record) {
+// followChildren is the stage that notes the births and ends of children. All records
+// come from processes that have the events.
+func (s *Session) followChildren(rec Record) Record {
+	c := s.children
 	switch r := rec.(type) {
 	case *Fork:
 		if r.PID != r.PPID {
-			k[r.PID] = relative{born: r.Time, threads: 1}
-		} else if p, ok := k[r.PID]; ok {
+			c[r.PID] = child{born: r.Time, threads: 1}
+		} else if p, ok := c[r.PID]; ok {
 			p.threads++
-			k[r.PID] = p
+			c[r.PID] = p
 		}
 	case *Exit:
-		if p, ok := k[r.PID]; ok {
+		if p, ok := c[r.PID]; ok {
 			if p.threads--; p.threads > 0 {
-				k[r.PID] = p
+				c[r.PID] = p
 			} else {
-				delete(k, r.PID)
+				delete(c, r.PID)
 			}
 		}
 	}
+	return rec
 }
 
 // uncovered lists the processes that were born before the growth had opened all
 // its events, so that they have not inherited them, or not all.
-func (g *growth) uncovered(k kin) []int {
+func (g *growth) uncovered(c children) []int {
 	var pids []int
-	for pid, p := range k {
+	for pid, p := range c {
 		if p.born <= g.opened && !slices.Contains(g.pids, int(pid)) {
 			pids = append(pids, int(pid))
 		}

@@ -14,7 +14,7 @@ func TestLiveAReaderIsFavouredWhileARingIsHalfFull(t *testing.T) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // and never unlock: the thread ends with it
-		var f favour
+		var f niceThread
 		nice := func() int {
 			n, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 			if err != nil {

@@ -23,7 +23,7 @@ func TestRecordsAreSeenOnceBeforeTheyAreHandedOn(t *testing.T) {
 	}
 	look := func() {
 		f.snapshot()
-		f.look(see)
+		f.scan(see)
 	}
 	look()
 	f.write(smallSample(7))
@@ -62,8 +62,8 @@ func TestSizesThatMakeNoSenseEndTheLook(t *testing.T) {
 	f.write(smallSample(3))
 	n := 0
 	f.snapshot()
-	f.look(func([]byte) { n++ })
-	f.look(func([]byte) { n++ })
+	f.scan(func([]byte) { n++ })
+	f.scan(func([]byte) { n++ })
 	if n != 1 {
 		t.Errorf("%d records are seen, want 1", n)
 	}
@@ -77,14 +77,7 @@ func TestLiveEveryRecordIsSeen(t *testing.T) {
 		tid  uint32
 	}
 	seen := make(map[place]bool)
-	session, err := Open(System(), []Sampling{{Event: Software(SoftwareContextSwitches), Period: 1}}, Options{
-		Spool: 1 << 20,
-		Seen: func(r Record) {
-			if s, ok := r.(*Sample); ok {
-				seen[place{s.Time, s.TID}] = true
-			}
-		},
-	})
+	session, err := Open(System(), []Sampling{{Event: Software(SoftwareContextSwitches), Period: 1}}, Options{NoBuffering: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +88,12 @@ func TestLiveEveryRecordIsSeen(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var handed []place
-	if err := session.Read(ctx, func(r Record) error {
+	reader := Reader{Spool: 1 << 20, Unordered: func(r Record) {
+		if s, ok := r.(*Sample); ok {
+			seen[place{s.Time, s.TID}] = true
+		}
+	}}
+	if err := reader.Read(ctx, session, func(r Record) error {
 		if s, ok := r.(*Sample); ok {
 			if handed = append(handed, place{s.Time, s.TID}); len(handed) == 1000 {
 				cancel()
@@ -115,7 +113,7 @@ func TestLiveEveryRecordIsSeen(t *testing.T) {
 	}
 }
 
-func TestLiveAnUrgentThreadBecomesWhatItWas(t *testing.T) {
+func TestLiveARealTimeThreadBecomesWhatItWas(t *testing.T) {
 	done := make(chan error)
 	go func() { // on a thread of its own, which is left as it should be found
 		before, err := unix.SchedGetAttr(0, 0)
@@ -123,7 +121,7 @@ func TestLiveAnUrgentThreadBecomesWhatItWas(t *testing.T) {
 			done <- err
 			return
 		}
-		u := newUrgent()
+		u := newRealtime()
 		if u.real {
 			during, err := unix.SchedGetAttr(0, 0)
 			if err != nil || during.Policy != unix.SCHED_FIFO {
@@ -144,7 +142,7 @@ func TestLiveAnUrgentThreadBecomesWhatItWas(t *testing.T) {
 
 // A thread that has much to do is one like all others for a second. The period that the
 // test makes up is long: what the test itself takes is nothing of it.
-func TestLiveABusyThreadIsNotUrgent(t *testing.T) {
+func TestLiveABusyThreadIsNotRealTime(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		idle  time.Duration // of an hour
@@ -156,7 +154,7 @@ func TestLiveABusyThreadIsNotUrgent(t *testing.T) {
 		{"woken all the time", 54 * time.Minute, 100000, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			u := newUrgent()
+			u := newRealtime()
 			defer u.leave()
 			if !u.real {
 				t.Skip("CAP_SYS_NICE: no real-time threads")
