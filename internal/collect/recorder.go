@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
@@ -41,6 +42,7 @@ type Recorder struct {
 	memo      *memo
 	unwound   userStack // of the sample that is folded
 	interner  *callchain.Interner
+	emitted   []weak.Pointer[Window] // those that somebody may still symbolize
 
 	labels     []string // see Labels
 	labelIndex map[string]int
@@ -109,6 +111,7 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 		}
 	}
 	r.table = newTable(columns)
+	processes.Hold(r.hold)
 	if opts.Whole {
 		r.whole = &whole{table: newTable(columns), passing: newTable(columns), passed: newTable(columns), processes: make(map[int]profile.Process)}
 	}
@@ -284,6 +287,7 @@ func (r *Recorder) close(end uint64) {
 	}
 	w := r.window(r.table, processes, counts, r.start, end)
 	w.Notes = r.noted(r.notes, false)
+	r.emitted = append(slices.DeleteFunc(r.emitted, isGone), weak.Make(w))
 	r.opts.Emit(w)
 	if r.whole != nil {
 		r.mergeWhole(processes)
@@ -294,6 +298,22 @@ func (r *Recorder) close(end uint64) {
 	r.table = newTable(r.table.columns)
 	clear(r.live)
 }
+
+// hold tells the process table which objects the recorder's chains and the windows that
+// are still to be symbolized refer to.
+func (r *Recorder) hold(hold func(callchain.ObjectID)) {
+	r.interner.Objects(hold)
+	for _, emitted := range r.emitted {
+		if w := emitted.Value(); w != nil {
+			for id := range w.Images {
+				hold(id)
+			}
+		}
+	}
+}
+
+// isGone reports whether nobody refers to a window any more.
+func isGone(w weak.Pointer[Window]) bool { return w.Value() == nil }
 
 // mergeWhole adds the window to the one of the whole run.
 func (r *Recorder) mergeWhole(processes map[int]profile.Process) {

@@ -10,7 +10,7 @@ import (
 
 // Window is the table of one stretch of time. It is plain data that nothing
 // changes any more, so that another goroutine may symbolize and print it. What
-// its Images read stays readable until the process table is closed.
+// its Images read stays readable while the Window is referred to.
 type Window struct {
 	Start, End uint64   // CLOCK_MONOTONIC, nanoseconds
 	Notes      []string // of its Span
@@ -18,9 +18,8 @@ type Window struct {
 	Rows      []profile.Row // User and Kernel are indexes into Stacks
 	Stacks    []Stack
 	Processes []profile.Process
-	// Images holds what the stacks' frames lie in, by callchain.ObjectID; nil
-	// for an object that no frame lies in.
-	Images []*Image
+	// Images holds what the stacks' frames lie in.
+	Images map[callchain.ObjectID]*Image
 	// Labels are the words that frames of the object Labels stand for.
 	Labels []string
 
@@ -83,8 +82,8 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts []
 }
 
 // Images notes how the objects of the stacks can be read: a Window's Images.
-func Images(stacks []Stack, objects []*process.Object) []*Image {
-	images := make([]*Image, len(objects))
+func Images(stacks []Stack, objects map[callchain.ObjectID]*process.Object) map[callchain.ObjectID]*Image {
+	images := make(map[callchain.ObjectID]*Image)
 	for _, s := range stacks {
 		for _, f := range s.Frames {
 			if f.Object != Labels && images[f.Object] == nil {

@@ -45,6 +45,7 @@ func newStacks(o *Options, pids []int) (*stacks, error) {
 		processes:  process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger}),
 		symbolizer: symbolize.New(symbolize.Options{Logger: o.Logger}),
 	}
+	s.processes.Hold(s.interner.Objects)
 	if err := s.processes.Snapshot(pids...); err != nil {
 		s.close()
 		return nil, fmt.Errorf("read the running processes: %w", err)

@@ -26,7 +26,7 @@ func Example() {
 	}
 	window := &collect.Window{
 		Stacks: []collect.Stack{{Frames: []callchain.Frame{{Object: 1, Offset: 0x10f}, {Object: 1, Offset: 0x11e}}}},
-		Images: []*collect.Image{nil, {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
+		Images: map[callchain.ObjectID]*collect.Image{1: {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
 	}
 
 	symbolizer := symbolize.New(symbolize.Options{})

@@ -21,11 +21,12 @@ type Options struct {
 	Logger *slog.Logger // is told why things have no names; nil discards
 }
 
-// maxCached bounds the frames that are remembered between windows, and maxLoaded the
-// bytes of the files whose symbols are, which take some twentieth of that: on a host
-// that builds, thousands of programs run once.
+// maxCached bounds the frames that are remembered between windows, maxFiles the files
+// and maxLoaded the bytes of those whose symbols are, which take some twentieth of
+// that: on a host that builds, thousands of programs run once.
 const (
 	maxCached = 1 << 20
+	maxFiles  = 1 << 10
 	maxLoaded = 1 << 30
 )
 
@@ -84,6 +85,7 @@ func (s *Symbolizer) Profile(w *collect.Window, progress func(done, all int)) *p
 	s.windows++
 	b.stacks(progress)
 	s.unload()
+	s.forget()
 	if s.kernelErr != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernelErr))
 	}
@@ -160,15 +162,39 @@ func (s *Symbolizer) unload() {
 		return
 	}
 	for _, from := range s.files {
-		if from.file == nil || from.used == s.windows {
-			continue
+		if from.used != s.windows {
+			s.close(from)
 		}
-		if err := from.file.Close(); err != nil {
-			s.opts.Logger.Info("close debug file", "object", from.object.Path, "error", err)
-		}
-		from.file, from.unloaded = nil, true
-		s.loaded -= from.size
 	}
+}
+
+// forget forgets the files that the last window did not have, if there are many: most
+// are of objects that have ended.
+func (s *Symbolizer) forget() {
+	if len(s.maps) > maxFiles {
+		clear(s.maps)
+	}
+	if len(s.files) <= maxFiles {
+		return
+	}
+	for id, from := range s.files {
+		if from.used != s.windows {
+			s.close(from)
+			delete(s.files, id)
+		}
+	}
+}
+
+// close frees the symbols of a file.
+func (s *Symbolizer) close(from *source) {
+	if from.file == nil {
+		return
+	}
+	if err := from.file.Close(); err != nil {
+		s.opts.Logger.Info("close debug file", "object", from.object.Path, "error", err)
+	}
+	from.file, from.unloaded = nil, true
+	s.loaded -= from.size
 }
 
 // openFile opens the symbols of an image. With an error the File may be one

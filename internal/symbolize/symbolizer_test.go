@@ -33,8 +33,11 @@ const (
 func window(images []*collect.Image, stacks ...[]callchain.Frame) *collect.Window {
 	w := &collect.Window{
 		End:       uint64(5 * time.Second),
-		Images:    append([]*collect.Image{{Kind: process.Kernel, Path: "[kernel]"}}, images...),
+		Images:    map[callchain.ObjectID]*collect.Image{callchain.Kernel: {Kind: process.Kernel, Path: "[kernel]"}},
 		Processes: []profile.Process{{PID: 1, Comm: "tiny"}},
+	}
+	for i, image := range images {
+		w.Images[callchain.ObjectID(i+1)] = image
 	}
 	for i, frames := range stacks {
 		w.Stacks = append(w.Stacks, collect.Stack{Frames: frames})
