@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -50,7 +51,7 @@ type OffCPUOptions struct {
 	Held   int
 	Min    time.Duration // shorter waits are left out
 	Stacks Stacks
-	Proc   string // where proc(5) is mounted; "" is /proc
+	Host   process.Host
 }
 
 // offCPUSource is where switches are seen.
@@ -77,9 +78,6 @@ const (
 
 // NewOffCPU makes an off-cpu collector of a run that is about to begin.
 func NewOffCPU(opts OffCPUOptions) (*OffCPU, error) {
-	if opts.Proc == "" {
-		opts.Proc = "/proc"
-	}
 	c := &OffCPU{opts: opts, threads: make(map[uint32]*thread), dying: make(map[uint32]struct{})}
 	if opts.Switch == nil {
 		c.source = fromCounter

@@ -44,7 +44,7 @@ func (h Host) Path(id int, name string) string {
 // path is the name of a file of proc(5).
 func (h Host) path(name string) string { return cmp.Or(h.Proc, "/proc") + "/" + name }
 
-// ReadFile reads a file of proc(5) that is of no process: "locks".
+// ReadFile reads a file of proc(5): "locks".
 func (h Host) ReadFile(name string) ([]byte, error) { return os.ReadFile(h.path(name)) }
 
 // Read reads a file of a process or thread: "cmdline".
