@@ -3,9 +3,12 @@
 // sample, and the files behind it, which it keeps readable when the process
 // and even the file are gone.
 //
+// A Host is the machine, live or a directory tree, and reads what proc(5) tells of a
+// process when it is asked; a Table follows all of them.
+//
 // The data's way:
 //
-//	/proc  → Snapshot ─┐
+//	Host   → Snapshot ─┐
 //	                   ├→ Table: Process (mappings, sorted by address) → Find → callchain
 //	record → Handle   ─┘                     │
 //	                                         └→ Object (file, vdso, generated code) → Open → symbols
