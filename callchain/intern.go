@@ -98,6 +98,16 @@ func (in *Interner) Stack(id StackID) (frames []Frame, truncated bool) {
 	return s.frames, s.truncated
 }
 
+// Objects calls yield with the object of each frame of the chains, most of them many
+// times.
+func (in *Interner) Objects(yield func(ObjectID)) {
+	for i := range in.stacks {
+		for j := range in.stacks[i].frames {
+			yield(in.stacks[i].frames[j].Object)
+		}
+	}
+}
+
 // Len is the number of distinct chains.
 func (in *Interner) Len() int { return in.count }
 

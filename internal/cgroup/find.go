@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // Find returns the directory of a control group that is named by its path, in the
@@ -16,7 +18,7 @@ import (
 // beginning of a container's id; a whole name comes before parts. A path that leads
 // nowhere is returned as it is: who opens it says what is wrong.
 func Find(name string) (string, error) {
-	mounts, err := os.ReadFile("/proc/self/mounts")
+	mounts, err := process.Host{}.ReadFile("self/mounts")
 	if err != nil {
 		return "", fmt.Errorf("find control groups: %w", err)
 	}

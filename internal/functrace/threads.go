@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // setThreads has the room trace the target's threads only, and never our own.
@@ -16,7 +17,7 @@ import (
 // (function-fork), in both lists.
 func (r *room) setThreads(pid, tid int) error {
 	if tid != 0 {
-		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(tid))); err != nil {
+		if !(process.Host{}).Exists(tid) {
 			return fmt.Errorf("thread %d: %w", tid, unix.ESRCH)
 		}
 		return r.set("set_ftrace_pid", strconv.Itoa(tid))
@@ -47,7 +48,7 @@ func (r *room) setThreads(pid, tid int) error {
 func (r *room) setProcess(list string, pid int) error {
 	listed := map[string]bool{}
 	for {
-		threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		threads, err := process.Host{}.Threads(pid)
 		if errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("process %d: %w", pid, unix.ESRCH)
 		} else if err != nil {
@@ -55,7 +56,7 @@ func (r *room) setProcess(list string, pid int) error {
 		}
 		var tids []string
 		for _, thread := range threads {
-			if tid := thread.Name(); !listed[tid] {
+			if tid := strconv.Itoa(thread); !listed[tid] {
 				listed[tid] = true
 				tids = append(tids, tid)
 			}
@@ -74,8 +75,7 @@ func (r *room) setProcess(list string, pid int) error {
 func (r *room) ended(pid, tid int) bool {
 	switch {
 	case tid != 0:
-		_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(tid)))
-		return err != nil
+		return !process.Host{}.Exists(tid)
 	case pid != 0:
 		list, err := readFile(r.fs(), "set_ftrace_pid")
 		return err == nil && strings.Trim(list, "\n") == ""

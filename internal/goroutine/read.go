@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Goroutines calls yield with each goroutine of the process until it returns false,
@@ -57,7 +58,7 @@ type pass struct {
 
 // part reads some goroutines, 1024 at most.
 func (p *pass) part(list []uint64) error {
-	p.now = monotonic()
+	p.now = perfevent.Now() // the runtime counts by that clock (runtime.nanotime)
 	if err := p.read(&p.first, list); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func newStacks(o *Options, pids []int) (*stacks, error) {
 	}
 	s.store = stack.NewStore(s.processes, func() bool { return s.store.Bytes() > maxStackBytes })
 	s.stacker = s.store.Stacker(o.Stacks)
+	s.processes.Hold(s.store.Objects)
 	if err := s.processes.Snapshot(pids...); err != nil {
 		s.close()
 		return nil, fmt.Errorf("read the running processes: %w", err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/process"
 )
 
 // TriggerOptions is what Triggers does.
@@ -185,13 +186,13 @@ func (t *triggers) setThreads() error {
 func (t *triggers) setProcess(list string, pid int) error {
 	listed := map[string]bool{}
 	for {
-		threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		threads, err := process.Host{}.Threads(pid)
 		if err != nil {
 			return fmt.Errorf("process %d: %w", pid, err)
 		}
 		var tids []string
 		for _, thread := range threads {
-			if tid := thread.Name(); !listed[tid] {
+			if tid := strconv.Itoa(thread); !listed[tid] {
 				listed[tid] = true
 				tids = append(tids, tid)
 			}
@@ -253,7 +254,7 @@ func (t *triggers) ended() bool {
 		return false
 	}
 	for tid := range strings.FieldsSeq(list) {
-		stat, err := os.ReadFile(filepath.Join("/proc", tid, "stat"))
+		stat, err := process.Host{}.ReadFile(tid + "/stat")
 		if err != nil {
 			continue
 		}

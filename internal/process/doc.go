@@ -3,9 +3,12 @@
 // sample, and the files behind it, which it keeps readable when the process
 // and even the file are gone.
 //
+// A Host is the machine, live or a directory tree, and reads what proc(5) tells of a
+// process when it is asked; a Table follows all of them.
+//
 // The data's way:
 //
-//	/proc  → Snapshot ─┐
+//	Host   → Snapshot ─┐
 //	                   ├→ Table: Process (mappings, sorted by address) → Find → callchain
 //	record → Handle   ─┘                     │
 //	                                         └→ Object (file, vdso, generated code) → Open → symbols
@@ -29,9 +32,9 @@
 //   - Mappings are sorted and never overlap. A forked child shares its parent's
 //     until one of the two changes them; Process.Version changes with them.
 //   - An Object gets its ObjectID, its unwind table and its perf map when the
-//     first Find hits it, and then lives as long as the Table. One that no
-//     sample was in lives as long as a process maps it. So memory grows with
-//     what was sampled, not with what came and went.
+//     first Find hits it. It ends when no process maps it and nobody holds frames
+//     of it (Table.Hold). So memory and descriptors grow with what runs and what
+//     is still to be reported, not with what came and went.
 //   - A mapped file is opened when it is first seen: through
 //     /proc/PID/map_files, which leads to the inode whatever became of its name
 //     (it takes CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN); else by its path

@@ -1,5 +1,7 @@
 package process
 
+import "github.com/ringtap/ringtap/callchain"
+
 // keepExited is how many processes that have exited are at least kept, for
 // samples of other threads or of the exit itself that come after the record.
 const keepExited = 1024
@@ -7,12 +9,13 @@ const keepExited = 1024
 // keepReplayed is the same where samples come as late as Options.Keep.
 const keepReplayed = 16 * keepExited
 
-// keep is how many processes that have exited are at least kept.
+// keep is how many processes that have exited are at least kept. The files that they
+// map are held open, which is to leave most of the budget to others.
 func (o *Options) keep() int {
 	if o.Keep > 0 {
 		return keepReplayed
 	}
-	return keepExited
+	return min(keepExited, o.MaxFiles/8)
 }
 
 // exit marks a process whose main thread has exited. It is kept for a while;
@@ -34,8 +37,8 @@ func (t *Table) retire(p *Process) {
 }
 
 // sweep forgets the processes that exited first, but for those that samples
-// came from since the last sweep, and then all objects that no sample was in
-// and no process maps. Whoever holds a forgotten Process can go on using it.
+// came from since the last sweep, and then all objects that no process maps and no
+// frame is held of. Whoever holds a forgotten Process can go on using it.
 func (t *Table) sweep() {
 	if t.swept != t.losses {
 		t.swept = t.losses
@@ -75,24 +78,49 @@ func (t *Table) sweepObjects() {
 			p.mappings[i].object.mapped = true
 		}
 	}
-	for k, o := range t.byKey {
-		if o.mapped {
-			continue
-		}
-		if o.ID != 0 {
+	isHeld := t.heldObjects()
+	for _, o := range t.objects {
+		switch {
+		case o.Kind == Kernel || o.mapped:
+		case isHeld[o.ID]:
 			o.drop() // its frames may be asked for by name
-			continue
+		default:
+			t.endObject(o)
 		}
-		if o.file != nil {
-			o.file.close()
+	}
+	for k, o := range t.byKey {
+		if !o.mapped && o.ID == callchain.Kernel {
+			o.close()
+			t.forget(k)
 		}
-		t.forget(k)
 	}
 	for p := range t.kept {
 		for i := range p.mappings {
 			p.mappings[i].object.mapped = false
 		}
 	}
+}
+
+// heldObjects tells by ObjectID which objects are held: see Hold. There are many more
+// frames than objects, so that it is a slice.
+func (t *Table) heldObjects() []bool {
+	isHeld := make([]bool, t.last+1)
+	if t.held != nil {
+		t.held(func(id callchain.ObjectID) {
+			if int(id) < len(isHeld) {
+				isHeld[id] = true
+			}
+		})
+	}
+	return isHeld
+}
+
+// endObject takes an object's ID, which no other gets. A process that was forgotten and that
+// the caller holds may map it still: then the next Find gives it another.
+func (t *Table) endObject(o *Object) {
+	delete(t.objects, o.ID)
+	o.close()
+	o.ID, o.unwind, o.unwindErr, o.dropped, o.perfMap = callchain.Kernel, nil, nil, false, nil
 }
 
 // kept yields all processes that samples may be of, some of them twice.

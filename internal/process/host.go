@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"slices"
@@ -37,18 +38,13 @@ func (h Host) clock() func() uint64 {
 
 // Path is the name of a file of a process or thread: "/proc/1/maps".
 func (h Host) Path(id int, name string) string {
-	return h.path(strconv.Itoa(id) + "/" + name)
+	return cmp.Or(h.Proc, "/proc") + "/" + strconv.Itoa(id) + "/" + name
 }
 
 // path is the name of a file of proc(5).
-func (h Host) path(name string) string {
-	if h.Proc == "" {
-		return "/proc/" + name
-	}
-	return h.Proc + "/" + name
-}
+func (h Host) path(name string) string { return cmp.Or(h.Proc, "/proc") + "/" + name }
 
-// ReadFile reads a file of proc(5) that is of no process: "locks".
+// ReadFile reads a file of proc(5): "locks".
 func (h Host) ReadFile(name string) ([]byte, error) { return os.ReadFile(h.path(name)) }
 
 // Read reads a file of a process or thread: "cmdline".

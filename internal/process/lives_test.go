@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -44,7 +45,12 @@ func TestShortLivesLeaveNothingBehind(t *testing.T) {
 func TestFilesThatNobodyMapsAreForgotten(t *testing.T) {
 	table := newTestTable(t, "")
 	table.Handle(execAt(1, 1, "init"))
-	sampled := 0
+	var held []callchain.ObjectID
+	table.Hold(func(hold func(callchain.ObjectID)) {
+		for _, id := range held {
+			hold(id)
+		}
+	})
 	for i := range 20_000 {
 		at, pid := uint64(i+2), 2+i
 		table.Handle(forkAt(at, 1, pid))
@@ -54,15 +60,22 @@ func TestFilesThatNobodyMapsAreForgotten(t *testing.T) {
 			if got := pathAt(t, table, table.Process(pid), 0x400000); got != fmt.Sprint("/tmp/test", i) {
 				t.Errorf("life %d runs %q", i, got)
 			}
-			sampled++
+			m, _ := table.Process(pid).Find(0x400000)
+			held = append(held, m.Object)
 		}
 		table.Handle(exitAt(at, pid))
 	}
-	if got := len(table.byKey); got > 4*keepExited+sampled {
+	if got := len(table.byKey); got > 4*keepExited+len(held) {
 		t.Errorf("%d files are remembered", got)
 	}
-	if got := len(table.Objects()); got != sampled+1 {
-		t.Errorf("%d objects; want the kernel and the %d that were sampled", got, sampled)
+	if got := len(table.Objects()); got != len(held)+1 {
+		t.Errorf("%d objects; want the kernel and the %d that were sampled", got, len(held))
+	}
+	checkBytes(t, table)
+	held = nil
+	table.sweep()
+	if got := len(table.Objects()); got > 4 { // with those of processes that have just exited
+		t.Errorf("%d objects when nobody holds frames of them", got)
 	}
 	checkBytes(t, table)
 }
@@ -94,6 +107,12 @@ func TestASampledFileOutlivesItsProcessItsNameAndTheSweep(t *testing.T) {
 	table.Handle(execAt(1, 600, "prog"))
 	table.Handle(record)
 	o := objectAt(t, table, 600, 0x400000)
+	id, held := o.ID, true
+	table.Hold(func(hold func(callchain.ObjectID)) {
+		if held {
+			hold(id)
+		}
+	})
 	must(t, os.Remove(name))
 	table.Handle(exitAt(3, 600))
 	for i := range 4 * keepExited {
@@ -110,6 +129,14 @@ func TestASampledFileOutlivesItsProcessItsNameAndTheSweep(t *testing.T) {
 	table.Handle(record)
 	if again := objectAt(t, table, 700, 0x400000); again != o {
 		t.Errorf("mapped again it is object %d, not %d", again.ID, o.ID)
+	}
+	held = false
+	table.Handle(exitAt(7, 700))
+	for i := range 4 * keepExited {
+		live(table, 8, 1000+i)
+	}
+	if table.Objects()[id] != nil || table.files.count() != 0 {
+		t.Errorf("%d files are open of an object that nothing refers to", table.files.count())
 	}
 }
 
@@ -133,6 +160,7 @@ func TestAnUnwindTableLivesAsLongAsTheObjectIsMapped(t *testing.T) {
 		t.Fatal("no unwind table")
 	}
 	o := objectAt(t, table, 600, 0x400000)
+	table.Hold(func(hold func(callchain.ObjectID)) { hold(o.ID) })
 	table.Handle(exitAt(2, 600))
 	for i := range 4 * keepExited {
 		live(table, 3, 1000+i)
@@ -143,6 +171,66 @@ func TestAnUnwindTableLivesAsLongAsTheObjectIsMapped(t *testing.T) {
 	if !run(4, 700) || objectAt(t, table, 700, 0x400000) != o {
 		t.Error("a program that runs again has no table, or is another object")
 	}
+}
+
+// A host that builds: each program has a file of its own, runs once and is deleted. A
+// tenth of them is sampled, and reported a thousand lives later.
+func TestProgramsThatComeAndGoLeaveNoDescriptorsBehind(t *testing.T) {
+	const lives, reported, budget = 100_000, 1000, 1024
+	dir, err := os.MkdirTemp("/dev/shm", "") // a disk takes a millisecond for each
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	table := NewTable(Options{Host: Host{Proc: dir}, MaxFiles: budget})
+	t.Cleanup(table.Close)
+	var held []callchain.ObjectID
+	table.Hold(func(hold func(callchain.ObjectID)) {
+		for _, id := range held {
+			hold(id)
+		}
+	})
+	table.Handle(execAt(1, 1, "make"))
+	name := filepath.Join(dir, "program")
+	var early uint64
+	for i := range lives {
+		must(t, os.WriteFile(name, []byte("code"), 0o600))
+		var st unix.Stat_t
+		must(t, unix.Stat(name, &st))
+		at, pid := uint64(i+2), 2+i%30_000
+		record := mmapAt(at, pid, 0x400000, 0x1000, st.Ino, name)
+		record.Major, record.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+		table.Handle(forkAt(at, 1, pid))
+		table.Handle(execAt(at, pid, "program"))
+		table.Handle(record)
+		must(t, os.Remove(name))
+		if i%10 == 0 {
+			o := objectAt(t, table, pid, 0x400000)
+			if o.file == nil {
+				t.Fatalf("program %d: %v", i, o.err)
+			}
+			held = append(held, o.ID)
+		}
+		if i%reported == 0 { // the first and the last can be read when they are reported
+			for _, id := range []callchain.ObjectID{held[0], held[len(held)-1]} {
+				if got := string(contents(t, table.Objects()[id])); got != "code" {
+					t.Fatalf("object %d reads %q", id, got)
+				}
+			}
+			held = held[:0]
+		}
+		table.Handle(exitAt(at, pid))
+		if i == lives/5 {
+			early = heap()
+		}
+	}
+	if grown := int64(heap()) - int64(early); grown > 1<<20 {
+		t.Errorf("the heap grew by %d bytes over %d programs", grown, lives*4/5)
+	}
+	if files, objects := table.files.count(), len(table.Objects()); files > budget/2 || objects > budget/2 {
+		t.Errorf("%d files are open of %d objects", files, objects)
+	}
+	checkBytes(t, table)
 }
 
 func TestUnknownPidsAreForgottenToo(t *testing.T) {

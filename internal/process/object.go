@@ -36,9 +36,10 @@ func (k Kind) String() string {
 var ErrNoImage = errors.New("no file holds this code")
 
 // Object is something that holds code: see Kind. An object that a Find has
-// returned has an ID and lives as long as its Table.
+// returned has an ID. It ends, and its file is closed, when no process maps it and no
+// frame of it is held: see Table.Hold.
 type Object struct {
-	ID   callchain.ObjectID // its place in Table.Objects
+	ID   callchain.ObjectID // its key in Table.Objects; no other object has or had it
 	Kind Kind
 
 	// Path is the file's path as the process that first mapped it sees it, raw
@@ -71,8 +72,8 @@ type Object struct {
 }
 
 // Open returns the ELF file or image of a File or VDSO with its size in bytes.
-// It stays readable when the process and the file's name are gone, until
-// Table.Close; it belongs to the object and needs no closing. It may be read
+// It stays readable when the process and the file's name are gone, until the object
+// ends or Table.Close; it belongs to the object and needs no closing. It may be read
 // from several goroutines. The error wraps ErrNoImage for the other kinds; for
 // a file that could not be opened it says why.
 func (o *Object) Open() (r io.ReaderAt, size int64, err error) {
@@ -97,6 +98,15 @@ func (o *Object) compile() {
 		o.unwind, err = callchain.Compile(r)
 	}
 	o.unwindErr = err
+}
+
+// close closes the object's files.
+func (o *Object) close() {
+	for _, f := range []*file{o.file, o.perfMap} {
+		if f != nil {
+			f.close()
+		}
+	}
 }
 
 // drop frees the unwind table of an object that no process maps any more. If one does

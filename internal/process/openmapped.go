@@ -23,6 +23,9 @@ const maxPeers = 4
 func (t *Table) openObject(o *Object, p *Process, s *seenMapping) *Object {
 	f, err := t.openMapped(p, s)
 	if err != nil {
+		if errors.Is(err, errBudget) {
+			t.sweepAt = 0 // those that only what has exited maps make room
+		}
 		o.tries++
 		o.err = err
 		o.generated = isMemfd(o.Path)
@@ -214,8 +217,9 @@ func (t *Table) number(p *Process, o *Object) {
 			t.log.Debug("cannot open perf map", "pid", p.PID, "error", err)
 		}
 	}
-	o.ID = callchain.ObjectID(len(t.objects))
-	t.objects = append(t.objects, o)
+	t.last++
+	o.ID = t.last
+	t.objects[o.ID] = o
 }
 
 // notFound tells whether an error only says that a file or process is gone.

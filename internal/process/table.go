@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/callchain"
 )
 
 // maxPID is above every pid there can be (PID_MAX_LIMIT in
@@ -58,7 +60,9 @@ type Table struct {
 	lives      map[int][]life // by pid, the oldest first
 	livesSwept uint64
 
-	objects  []*Object // those with an ID
+	objects  map[callchain.ObjectID]*Object // those with an ID
+	last     callchain.ObjectID             // that was given
+	held     func(hold func(callchain.ObjectID))
 	byKey    map[key]*Object
 	vdso     *Object
 	overflow *Object
@@ -85,7 +89,7 @@ func NewTable(options Options) *Table {
 	}
 	t.mntNS = t.fs.inode("self", "ns/mnt")
 	t.pidNS = t.fs.inode("self", "ns/pid")
-	t.objects = []*Object{{Kind: Kernel, Path: "[kernel]"}}
+	t.objects = map[callchain.ObjectID]*Object{callchain.Kernel: {Kind: Kernel, Path: "[kernel]"}}
 	t.byPID[0] = t.newProcess(0, "swapper", 0)
 	t.dying = t.newProcess(-1, ":-1", 0)
 	return t
@@ -159,10 +163,14 @@ func (t *Table) Reread(pid int) *Process {
 // Processes returns how many processes the table knows, exited ones included.
 func (t *Table) Processes() int { return len(t.byPID) }
 
-// Objects returns the objects that a Find has named, so far: the index is the
-// ObjectID, and the first is the kernel. The slice belongs to the table and is
-// valid until the next Find.
-func (t *Table) Objects() []*Object { return t.objects }
+// Objects returns the kernel and the objects that a Find has named and that have not
+// ended. The map belongs to the table and changes with it.
+func (t *Table) Objects() map[callchain.ObjectID]*Object { return t.objects }
+
+// Hold has held tell, whenever objects may end, which ones frames still refer to that
+// the caller keeps: it calls hold with each. Without it the caller keeps no frames
+// beyond the next call of Handle or Process, where objects end.
+func (t *Table) Hold(held func(hold func(callchain.ObjectID))) { t.held = held }
 
 // load reads a process from /proc, or remembers that this is not possible.
 func (t *Table) load(pid int) *Process {

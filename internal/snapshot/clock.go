@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // clocks are the scheduler's clocks, one for each CPU: they stand still while a
@@ -25,13 +26,7 @@ func (c clocks) now(cpu int) (time.Duration, bool) {
 	return monotonic() - ahead, true
 }
 
-func monotonic() time.Duration {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0
-	}
-	return time.Duration(now.Nano())
-}
+func monotonic() time.Duration { return time.Duration(perfevent.Now()) }
 
 // compare runs on a CPU for a moment. When a thread last ran is what the scheduler
 // tells of it, and of the one that asks that is now: unless it had to leave the CPU

@@ -14,12 +14,10 @@ type Stack struct {
 }
 
 // Set is stacks with what their frames are named by. What its Images read stays
-// readable until the process table is closed.
+// readable while the process table holds their objects (process.Table.Hold).
 type Set struct {
 	Stacks []Stack
-	// Images holds what the frames lie in, by callchain.ObjectID; nil for an object
-	// that no frame lies in.
-	Images []*Image
+	Images map[callchain.ObjectID]*Image // what the frames lie in
 	// Labels are the words that frames of the object Labels stand for.
 	Labels []string
 }
@@ -38,8 +36,8 @@ type Image struct {
 }
 
 // NewSet makes a Set of stacks whose frames lie in the objects of a process table.
-func NewSet(stacks []Stack, objects []*process.Object) Set {
-	images := make([]*Image, len(objects))
+func NewSet(stacks []Stack, objects map[callchain.ObjectID]*process.Object) Set {
+	images := make(map[callchain.ObjectID]*Image)
 	for _, s := range stacks {
 		for _, f := range s.Frames {
 			if f.Object != Labels && images[f.Object] == nil {

@@ -139,6 +139,9 @@ func (s *Store) Len() int { return s.interner.Len() }
 // Bytes is the memory that the stacks take.
 func (s *Store) Bytes() int { return s.interner.Bytes() }
 
+// Objects tells the objects that the frames of stacks lie in: see process.Table.Hold.
+func (s *Store) Objects(hold func(callchain.ObjectID)) { s.interner.Objects(hold) }
+
 // Keep has a stack, which may be None, outlive the next Sweep.
 func (s *Store) Keep(id callchain.StackID) {
 	if id != None {

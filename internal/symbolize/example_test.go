@@ -25,7 +25,7 @@ func Example() {
 	}
 	set := &stack.Set{
 		Stacks: []stack.Stack{{Frames: []callchain.Frame{{Object: 1, Offset: 0x10f}, {Object: 1, Offset: 0x11e}}}},
-		Images: []*stack.Image{nil, {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
+		Images: map[callchain.ObjectID]*stack.Image{1: {Kind: process.File, Path: path, Code: file, Size: info.Size()}},
 	}
 
 	symbolizer := symbolize.New(symbolize.Options{})

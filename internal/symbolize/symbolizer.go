@@ -21,11 +21,12 @@ type Options struct {
 	Logger *slog.Logger // is told why things have no names; nil discards
 }
 
-// maxCached bounds the frames that are remembered between profiles, and maxLoaded the
-// bytes of the files whose symbols are, which take some twentieth of that: on a host
-// that builds, thousands of programs run once.
+// maxCached bounds the frames that are remembered between profiles, maxFiles the files
+// and maxLoaded the bytes of those whose symbols are, which take some twentieth of
+// that: on a host that builds, thousands of programs run once.
 const (
 	maxCached = 1 << 20
+	maxFiles  = 1 << 10
 	maxLoaded = 1 << 30
 )
 
@@ -79,6 +80,7 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	s.calls++
 	b.stacks(progress)
 	s.unload()
+	s.forget()
 	if s.kernelErr != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernelErr))
 	}
@@ -90,7 +92,7 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 
 // Stack names the frames of one stack, which lie in the objects of a process table.
 // They are leaf first, and each tells its object as an index of the second result.
-func (s *Symbolizer) Stack(of stack.Stack, objects []*process.Object) ([]profile.Frame, []profile.Object) {
+func (s *Symbolizer) Stack(of stack.Stack, objects map[callchain.ObjectID]*process.Object) ([]profile.Frame, []profile.Object) {
 	set := stack.NewSet([]stack.Stack{of}, objects)
 	p := s.Profile(&set, nil)
 	frames := make([]profile.Frame, 0, len(of.Frames))
@@ -167,15 +169,39 @@ func (s *Symbolizer) unload() {
 		return
 	}
 	for _, from := range s.files {
-		if from.file == nil || from.used == s.calls {
-			continue
+		if from.used != s.calls {
+			s.close(from)
 		}
-		if err := from.file.Close(); err != nil {
-			s.opts.Logger.Info("close debug file", "object", from.object.Path, "error", err)
-		}
-		from.file, from.unloaded = nil, true
-		s.loaded -= from.size
 	}
+}
+
+// forget forgets the files that the last profile did not have, if there are many: most
+// are of objects that have ended.
+func (s *Symbolizer) forget() {
+	if len(s.maps) > maxFiles {
+		clear(s.maps)
+	}
+	if len(s.files) <= maxFiles {
+		return
+	}
+	for id, from := range s.files {
+		if from.used != s.calls {
+			s.close(from)
+			delete(s.files, id)
+		}
+	}
+}
+
+// close frees the symbols of a file.
+func (s *Symbolizer) close(from *source) {
+	if from.file == nil {
+		return
+	}
+	if err := from.file.Close(); err != nil {
+		s.opts.Logger.Info("close debug file", "object", from.object.Path, "error", err)
+	}
+	from.file, from.unloaded = nil, true
+	s.loaded -= from.size
 }
 
 // openFile opens the symbols of an image. With an error the File may be one

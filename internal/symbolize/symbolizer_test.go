@@ -29,7 +29,10 @@ const (
 
 // set makes a set of images, from ObjectID 1 on, and stacks, leaf first.
 func set(images []*stack.Image, stacks ...[]callchain.Frame) *stack.Set {
-	s := &stack.Set{Images: append([]*stack.Image{{Kind: process.Kernel, Path: "[kernel]"}}, images...)}
+	s := &stack.Set{Images: map[callchain.ObjectID]*stack.Image{callchain.Kernel: {Kind: process.Kernel, Path: "[kernel]"}}}
+	for i, image := range images {
+		s.Images[callchain.ObjectID(i+1)] = image
+	}
 	for _, frames := range stacks {
 		s.Stacks = append(s.Stacks, stack.Stack{Frames: frames})
 	}

@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"weak"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -39,7 +41,8 @@ type Recorder struct {
 	stacked   []bool  // whether its samples have a user stack
 	processes *process.Table
 	stacks    *stack.Store
-	unwound   stack.User // of the sample that is folded
+	unwound   stack.User             // of the sample that is folded
+	emitted   []weak.Pointer[Window] // those that somebody may still symbolize
 
 	begin, start uint64 // of the run, of the window under way
 	due          uint64 // when the window under way is to end; unused without Interval and Spans
@@ -103,6 +106,7 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 		}
 	}
 	r.table = newTable(columns)
+	processes.Hold(r.hold)
 	if opts.Whole {
 		r.whole = &whole{table: newTable(columns), passing: newTable(columns), passed: newTable(columns), processes: make(map[int]profile.Process)}
 	}
@@ -278,6 +282,7 @@ func (r *Recorder) close(end uint64) {
 	}
 	w := r.window(r.table, processes, counts, r.start, end)
 	w.Notes = r.noted(r.notes, false)
+	r.emitted = append(slices.DeleteFunc(r.emitted, isGone), weak.Make(w))
 	r.opts.Emit(w)
 	if r.whole != nil {
 		r.mergeWhole(processes)
@@ -288,6 +293,22 @@ func (r *Recorder) close(end uint64) {
 	r.table = newTable(r.table.columns)
 	clear(r.live)
 }
+
+// hold tells the process table which objects the recorder's chains and the windows that
+// are still to be symbolized refer to.
+func (r *Recorder) hold(hold func(callchain.ObjectID)) {
+	r.stacks.Objects(hold)
+	for _, emitted := range r.emitted {
+		if w := emitted.Value(); w != nil {
+			for id := range w.Images {
+				hold(id)
+			}
+		}
+	}
+}
+
+// isGone reports whether nobody refers to a window any more.
+func isGone(w weak.Pointer[Window]) bool { return w.Value() == nil }
 
 // mergeWhole adds the window to the one of the whole run.
 func (r *Recorder) mergeWhole(processes map[int]profile.Process) {

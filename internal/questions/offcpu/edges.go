@@ -3,8 +3,6 @@ package offcpu
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -100,14 +98,8 @@ func (c *Collector) settleRunning(rows *table.Rows, tid uint32, t *thread) {
 
 // processOf asks /proc whose a thread is.
 func (c *Collector) processOf(tid uint32) (pid uint32, ok bool) {
-	text, err := os.ReadFile(filepath.Join(c.opts.Proc, strconv.Itoa(int(tid)), "status"))
-	if err != nil {
-		return 0, false
-	}
-	_, rest, found := bytes.Cut(text, []byte("\nTgid:\t"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	n, err := strconv.ParseUint(string(line), 10, 31)
-	return uint32(n), found && err == nil
+	status, err := c.opts.Host.Status(int(tid))
+	return uint32(status.TGID), err == nil
 }
 
 // stillWaits asks /proc about a wait that may have ended unseen, since records were
@@ -133,7 +125,7 @@ func (c *Collector) stillWaits(tid uint32, t *thread) bool {
 
 // stateOf is the state of a thread, as proc_pid_stat(5) has it: 0 if there is none.
 func (c *Collector) stateOf(path string) byte {
-	text, err := os.ReadFile(filepath.Join(c.opts.Proc, path, "stat"))
+	text, err := c.opts.Host.ReadFile(path + "/stat")
 	if err != nil {
 		return 0
 	}

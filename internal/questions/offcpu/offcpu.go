@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -53,7 +54,7 @@ type Options struct {
 	Held   int
 	Min    time.Duration // shorter waits are left out
 	Stacks stack.Stacks
-	Proc   string // where proc(5) is mounted; "" is /proc
+	Host   process.Host
 }
 
 // source is where switches are seen.
@@ -82,9 +83,6 @@ var _ table.Stateful = (*Collector)(nil)
 
 // New makes an off-cpu collector of a run that is about to begin.
 func New(opts Options) (*Collector, error) {
-	if opts.Proc == "" {
-		opts.Proc = "/proc"
-	}
 	c := &Collector{opts: opts, threads: make(map[uint32]*thread), dying: make(map[uint32]struct{})}
 	if opts.Switch == nil {
 		c.source = fromCounter

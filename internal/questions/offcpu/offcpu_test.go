@@ -46,8 +46,8 @@ func offCPU(t *testing.T, options Options, opts table.Options) *offRun {
 	r := &offRun{T: t}
 	options.Switch = switchFormat
 	options.Stacks = stack.Stacks{Kernel: true}
-	if options.Proc == "" {
-		options.Proc = t.TempDir()
+	if options.Host.Proc == "" {
+		options.Host.Proc = t.TempDir()
 	}
 	var err error
 	if r.collector, err = New(options); err != nil {
@@ -179,7 +179,7 @@ func TestTheTracepointAloneTellsWhoGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := offCPU(t, Options{Whole: true, Blind: []int{}, Proc: proc}, table.Options{Whole: true, Self: 7})
+	r := offCPU(t, Options{Whole: true, Blind: []int{}, Host: process.Host{Proc: proc}}, table.Options{Whole: true, Self: 7})
 	if plan := r.collector.Plan(); plan.Switches || len(plan.Samplings) != 2 {
 		t.Fatalf("%+v", plan)
 	}
@@ -270,7 +270,7 @@ func TestThreadsThatDieLeaveNothing(t *testing.T) {
 func TestAThreadThatIsGoneSinceALossWaitsNoMore(t *testing.T) {
 	proc := t.TempDir()
 	writeStat(t, proc, "6", 'S')
-	r := offCPU(t, Options{Whole: true, Proc: proc}, table.Options{Interval: 100, Whole: true})
+	r := offCPU(t, Options{Whole: true, Host: process.Host{Proc: proc}}, table.Options{Interval: 100, Whole: true})
 	for _, tid := range []uint32{5, 6} {
 		r.born(tid, 1)
 		r.out(tid, 10, sleeps, uint64(tid))
@@ -310,7 +310,7 @@ func TestAThreadThatHangsDuringTheWholeRunCounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(proc, "20/task/20/stack"), []byte(stack), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r := offCPU(t, Options{Watched: []int{20}, Proc: proc}, table.Options{Interval: 100, Whole: true})
+	r := offCPU(t, Options{Watched: []int{20}, Host: process.Host{Proc: proc}}, table.Options{Interval: 100, Whole: true})
 	r.in(23, 30) // this one goes on
 	whole := r.recorder.Finish(200)
 	if got := values(whole); got != [4]uint64{200 + 200 + 30, 3} {
@@ -350,7 +350,7 @@ func TestACommandThatHangsSinceBeforeAnAlarmCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := offCPU(t, Options{Held: 9, Proc: proc}, table.Options{Whole: true})
+	r := offCPU(t, Options{Held: 9, Host: process.Host{Proc: proc}}, table.Options{Whole: true})
 	r.collector.Forget(0)
 	if got := values(r.recorder.Finish(100)); got != [4]uint64{200, 2} {
 		t.Errorf("columns %v, want two waits of 100", got)
@@ -361,7 +361,7 @@ func TestACommandThatHangsSinceBeforeAnAlarmCounts(t *testing.T) {
 // of it began, and wait for nothing else than they were seen to.
 func TestAThreadThatIsBornBeforeAnAlarmWaitsFromThereOn(t *testing.T) {
 	proc := procOf(t, map[string]string{"20": "20", "21": "20"})
-	r := offCPU(t, Options{Watched: []int{20}, Proc: proc}, table.Options{Whole: true})
+	r := offCPU(t, Options{Watched: []int{20}, Host: process.Host{Proc: proc}}, table.Options{Whole: true})
 	r.in(20, 0)
 	r.born(21, 50)
 	r.out(21, 60, sleeps, 1)
@@ -396,7 +396,7 @@ func TestWaitsOfAControlGroup(t *testing.T) {
 	}
 	has("20\n21\n22\n23\n7\n")
 	proc := procOf(t, map[string]string{"20": "20", "21": "20", "22": "22", "23": "23", "7": "7", "30": "30"})
-	r := offCPU(t, Options{Group: group, Proc: proc}, table.Options{Whole: true, Self: 7, Interval: 100})
+	r := offCPU(t, Options{Group: group, Host: process.Host{Proc: proc}}, table.Options{Whole: true, Self: 7, Interval: 100})
 	r.in(21, 30)             // 20 hangs
 	r.in(30, 50)             // this one joins: where it was before is not known
 	r.out(22, 60, sleeps, 1) // and this one leaves

@@ -1,7 +1,6 @@
 package offcpu
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,11 +22,9 @@ func (c *Collector) watched(pids []int) map[uint32]int {
 		}
 	}
 	for _, pid := range pids {
-		entries, _ := os.ReadDir(filepath.Join(c.opts.Proc, strconv.Itoa(pid), "task")) // one that has ended has none: Open will say so
-		for _, e := range entries {
-			if tid, err := strconv.Atoi(e.Name()); err == nil {
-				add(tid)
-			}
+		tids, _ := c.opts.Host.Threads(pid) // one that has ended has none: Open will say so
+		for _, tid := range tids {
+			add(tid)
 		}
 	}
 	if c.opts.Group != "" {
@@ -69,7 +66,7 @@ func (c *Collector) kernelStack(path string) (functions []string) {
 	if !c.opts.Stacks.Kernel {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(c.opts.Proc, path, "stack"))
+	text, err := c.opts.Host.ReadFile(path + "/stack")
 	if err != nil {
 		return nil
 	}
@@ -111,9 +108,9 @@ func (c *Collector) leaveGroup() {
 // family adds a process, its children and theirs (proc_tid_children(5)).
 func (c *Collector) family(all []int, pid int) []int {
 	all = append(all, pid)
-	lists, _ := filepath.Glob(filepath.Join(c.opts.Proc, strconv.Itoa(pid), "task/*/children"))
-	for _, list := range lists {
-		text, _ := os.ReadFile(list) // of a thread that may have ended
+	tids, _ := c.opts.Host.Threads(pid) // one that has ended has no children
+	for _, tid := range tids {
+		text, _ := c.opts.Host.Read(pid, "task/"+strconv.Itoa(tid)+"/children")
 		for _, field := range strings.Fields(string(text)) {
 			if child, err := strconv.Atoi(field); err == nil {
 				all = c.family(all, child)
