@@ -1,7 +1,5 @@
 package cexpr
 
-import "slices"
-
 // maxDepth bounds how deep expressions may nest. The kernel's own reach 20.
 const maxDepth = 200
 
@@ -60,7 +58,6 @@ type state struct {
 	tokens []token
 	next   int
 	depth  int
-	locals []string // names of variables that blocks declare
 }
 
 func (s *state) token() *token { return &s.tokens[s.next] }
@@ -227,14 +224,9 @@ func (s *state) cast(guess bool) (t TypeName, ok bool, err error) {
 
 // isType tells whether a name is a type; the token behind it is next.
 func (s *state) isType(name string, guess bool) bool {
-	if name[0] == '$' || slices.Contains(s.locals, name) {
-		return false
-	}
-	if s.IsType != nil && s.IsType(name) {
-		return true
-	}
 	follows := s.token()
-	return guess && follows.kind != tokenEnd && (follows.kind != tokenOperator || follows.text == "(")
+	return name[0] != '$' && (s.IsType != nil && s.IsType(name) ||
+		guess && follows.kind != tokenEnd && (follows.kind != tokenOperator || follows.text == "("))
 }
 
 // typeName reads words and stars.

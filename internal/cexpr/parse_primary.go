@@ -106,8 +106,6 @@ func (s *state) parenthesis() (Expr, error) {
 		}
 		return x, s.expect(")")
 	}
-	outer := len(s.locals)
-	defer func() { s.locals = s.locals[:outer] }()
 	block := &Operation{At: at, Op: "({})"}
 	for !s.accept("}") {
 		x, err := s.statement()
@@ -141,6 +139,5 @@ func (s *state) statement() (Expr, error) {
 		return s.expression()
 	}
 	x, err := s.expression()
-	s.locals = append(s.locals, name)
 	return &Declaration{at, t, name, x}, err
 }

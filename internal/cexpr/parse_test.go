@@ -72,7 +72,7 @@ func TestOperatorsBindAsInC(t *testing.T) {
 		"(a + b) * c":                   "((a+b)*c)",
 		"f(a, g(), {1, \"x\"}, )[2]":    `f(a g() {1 "x"})[2]`,
 		"({ int a = (1); f(a); a; })":   "({int a=1; f(a) a})",
-		"({ char *p = q; (p) (1); })":   "",
+		"({ char *p = q; p[1]; })":      "({char* p=q; p[1]})",
 		`"a" "b"`:                       `"ab"`,
 		"'\\n' + 0x10":                  "(10+16)",
 		"$retval->x":                    "$retval->x",
