@@ -101,11 +101,15 @@ func applyUnary(op byte, arg node) (node, error) {
 	case '*':
 		return &indexNode{array: arg}, nil
 	case '&':
-		f, ok := arg.(*fieldNode)
-		if !ok || f.data {
-			return nil, errors.New("the address of what is no field")
+		switch arg := arg.(type) {
+		case *fieldNode:
+			if !arg.data {
+				return &addressNode{arg.field}, nil
+			}
+		case *indexNode:
+			return &elementAddressNode{arg}, nil
 		}
-		return &addressNode{f.field}, nil
+		return nil, errors.New("the address of what is no field")
 	}
 	return fold(&unaryNode{op: op, arg: arg}, arg), nil
 }
@@ -125,12 +129,17 @@ func (c *compiler) typeNamed(name string) (cexpr.Type, bool) {
 	return cexpr.Type{}, false
 }
 
-// member compiles REC->name, all that -> is known of.
+// member compiles REC->name, all that -> is known of, and REC->ent.name, by which
+// Linux 7 names the common fields (struct trace_entry in include/linux/trace_events.h).
 func (c *compiler) member(x *cexpr.Member) (node, error) {
-	if record, ok := x.X.(*cexpr.Name); !ok || record.Text != "REC" || x.Op != "->" {
+	name, record := x.Name.Text, x
+	if header, ok := x.X.(*cexpr.Member); ok && x.Op == "." && header.Name.Text == "ent" {
+		name, record = "common_"+name, header
+	}
+	if base, ok := record.X.(*cexpr.Name); !ok || base.Text != "REC" || record.Op != "->" {
 		return nil, fmt.Errorf("%s after something else than REC", x.Op)
 	}
-	f, err := c.field(x.Name.Text)
+	f, err := c.field(name)
 	if err != nil {
 		return nil, err
 	}

@@ -122,6 +122,16 @@ func (n *castNode) eval(raw []byte) value {
 type indexNode struct{ array, index node }
 
 func (n *indexNode) eval(raw []byte) value {
+	at := n.address(raw)
+	v, ok := cexpr.Load(at.memory, at.typ.Size)
+	if !ok {
+		return value{}
+	}
+	return numberOf(v, at.typ)
+}
+
+// address is the memory from the element on.
+func (n *indexNode) address(raw []byte) value {
 	array, at := n.array.eval(raw), uint64(0)
 	if n.index != nil {
 		v := n.index.eval(raw)
@@ -134,12 +144,14 @@ func (n *indexNode) eval(raw []byte) value {
 	if array.kind != memory || size <= 0 || at >= uint64(len(array.memory)/size) {
 		return value{}
 	}
-	v, ok := cexpr.Load(array.memory[int(at)*size:], size)
-	if !ok {
-		return value{}
-	}
-	return numberOf(v, array.typ)
+	array.memory = array.memory[int(at)*size:]
+	return array
 }
+
+// elementAddressNode is &array[index].
+type elementAddressNode struct{ element *indexNode }
+
+func (n *elementAddressNode) eval(raw []byte) value { return n.element.address(raw) }
 
 type unaryNode struct {
 	op  byte // - ~ !

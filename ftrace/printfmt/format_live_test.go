@@ -32,10 +32,6 @@ var listed = map[string]string{
 	"xen:xen_mmu_set_pte":                 "the same",
 	"xen:xen_mmu_set_pud":                 "the same",
 
-	"cxl:cxl_dram":                                      "takes the address of an array's element (Linux 7)",
-	"cxl:cxl_general_media":                             "the same",
-	"cxl:cxl_memory_module":                             "the same",
-	"cxl:cxl_memory_sparing":                            "the same",
 	"fs_dax:dax_insert_pfn_mkwrite":                     "names a constant that BTF has, which this test does not read (Linux 7)",
 	"fs_dax:dax_insert_pfn_mkwrite_no_entry":            "the same",
 	"fs_dax:dax_load_hole":                              "the same",
@@ -52,15 +48,6 @@ var listed = map[string]string{
 	"landlock:landlock_deny_ptrace":                     "the same",
 	"landlock:landlock_deny_scope_abstract_unix_socket": "the same",
 	"landlock:landlock_deny_scope_signal":               "the same",
-	"vmscan:mm_shrink_slab_end":                         "has the record's header by its name in the kernel, ent (Linux 7)",
-	"vmscan:mm_shrink_slab_start":                       "the same",
-	"vmscan:mm_vmscan_direct_reclaim_begin":             "the same",
-	"vmscan:mm_vmscan_direct_reclaim_end":               "the same",
-	"vmscan:mm_vmscan_memcg_reclaim_begin":              "the same",
-	"vmscan:mm_vmscan_memcg_reclaim_end":                "the same",
-	"vmscan:mm_vmscan_memcg_softlimit_reclaim_begin":    "the same",
-	"vmscan:mm_vmscan_memcg_softlimit_reclaim_end":      "the same",
-	"vmscan:mm_vmscan_node_reclaim_end":                 "the same",
 }
 
 func TestLiveEveryEventsFormatIsUnderstood(t *testing.T) {

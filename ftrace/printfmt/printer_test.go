@@ -32,6 +32,7 @@ func printed(t *testing.T, printFmt string) string {
 	)}
 	raw := make([]byte, 120)
 	le := binary.LittleEndian
+	le.PutUint32(raw[4:], 4711) // common_pid
 	le.PutUint32(raw[8:], 0xfffffffb)
 	le.PutUint32(raw[12:], 0xfedcba98)
 	le.PutUint64(raw[16:], 1<<40+3)
@@ -83,6 +84,8 @@ func TestPrinterFollowsTheKernelsRules(t *testing.T) {
 		{"bytes", `"%*ph %*phN", 3, REC->bytes, 2, REC->bytes`, "fe 80 00 fe80"},
 		{"helpers for bytes", `"%s %s %s %s", __print_hex(REC->bytes, 2), __print_hex_str(REC->bytes, 2), __print_array(REC->words, 2, 2), __print_array(__get_dynamic_array(dyn), __get_dynamic_array_len(dyn) / sizeof(u32), sizeof(u32))`,
 			"fe 80 fe80 {0x1,0x2} {0x7,0xfffffffe}"},
+		{"addresses of elements", `"%s %s", __print_hex(&REC->bytes[1], 2), __print_hex(&__get_str(name)[2], 2)`, "80 00 6c 6c"},
+		{"the record's header", `"%d %d", REC->ent.pid, REC->ent.type`, "4711 0"},
 		{"masks", `"%s %s", __get_bitmask(dyn), __print_dynamic_array(dyn, 4)`, "fffffffe,00000007 {0x7,0xfffffffe}"},
 		{"flags", `"%s %s %s", __print_flags(REC->b, "|", {8, "EIGHT"}, {0xc0, "HIGH"}, {4, "FOUR"}), __print_flags(0, "|", {1, "A"}), __print_flags(REC->b & 7, "", {UNKNOWN, "X"})`, "EIGHT|HIGH  "},
 		{"flags that have no name", `"%s %s", __print_flags(REC->b, "|", {8, "EIGHT"}), __print_flags(0x30, ":", {0x100, "X"})`, "EIGHT|0xc0 0x30"},
