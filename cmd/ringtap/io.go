@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -84,21 +82,12 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 	if q.block {
 		return q.makeBlock(a, tracefs)
 	}
-	var formats io.Formats
-	if formats.Enter, err = tracefs.Format("raw_syscalls", "sys_enter"); err != nil {
+	formats, err := io.ReadFormats(tracefs)
+	if err != nil {
 		return nil, err
 	}
-	if formats.Exit, err = tracefs.Format("raw_syscalls", "sys_exit"); err != nil {
-		return nil, err
-	}
-	formats.Sent, err = tracefs.Format("sock", "sock_send_length")
-	if err == nil {
-		formats.Received, err = tracefs.Format("sock", "sock_recv_length")
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		a.out.logger(a.verbose).Info("the bytes of sendmmsg and recvmmsg are not known", "error", err)
-	} else if err != nil {
-		return nil, err
+	if formats.Received == nil {
+		a.out.logger(a.verbose).Info("the bytes of sendmmsg and recvmmsg are not known")
 	}
 	stacks := a.stacks()
 	stacks.Kernel = a.kernel // it is the tracepoint's own: the same for every call
@@ -122,13 +111,9 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 
 // makeBlock makes the collector of --block.
 func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]table.Collector, error) {
-	var formats block.Formats
-	for event, into := range map[string]**ftrace.Format{"block_bio_queue": &formats.Queued, "block_rq_issue": &formats.Issued, "block_rq_complete": &formats.Completed} {
-		format, err := tracefs.Format("block", event)
-		if err != nil {
-			return nil, fmt.Errorf("--block: %w (a kernel without CONFIG_BLOCK has none)", err)
-		}
-		*into = format
+	formats, err := block.ReadFormats(tracefs)
+	if err != nil {
+		return nil, fmt.Errorf("--block: %w (a kernel without CONFIG_BLOCK has none)", err)
 	}
 	sayBlind(a, tracefs, "a request that is completed then counts as under way")
 	collector, err := block.New(formats, a.wholeSystem(), a.stacks())

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
@@ -17,16 +16,9 @@ func (q *memleakQuestion) kernelMemory(a *asking) (*memleak.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	var formats []*ftrace.Format
-	for _, t := range memleak.KernelTracepoints() {
-		format, err := tracefs.Format(t.System, t.Name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if err != nil {
-			format = nil // of another version, or without per-CPU statistics
-		}
-		formats = append(formats, format)
+	formats, err := memleak.ReadKernelFormats(tracefs)
+	if err != nil {
+		return nil, err
 	}
 	stacks := a.stacks()
 	stacks.Kernel = true

@@ -76,6 +76,18 @@ const (
 
 var _ table.Stateful = (*Collector)(nil)
 
+// ReadFormats reads the tracepoints' formats.
+func ReadFormats(tracefs *ftrace.FS) (formats Formats, err error) {
+	if formats.Queued, err = tracefs.Format("block", "block_bio_queue"); err != nil {
+		return formats, err
+	}
+	if formats.Issued, err = tracefs.Format("block", "block_rq_issue"); err != nil {
+		return formats, err
+	}
+	formats.Completed, err = tracefs.Format("block", "block_rq_complete")
+	return formats, err
+}
+
 // New makes a block collector of a run that begins now. Whole says that the
 // whole system is watched: then requests count as well that nobody was seen to ask
 // for.

@@ -75,11 +75,9 @@ func blockCollector(t *testing.T, whole bool) table.Collector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var formats block.Formats
-	for event, into := range map[string]**ftrace.Format{"block_bio_queue": &formats.Queued, "block_rq_issue": &formats.Issued, "block_rq_complete": &formats.Completed} {
-		if *into, err = tracefs.Format("block", event); err != nil {
-			t.Fatal(err)
-		}
+	formats, err := block.ReadFormats(tracefs)
+	if err != nil {
+		t.Fatal(err)
 	}
 	c, err := block.New(formats, whole, stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto})
 	if err != nil {

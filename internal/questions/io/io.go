@@ -3,7 +3,9 @@ package io
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -78,6 +80,25 @@ const (
 )
 
 var _ table.Stateful = (*Collector)(nil)
+
+// ReadFormats reads the tracepoints' formats. Sent and Received are nil before Linux 6.3,
+// which has no such tracepoints.
+func ReadFormats(tracefs *ftrace.FS) (formats Formats, err error) {
+	if formats.Enter, err = tracefs.Format("raw_syscalls", "sys_enter"); err != nil {
+		return formats, err
+	}
+	if formats.Exit, err = tracefs.Format("raw_syscalls", "sys_exit"); err != nil {
+		return formats, err
+	}
+	formats.Sent, err = tracefs.Format("sock", "sock_send_length")
+	if err == nil {
+		formats.Received, err = tracefs.Format("sock", "sock_recv_length")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return formats, err
+}
 
 // New makes an io collector of a run that begins now.
 func New(formats Formats, by By, stacks stack.Stacks) (*Collector, error) {

@@ -2,9 +2,7 @@ package io_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -80,16 +78,8 @@ func ioFormats(t *testing.T) (formats io.Formats) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, into := range map[[2]string]**ftrace.Format{
-		{"raw_syscalls", "sys_enter"}: &formats.Enter,
-		{"raw_syscalls", "sys_exit"}:  &formats.Exit,
-		{"sock", "sock_send_length"}:  &formats.Sent,
-		{"sock", "sock_recv_length"}:  &formats.Received,
-	} {
-		*into, err = tracefs.Format(name[0], name[1])
-		if err != nil && (name[0] != "sock" || !errors.Is(err, fs.ErrNotExist)) {
-			t.Fatal(err)
-		}
+	if formats, err = io.ReadFormats(tracefs); err != nil {
+		t.Fatal(err)
 	}
 	return formats
 }

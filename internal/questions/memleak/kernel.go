@@ -1,7 +1,9 @@
 package memleak
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -81,6 +83,20 @@ func KernelTracepoints() []KernelTracepoint {
 }
 
 var _ table.Stateful = (*Kernel)(nil)
+
+// ReadKernelFormats reads the tracepoints' formats, in the order of KernelTracepoints.
+// Those of other versions, and of per-CPU statistics that the kernel lacks, are nil.
+func ReadKernelFormats(tracefs *ftrace.FS) ([]*ftrace.Format, error) {
+	var formats []*ftrace.Format
+	for _, t := range KernelTracepoints() {
+		format, err := tracefs.Format(t.System, t.Name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		formats = append(formats, format)
+	}
+	return formats, nil
+}
 
 // NewKernel makes a memleak collector of the tracepoints that a kernel has, in
 // the order of KernelTracepoints; those that it has not are nil. Symbol names the

@@ -3,6 +3,7 @@ package readahead_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/ringtap/ringtap/internal/questions/readahead"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -74,70 +74,21 @@ func onADisk(t *testing.T) string {
 	return "/dev/" + livetest.LoopDevice(t)
 }
 
-// readaheadCollector makes the collector by tracepoints, or by kernel probes where
-// the kernel has none.
+// readaheadCollector makes the collector, whose probes go with the test.
 func readaheadCollector(t *testing.T, stacks stack.Stacks) table.Collector {
 	t.Helper()
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		t.Fatal(err)
 	}
-	format := func(system, event string) *ftrace.Format {
-		f, err := tracefs.Format(system, event)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	added, deleted := format("filemap", "mm_filemap_add_to_page_cache"), format("filemap", "mm_filemap_delete_from_page_cache")
-	if _, err := tracefs.Format("readahead", "page_cache_ra_order"); err == nil {
-		c, err := readahead.New(readahead.Formats{
-			Unbounded: format("readahead", "page_cache_ra_unbounded"), Order: format("readahead", "page_cache_ra_order"),
-			Added: added, Deleted: deleted,
-			Got: format("filemap", "mm_filemap_get_pages"), Mapped: format("filemap", "mm_filemap_map_pages"), Faulted: format("filemap", "mm_filemap_fault"),
-		}, stacks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	maps := "p:do_set_pte mapping=+24($arg2):x64 index=+32($arg2):u64"
-	if text, err := os.ReadFile("/proc/kallsyms"); err == nil && bytes.Contains(text, []byte(" set_pte_range\n")) {
-		maps = "p:set_pte_range count=$arg4:u32 mapping=+24($arg3):x64 index=+32($arg3):u64"
-	}
-	c, err := readahead.NewByProbes(readahead.Probes{
-		Begins: []*ftrace.Format{kernelProbe(t, "p:page_cache_ra_unbounded control=$arg1:x64"), kernelProbe(t, "p:page_cache_ra_order control=$arg1:x64")},
-		Ends:   []*ftrace.Format{kernelProbe(t, "r:page_cache_ra_unbounded sp=$stack0:x64"), kernelProbe(t, "r:page_cache_ra_order sp=$stack0:x64")},
-		Adds:   kernelProbe(t, "p:filemap_add_folio mapping=$arg1:x64"),
-		Reads:  kernelProbe(t, "p:filemap_get_read_batch mapping=$arg1:x64 index=$arg2:u64 last=$arg3:u64"),
-		Maps:   kernelProbe(t, maps),
-		Added:  added, Deleted: deleted,
-	}, stacks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// kernelProbe makes an event of tracefs for the time of the test.
-func kernelProbe(t *testing.T, definition string) *ftrace.Format {
-	t.Helper()
-	parsed, err := kprobe.Parse(definition)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := kprobe.Resolve(parsed, kprobe.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	attachment, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: perfevent.System()})
+	c, err := readahead.Open(tracefs, stacks, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := attachment.Close(); err != nil {
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return attachment.Formats[0]
+	return c
 }

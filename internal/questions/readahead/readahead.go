@@ -35,6 +35,7 @@ type Collector struct {
 	reads  lastReads
 	cache  pages.Owners[*aheadRow] // pages that were read ahead and not used
 	rows   map[table.Row]*aheadRow
+	close  func() error // of probes; nil if there are none
 }
 
 // aheadEvent is an event that is sampled, and what its samples tell.
