@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -56,37 +54,11 @@ func (q *llcQuestion) validate() error {
 
 func (q *llcQuestion) make(a *asking) ([]table.Collector, error) {
 	collector := llc.New(q.period, a.stacks())
-	if err := hasCounters(collector.Misses, collector.References); err != nil {
+	if err := collector.Available(); err != nil {
 		return nil, err
 	}
 	a.closing(func() error { saySharing(a.out.stderr, collector); return nil })
 	return []table.Collector{collector}, nil
-}
-
-// Why llc can't work, and what to do.
-var (
-	errNoCounters = errors.New("this machine shows no performance counters of the CPU, which count the cache's misses: " +
-		"a virtual machine has them where its host hands them on (KVM: -cpu host,pmu=on; clouds: bare metal and some machine types); ringtap on-cpu works without")
-	errNoCacheCounters = errors.New("the performance counters that this machine shows do not count misses of the last-level cache and references to it " +
-		"(cache-misses, cache-references); ringtap on-cpu works without")
-)
-
-// hasCounters is nil if the machine has the events.
-func hasCounters(events ...perfevent.Event) error {
-	open := func(events ...perfevent.Event) error {
-		counters, err := perfevent.OpenCounters(perfevent.Thread(os.Getpid()), events, perfevent.Options{})
-		if err != nil {
-			return err
-		}
-		return counters.Close()
-	}
-	if !errors.Is(open(events...), perfevent.ErrNoEvent) {
-		return nil // if they can't be opened on the target, that will say why
-	}
-	if errors.Is(open(perfevent.CPUCycles()), perfevent.ErrNoEvent) {
-		return errNoCounters
-	}
-	return errNoCacheCounters
 }
 
 // saySharing says how long the counters have counted, if that was not all the time.
