@@ -15,7 +15,7 @@ build: ## the static binary ./ringtap
 demo: build ## profile this host for 5 seconds beside a small workload: tables, demo.html (root)
 	scripts/demo
 
-test: ## install what the tests need (root), check, and test on this kernel and in two guests: minutes
+test: ## install what the tests need (root), check, and test on this kernel and in three guests: minutes
 	$(MAKE) -j2 --output-sync test-deps check
 	go run ./scripts/tiers
 

@@ -79,7 +79,7 @@ func compareKernelArgs(t *testing.T, group *Group, kind byte, text string) (take
 		args, _, err = KernelArgs(args, runtime.GOARCH, kind == 'r')
 	}
 	if err != nil {
-		if kernelProbeTakes(t, group, kind, text) == nil && !isDeliberate(text) && !isLater(kind, text) && !isLinux7(text, nil) {
+		if kernelProbeTakes(t, group, kind, text) == nil && !isDeliberate(text) && !isLater(kind, text) && !isLinux7(t, text, nil) {
 			t.Errorf("%c: the kernel takes %q, ringtap does not: %v", kind, text, err)
 		}
 		return false
@@ -91,7 +91,7 @@ func compareKernelArgs(t *testing.T, group *Group, kind byte, text string) (take
 		}
 		words = append(words, arg.String())
 	}
-	if err := kernelProbeTakes(t, group, kind, strings.Join(words, " ")); err != nil && !isLinux7(text, err) {
+	if err := kernelProbeTakes(t, group, kind, strings.Join(words, " ")); err != nil && !isLinux7(t, text, err) {
 		t.Errorf("%c: ringtap makes %q of %q, the kernel does not take it: %v", kind, words, text, err)
 	}
 	return true

@@ -76,7 +76,7 @@ func compareWithKernel(t *testing.T, group *Group, kind byte, text string) (take
 		args, _, err = UserArgs(args, runtime.GOARCH, kind == 'r')
 	}
 	if err != nil {
-		if kernelTakes(t, group, kind, text) == nil && !isDeliberate(text) && !isLinux7(text, nil) {
+		if kernelTakes(t, group, kind, text) == nil && !isDeliberate(text) && !isLinux7(t, text, nil) {
 			t.Errorf("%c: the kernel takes %q, ringtap does not: %v", kind, text, err)
 		}
 		return false
@@ -85,7 +85,7 @@ func compareWithKernel(t *testing.T, group *Group, kind byte, text string) (take
 	for _, arg := range args {
 		words = append(words, arg.String())
 	}
-	if err := kernelTakes(t, group, kind, strings.Join(words, " ")); err != nil && !isLinux7(text, err) {
+	if err := kernelTakes(t, group, kind, strings.Join(words, " ")); err != nil && !isLinux7(t, text, err) {
 		t.Errorf("%c: ringtap makes %q of %q, the kernel does not take it: %v", kind, words, text, err)
 	}
 	return true
@@ -138,9 +138,13 @@ func hasChar(t *testing.T, tracefs *FS) bool {
 	return strings.Contains(string(readme), " char,")
 }
 
-// isLinux7 tells whether Linux 7.3 answers otherwise than 6.1: it has longer arguments,
-// and fewer steps to a value that is behind many pointers.
-func isLinux7(text string, err error) bool {
+// isLinux7 tells whether Linux 7 answers otherwise than those before: it takes longer
+// arguments, and fewer steps to a value that is behind many pointers.
+func isLinux7(t *testing.T, text string, err error) bool {
+	t.Helper()
+	if !pace.Linux(t, 7, 0) {
+		return false
+	}
 	if err == nil {
 		return len(text) > maxFetchBody
 	}

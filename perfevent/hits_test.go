@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	perf "github.com/elastic/go-perf"
-	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/pace"
 )
@@ -138,16 +137,9 @@ func (h *hits) end() {
 // inheritedChildren returns how many children a program may have whose events are
 // inherited: none before Linux 6.12, which loses hits of a process that has some
 // without counting them (see keepsContexts).
-func inheritedChildren(n int) int {
-	var name unix.Utsname
-	var major, minor int
-	if err := unix.Uname(&name); err != nil {
-		return n
-	}
-	if _, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); err != nil {
-		return n
-	}
-	if major < 6 || major == 6 && minor < 12 {
+func inheritedChildren(t *testing.T, n int) int {
+	t.Helper()
+	if !pace.Linux(t, 6, 12) {
 		return 0
 	}
 	return n

@@ -56,7 +56,7 @@ func TestLiveCountersCountEveryCall(t *testing.T) {
 	for _, where := range []string{"system", "process", "thread", "cgroup"} {
 		children := 2
 		if where == "process" {
-			children = inheritedChildren(children)
+			children = inheritedChildren(t, children)
 		}
 		h := startHits(t, "hit", 3, 2, children, calls, 0)
 		target, share := Process(h.pid()), uint64(1)
@@ -103,7 +103,7 @@ func TestLiveCountersCountEveryCall(t *testing.T) {
 func TestLiveCountersOfAStartedCommandSeeItFromItsFirstInstruction(t *testing.T) {
 	needRoot(t)
 	path, _ := hitsProgram(t)
-	children := inheritedChildren(1)
+	children := inheritedChildren(t, 1)
 	cmd := exec.Command(path, "hit", "1", "1", fmt.Sprint(children), "1000", "0")
 	cmd.Stdin = strings.NewReader("go\n")
 	command, err := StartCommand(cmd)

@@ -69,7 +69,7 @@ func TestLiveFilterHoldsForThreadsAndChildrenToo(t *testing.T) {
 		for _, ring := range []int{0, os.Getpagesize()} {
 			target, children := System(), 3
 			if !whole {
-				children = inheritedChildren(children)
+				children = inheritedChildren(t, children)
 			}
 			h := startHits(t, "hit", 2, 2, children, calls, 0)
 			if !whole {

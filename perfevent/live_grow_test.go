@@ -31,7 +31,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %s %d", tt.where, tt.event, tt.spool), func(t *testing.T) {
 			children, threads := 1, 5
 			if tt.where == "process" {
-				children = inheritedChildren(children)
+				children = inheritedChildren(t, children)
 				threads = 4 + children
 			}
 			h := startHits(t, "hit", 2, 2, children, calls, 40000)

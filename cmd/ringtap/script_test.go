@@ -96,7 +96,7 @@ func TestLiveCountsOfUserProbes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: the script traces programs")
 	}
-	if !keepsChildren(t) {
+	if !pace.Linux(t, 6, 12) {
 		t.Skip("Linux before 6.12 loses hits of forked children")
 	}
 	testscript.Run(t, scripts(t, "testdata/counts"))
@@ -113,7 +113,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": wantStatus},
-		Condition:           hostIs,
+		Condition:           hostIs(t),
 		Setup: func(env *testscript.Env) error {
 			late := time.AfterFunc(patience, func() {
 				env.T().Log("the script does not end: killed", killScript(env.WorkDir))
@@ -141,31 +141,23 @@ func killScript(dir string) (killed []string) {
 	return killed
 }
 
-// hostIs tells whether a setting of the host is as a script needs it:
-// [sysctl:kernel/perf_event_paranoid=2].
-func hostIs(condition string) (bool, error) {
-	setting, isSetting := strings.CutPrefix(condition, "sysctl:")
-	name, want, _ := strings.Cut(setting, "=")
-	if !isSetting {
+// hostIs tells whether the host is as a script needs it: a setting,
+// [sysctl:kernel/perf_event_paranoid=2], or the kernel's release or a later one, [linux:7.0].
+func hostIs(t *testing.T) func(condition string) (bool, error) {
+	return func(condition string) (bool, error) {
+		kind, what, _ := strings.Cut(condition, ":")
+		switch kind {
+		case "linux":
+			var major, minor int
+			_, err := fmt.Sscanf(what, "%d.%d", &major, &minor)
+			return err == nil && pace.Linux(t, major, minor), err
+		case "sysctl":
+			name, want, _ := strings.Cut(what, "=")
+			is, err := os.ReadFile("/proc/sys/" + name)
+			return strings.TrimSpace(string(is)) == want, err
+		}
 		return false, fmt.Errorf("no condition is called %q", condition)
 	}
-	is, err := os.ReadFile("/proc/sys/" + name)
-	return strings.TrimSpace(string(is)) == want, err
-}
-
-// keepsChildren tells whether an inherited event sees every hit of forked children,
-// which it does since Linux 6.12 (see package perfevent, contexts.go).
-func keepsChildren(t *testing.T) bool {
-	t.Helper()
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		t.Fatal(err)
-	}
-	var major, minor int
-	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); err != nil {
-		t.Fatal(err)
-	}
-	return major > 6 || major == 6 && minor >= 12
 }
 
 // wantStatus runs a command that must end with that exit code: the scripts' own "!"

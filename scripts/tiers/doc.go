@@ -1,5 +1,5 @@
 // Command tiers runs the module's tests tier by tier and reports what ran, what was
-// skipped and why. Without arguments it is the gate: live, then unit and peer beside two
+// skipped and why. Without arguments it is the gate: live, then unit and peer beside three
 // guests. Otherwise it runs the tiers that are named; all is every one of them:
 //
 //	go run ./scripts/tiers [all|unit|live|peer|vm|vm-6.1|vm-6.12|vm-7|vm-nobpf|vm-arm64|vm-arm64-pmu]…
@@ -7,7 +7,7 @@
 // A test belongs to the tier that its name says. TestLive… needs the running
 // kernel, TestPeer… compares with another tool; every other test, example and
 // fuzz seed is the unit tier, which runs anywhere without privileges. The vm tiers
-// run the live tests on other kernels (scripts/vmrun), as many guests at a time as
+// run all live tests on other kernels (scripts/vmrun), as many guests at a time as
 // there are CPUs: an emulated one keeps one CPU busy. There a skip is a failure where
 // the kernel is known to have what the test needs.
 //

@@ -29,7 +29,8 @@ var tiers = []tier{
 	{name: "live", command: goTest("-p=2", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
-	{name: "guest-packages", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) }},
+	{name: "guest-ftrace", command: inVM("6.1"), guest: true, skipped: "live", shard: isFunctionTracer},
+	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isFunctionTracer(pkg) }},
 	{name: "vm-6.1", command: inVM("6.1"), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf"), guest: true},
 	{name: "vm-6.12", command: inVM("6.12"), guest: true},
@@ -45,7 +46,7 @@ type lane []tier
 // Stages run one after another, and the lanes of a stage at the same time. The live
 // tier, which samples the whole host, has it for itself.
 var (
-	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-packages"}}
+	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-ftrace", "guest-others"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-7", "vm-arm64", "vm-arm64-pmu"}}
 )
 
@@ -55,6 +56,12 @@ var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/profiler)$`)
 // isCommand tells whether a package is a program. The tests of programs take half
 // of the guests' time.
 func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
+
+// isFunctionTracer tells whether a package's tests trace the kernel's functions, which
+// takes a third of the guests' time.
+func isFunctionTracer(pkg string) bool {
+	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace")
+}
 
 func goTest(flags ...string) []string {
 	return append([]string{"go", "test", "-json", "-count=1", "-timeout=20m"}, flags...)

@@ -55,8 +55,8 @@ func (r *runner) run(stages [][]lane) bool {
 	return ok
 }
 
-// runTogether runs the lanes of a stage at the same time, at most one guest for each CPU,
-// and writes their output in their order.
+// runTogether runs the lanes of a stage at the same time, of guests that run all there
+// is at most one for each CPU, and writes their output in their order.
 func (r *runner) runTogether(stage []lane) []outcome {
 	if len(stage) == 1 {
 		return r.runLane(r.w, stage[0])
@@ -69,7 +69,7 @@ func (r *runner) runTogether(stage []lane) []outcome {
 		ended[i] = make(chan struct{})
 		go func() {
 			defer close(ended[i])
-			if l[0].guest {
+			if l[0].guest && l[0].skipped == "" {
 				cpus <- struct{}{}
 				defer func() { <-cpus }()
 			}
