@@ -37,6 +37,9 @@ func TestLiveBlockIsWhatTheProgramAskedFor(t *testing.T) {
 			t.Errorf("%s: %d bytes in %d requests, %d ns, want %d bytes in %d to %d", name, is[0], is[1], is[2], want.bytes, want.least, want.most)
 		}
 	}
+	if t.Failed() {
+		t.Logf("%+v, by function %v, by kind %v", account, livetest.ByFunction(whole, ""), byLabel(whole, device))
+	}
 	if n := byLabel(whole, device)["flush"][1]; n == 0 {
 		t.Error("no flush, which fsync(2) asks for")
 	}
