@@ -165,22 +165,3 @@ func TestParseCPUs(t *testing.T) {
 		}
 	}
 }
-
-func TestZombiesAreRecognizedWhateverTheirName(t *testing.T) {
-	tests := []struct {
-		stat string
-		want bool
-	}{
-		{"12 (sh) S 1 2", false},
-		{"12 (sh) Z 1 2", true},
-		{"12 (a) Z (b) R 1 2", false},
-		{"12 (a) S) X 1 2", true},
-		{"", true},
-		{"12 (sh)", true},
-	}
-	for _, tt := range tests {
-		if got := isZombie([]byte(tt.stat)); got != tt.want {
-			t.Errorf("isZombie(%q) = %v", tt.stat, got)
-		}
-	}
-}
