@@ -1,7 +1,6 @@
 package ftrace
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // What ringtap leaves in tracefs carries its owner's name, and whoever finds it
@@ -141,18 +142,14 @@ func isRunning(pid int, start uint64) bool {
 // startTime reads when a process started, in clock ticks since boot, and
 // whether it is a zombie without living threads (proc_pid_stat(5)).
 func startTime(pid string) (start uint64, dead bool, err error) {
-	path := filepath.Join("/proc", pid, "stat")
-	text, err := os.ReadFile(path)
+	file := pid + "/stat"
+	text, err := proc.Live.ReadFile(file)
 	if err != nil {
 		return 0, false, err
 	}
-	// The second field is the name in parentheses, which may hold anything.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 20 {
-		return 0, false, fmt.Errorf("%s has %d fields", path, len(fields)+2)
+	stat, ok := proc.ParseStat(text)
+	if !ok {
+		return 0, false, fmt.Errorf("read %s: it has no state", proc.Live.Name(file))
 	}
-	start, err = strconv.ParseUint(fields[22-3], 10, 64)
-	threads := fields[20-3]
-	dead = fields[0] == "X" || fields[0] == "Z" && (threads == "0" || threads == "1")
-	return start, dead, err
+	return stat.Start, stat.State == 'X' || stat.Ended() && stat.Threads <= 1, nil
 }

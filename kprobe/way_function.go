@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -57,7 +58,7 @@ func attachFunction(p *Plan, o *AttachOptions) (*Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, err := os.ReadFile("/proc/sys/kernel/ftrace_enabled"); err == nil && strings.TrimSpace(string(text)) == "0" {
+	if on, err := proc.Live.Sysctl("kernel/ftrace_enabled"); err == nil && on == "0" {
 		return nil, errors.New("the function tracer is turned off: sysctl kernel.ftrace_enabled=1")
 	}
 	list, err := os.ReadFile(filepath.Join(tracefs.Dir(), "available_filter_functions"))

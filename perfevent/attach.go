@@ -242,12 +242,15 @@ func (s *Session) newThreads(seen map[int]bool) (found []int, whole bool, err er
 	whole = true
 	listed := make(map[int]bool) // a process that is named twice is listed twice
 	for _, w := range s.watched {
-		tids, err := listThreads(w.pid)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // it has ended
-		}
-		if err != nil {
-			return nil, false, fmt.Errorf("list threads of %d: %w", w.pid, err)
+		tids, err := host.Threads(w.pid)
+		// A process that ends while it is being read leaves what was seen.
+		if len(tids) == 0 {
+			if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+				continue // it has ended
+			}
+			if err != nil {
+				return nil, false, fmt.Errorf("list threads of %d: %w", w.pid, err)
+			}
 		}
 		whole = whole && listsAll(w.pid, tids)
 		for _, tid := range tids {
@@ -270,7 +273,7 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("read the limit of file descriptors: %w", err)
 	}
-	open, err := os.ReadDir("/proc/self/fd")
+	open, err := os.ReadDir(host.Self("fd"))
 	if err != nil {
 		return fmt.Errorf("count open files: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -102,8 +101,8 @@ func (c *Command) end() {
 
 // startError adds why a host may refuse the ptrace-stop.
 func startError(path string, err error) error {
-	if text, readErr := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); readErr == nil &&
-		strings.TrimSpace(string(text)) == "3" && os.IsPermission(err) {
+	if scope, readErr := host.Sysctl("kernel/yama/ptrace_scope"); readErr == nil &&
+		scope == "3" && os.IsPermission(err) {
 		return fmt.Errorf("start %s: %w (kernel.yama.ptrace_scope is 3: no program can be held)", path, err)
 	}
 	return err

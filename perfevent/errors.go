@@ -3,7 +3,6 @@ package perfevent
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -135,11 +134,11 @@ func (s *Session) permissionHint() string {
 
 // readSysctl returns a value below /proc/sys/kernel for a message.
 func readSysctl(name string) string {
-	text, err := os.ReadFile("/proc/sys/kernel/" + name)
+	value, err := host.Sysctl("kernel/" + name)
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(text))
+	return value
 }
 
 // explainProbe says why a probe could not be placed. It reports whether the

@@ -136,8 +136,10 @@ func TestSamplesWithAForeignIDBelongToTheOnlySharedEvent(t *testing.T) {
 		{[]Sampling{switches, clock, faults}, -1},
 	}
 	for _, tt := range tests {
-		if got := strayOf(tt.samplings); got != tt.want {
-			t.Errorf("strayOf(%v) = %d, want %d", tt.samplings, got, tt.want)
+		s := Session{samplings: tt.samplings}
+		s.nameLayouts()
+		if got := s.dec.shared; got != tt.want {
+			t.Errorf("a foreign id among %v stands for sampling %d, want %d", tt.samplings, got, tt.want)
 		}
 	}
 }
@@ -160,25 +162,6 @@ func TestParseCPUs(t *testing.T) {
 		got, err := parseCPUs(tt.list)
 		if (err == nil) != tt.ok || !slices.Equal(got, tt.want) {
 			t.Errorf("parseCPUs(%q) = %v, %v", tt.list, got, err)
-		}
-	}
-}
-
-func TestZombiesAreRecognizedWhateverTheirName(t *testing.T) {
-	tests := []struct {
-		stat string
-		want bool
-	}{
-		{"12 (sh) S 1 2", false},
-		{"12 (sh) Z 1 2", true},
-		{"12 (a) Z (b) R 1 2", false},
-		{"12 (a) S) X 1 2", true},
-		{"", true},
-		{"12 (sh)", true},
-	}
-	for _, tt := range tests {
-		if got := isZombie([]byte(tt.stat)); got != tt.want {
-			t.Errorf("isZombie(%q) = %v", tt.stat, got)
 		}
 	}
 }

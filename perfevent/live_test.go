@@ -57,7 +57,7 @@ func TestLiveProcessSeesThreadsAndChildrenOldAndNew(t *testing.T) {
 func TestLiveThreadSeesNoOtherThread(t *testing.T) {
 	needRoot(t)
 	f := startFaults(t, "3", "2", "1", "100")
-	tids, err := listThreads(f.pid())
+	tids, err := host.Threads(f.pid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestLiveThreadSeesNoOtherThread(t *testing.T) {
 func TestLiveReadEndsWithItsTarget(t *testing.T) {
 	needRoot(t)
 	f := startFaults(t, "2", "0", "0", "10")
-	tids, err := listThreads(f.pid())
+	tids, err := host.Threads(f.pid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLiveSessionsDoNotDisturbEachOther(t *testing.T) {
 
 func TestLiveEndIsSeenWithoutPidfdToo(t *testing.T) {
 	f := startFaults(t, "1", "0", "0", "1")
-	tids, err := listThreads(f.pid())
+	tids, err := host.Threads(f.pid())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,14 @@
 package perfevent
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // watched is something whose end ends Read: a process, a thread or a cgroup.
@@ -89,17 +90,11 @@ func (w *watched) hasEnded() bool {
 		_, err := os.Stat(w.path)
 		w.ended = errors.Is(err, os.ErrNotExist)
 	default:
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", w.pid, w.tid))
-		w.ended = err != nil || isZombie(stat)
+		text, err := host.Read(w.pid, fmt.Sprintf("task/%d/stat", w.tid))
+		stat, ok := proc.ParseStat(text)
+		w.ended = err != nil || !ok || stat.Ended()
 	}
 	return w.ended
-}
-
-// isZombie reads the state in a stat file: the letter after the name, which may
-// itself hold parentheses.
-func isZombie(stat []byte) bool {
-	i := bytes.LastIndexByte(stat, ')')
-	return i < 0 || i+2 >= len(stat) || stat[i+2] == 'Z' || stat[i+2] == 'X'
 }
 
 func (w *watched) close() error {

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/gotable"
 	"github.com/ringtap/ringtap/internal/library"
 	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -97,7 +98,7 @@ func checkCode(m *elfimage.Image) error {
 func (t *target) debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, int64, error) {
 	open := openfile.Regular
 	if pid != 0 {
-		root := fmt.Sprintf("/proc/%d/root", pid)
+		root := proc.Live.Path(pid, "root")
 		open = func(name string) (int, unix.Stat_t, error) { return openfile.Beneath(root, name, openfile.Follow) }
 	}
 	return func(path string) (symbols.ReaderAtCloser, int64, error) {

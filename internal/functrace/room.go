@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // room is where a tracer runs: an instance, or tracefs itself.
@@ -50,7 +51,7 @@ func openRoom(top *ftrace.FS, tracer string, force bool) (*room, error) {
 	if !slices.Contains(strings.Fields(tracers), tracer) {
 		return nil, &NoTracerError{Tracer: tracer}
 	}
-	if text, err := os.ReadFile("/proc/sys/kernel/ftrace_enabled"); err == nil && strings.TrimSpace(string(text)) == "0" {
+	if on, err := proc.Live.Sysctl("kernel/ftrace_enabled"); err == nil && on == "0" {
 		return nil, errors.New("function tracing is switched off on this host: sysctl kernel.ftrace_enabled=1 switches it on")
 	}
 	r := &room{top: top, force: force}

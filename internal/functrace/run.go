@@ -5,12 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
@@ -152,7 +152,7 @@ func (r *run) hand(e, next *ftrace.Entry) error {
 func (r *run) isOwn(tid int) bool {
 	own, ok := r.own[tid]
 	if !ok {
-		_, err := os.Stat(filepath.Join("/proc/self/task", strconv.Itoa(tid)))
+		_, err := os.Stat(proc.Live.Self("task/" + strconv.Itoa(tid)))
 		own = err == nil
 		r.own[tid] = own
 	}

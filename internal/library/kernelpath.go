@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // maxKernelPath leaves room for the rest of a definition in the 4096 bytes that
@@ -26,7 +27,7 @@ func (f *found) kernelPath() string {
 	if passes(f.plain) && unix.Stat(f.plain, &st) == nil && sameFile(&st, &f.st) {
 		return f.plain
 	}
-	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.file.Fd())
+	return proc.Live.Path(os.Getpid(), fmt.Sprintf("fd/%d", f.file.Fd()))
 }
 
 // passes tells whether the kernel's parser of dynamic events leaves a path as it

@@ -4,12 +4,12 @@ import (
 	"debug/elf"
 	"os"
 	"runtime"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/openfile"
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // view is a place to look at files from.
@@ -55,16 +55,12 @@ func (v *view) enter(keepRoot bool) error {
 }
 
 // proc is the name of a file of the view's process.
-func (v *view) proc(name string) string { return "/proc/" + strconv.Itoa(v.pid) + "/" + name }
+func (v *view) proc(name string) string { return proc.Live.Path(v.pid, name) }
 
 // sharesMounts tells whether the process lives in our mount namespace.
 func (v *view) sharesMounts() bool {
-	theirs, err := os.Readlink(v.proc("ns/mnt"))
-	if err != nil {
-		return false
-	}
-	ours, err := os.Readlink("/proc/self/ns/mnt")
-	return err == nil && ours == theirs
+	same, err := proc.Live.SameNamespace(v.pid, "mnt")
+	return err == nil && same
 }
 
 // ownMachine is what the process's program was built for, EM_NONE if it has none

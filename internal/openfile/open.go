@@ -2,10 +2,11 @@ package openfile
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // ErrNotRegular says that a name leads to a directory, a device, a FIFO or a
@@ -67,7 +68,7 @@ func Directory(root, name string) (fd int, err error) {
 		return -1, err
 	}
 	defer unix.Close(handle)
-	return open(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(handle), unix.O_RDONLY|unix.O_DIRECTORY)
+	return open(unix.AT_FDCWD, proc.Live.Descriptor(handle), unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
 // openHandle opens what an O_PATH descriptor stands for, if it is a regular
@@ -80,7 +81,7 @@ func openHandle(handle int) (fd int, st unix.Stat_t, err error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return -1, st, ErrNotRegular
 	}
-	fd, err = open(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(handle), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err = open(unix.AT_FDCWD, proc.Live.Descriptor(handle), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	return fd, st, err
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Descriptors lists the open file descriptors of a process in ascending order.
-func (h Host) Descriptors(pid int) ([]int, error) { return numbers(h.Path(pid, "fd")) }
+func (h Host) Descriptors(pid int) ([]int, error) { return h.files().Descriptors(pid) }
 
 // DescriptorPath is the name of the magic link that leads to a descriptor's file. Its
 // text says what the file is (proc_pid_fd(5)).

@@ -1,16 +1,13 @@
 package process
 
 import (
-	"cmp"
-	"io"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -36,26 +33,24 @@ func (h Host) clock() func() uint64 {
 	return func() uint64 { return begin + uint64(time.Since(made)) }
 }
 
-// Path is the name of a file of a process or thread: "/proc/1/maps".
-func (h Host) Path(id int, name string) string {
-	return cmp.Or(h.Proc, "/proc") + "/" + strconv.Itoa(id) + "/" + name
-}
+// files is where the host's files are.
+func (h Host) files() proc.FS { return proc.FS(h.Proc) }
 
-// path is the name of a file of proc(5).
-func (h Host) path(name string) string { return cmp.Or(h.Proc, "/proc") + "/" + name }
+// Path is the name of a file of a process or thread: "/proc/1/maps".
+func (h Host) Path(id int, name string) string { return h.files().Path(id, name) }
 
 // ReadFile reads a file of proc(5): "locks".
-func (h Host) ReadFile(name string) ([]byte, error) { return os.ReadFile(h.path(name)) }
+func (h Host) ReadFile(name string) ([]byte, error) { return h.files().ReadFile(name) }
 
 // Read reads a file of a process or thread: "cmdline".
-func (h Host) Read(id int, name string) ([]byte, error) { return os.ReadFile(h.Path(id, name)) }
+func (h Host) Read(id int, name string) ([]byte, error) { return h.files().Read(id, name) }
 
 // Link reads a link of a process or thread: "exe".
-func (h Host) Link(id int, name string) (string, error) { return os.Readlink(h.Path(id, name)) }
+func (h Host) Link(id int, name string) (string, error) { return h.files().Link(id, name) }
 
 // Kallsyms opens the kernel's symbols, for package symbols to read. The caller closes
 // the file.
-func (h Host) Kallsyms() (*os.File, error) { return os.Open(h.path("kallsyms")) }
+func (h Host) Kallsyms() (*os.File, error) { return os.Open(h.files().Name("kallsyms")) }
 
 // Comm is the name of a process or thread, raw bytes; "" if there is none.
 func (h Host) Comm(id int) string {
@@ -64,41 +59,13 @@ func (h Host) Comm(id int) string {
 }
 
 // Processes lists the processes in ascending order.
-func (h Host) Processes() ([]int, error) { return numbers(h.path("")) }
+func (h Host) Processes() ([]int, error) { return h.files().Processes() }
 
 // Threads lists the threads of a process in ascending order.
-func (h Host) Threads(pid int) ([]int, error) { return numbers(h.Path(pid, "task")) }
-
-// numbers returns the entries of a directory that are numbers, in ascending order. An
-// error comes with what was read before it.
-func numbers(name string) ([]int, error) {
-	dir, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	var list []int
-	for {
-		names, err := dir.Readdirnames(1024)
-		for _, name := range names {
-			if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-				list = append(list, n)
-			}
-		}
-		if err != nil {
-			slices.Sort(list)
-			if err == io.EOF {
-				err = nil
-			}
-			return list, err
-		}
-	}
-}
+func (h Host) Threads(pid int) ([]int, error) { return h.files().Threads(pid) }
 
 // Exists reports whether there is such a process or thread. A zombie counts.
-func (h Host) Exists(id int) bool {
-	return unix.Access(h.path(strconv.Itoa(id)), unix.F_OK) == nil
-}
+func (h Host) Exists(id int) bool { return h.files().Exists(id) }
 
 // Areas calls each with the memory areas of a process or thread by address, until
 // it returns false.
@@ -117,7 +84,7 @@ func (h Host) areas(path string, each func(*Area) bool) error {
 // ("ns/mnt"), or 0 if it cannot be read.
 func (h Host) inode(pid, name string) uint64 {
 	var st unix.Stat_t
-	if err := unix.Stat(h.path(pid+"/"+name), &st); err != nil {
+	if err := unix.Stat(h.files().Name(pid+"/"+name), &st); err != nil {
 		return 0
 	}
 	return st.Ino

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // maxVDSO bounds the image; today's are two or three pages.
@@ -13,7 +15,7 @@ const maxVDSO = 1 << 20
 // (vdso(7)) from our own memory, where it is the same.
 func readVDSO() ([]byte, error) {
 	var at Area
-	err := Host{}.areas("/proc/self/maps", func(a *Area) bool {
+	err := Host{}.areas(proc.Live.Self("maps"), func(a *Area) bool {
 		if string(a.Path) == "[vdso]" {
 			at = *a
 		}

@@ -150,7 +150,6 @@ func FuzzProcFiles(f *testing.F) {
 		thread.parseCall(string(call))
 		schedValue(sched, "se.exec_start")
 		schedCount(sched, "nr_switches")
-		statField(sched, statCPU)
 		for _, l := range parseLocks(string(locks)) {
 			if l.id == "" || l.kind == "" {
 				t.Errorf("%+v", l)

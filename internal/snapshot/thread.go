@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
@@ -80,14 +81,12 @@ func (f *threadFiles) read(tid int) (*Thread, error) {
 	if err != nil {
 		return nil, errGone
 	}
-	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if open < 0 || end < open || end+2 >= len(text) {
+	stat, ok := proc.ParseStat(text)
+	if !ok {
 		return nil, fmt.Errorf("thread %d: %q is no stat file", tid, text)
 	}
-	t.Comm, t.State = string(text[open+1:end]), text[end+2]
-	flags := statField(text[end+2:], statFlags)
-	t.kernel = flags > 0 && flags&kernelThread != 0
-	f.schedule(t, int(statField(text[end+2:], statCPU)))
+	t.Comm, t.State, t.kernel = stat.Comm, stat.State, stat.Flags&kernelThread != 0
+	f.schedule(t, stat.CPU)
 	text, err = f.file(tid, "syscall")
 	if err != nil {
 		f.deny.syscall = err
@@ -144,29 +143,8 @@ func (f *threadFiles) schedule(t *Thread, cpu int) {
 	}
 }
 
-// Fields of stat files by their numbers in proc_pid_stat(5), and the flag of threads of
-// the kernel (linux/sched.h, PF_KTHREAD).
-const (
-	statState = 3
-	statFlags = 9
-	statCPU   = 39
-
-	kernelThread = 0x200000
-)
-
-// statField is a number of a stat file, which is given from statState on. -1 if it is
-// not there.
-func statField(stat []byte, field int) int64 {
-	fields := bytes.Fields(stat)
-	if len(fields) <= field-statState {
-		return -1
-	}
-	n, err := strconv.ParseInt(string(fields[field-statState]), 10, 64)
-	if err != nil {
-		return -1
-	}
-	return n
-}
+// kernelThread is the flag of threads of the kernel (linux/sched.h, PF_KTHREAD).
+const kernelThread = 0x200000
 
 // schedValue reads a line of milliseconds of a sched file.
 func schedValue(text []byte, name string) (time.Duration, bool) {

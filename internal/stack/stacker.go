@@ -2,9 +2,9 @@ package stack
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -33,7 +33,7 @@ func NewStacker(stacks Stacks) *Stacker {
 func maxStack() int {
 	const byDefault = 127 // PERF_MAX_STACK_DEPTH
 	var n int
-	text, err := os.ReadFile("/proc/sys/kernel/perf_event_max_stack")
+	text, err := proc.Live.Sysctl("kernel/perf_event_max_stack")
 	if err != nil {
 		return byDefault
 	}

@@ -1,11 +1,11 @@
 package offcpu
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/internal/table"
 )
 
@@ -129,11 +129,8 @@ func (c *Collector) stateOf(path string) byte {
 	if err != nil {
 		return 0
 	}
-	i := bytes.LastIndexByte(text, ')')
-	if i < 0 || i+2 >= len(text) {
-		return 0
-	}
-	return text[i+2]
+	stat, _ := proc.ParseStat(text)
+	return stat.State
 }
 
 // ended says that a thread of that state runs no more.
