@@ -1,0 +1,85 @@
+package callframe
+
+import (
+	"cmp"
+	"slices"
+)
+
+// scanChunk is how many bytes of a section are held while it is scanned.
+const scanChunk = 128 << 10
+
+// complete reports whether the header's table is exactly the functions of the
+// section, which is looked at once. Their orders differ, so that sums are compared.
+func (s *Section) complete() bool {
+	if !s.whole {
+		var records, entries uint64
+		s.each(func(p place) { records += p.digest() })
+		for i := range s.header.count {
+			if p, ok := s.header.place(i, searchBlock); ok && p.start != 0 {
+				p.record -= s.addr
+				entries += p.digest()
+			}
+		}
+		s.whole = records == entries
+	}
+	return s.whole
+}
+
+// digest is a number that few other places have (MurmurHash3's last step).
+func (p place) digest() uint64 {
+	h := p.start ^ p.record<<32
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// scan finds the functions of a section without a table.
+func (s *Section) scan() {
+	if s.scanned {
+		return
+	}
+	s.scanned = true
+	s.each(func(p place) { s.places = append(s.places, p) })
+	s.places = slices.Clip(s.places)
+	slices.SortStableFunc(s.places, func(x, y place) int { return cmp.Compare(x.start, y.start) })
+}
+
+// each calls add for the functions of the section, whose records are not read but
+// for their addresses. It ends where the chain of records does.
+func (s *Section) each(add func(place)) {
+	window, at := []byte(nil), uint64(0) // the bytes from at on
+	// Only records met before count as CIEs. That keeps the work linear: no
+	// crafted file can have the same bytes read as many different CIEs.
+	met := make(map[uint64]*CIE)
+	count := 0
+	for off := uint64(0); off < s.size && count < maxFunctions; {
+		if off-at+usualRecord > uint64(len(window)) && at+uint64(len(window)) < s.size || off < at {
+			if window, at = s.read(off, scanChunk), off; len(window) == 0 {
+				return
+			}
+		}
+		b := window[off-at:]
+		rec, ok := s.frame(off, b)
+		switch {
+		case ok && rec.cie:
+			if len(met) < maxCIEs {
+				met[off] = s.cie(off)
+			}
+		case ok:
+			c := met[rec.owner]
+			if c == nil {
+				break
+			}
+			// Those that the linker dropped are left at address zero.
+			if start, _, ok := s.parseRange(&rec, c); ok && start != 0 {
+				add(place{start, off})
+				count++
+			}
+		case s.debug && len(b) >= 4 && s.image.Order.Uint32(b) == 0: // padding
+			rec.next = off + 4
+		default:
+			return
+		}
+		off = rec.next
+	}
+}
