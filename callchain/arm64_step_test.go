@@ -28,16 +28,9 @@ func (s *arm64Shadow) step(code uint32, before, after *Regs) {
 }
 
 func (s *arm64Shadow) truth(space AddressSpace, pc uint64) (frames []Frame) {
-	add := func(at uint64) {
-		m, _ := space.Find(at)
-		frames = append(frames, Frame{Object: m.Object, Offset: at - m.Start + m.Offset})
-	}
-	add(pc)
+	frames = append(frames, shadowFrame{pc: pc, exact: true}.frame(space))
 	for _, f := range slices.Backward(s.frames) {
-		if !f.exact {
-			f.pc--
-		}
-		add(f.pc)
+		frames = append(frames, f.frame(space))
 	}
 	return frames
 }
@@ -100,7 +93,7 @@ func stepArm64(t *testing.T, program string) (stops []recorded) {
 		if end == Complete && slices.Equal(frames, want) {
 			right++
 		} else if wrong++; wrong <= 10 {
-			t.Errorf("step %d: chain is %v\n got %x\nwant %x", steps, end, frames, want)
+			t.Errorf("step %d: chain is %v\n got %+v\nwant %+v", steps, end, frames, want)
 		}
 		code, err := e.memory(pc, 4)
 		if err != nil {

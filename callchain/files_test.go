@@ -63,3 +63,13 @@ type shadowFrame struct {
 	pc    uint64
 	exact bool // interrupted by a signal; not a return address
 }
+
+// frame is the frame as a chain has it.
+func (f shadowFrame) frame(space AddressSpace) Frame {
+	at := f.pc
+	if !f.exact {
+		at--
+	}
+	m, _ := space.Find(at)
+	return Frame{Object: m.Object, Return: !f.exact, Offset: at - m.Start + m.Offset}
+}

@@ -15,9 +15,29 @@ const Kernel ObjectID = 0
 // For an object that is a file, Offset is the file offset of the code byte
 // (address − mapping start + mapping offset), so that it can be computed
 // without opening the file. For the kernel and for memory without a file it is
-// the virtual address. In every frame but the leaf the offset is that of the
-// return address minus one, so that it lies inside the calling instruction.
+// the virtual address. It is the place whose function, line and unwind rule the
+// frame has: for a caller one byte before the return address, so that it lies
+// inside the calling instruction. PC gives the address that people are shown.
 type Frame struct {
 	Object ObjectID
+	// Return says that the frame made a call: Offset+1 is the return address.
+	// The leaf has made none, and neither has code that a signal interrupted.
+	Return bool
 	Offset uint64
+}
+
+// PC is the offset that debuggers and the kernel print of the frame: that of the
+// return address itself for a caller, Offset for every other frame.
+func (f Frame) PC() uint64 {
+	if f.Return {
+		return f.Offset + 1
+	}
+	return f.Offset
+}
+
+// caller is the frame of a place that made a call.
+func (p *place) caller() Frame {
+	f := p.frame
+	f.Return = true
+	return f
 }

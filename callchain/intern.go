@@ -185,7 +185,7 @@ func (in *Interner) hash(frames []Frame, truncated bool) uint64 {
 	}
 	for i := range frames {
 		f := &frames[i]
-		hi, lo := bits.Mul64(h^f.Offset, in.seed^uint64(f.Object)<<32^0x9e3779b97f4a7c15)
+		hi, lo := bits.Mul64(h^f.PC(), in.seed^uint64(f.Object)<<32^0x9e3779b97f4a7c15)
 		h = hi ^ lo + uint64(f.Object)
 	}
 	hi, lo := bits.Mul64(h^uint64(len(frames)), 0xd6e8feb86659fd93)

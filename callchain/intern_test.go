@@ -24,15 +24,16 @@ func TestInternGivesEqualChainsOneID(t *testing.T) {
 		{"the same chain, truncated", chain(1, 2, 3), true, false},
 		{"another order", chain(3, 2, 1), false, false},
 		{"a begin of it", chain(1, 2), false, false},
-		{"another object", []Frame{{1, 1}, {1, 2}, {2, 3}}, false, false},
+		{"another object", []Frame{{Object: 1, Offset: 1}, {Object: 1, Offset: 2}, {Object: 2, Offset: 3}}, false, false},
+		{"a return address there", []Frame{{Object: 1, Offset: 1}, {Object: 1, Offset: 2}, {Object: 1, Return: true, Offset: 3}}, false, false},
 		{"no frames", nil, false, false},
 	} {
 		if got := in.Intern(test.frames, test.truncated); (got == first) != test.same {
 			t.Errorf("%s has id %d, the first chain has %d", test.name, got, first)
 		}
 	}
-	if in.Len() != 6 {
-		t.Errorf("%d chains, want 6", in.Len())
+	if in.Len() != 7 {
+		t.Errorf("%d chains, want 7", in.Len())
 	}
 }
 

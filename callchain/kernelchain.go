@@ -37,7 +37,7 @@ func (u *Unwinder) walked(dst []Frame, space AddressSpace, c *Capture, strict bo
 		if p = u.lookup(space, version, caller-1); p == nil {
 			return dst, Lost
 		}
-		dst = append(dst, p.frame)
+		dst = append(dst, p.caller())
 		if p.outermost() {
 			return dst, Complete
 		}
@@ -109,7 +109,7 @@ func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain
 		if p == nil {
 			return dst, Lost
 		}
-		dst = append(dst, p.frame)
+		dst = append(dst, p.caller())
 		if p.outermost() {
 			return dst, Complete
 		}

@@ -72,7 +72,7 @@ func TestRecordedStacksUnwindToTheirTrueChains(t *testing.T) {
 				}
 				frames, end := u.Unwind(nil, space, &c)
 				if end != Complete || !slices.Equal(frames, stop.Frames) {
-					t.Errorf("stop %d: chain is %v\n got %x\nwant %x", i, end, frames, stop.Frames)
+					t.Errorf("stop %d: chain is %v\n got %+v\nwant %+v", i, end, frames, stop.Frames)
 				}
 			}
 		})
@@ -100,7 +100,7 @@ func TestACopyThatEndsEarlyIsCut(t *testing.T) {
 					case end == Cut && len(frames) < len(stop.Frames) && slices.Equal(frames, stop.Frames[:len(frames)]):
 						cut++
 					default:
-						t.Fatalf("stop %d, %d bytes: chain is %v\n got %x\nwant %x", i, n, end, frames, stop.Frames)
+						t.Fatalf("stop %d, %d bytes: chain is %v\n got %+v\nwant %+v", i, n, end, frames, stop.Frames)
 					}
 				}
 			}

@@ -34,7 +34,7 @@ func AppendKernel(dst []Frame, kernel []uint64) []Frame {
 		if i > 0 {
 			addr--
 		}
-		dst = append(dst, Frame{Object: Kernel, Offset: addr})
+		dst = append(dst, Frame{Object: Kernel, Return: i > 0, Offset: addr})
 	}
 	return dst
 }

@@ -28,8 +28,11 @@ func TestSplitCutsACallchainAtItsMarkers(t *testing.T) {
 
 func TestKernelCallersLieInTheirCalls(t *testing.T) {
 	got := AppendKernel(nil, []uint64{0xffffffff81000010, 0xffffffff81000100})
-	want := []Frame{{Kernel, 0xffffffff81000010}, {Kernel, 0xffffffff810000ff}}
+	want := []Frame{{Object: Kernel, Offset: 0xffffffff81000010}, {Object: Kernel, Return: true, Offset: 0xffffffff810000ff}}
 	if !slices.Equal(got, want) {
-		t.Errorf("%x, want %x", got, want)
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if leaf, caller := got[0].PC(), got[1].PC(); leaf != 0xffffffff81000010 || caller != 0xffffffff81000100 {
+		t.Errorf("shown as %#x and %#x, not as the kernel has them", leaf, caller)
 	}
 }

@@ -185,17 +185,9 @@ func (tr *tracee) stackTop() uint64 {
 
 // truth is the chain that the shadow stack says.
 func (tr *tracee) truth(dst []Frame) []Frame {
-	add := func(at uint64) {
-		m, _ := tr.space.Find(at)
-		dst = append(dst, Frame{Object: m.Object, Offset: at - m.Start + m.Offset})
-	}
-	add(tr.regs.Rip)
+	dst = append(dst, shadowFrame{pc: tr.regs.Rip, exact: true}.frame(tr.space))
 	for _, f := range slices.Backward(tr.shadow) {
-		if f.exact {
-			add(f.pc)
-		} else {
-			add(f.pc - 1)
-		}
+		dst = append(dst, f.frame(tr.space))
 	}
 	return append(dst, tr.base...)
 }

@@ -118,7 +118,9 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		if p == nil {
 			return dst, Lost
 		}
-		dst = append(dst, p.frame)
+		frame := p.frame
+		frame.Return = !s.exact
+		dst = append(dst, frame)
 		u.pcs = append(u.pcs, pc)
 		if end, done := u.step(p, &s); done {
 			return dst, end

@@ -78,7 +78,7 @@ func repeatOffset(offset uint64, n int) (list []uint64) {
 
 func TestUnwindAppendsToWhatIsThere(t *testing.T) {
 	toy := newToy(t, toyEntry, 0, toyStart+5)
-	frames, _ := New(AMD64).Unwind([]Frame{{Kernel, 1}}, &toy.space, &toy.c)
+	frames, _ := New(AMD64).Unwind([]Frame{{Object: Kernel, Offset: 1}}, &toy.space, &toy.c)
 	if got, want := offsets(frames), []uint64{1, toyEntry, toyStart + 4}; !slices.Equal(got, want) {
 		t.Errorf("chain %#x, want %#x", got, want)
 	}

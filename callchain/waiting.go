@@ -116,7 +116,7 @@ func (u *Unwinder) lostLink(dst []Frame, space AddressSpace, leaf place, code Co
 			if _, done := u.step(&caller, &s); done || u.regs.v[m.pc] != ra {
 				continue
 			}
-			frames, end := u.walk(append(dst[:1], caller.frame), space, s)
+			frames, end := u.walk(append(dst[:1], caller.caller()), space, s)
 			if end == Complete {
 				return frames, end
 			}

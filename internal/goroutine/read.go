@@ -191,5 +191,5 @@ func (p *pass) frame(addr, before uint64) callchain.Frame {
 	if addr == 0 || !ok {
 		return callchain.Frame{}
 	}
-	return callchain.Frame{Object: m.Object, Offset: addr - before - m.Start + m.Offset}
+	return callchain.Frame{Object: m.Object, Return: before > 0, Offset: addr - before - m.Start + m.Offset}
 }

@@ -69,21 +69,31 @@ type Object struct {
 // Frame is one symbolized place. Strings are raw: an output form escapes them.
 type Frame struct {
 	Object  int    // index into Objects
-	Address uint64 // offset within the object (callchain.Frame.Offset)
+	Address uint64 // place in the object that has the name and the lines (callchain.Frame.Offset)
+	Return  bool   // Address lies one byte before a return address (callchain.Frame.Return)
 	Name    string // function, demangled; "" if unknown
 	RawName string // as the symbol table has it (pprof's system name)
-	Offset  uint64 // bytes from the function's first byte
+	Offset  uint64 // bytes from the function's first byte to PC
 	Start   uint64 // Address of the function's first byte
 	// Lines are set only where source lines were asked for: innermost inlined
 	// function first, the function that holds the code last (pprof's order).
 	Lines []Line
 }
 
+// PC is the address that is shown: the return address itself for a caller, as the
+// kernel and debuggers print it; the instruction for a leaf.
+func (f *Frame) PC() uint64 {
+	if f.Return {
+		return f.Address + 1
+	}
+	return f.Address
+}
+
 // String is the function and the distance from its start, or the address where no
 // name is known.
 func (f *Frame) String() string {
 	if f.Name == "" {
-		return fmt.Sprintf("%#x", f.Address)
+		return fmt.Sprintf("%#x", f.PC())
 	}
 	return fmt.Sprintf("%s+%#x", f.Name, f.Offset)
 }

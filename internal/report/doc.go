@@ -23,7 +23,7 @@
 //
 // # The JSON form
 //
-// One object: schema ("ringtap-profile"), version (1), collector, event,
+// One object: schema ("ringtap-profile"), version (2), collector, event,
 // command, host, start (RFC 3339), duration_ns, period_ns, and these lists,
 // whose entries name each other by index from zero; -1 names none:
 //

@@ -16,7 +16,7 @@ import (
 // no new version.
 const (
 	Schema        = "ringtap-profile"
-	SchemaVersion = 1
+	SchemaVersion = 2
 )
 
 // jsonProfile is the JSON form: one object of tables that name each other's
@@ -26,7 +26,7 @@ const (
 // says it is optional.
 type jsonProfile struct {
 	Schema    string    `json:"schema"`  // "ringtap-profile"
-	Version   int       `json:"version"` // 1
+	Version   int       `json:"version"` // 2
 	Collector string    `json:"collector"`
 	Event     string    `json:"event"`             // as perf names it
 	Command   string    `json:"command,omitempty"` // command line of the profiler
@@ -64,10 +64,10 @@ type jsonObject struct {
 // jsonFrame is one place in an object. Without a name the function is unknown.
 type jsonFrame struct {
 	Object  int        `json:"object"`             // index into objects
-	Address string     `json:"address"`            // offset in the file, or the virtual address
+	Address string     `json:"address"`            // offset in the file, or the virtual address; of a caller the return address
 	Name    string     `json:"name,omitempty"`     // demangled
 	RawName string     `json:"raw_name,omitempty"` // where it differs from name
-	Offset  uint64     `json:"offset,omitempty"`   // bytes from the function's start
+	Offset  uint64     `json:"offset,omitempty"`   // bytes from the function's start to address
 	Lines   []jsonLine `json:"lines,omitempty"`    // innermost inlined function first
 }
 
@@ -164,7 +164,7 @@ func toJSON(p *profile.Profile) *jsonProfile {
 func jsonFrameOf(f profile.Frame) jsonFrame {
 	out := jsonFrame{
 		Object:  f.Object,
-		Address: "0x" + strconv.FormatUint(f.Address, 16),
+		Address: "0x" + strconv.FormatUint(f.PC(), 16),
 		Name:    visible.Text(f.Name),
 		Offset:  f.Offset,
 		Lines: each(f.Lines, func(l profile.Line) jsonLine {

@@ -108,7 +108,7 @@ func place(p *profile.Profile, f *profile.Frame) string {
 	case f.Name != "":
 		return fmt.Sprintf("%s+%#x", escapeFrame(f.Name), f.Offset)
 	}
-	return fmt.Sprintf("[unknown] (%s+%#x)", objectName(&p.Objects[f.Object]), f.Address)
+	return fmt.Sprintf("[unknown] (%s+%#x)", objectName(&p.Objects[f.Object]), f.PC())
 }
 
 func lineName(l *profile.Line) string {

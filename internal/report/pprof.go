@@ -19,7 +19,8 @@ import (
 // where the metric counts samples of time it has both the count
 // ("samples/count") and the time ("cpu/nanoseconds"). Each object is a mapping
 // with its build id, in which addresses are those of Frame.Address: offsets in
-// the file, or kernel addresses. Samples are labelled with pid, comm and
+// the file, or kernel addresses, inside the calling instruction for a caller, as
+// pprof looks lines up. Samples are labelled with pid, comm and
 // cgroup. The options are not used: every metric and every line is there.
 func WritePprof(w io.Writer, p *profile.Profile, _ FileOptions) error {
 	if err := check(p); err != nil {

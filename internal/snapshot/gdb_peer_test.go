@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +14,9 @@ import (
 	"github.com/ringtap/ringtap/internal/pace"
 )
 
-// gdbScript has gdb print the functions of all threads, leaf first, "TID name"; those
-// that are inlined or ended in a jump have no frame.
+// gdbScript has gdb print the frames of all threads, leaf first, "TID function+0xoffset"
+// with the address that the frame returns to; those that are inlined or ended in a jump
+// have no frame.
 const gdbScript = `
 import gdb
 gdb.execute("set backtrace past-main on")
@@ -24,11 +26,16 @@ for thread in gdb.selected_inferior().threads():
     frame = gdb.newest_frame()
     while frame:
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            print("frame", thread.ptid[1], frame.name())
+            # Behind a call that never returns another function may begin.
+            made_call = frame.newer() and frame.newer().type() != gdb.SIGTRAMP_FRAME
+            into = 1 if made_call else 0
+            where = gdb.execute("info symbol %d" % (frame.pc() - into), to_string=True).split()
+            offset = into + (int(where[2]) if where[1] == "+" else 0)
+            print("frame", thread.ptid[1], "%s+0x%x" % (frame.name(), offset))
         frame = frame.older()
 `
 
-// gdbStacks are the functions of all threads, leaf first, by gdb.
+// gdbStacks are the frames of all threads, leaf first, by gdb.
 func gdbStacks(t *testing.T, pid int) map[int][]string {
 	t.Helper()
 	if _, err := exec.LookPath("gdb"); err != nil {
@@ -52,10 +59,18 @@ func gdbStacks(t *testing.T, pid int) map[int][]string {
 	return stacks
 }
 
-// own are the functions as gdb would name them: those of the program, since the two
+// places are the frames of a thread as gdbScript prints them.
+func places(t *Thread) (places []string) {
+	for i := range t.User {
+		places = append(places, fmt.Sprintf("%s+%#x", t.User[i].Name, t.User[i].Offset))
+	}
+	return places
+}
+
+// own are the frames as gdb would name them, a thread's that runs but for its leaf: those of the program, since the two
 // choose among the names of a library's function differently.
 func own(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "wait_") && name != "main" })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "wait_") && !strings.HasPrefix(name, "main+") })
 }
 
 func TestPeerStacksAreThoseOfGDB(t *testing.T) {
@@ -74,8 +89,12 @@ func TestPeerStacksAreThoseOfGDB(t *testing.T) {
 				t.Errorf("gdb shows %d threads, ringtap %d", len(want), len(s.Threads))
 			}
 			for _, thread := range s.Threads {
-				got, want := functions(thread), want[thread.TID]
-				if !slices.Equal(own(got), own(want)) {
+				leaf := 0
+				if thread.State == 'R' {
+					leaf = 1 // it has gone on
+				}
+				got, want := places(thread), want[thread.TID]
+				if !slices.Equal(own(got[leaf:]), own(want[min(leaf, len(want)):])) {
 					t.Errorf("%s: %q, by gdb %q", thread.Comm, got, want)
 				}
 				if thread.State != 'R' && len(got) != len(want) {

@@ -81,7 +81,7 @@ func userFrames(p *profile.Profile, stack int) []Frame {
 		f := &p.Frames[i]
 		frame := Frame{Name: f.Name, Offset: f.Offset, Object: p.Objects[f.Object].Path}
 		if f.Name == "" {
-			frame.Offset = f.Address
+			frame.Offset = f.PC()
 		}
 		if n := len(f.Lines); n > 0 {
 			for _, line := range f.Lines[:n-1] {

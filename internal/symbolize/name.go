@@ -39,7 +39,7 @@ func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 	object := b.object(objectKey{id: f.Object}, func() profile.Object { return from.object })
 	frame, ok := b.symbolizer.cache[f]
 	if !ok {
-		frame = b.symbolizer.lookUp(b.symbolizer.file(from, image), f.Offset)
+		frame = b.symbolizer.lookUp(b.symbolizer.file(from, image), f)
 		b.symbolizer.cache[f] = frame
 	}
 	frame.Object = object
@@ -51,7 +51,7 @@ func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 
 // kernelFrame names an address of the kernel or of one of its modules.
 func (b *build) kernelFrame(f callchain.Frame) profile.Frame {
-	frame := profile.Frame{Address: f.Offset}
+	frame := profile.Frame{Address: f.Offset, Return: f.Return}
 	kallsyms := b.symbolizer.kallsyms()
 	if kallsyms == nil {
 		return frame
@@ -76,7 +76,7 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 		m = b.symbolizer.perfMap(f, image)
 		b.maps[f.Object] = m
 	}
-	frame := profile.Frame{Address: f.Offset, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
+	frame := profile.Frame{Address: f.Offset, Return: f.Return, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
 		return profile.Object{Path: image.Path, HasFunctions: m != nil || image.Kind != process.Anon}
 	})}
 	if m == nil {
@@ -89,17 +89,17 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 }
 
 // lookUp names a place in an ELF file; file is nil where it can't be read.
-func (s *Symbolizer) lookUp(file *symbols.File, offset uint64) profile.Frame {
-	frame := profile.Frame{Address: offset}
+func (s *Symbolizer) lookUp(file *symbols.File, f callchain.Frame) profile.Frame {
+	frame := profile.Frame{Address: f.Offset, Return: f.Return}
 	if file == nil {
 		return frame
 	}
-	if symbol, ok := file.Lookup(offset); ok {
+	if symbol, ok := file.Lookup(f.Offset); ok {
 		symbol.Name = strings.Clone(symbol.Name) // it is a part of all the file's names
 		named(&frame, symbol)
 	}
 	if s.opts.Lines {
-		frame.Lines = s.lines(file, offset)
+		frame.Lines = s.lines(file, f.Offset)
 	}
 	return frame
 }
@@ -123,7 +123,7 @@ func named(frame *profile.Frame, symbol symbols.Symbol) {
 	frame.RawName = symbol.Name
 	frame.Name = symbols.Demangle(symbol.Name)
 	frame.Start = symbol.Start
-	frame.Offset = frame.Address - symbol.Start
+	frame.Offset = frame.PC() - symbol.Start
 }
 
 // hasFile tells whether the frames of such an object are offsets in an ELF

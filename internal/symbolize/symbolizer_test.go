@@ -159,6 +159,8 @@ func TestKernelFramesAreNamedByKallsymsWithTheirModule(t *testing.T) {
 		{Object: callchain.Kernel, Offset: 0xffffffffc0000044},
 		{Object: callchain.Kernel, Offset: 0xffffffffc0000004},
 		{Object: callchain.Kernel, Offset: 0xffffffff81000010},
+		// A call at the end of do_work that never returns: "do_work+0x100/0x100" in the kernel's words.
+		{Object: callchain.Kernel, Return: true, Offset: 0xffffffff810000ff},
 		{Object: callchain.Kernel, Offset: 0xffffffff00000000},
 	}), nil)
 	type place struct {
@@ -173,6 +175,7 @@ func TestKernelFramesAreNamedByKallsymsWithTheirModule(t *testing.T) {
 	}
 	want := []place{
 		{"", "[kernel]", 0, true},
+		{"do_work", "[kernel]", 0x100, true},
 		{"do_work", "[kernel]", 0x10, true},
 		{"mod_work", "[mod]", 4, true},
 		{"mod_more", "[mod]", 4, true},
