@@ -24,12 +24,14 @@ that -v shows.
   ringtap tpoint syscalls:sys_enter_openat
   ringtap tpoint -s block:block_rq_issue
   ringtap tpoint 'sched:sched_process_*' 'pid > 1000'
+  ringtap tpoint syscalls:sys_enter_openat 'filename ~ "/etc/*" && flags & 1'
 
 The file names and other texts that system calls are given are shown behind their
 addresses. ~"TEXT" was read from the process's memory a moment after the call,
 and may not be what the call was given. --text chooses how it is done: as the
 kernel's own tracepoint records it (Linux 6.19), by a kprobe in the tracepoint's
-place, by the process's memory, or none.
+place, by the process's memory, or none. FILTER compares texts by ==, !=, ~ (a pattern)
+and !~, however they are read.
 `
 
 func traceTracepoint(ctx context.Context, out *console, args []string) (err error) {
@@ -61,7 +63,8 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a tracepoint and a filter, each in one pair of quotes", rest[2])
 	}
-	set, err := attach(out, &probe.Spec{Place: probe.Tracepoint, Probe: rest[0]}, probe.Options{Filter: strings.Join(rest[1:], "")})
+	filter := strings.Join(rest[1:], "")
+	set, err := attach(out, &probe.Spec{Place: probe.Tracepoint, Probe: rest[0]}, probe.Options{Filter: filter})
 	if err != nil {
 		return err
 	}
@@ -73,9 +76,9 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way, Logger: out.logger(t.verbose)})
+	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way, Filter: filter, Logger: out.logger(t.verbose)})
 	if err != nil {
-		return err
+		return wrongSpec(err)
 	}
 	defer func() { err = errors.Join(err, texts.Close()) }()
 	if texts.Seen() != nil {
@@ -87,7 +90,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	}
 	defer leave(command)
 	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: set.Sources, seen: texts.Seen(), stacks: lineStacks(*user, *kernel), target: target, command: command,
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), stacks: lineStacks(*user, *kernel), target: target, command: command,
 	})
 	return wrongSpec(set.ExplainFilter(err))
 }

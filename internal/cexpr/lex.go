@@ -42,13 +42,17 @@ type token struct {
 var operators = [...]string{"->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||"}
 
 // lex splits a text in tokens; the last is tokenEnd. Strings that follow each
-// other are one.
-func lex(text string) ([]token, error) {
+// other are one. isFilter is Parser.Filter.
+func lex(text string, isFilter bool) ([]token, error) {
 	var tokens []token
 	for pos := 0; ; {
 		pos += len(text[pos:]) - len(strings.TrimLeft(text[pos:], " \t\r\n"))
 		if pos == len(text) {
 			return append(tokens, token{pos: pos}), nil
+		}
+		lexOne := lexOne
+		if isFilter {
+			lexOne = lexFilter
 		}
 		t, n, err := lexOne(text[pos:], pos)
 		if err != nil {
@@ -91,6 +95,22 @@ func lexOne(text string, pos int) (t token, n int, err error) {
 		}
 	}
 	return token{kind: tokenOperator, text: text[:1]}, 1, nil
+}
+
+// lexFilter is lexOne in an event filter, whose texts stand in quotes of either
+// kind and have no escapes, and which has the operator !~.
+func lexFilter(text string, pos int) (t token, n int, err error) {
+	switch quote := text[0]; {
+	case quote == '"' || quote == '\'':
+		end := strings.IndexByte(text[1:], quote)
+		if end < 0 {
+			return t, 0, fail(pos, "the quote is not closed")
+		}
+		return token{kind: tokenString, text: text[1 : 1+end]}, end + 2, nil
+	case strings.HasPrefix(text, "!~"):
+		return token{kind: tokenOperator, text: "!~"}, 2, nil
+	}
+	return lexOne(text, pos)
 }
 
 func isNameByte(c byte) bool {

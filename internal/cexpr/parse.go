@@ -11,6 +11,9 @@ type Parser struct {
 	IsType func(name string) bool
 	// Operand is what errors call an operand: "a value", "a parameter's name".
 	Operand string
+	// Filter reads the kernel's event filters (Documentation/trace/events.rst, section
+	// 5.1): ~ and !~ compare as == does, and texts stand in either quotes, without escapes.
+	Filter bool
 }
 
 // Parse reads one expression. The error is an *Error.
@@ -26,7 +29,7 @@ func (p Parser) Parse(text string) (Expr, error) {
 func (p Parser) ParseList(text string) ([]Expr, error) { return p.parse(text, true) }
 
 func (p Parser) parse(text string, isList bool) ([]Expr, error) {
-	tokens, err := lex(text)
+	tokens, err := lex(text, p.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +134,15 @@ func (s *state) operand(x *Operation) error {
 }
 
 // precedence of binary operators, 0 for what is none.
-func precedence(t *token) int {
+func (s *state) precedence(t *token) int {
 	if t.kind != tokenOperator {
 		return 0
 	}
 	switch t.text {
+	case "~", "!~":
+		if s.Filter {
+			return 6
+		}
 	case "||":
 		return 1
 	case "&&":
@@ -165,7 +172,7 @@ func (s *state) binary(least int) (Expr, error) {
 	left, err := s.unary()
 	for err == nil {
 		op := s.token()
-		p := precedence(op)
+		p := s.precedence(op)
 		if p == 0 || p < least {
 			break
 		}

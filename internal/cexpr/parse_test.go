@@ -181,3 +181,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestFiltersCompareTextsAsTheKernelHasThem(t *testing.T) {
+	parser := Parser{Filter: true, Operand: "a comparison"}
+	for text, want := range map[string]string{
+		`a ~ "x*" && b !~ 'y"' || c & 2`: `(((a~"x*")&&(b!~"y\""))||(c&2))`,
+		`a == "\d\"`:                     `(a=="\\d\\")`,
+		`!(a ~ "") && a.ustring == "b"`:  `((!(a~""))&&(a.ustring=="b"))`,
+	} {
+		x, err := parser.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := shape(x); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+	if _, err := testParser.Parse(`a ~ "x"`); err == nil {
+		t.Error("~ compares in C")
+	}
+}

@@ -44,6 +44,9 @@ type Account struct {
 	Counted uint64 // the kernel's own count of hits
 	Exact   bool   // all hits were to be recorded, and the kernel says what was lost
 	Cut     uint64 // shown ones whose user stack was cut short
+	// Filtered are those that probe.Source.Keep left out, and Unread those of which it
+	// could not tell.
+	Filtered, Unread uint64
 }
 
 // spoolBytes is how much may wait while the output takes nothing.
@@ -179,6 +182,9 @@ func (f *follower) handle(record perfevent.Record) error {
 		f.account.Own++
 		return nil
 	}
+	if !f.wanted(sample) {
+		return nil
+	}
 	f.account.Shown++
 	f.show(sample)
 	if f.out.Len() >= outBytes {
@@ -197,10 +203,6 @@ var unknown = []byte("<...>")
 func (f *follower) show(sample *perfevent.Sample) {
 	source := &f.opts.Sources[sample.Sampling]
 	format := source.Format
-	if source.Record != nil {
-		f.raw = source.Record(f.raw[:0], sample)
-		sample.Raw = f.raw
-	}
 	if p := f.places[sample.Sampling]; p != nil {
 		format = p.format(f.processes, sample, format)
 	}
@@ -220,7 +222,7 @@ func (f *follower) show(sample *perfevent.Sample) {
 // round writes what has come together: see perfevent.Reader.Round.
 func (f *follower) round(before uint64) {
 	f.flush()
-	if err := f.rate.check(before, f.account.Shown+f.account.Own); err != nil && f.writeErr == nil {
+	if err := f.rate.check(before, f.account.Shown+f.account.Own+f.account.Filtered+f.account.Unread); err != nil && f.writeErr == nil {
 		f.writeErr = err
 	}
 }

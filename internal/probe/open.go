@@ -212,7 +212,7 @@ func (s *Set) ExplainFilter(err error) error {
 	}
 	for i := range s.Sources {
 		f := s.Sources[i].Format
-		if why := tracefs.ExplainFilter(f.System, f.Name, s.options.Filter); why != nil {
+		if why := tracefs.ExplainFilter(f.System, f.Name, s.Sources[i].Filter); why != nil {
 			return why
 		}
 	}

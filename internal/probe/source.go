@@ -2,6 +2,7 @@ package probe
 
 import (
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/eventfilter"
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -28,6 +29,9 @@ type Source struct {
 	// returns it. It is called once for each sample. Where it is nil the sample
 	// carries that record.
 	Record func(dst []byte, s *perfevent.Sample) []byte
+	// Keep, unless nil, tells whether a hit that the kernel has passed matches what the
+	// filter says of texts. It takes the record that Format describes.
+	Keep func(record []byte) eventfilter.Answer
 	// Places names the hits of an event of several places: by the offset in its
 	// file of the instruction that is probed, or by its address in the kernel. Nil
 	// if all hits are called as Format is.

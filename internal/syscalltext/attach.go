@@ -31,12 +31,16 @@ func Ways() []Way { return []Way{Tracepoint, Kprobe, Memory, None} }
 type Options struct {
 	Tracefs *ftrace.FS
 	Way     Way          // "" takes the best that the kernel has
+	Filter  string       // which may compare texts; see package eventfilter
 	Logger  *slog.Logger // nil discards
 }
 
 // Attachment is the texts of several tracepoints.
 type Attachment struct {
-	Ways []Way // of each source: None where no parameter points to text
+	// Sources are those that were given and, behind them, those that were added for what
+	// the kernel can't compare.
+	Sources []probe.Source
+	Ways    []Way // of each source: None where no parameter points to text
 
 	events  []*event // of each source, nil for those whose records are as they come
 	reader  *reader  // nil if no memory is read
@@ -49,7 +53,7 @@ type Attachment struct {
 // perf events.
 //
 // The error says why the way that was asked for is not possible; without one there
-// is always a way.
+// is always a way. It is a *ftrace.FilterError where a text can't be compared like that.
 func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -66,16 +70,23 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		}
 		a.Ways, a.events = append(a.Ways, way), append(a.events, inner)
 	}
+	a.Sources = sources
 	for i, e := range a.events {
-		if e == nil {
-			continue
+		params := Params(sources[i].Format)
+		if e != nil {
+			if a.reader == nil {
+				a.reader = newReader()
+				a.reader.events = a.events
+			}
+			sources[i].Format, sources[i].Ask = e.layout.format, ask
+			sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, e, s) }
 		}
-		if a.reader == nil {
-			a.reader = newReader()
-			a.reader.events = a.events
+		if err := a.filter(i, params, o); err != nil {
+			return nil, errors.Join(err, a.Close())
 		}
-		sources[i].Format, sources[i].Ask = e.layout.format, ask
-		sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, e, s) }
+	}
+	if a.reader != nil {
+		a.reader.events = a.events
 	}
 	return a, nil
 }

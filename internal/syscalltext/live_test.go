@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -88,6 +90,39 @@ func TestLiveNamesAreThoseThatWereOpened(t *testing.T) {
 	}
 }
 
+// What a filter says of texts holds for those that the program opened, and not for what
+// was read later in their place.
+func TestLiveFiltersCompareTheNamesThatWereOpened(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints are root's")
+	}
+	for _, way := range syscalltext.Ways()[:3] {
+		for _, test := range []struct {
+			filter string
+			wanted func(i int) bool
+		}{
+			{`filename == "/nonexistent/%s/0017"`, func(i int) bool { return i == 17 }},
+			{`filename ~ "/nonexistent/%s/*7"`, func(i int) bool { return i%10 == 7 }},
+			{`filename ~ "/nonexistent/%s/*" && filename !~ "*7" && flags & DIRECTORY`, func(i int) bool { return i%4 == 0 && i%10 != 7 }},
+			{`filename != "/nonexistent/%s/0004" && flags & DIRECTORY && flags & NOFOLLOW`, func(i int) bool { return i%4 == 0 && i != 4 }},
+			{`(filename ~ "/nonexistent/%s/*7" || flags & DIRECTORY) && flags & NOFOLLOW`, func(i int) bool { return i%10 == 7 || i%4 == 0 }},
+		} {
+			filter := strings.NewReplacer("%s", string(way), "DIRECTORY", fmt.Sprint(unix.O_DIRECTORY), "NOFOLLOW", fmt.Sprint(unix.O_NOFOLLOW)).Replace(test.filter)
+			t.Run(filter, func(t *testing.T) {
+				var want []string
+				for i := range opened {
+					if test.wanted(i) {
+						want = append(want, strings.TrimSuffix(fmt.Sprintf(nameForm, way, i), "\x00"))
+					}
+				}
+				if got := followOpener(t, way, filter); !slices.Equal(got, want) {
+					t.Errorf("%d lines, want %d: %.10q", len(got), len(want), got)
+				}
+			})
+		}
+	}
+}
+
 // followOpener runs the program, and returns the names of the lines about it.
 func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	t.Helper()
@@ -102,7 +137,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way})
+	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way, Filter: filter})
 	if err != nil {
 		t.Skip(err)
 	}
@@ -137,7 +172,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{
 		Target:  perfevent.Process(program.Process.Pid),
-		Sources: set.Sources,
+		Sources: texts.Sources,
 		Seen:    texts.Seen(),
 		Out:     &lines,
 		Armed: func() {

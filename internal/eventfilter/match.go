@@ -1,0 +1,223 @@
+package eventfilter
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
+)
+
+// Answer says whether a record matches.
+type Answer uint8
+
+// The answers.
+const (
+	No Answer = iota
+	Yes
+	Unknown // a text that decides it could not be read
+)
+
+// Match tells whether the record of an event that the kernel has passed matches.
+func (f *Filter) Match(record []byte) Answer {
+	if f.match == nil {
+		return Yes
+	}
+	return f.match.eval(record)
+}
+
+// ComparesText tells whether Match has something to compare.
+func (f *Filter) ComparesText() bool { return f.match != nil }
+
+// Text is the text that every record that matches has behind a parameter; false if
+// matching ones may differ.
+func (f *Filter) Text(parameter string) (text string, ok bool) {
+	var find func(n node)
+	find = func(n node) {
+		switch n := n.(type) {
+		case *both:
+			find(n.a)
+			find(n.b)
+		case *textNode:
+			if n.name == parameter && !n.Vector && n.glob == nil && !n.not {
+				text, ok = n.value, true
+			}
+		}
+	}
+	find(f.match)
+	return text, ok
+}
+
+// node is a part of a filter.
+type node interface {
+	eval(record []byte) Answer
+}
+
+type (
+	both   struct{ a, b node }
+	either struct{ a, b node }
+
+	// kernelNode is a comparison that the kernel alone makes. It only stands where
+	// what the kernel passes has passed it.
+	kernelNode struct {
+		pos  int // in the filter
+		text string
+		not  bool
+	}
+
+	numberNode struct {
+		field *ftrace.Field
+		op    string
+		value uint64
+		not   bool
+		text  string // in the kernel's words
+	}
+
+	textNode struct {
+		Text
+		name  string
+		value string
+		glob  *names.Glob // nil: value is the whole text
+		not   bool
+	}
+)
+
+func (n *both) eval(record []byte) Answer {
+	a := n.a.eval(record)
+	if a == No {
+		return No
+	}
+	if b := n.b.eval(record); b != Yes {
+		return b
+	}
+	return a
+}
+
+func (n *either) eval(record []byte) Answer {
+	a := n.a.eval(record)
+	if a == Yes {
+		return Yes
+	}
+	if b := n.b.eval(record); b != No {
+		return b
+	}
+	return a
+}
+
+func (n *kernelNode) eval([]byte) Answer { return Yes }
+
+// answer is yes, or its contrary.
+func answer(yes, not bool) Answer {
+	if yes != not {
+		return Yes
+	}
+	return No
+}
+
+func (n *numberNode) eval(record []byte) Answer {
+	v, ok := n.field.Uint(record)
+	if !ok {
+		return Unknown
+	}
+	less, value := v < n.value, n.value
+	if n.field.Signed {
+		signed, _ := n.field.Int(record)
+		v, less = uint64(signed), signed < int64(value)
+	}
+	yes := false
+	switch n.op {
+	case "==":
+		yes = v == value
+	case "!=":
+		yes = v != value
+	case "<":
+		yes = less
+	case "<=":
+		yes = less || v == value
+	case ">":
+		yes = !less && v != value
+	case ">=":
+		yes = !less
+	case "&":
+		yes = v&value != 0
+	}
+	return answer(yes, n.not)
+}
+
+// cutMark ends a text of which there was more than the record has.
+const cutMark = "..."
+
+func (n *textNode) eval(record []byte) Answer {
+	if addr, ok := n.Pointer.Uint(record); ok && addr == 0 {
+		return No
+	}
+	text, ok := n.Field.Data(record, 0)
+	if !ok || len(text) == 0 {
+		return Unknown
+	}
+	if n.Vector {
+		text = bytes.ReplaceAll(bytes.TrimSuffix(text, []byte{0}), []byte{0}, []byte{' '})
+	} else {
+		text, _, _ = bytes.Cut(text, []byte{0})
+	}
+	yes := string(text) == n.value
+	if n.glob != nil {
+		yes = n.glob.MatchBytes(text)
+	}
+	if begin, isCut := bytes.CutSuffix(text, []byte(cutMark)); isCut && len(begin) >= leastCut && n.dependsOnRest(string(begin), yes) {
+		return Unknown
+	}
+	return answer(yes, n.not)
+}
+
+// leastCut is less than what any text has that was cut: Linux 6.19 records 63 bytes if
+// it is not told to record more or less.
+const leastCut = 32
+
+// dependsOnRest tells whether what was cut off behind begin decides the comparison, yes
+// being what is said of the text as it is.
+func (n *textNode) dependsOnRest(begin string, yes bool) bool {
+	if n.glob == nil {
+		return !yes && strings.HasPrefix(n.value, begin)
+	}
+	prefix := n.value
+	if i := strings.IndexAny(prefix, names.Special+`\`); i >= 0 {
+		prefix = prefix[:i]
+	}
+	if common := min(len(prefix), len(begin)); prefix[:common] != begin[:common] {
+		return false
+	}
+	return !yes || !strings.HasSuffix(n.value, "*")
+}
+
+// walk calls do for each comparison.
+func walk(n node, do func(node)) {
+	switch n := n.(type) {
+	case *both:
+		walk(n.a, do)
+		walk(n.b, do)
+	case *either:
+		walk(n.a, do)
+		walk(n.b, do)
+	default:
+		do(n)
+	}
+}
+
+func hasText(n node) (has bool) {
+	walk(n, func(n node) {
+		_, is := n.(*textNode)
+		has = has || is
+	})
+	return has
+}
+
+// kernelOnly is a comparison that only the kernel can make; nil if there is none.
+func kernelOnly(n node) (only *kernelNode) {
+	walk(n, func(n node) {
+		if is, ok := n.(*kernelNode); ok {
+			only = is
+		}
+	})
+	return only
+}
