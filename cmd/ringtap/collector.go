@@ -39,7 +39,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	defer disarm()
 	status := newStatus(out)
 	windows := 0
-	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines, Metric: flags.metric}
+	write := flags.writer(out)
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors,
 		Interval: time.Duration(flags.interval),
@@ -52,17 +52,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		Progress: status.show,
 		Report: func(p *profile.Profile) error {
 			windows++
-			err := status.without(func() error {
-				if err := report.WriteTables(out.stdout, p, tables); err != nil {
-					return err
-				}
-				for _, write := range flags.below {
-					if err := write(out.stdout); err != nil {
-						return err
-					}
-				}
-				return report.WriteSummary(out.stderr, p, tables)
-			})
+			err := status.without(func() error { return write(p) })
 			if errors.Is(err, syscall.EPIPE) && len(flags.outputs) > 0 {
 				return nil // the files are still to come
 			}
@@ -86,6 +76,33 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		return err
 	}
 	return ended(command)
+}
+
+// writer returns what writes the report of an interval: the three tables, or the view for
+// a person.
+func (c *collectorFlags) writer(out *console) func(p *profile.Profile) error {
+	options := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: c.top, User: c.user, Kernel: c.kernel, Inlines: c.inlines, Metric: c.metric}
+	view := report.ViewOptions{TableOptions: options, Color: out.colors(c.color)}
+	return func(p *profile.Profile) error {
+		var err error
+		if c.tables {
+			err = report.WriteTables(out.stdout, p, options)
+		} else {
+			err = report.WriteView(out.stdout, p, view)
+		}
+		for _, write := range c.below {
+			if err == nil {
+				err = write(out.stdout)
+			}
+		}
+		switch {
+		case err != nil:
+			return err
+		case c.tables:
+			return report.WriteSummary(out.stderr, p, options)
+		}
+		return report.WriteAccounts(out.stderr, p, out.width)
+	}
 }
 
 // target turns the flags into what is watched, and starts the command that is

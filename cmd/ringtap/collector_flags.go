@@ -33,6 +33,8 @@ type collectorFlags struct {
 	inlines      bool
 	memory       int
 	verbose      bool
+	tables       bool
+	color        string
 	trigger      triggerFlags
 
 	below []func(io.Writer) error // what collectors write below the tables of each interval
@@ -51,16 +53,28 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.user, "user", "u", false, "user stacks only (both when neither -u nor -k is given)")
 	flags.BoolVarP(&c.kernel, "kernel", "k", false, "kernel stacks only")
 	flags.Uint64VarP(&c.frequency, "frequency", "f", 49, "samples per second and CPU, in `HZ`, of what is sampled by time (on-cpu); all else is seen at every event")
-	flags.VarP(&c.interval, "interval", "i", "print the tables this often")
+	flags.VarP(&c.interval, "interval", "i", "report this often; with -d or a command and without -i there is one report, at the end")
 	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the target)")
 	c.trigger.add(flags)
 	flags.IntVarP(&c.top, "top", "o", 10, "rows of a table: those with the highest values")
 	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to this `file`, in the form that its ending names: "+strings.Join(report.Forms(), " ")+"; may be repeated")
 	flags.StringVar(&c.metric, "metric", "", "the `column` that tables are ordered by and files with a single value show (default: the first)")
+	flags.BoolVar(&c.tables, "tables", false, "print the three tables that a pipe gets, with exact addresses; --tables=false prints the view of a terminal to a pipe")
+	flags.StringVar(&c.color, "color", "auto", "color the view of a terminal: `WHEN` is auto (unless NO_COLOR is set or TERM is dumb), always, or never")
 	flags.StringVar(&c.unwind, "unwind", "auto", "how user stacks are found: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), auto")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
 	flags.IntVar(&c.memory, "max-memory", 256, "bound in `MiB` of the memory for distinct stacks and what collectors hold; past it what is new is counted together")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "say on standard error what is done and why")
+	flags.BoolP("all-cpus", "a", false, "as perf has it: all CPUs are sampled unless a target is given")
+	_ = flags.MarkHidden("all-cpus") // the flag is there
+}
+
+// once makes a run whose length is known report once, at its end, unless an interval
+// was asked for. With a trigger the interval is the time after an alarm.
+func (c *collectorFlags) once(flags *pflag.FlagSet) {
+	if !flags.Changed("interval") && c.trigger.text == "" && (c.duration > 0 || c.command != nil) {
+		c.interval = 0
+	}
 }
 
 // minInterval is the shortest interval: a table takes some time to write.
@@ -110,6 +124,8 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("-o %d: at least one row", c.top)
 	case c.memory < 1 || c.memory > maxMemory:
 		return usagef("--max-memory %d: from 1 MiB to %d", c.memory, maxMemory)
+	case !slices.Contains([]string{"auto", "always", "never"}, c.color):
+		return usagef("--color %q: one of auto, always, never", c.color)
 	case !slices.Contains(stack.Unwinds(), stack.Unwind(c.unwind)):
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
 	}

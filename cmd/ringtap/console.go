@@ -24,6 +24,14 @@ func newConsole(stdout, stderr *os.File) *console {
 	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width}
 }
 
+// colors tells whether standard output may have colors: when is auto, always or never.
+func (c *console) colors(when string) bool {
+	if when != "auto" {
+		return when == "always"
+	}
+	return c.drawn && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // terminal tells whether f is a terminal and how many columns it has.
 func terminal(f *os.File) (columns int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)

@@ -109,6 +109,10 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	if err := common.validate(flags); err != nil {
 		return err
 	}
+	common.once(flags)
+	if !flags.Changed("tables") {
+		common.tables = !out.drawn
+	}
 	asked, err := takeQuestions(named, first, own)
 	if err != nil {
 		return err

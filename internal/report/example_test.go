@@ -49,8 +49,8 @@ func ExampleWriteTables() {
 	// info:
 	// pid	NSpid	comm	tgid	cgroup
 	// 4242	1	cat	4242	/user.slice
-	// 1 of 1 stack, 100 % of 245 ms OnCPUTime
-	// hottest functions: 100 % vfs_read ([kernel])
+	// Showing 1 of 1 stack (100% of 245 ms on-CPU)
+	// hottest functions: 100% vfs_read ([kernel])
 	// cpu-clock: 12 samples received
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // scaled is a count of a metric in its base unit. A product that does not fit
@@ -74,21 +75,21 @@ func digits(f float64) string {
 	return s
 }
 
-// percent is a share with its sign; "0 %" of nothing.
+// percent is a share with its sign; "0%" of nothing.
 func percent(part, whole uint64) string {
 	if whole == 0 {
-		return "0 %"
+		return "0%"
 	}
 	share := 100 * float64(part) / float64(whole)
 	switch {
 	case part == whole:
-		return "100 %"
+		return "100%"
 	case share > 99.9:
-		return "99.9 %" // 100 would say that nothing is missing
+		return "99.9%" // 100 would say that nothing is missing
 	case part > 0 && share < 0.001:
-		return "<0.001 %"
+		return "<0.001%"
 	}
-	return fmt.Sprintf("%.3g %%", share)
+	return fmt.Sprintf("%.3g%%", share)
 }
 
 func plural(n uint64, what string) string {
@@ -96,4 +97,45 @@ func plural(n uint64, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// phrases are what people call the totals of the collectors' metrics, with the quantity
+// in the place of %s. For a count of one an "s" at the end is left out.
+var phrases = map[string]string{
+	"OnCPUTime":            "%s on-CPU",
+	"OffCPUTime":           "%s off-CPU",
+	"OffCPUCount":          "%s waits",
+	"PreemptedTime":        "%s preempted",
+	"PreemptedCount":       "%s preemptions",
+	"LeakedSize":           "%s not freed",
+	"LeakedCount":          "%s allocations",
+	"IOSize":               "%s read and written",
+	"IOCount":              "%s I/O calls",
+	"IOTime":               "%s in I/O calls",
+	"IOErrors":             "%s I/O errors",
+	"BlockSize":            "%s of block I/O",
+	"BlockCount":           "%s requests",
+	"BlockTime":            "%s of block I/O time",
+	"UnusedReadaheadPages": "%s unused readahead pages",
+	"UsedReadaheadPages":   "%s used readahead pages",
+	"CacheMissingCount":    "%s cache misses",
+	"CacheReferenceCount":  "%s cache references",
+	"CacheHitPercentage":   "%s cache hits",
+}
+
+// amount says how much of a metric there is, with the totals of all: "9.76 s on-CPU".
+func amount(totals []uint64, metrics []profile.Metric, metric int) string {
+	m := &metrics[metric]
+	text := quantity(totals[metric], m)
+	if m.Share != nil {
+		text = fmt.Sprintf("%d%%", m.Share.Of(totals))
+	}
+	phrase, known := phrases[m.Name]
+	if !known {
+		return text + " " + visible.Text(m.Name)
+	}
+	if text == "1" {
+		phrase = strings.TrimSuffix(phrase, "s")
+	}
+	return fmt.Sprintf(phrase, text)
 }

@@ -42,13 +42,13 @@ func TestPercentNeverRoundsToNothingOrAll(t *testing.T) {
 		part, whole uint64
 		want        string
 	}{
-		{0, 0, "0 %"},
-		{0, 5, "0 %"},
-		{5, 5, "100 %"},
-		{99999, 100000, "99.9 %"},
-		{1, 3, "33.3 %"},
-		{1, 1000, "0.1 %"},
-		{1, 10_000_000, "<0.001 %"},
+		{0, 0, "0%"},
+		{0, 5, "0%"},
+		{5, 5, "100%"},
+		{99999, 100000, "99.9%"},
+		{1, 3, "33.3%"},
+		{1, 1000, "0.1%"},
+		{1, 10_000_000, "<0.001%"},
 	} {
 		if got := percent(tt.part, tt.whole); got != tt.want {
 			t.Errorf("percent(%d, %d) = %q, want %q", tt.part, tt.whole, got, tt.want)

@@ -81,7 +81,7 @@ func TestTheSummaryTellsTheOtherMetricsTotals(t *testing.T) {
 	if err := WriteSummary(&b, cached(), TableOptions{Metric: "misses"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "in all: 2020 References, 84 % Hits\n"; !strings.Contains(b.String(), want) {
+	if want := "Totals: 2020 References, 84% Hits\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }

@@ -11,59 +11,50 @@ import (
 )
 
 // WriteSummary writes what a reader of the three tables must know beside them:
-// how much of the profile they show; the hottest functions; one line for each
-// event with the samples received and, where not zero, those lost, the times it
-// was throttled, stacks cut short and frames without a name; and the profile's
-// notes. It takes the options of the tables.
+// how much of the profile they show, the hottest functions, and what WriteAccounts
+// writes. It takes the options of the tables.
 func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	metric, err := checkMetric(p, opts.Metric)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	s := choose(p, opts, metric)
-	m := &p.Metrics[metric]
-	fmt.Fprintf(&b, "%d of %s, %s of %s %s\n", len(s.rows), plural(uint64(s.all), "stack"),
-		percent(s.shown, s.total), quantity(s.total, m), visible.Text(m.Name))
-	if line := othersLine(p, metric); line != "" {
-		fmt.Fprintln(&b, line)
+	s, totals := choose(p, opts, metric), sums(p)
+	fmt.Fprintf(&b, "Showing %d of %s (%s of %s)\n", len(s.rows), plural(uint64(s.all), "stack"),
+		percent(s.shown, s.total), amount(totals, p.Metrics, metric))
+	var others []string
+	for i := range p.Metrics {
+		if i != metric {
+			others = append(others, amount(totals, p.Metrics, i))
+		}
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(&b, "Totals: %s\n", strings.Join(others, ", "))
 	}
 	if line := hottestLine(p, metric, s.total, opts.Inlines); line != "" {
 		fmt.Fprintln(&b, line)
 	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return WriteAccounts(w, p, 0)
+}
+
+// WriteAccounts writes one line for each event with the samples received and, where not
+// zero, those lost, the times it was throttled, stacks cut short and frames without a
+// name; and the profile's notes. Lines break between words at that width; 0 breaks none.
+func WriteAccounts(w io.Writer, p *profile.Profile, width int) error {
+	var b bytes.Buffer
 	for _, line := range accountLines(p) {
-		fmt.Fprintln(&b, line)
+		fmt.Fprintln(&b, wrap(line, " ", width))
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(&b, "note: %s\n", visible.Text(note))
+		fmt.Fprintln(&b, wrap("note: "+visible.Text(note), " ", width))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
-}
-
-// othersLine tells the totals of the metrics that the tables are not ordered by.
-func othersLine(p *profile.Profile, metric int) string {
-	totals := make([]uint64, len(p.Metrics))
-	for i := range p.Rows {
-		for m, v := range p.Rows[i].Values {
-			totals[m] += v
-		}
-	}
-	var parts []string
-	for i := range p.Metrics {
-		switch m := &p.Metrics[i]; {
-		case m.Share != nil:
-			parts = append(parts, fmt.Sprintf("%d %% %s", m.Share.Of(totals), visible.Text(m.Name)))
-		case i != metric:
-			parts = append(parts, quantity(totals[i], m)+" "+visible.Text(m.Name))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "in all: " + strings.Join(parts, ", ")
 }
 
 // WriteAccount writes the line of bookkeeping of a whole run.
@@ -91,10 +82,10 @@ func accountLine(a *profile.Account) string {
 		line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
 	}
 	if a.LeftOut > 0 {
-		line += fmt.Sprintf(", %d of them not shown (ringtap's own, idle, or past the end)", a.LeftOut)
+		line += fmt.Sprintf(", %d of them not shown (ringtap itself, idle, or after the end)", a.LeftOut)
 	}
 	if a.Overwritten > 0 {
-		line += fmt.Sprintf(", %d kept for an alarm and let go of", a.Overwritten)
+		line += fmt.Sprintf(", %d overwritten before an alarm", a.Overwritten)
 	}
 	if a.Exact && a.Counted != a.Received+a.Lost+a.Overwritten {
 		line += fmt.Sprintf(", the kernel counted %d", a.Counted)
@@ -105,7 +96,7 @@ func accountLine(a *profile.Account) string {
 	for _, stacks := range []struct {
 		n, of uint64
 		what  string
-	}{{a.Truncated, a.Stacks, "cut short"}, {a.Broken, a.Stacks, "without the outermost callers"}, {a.Unkept, a.Received, "not kept for want of memory"}} {
+	}{{a.Truncated, a.Stacks, "cut short"}, {a.Broken, a.Stacks, "without outermost callers"}, {a.Unkept, a.Received, "merged for lack of memory"}} {
 		if stacks.n > 0 {
 			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, stacks.of))
 		}

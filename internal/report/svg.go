@@ -33,7 +33,7 @@ const (
 
 // WriteSVG writes p as a picture of its flame graph, root at the bottom. It has
 // no script; a viewer that shows titles shows a frame's whole name, object,
-// count and share. Frames of less than 0.1 % of the total and those more than 150
+// count and share. Frames of less than 0.1% of the total and those more than 150
 // levels up are left out, and the picture says how many.
 func WriteSVG(w io.Writer, p *profile.Profile, opts FileOptions) error {
 	metric, err := opts.metric(p)
@@ -111,7 +111,7 @@ func (s *svg) words(w io.Writer) {
 		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s</text>\n", svgMargin, svgHead+8+i*svgNote, html.EscapeString(note))
 	}
 	if s.left > 0 {
-		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s of less than 0.1 %% or above level %d not drawn</text>\n",
+		fmt.Fprintf(w, "<text class=\"note\" x=\"%d\" y=\"%d\">%s of less than 0.1%% or above level %d not drawn</text>\n",
 			svgMargin, s.height()-10, plural(uint64(s.left), "frame"), svgDeepest)
 	}
 }

@@ -95,7 +95,7 @@ func TestSVGLeavesOutWhatIsTooNarrowAndSaysSo(t *testing.T) {
 	if got := len(svgBoxes(t, text)); got != drawn {
 		t.Errorf("%d frames drawn, want %d", got, drawn)
 	}
-	if !strings.Contains(string(text), ">"+strconv.Itoa(left)+" frames of less than 0.1 % or above level 150 not drawn<") {
+	if !strings.Contains(string(text), ">"+strconv.Itoa(left)+" frames of less than 0.1% or above level 150 not drawn<") {
 		t.Errorf("the picture does not say that %d frames are left out", left)
 	}
 }

@@ -275,8 +275,8 @@ func TestSummaryOfACleanRunIsThreeLines(t *testing.T) {
 	if err := WriteSummary(&b, p, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "7 of 7 stacks, 100 % of 3.78 s OnCPUTime\n" +
-		"hottest functions: 66.5 % ns::work(int) (worker), 24.3 % vfs_read ([kernel]), 9.19 % [unknown] (libfoo.so)\n" +
+	want := "Showing 7 of 7 stacks (100% of 3.78 s on-CPU)\n" +
+		"hottest functions: 66.5% ns::work(int) (worker), 24.3% vfs_read ([kernel]), 9.19% [unknown] (libfoo.so)\n" +
 		"cycles: 185 samples received\n"
 	if b.String() != want {
 		t.Errorf("summary is %q, want %q", b.String(), want)

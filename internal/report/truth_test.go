@@ -92,5 +92,5 @@ func (lines truth) below(path []string) uint64 {
 }
 
 func share(part, whole uint64) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
 }

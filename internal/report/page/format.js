@@ -3,11 +3,11 @@
 // How numbers are written for people.
 
 function formatShare(part, whole) {
-  if (!whole) return "0 %";
+  if (!whole) return "0%";
   const share = 100 * part / whole;
-  if (part < whole && share > 99.9) return "99.9 %";
-  if (part > 0 && share < 0.001) return "<0.001 %";
-  return (share >= 0.1 || !part ? share.toFixed(1) : share.toPrecision(1)) + " %";
+  if (part < whole && share > 99.9) return "99.9%";
+  if (part > 0 && share < 0.001) return "<0.001%";
+  return (share >= 0.1 || !part ? share.toFixed(1) : share.toPrecision(1)) + "%";
 }
 
 function formatStep(value, steps) {

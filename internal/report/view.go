@@ -1,0 +1,193 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/visible"
+)
+
+// ViewOptions says how the view for a person looks. The number of rows applies to the
+// functions, and the call tree has up to twice as many branches.
+type ViewOptions struct {
+	TableOptions
+	// Color allows the escape sequences of a terminal.
+	Color bool
+}
+
+// WriteView writes the view of p for a person at a terminal: the totals, the functions
+// by the metric of their own code, and the call tree. Functions are merged by name;
+// WriteTables has the exact places.
+//
+// Text from the profiled processes is escaped. The error is one of w, or tells
+// that p is inconsistent.
+func WriteView(w io.Writer, p *profile.Profile, opts ViewOptions) error {
+	metric, err := checkMetric(p, opts.Metric)
+	if err != nil {
+		return err
+	}
+	shown := *p
+	shown.Rows = visibleRows(p, opts.TableOptions)
+	v := view{Profile: &shown, opts: opts, metric: metric, totals: sums(&shown)}
+	v.writeTotals()
+	v.writeFunctions()
+	v.writeTree()
+	if _, err := w.Write(v.out.Bytes()); err != nil {
+		return fmt.Errorf("write view: %w", err)
+	}
+	return nil
+}
+
+// view is a view being written.
+type view struct {
+	*profile.Profile
+	opts   ViewOptions
+	metric int      // that shares are of
+	totals []uint64 // by metric
+	out    bytes.Buffer
+}
+
+// sums are the sums of a profile's metrics.
+func sums(p *profile.Profile) []uint64 {
+	totals := make([]uint64, len(p.Metrics))
+	for i := range p.Rows {
+		for m, v := range p.Rows[i].Values {
+			totals[m] += v
+		}
+	}
+	return totals
+}
+
+// writeTotals writes what was recorded, when, and for how long.
+func (v *view) writeTotals() {
+	line := visible.Text(v.Collector) + ": " + amount(v.totals, v.Metrics, v.metric)
+	for i := range v.Metrics {
+		if i != v.metric {
+			line += ", " + amount(v.totals, v.Metrics, i)
+		}
+	}
+	line += fmt.Sprintf(" in %s from %s", short(v.Duration.Round(time.Millisecond)), v.Start.Format(time.RFC3339))
+	fmt.Fprintln(&v.out, v.style(bold, wrap(line, " ", v.opts.Width)))
+}
+
+// cell is text in a color.
+type cell struct {
+	text  string
+	style style
+}
+
+// writeColumns writes rows of cells under their headings: all columns but the last
+// are aligned to the right, and the last loses its middle where the line is too long.
+func (v *view) writeColumns(rows [][]cell) {
+	last := len(rows[0]) - 1
+	widths := make([]int, last)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], twwidth.Width(row[i].text))
+		}
+	}
+	for _, row := range rows {
+		used := 0
+		for i, width := range widths {
+			gap := strings.Repeat(" ", width-twwidth.Width(row[i].text))
+			v.out.WriteString(gap + v.style(row[i].style, row[i].text) + "  ")
+			used += width + 2
+		}
+		v.out.WriteString(v.style(row[last].style, shorten(row[last].text, v.left(used))) + "\n")
+	}
+}
+
+// left is how many columns a line has left; 0 for no limit.
+func (v *view) left(used int) int {
+	if v.opts.Width <= 0 {
+		return 0
+	}
+	return max(v.opts.Width-used, leastName)
+}
+
+// leastName is the least number of columns that a name gets.
+const leastName = 24
+
+// style is what a part of the view looks like where colors are allowed.
+type style string
+
+const (
+	regular style = ""
+	bold    style = "1"
+	faint   style = "2"
+	hotly   style = "31" // red, as perf report has shares of 5% and more
+	mild    style = "32" // green, of 0.5% and more
+)
+
+// style writes text in a style. A style ends where a line ends.
+func (v *view) style(s style, text string) string {
+	if !v.opts.Color || s == regular || text == "" {
+		return text
+	}
+	const end = "\x1b[0m"
+	begin := "\x1b[" + string(s) + "m"
+	return begin + strings.ReplaceAll(text, "\n", end+"\n"+begin) + end
+}
+
+// heat is the style of a share, by perf report's bounds.
+func (v *view) heat(count uint64) style {
+	switch share := 100 * float64(count) / float64(max(v.totals[v.metric], 1)); {
+	case share >= 5:
+		return hotly
+	case share >= 0.5:
+		return mild
+	}
+	return regular
+}
+
+// share is a count's share of the total.
+func (v *view) share(count uint64) cell {
+	return cell{tenths(count, v.totals[v.metric]), v.heat(count)}
+}
+
+// tenths is a share in percent with one digit behind the point, for columns.
+func tenths(part, whole uint64) string {
+	share := 100 * float64(part) / float64(max(whole, 1))
+	if part > 0 && share < 0.05 {
+		return "<0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", share)
+}
+
+// functionName names a function with the object that holds it.
+func (v *view) functionName(l *level) string {
+	if l.kind == unknown || l.object < 0 {
+		return l.name
+	}
+	return l.name + " (" + objectName(&v.Objects[l.object]) + ")"
+}
+
+// levelsOf calls f for the levels of each row.
+func (v *view) levelsOf(f func(levels []level, values []uint64)) {
+	l := newLeveler(v.Profile, v.opts.Inlines)
+	var levels []level
+	for i := range v.Rows {
+		levels = l.row(levels[:0], &v.Rows[i])
+		f(levels, v.Rows[i].Values)
+	}
+}
+
+// inclusive adds up, for each function and label, the rows that have it anywhere.
+func (v *view) inclusive() map[level]uint64 {
+	totals := make(map[level]uint64)
+	v.levelsOf(func(levels []level, values []uint64) {
+		for n, l := range levels {
+			if l.kind != process && l.kind != cut && !slices.Contains(levels[:n], l) {
+				totals[l] += values[v.metric]
+			}
+		}
+	})
+	return totals
+}

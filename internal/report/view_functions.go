@@ -1,0 +1,128 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/ringtap/ringtap/internal/visible"
+)
+
+// writeFunctions writes the functions with the most of the metric in their own code,
+// hottest first, and before them what a collector labels stacks with, such as files.
+func (v *view) writeFunctions() {
+	totals := v.inclusive()
+	v.writeLabels(totals)
+	self := make([]map[level]uint64, len(v.Metrics))
+	for m := range v.Metrics {
+		self[m] = make(map[level]uint64)
+		for _, h := range hottest(v.Profile, m, math.MaxInt, v.opts.Inlines) {
+			self[m][h.function] = h.count
+		}
+	}
+	functions := hottest(v.Profile, v.metric, math.MaxInt, v.opts.Inlines)
+	if len(functions) == 0 {
+		return
+	}
+	rest := uint64(0)
+	shown := functions
+	if v.opts.Top > 0 && len(functions) > v.opts.Top {
+		shown = functions[:v.opts.Top]
+		for _, h := range functions[v.opts.Top:] {
+			rest += h.count
+		}
+	}
+	m := &v.Metrics[v.metric]
+	rows := [][]cell{{{"SELF", bold}, {"", regular}, {"TOTAL", bold}, {"", regular}, {"FUNCTION", bold}}}
+	for i := range shown {
+		l := &shown[i].function
+		rows = append(rows, []cell{
+			{quantity(shown[i].count, m), regular}, v.share(shown[i].count),
+			{quantity(totals[*l], m), regular}, v.share(totals[*l]),
+			{v.functionName(l), regular},
+		})
+	}
+	v.addMetrics(rows, shown, self)
+	fmt.Fprintln(&v.out)
+	v.writeColumns(rows)
+	if n := len(functions) - len(shown); n > 0 {
+		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("and %s (%s); -o sets how many are shown", plural(uint64(n), "more function"), tenths(rest, v.totals[v.metric]))))
+	}
+}
+
+// addMetrics adds columns of the other metrics before the functions' names, as many as
+// leave room for those.
+func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint64) {
+	const leastRoom = 30
+	used := 0
+	for i := range rows[0][:len(rows[0])-1] {
+		used += widest(rows, i) + 2
+	}
+	for m := range v.Metrics {
+		if m == v.metric {
+			continue
+		}
+		column := []cell{{visible.Text(v.Metrics[m].Name), bold}}
+		width := twwidth.Width(column[0].text)
+		for i := range functions {
+			values := make([]uint64, len(v.Metrics))
+			for other := range values {
+				values[other] = self[other][functions[i].function]
+			}
+			text := quantity(values[m], &v.Metrics[m])
+			if share := v.Metrics[m].Share; share != nil {
+				text = fmt.Sprintf("%d%%", share.Of(values))
+			}
+			column = append(column, cell{text, regular})
+			width = max(width, twwidth.Width(text))
+		}
+		if used += width + 2; v.opts.Width > 0 && used+leastRoom > v.opts.Width {
+			return
+		}
+		for i := range rows {
+			rows[i] = slices.Insert(rows[i], len(rows[i])-1, column[i])
+		}
+	}
+}
+
+// widest is the width of a column.
+func widest(rows [][]cell, column int) int {
+	width := 0
+	for _, row := range rows {
+		width = max(width, twwidth.Width(row[column].text))
+	}
+	return width
+}
+
+// writeLabels writes the labels of a collector, if there are any.
+func (v *view) writeLabels(totals map[level]uint64) {
+	type labeled struct {
+		name  string
+		count uint64
+	}
+	var labels []labeled
+	for l, count := range totals {
+		if l.kind == label && count > 0 {
+			labels = append(labels, labeled{l.name, count})
+		}
+	}
+	if len(labels) == 0 {
+		return
+	}
+	slices.SortFunc(labels, func(a, b labeled) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
+	})
+	if v.opts.Top > 0 {
+		labels = labels[:min(len(labels), v.opts.Top)]
+	}
+	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {"WHAT", bold}}}
+	for _, l := range labels {
+		rows = append(rows, []cell{{quantity(l.count, &v.Metrics[v.metric]), regular}, v.share(l.count), {l.name, regular}})
+	}
+	fmt.Fprintln(&v.out)
+	v.writeColumns(rows)
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/ringtap/ringtap/internal/profile"
+)
+
+func viewText(t *testing.T, p *profile.Profile, opts ViewOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteView(&b, p, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// shares is a profile whose shares are plain: 50 ms in spin, of them 10 by way of retry;
+// 30 in copy, which the kernel does; 20 in main itself.
+func shares() *profile.Profile {
+	p := &profile.Profile{
+		Collector: "on-cpu", Event: "cpu-clock",
+		Start:    time.Date(2024, 4, 10, 8, 53, 55, 0, time.FixedZone("", -5*3600)),
+		Duration: time.Second,
+		Metrics: []profile.Metric{
+			{Name: "OnCPUTime", Unit: "nanoseconds", Scale: 1000_000},
+			{Name: "OffCPUCount", Unit: "counts", Scale: 1},
+		},
+		Objects:   []profile.Object{{Path: "[kernel]", Kernel: true}, {Path: "/usr/bin/busy"}},
+		Processes: []profile.Process{{PID: 7, Comm: "busy"}},
+	}
+	for _, name := range []string{"_start", "main", "spin", "retry", "read"} {
+		p.Frames = append(p.Frames, profile.Frame{Object: 1, Name: name})
+	}
+	p.Frames = append(p.Frames, profile.Frame{Object: 0, Name: "copy"})
+	p.Stacks = []profile.Stack{
+		{Frames: []int{0, 1, 2}}, {Frames: []int{0, 1, 3, 2}}, {Frames: []int{0, 1, 4}}, {Frames: []int{0, 1}}, {Frames: []int{5}},
+	}
+	p.Rows = []profile.Row{
+		{User: 0, Kernel: profile.None, Values: []uint64{40, 0}},
+		{User: 1, Kernel: profile.None, Values: []uint64{10, 0}},
+		{User: 2, Kernel: 4, Values: []uint64{30, 6}},
+		{User: 3, Kernel: profile.None, Values: []uint64{20, 1}},
+	}
+	return p
+}
+
+func TestTheViewHasEachFunctionsSelfAndTotal(t *testing.T) {
+	const want = `on-cpu: 100 ms on-CPU, 7 waits in 1 s from 2024-04-10T08:53:55-05:00
+
+ SELF          TOTAL          OffCPUCount  FUNCTION
+50 ms  50.0%   50 ms   50.0%            0  spin (busy)
+30 ms  30.0%   30 ms   30.0%            6  copy ([kernel])
+20 ms  20.0%  100 ms  100.0%            1  main (busy)
+
+ SHARE      TOTAL  CALL TREE
+100.0%     100 ms  busy → _start → main [self 20.0%]
+ 40.0%      40 ms  ├─ spin
+ 30.0%      30 ms  ├─ read → copy
+ 10.0%      10 ms  └─ retry → spin
+Calls below 0.5% are not shown; --out FILE.html has them all.
+`
+	if got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}}); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestTheViewShowsAsManyFunctionsAsWereAskedFor(t *testing.T) {
+	got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}})
+	if !strings.Contains(got, "spin (busy)") || strings.Contains(got, "main (busy)") || !strings.Contains(got, "and 2 more functions (50.0%); -o sets how many are shown") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTheViewShowsOneKindOfStack(t *testing.T) {
+	got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{User: true, Width: 80}})
+	if strings.Contains(got, "copy") || !strings.Contains(got, "30 ms  30.0%   30 ms   30.0%            6  read (busy)") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// Recursion counts once in a function's total.
+func TestTheViewCountsARecursiveFunctionOnce(t *testing.T) {
+	p := shares()
+	p.Stacks[0].Frames = []int{0, 1, 2, 2, 2}
+	if got := viewText(t, p, ViewOptions{}); !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%            0  spin (busy)") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTheViewColorsWhatIsHotIfAllowed(t *testing.T) {
+	p := shares()
+	if got := viewText(t, p, ViewOptions{}); strings.Contains(got, "\x1b") {
+		t.Errorf("colors that nobody allowed: %q", got)
+	}
+	colored := viewText(t, p, ViewOptions{Color: true})
+	if !strings.Contains(colored, "\x1b[31m50.0%\x1b[0m") || !strings.Contains(colored, "\x1b[1mbusy\x1b[0m → _start") {
+		t.Errorf("got %q", colored)
+	}
+}
+
+func TestTheViewFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{80, 120, 200} {
+		for seed := range uint64(4) {
+			p := forest(seed, 300)
+			for i := range p.Frames {
+				p.Frames[i].Name += strings.Repeat("::inner", i%30)
+			}
+			got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: width}})
+			for line := range strings.Lines(got) {
+				if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > width {
+					t.Errorf("line of %d columns on a terminal of %d: %s", w, width, line)
+				}
+			}
+			if lines := strings.Count(got, "\n"); lines > 4*10+3*20 {
+				t.Errorf("%d lines of 300 rows:\n%s", lines, got)
+			}
+		}
+	}
+}
+
+// A chain of any length takes three lines, and the calls that are left out are counted.
+func TestALongChainIsFolded(t *testing.T) {
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("function%02d", i))
+	}
+	lines := foldChain(names, " [self 5%]", 62)
+	text := strings.Join(lines, "\n")
+	if len(lines) > 3 || !strings.HasPrefix(text, "function00 → function01 → … ") || !strings.HasSuffix(text, " → function99 [self 5%]") {
+		t.Errorf("got %q", lines)
+	}
+	shown := strings.Count(text, "function")
+	if want := fmt.Sprintf("… %d more …", 100-shown); !strings.Contains(text, want) {
+		t.Errorf("%d functions are there, and no %q: %q", shown, want, lines)
+	}
+}
+
+func TestTheViewEscapesWhatProcessesSay(t *testing.T) {
+	got := viewText(t, hostile(), ViewOptions{TableOptions: TableOptions{Width: 80}})
+	if strings.ContainsAny(got, "\x1b\r\u202e\u2028\u0085") {
+		t.Errorf("raw control characters in %q", got)
+	}
+}
+
+func TestTheViewOfNothingIsItsTotals(t *testing.T) {
+	p := shares()
+	p.Rows = nil
+	if got := viewText(t, p, ViewOptions{}); got != "on-cpu: 0 ns on-CPU, 0 waits in 1 s from 2024-04-10T08:53:55-05:00\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLabelsStandBeforeTheFunctions(t *testing.T) {
+	p := shares()
+	p.Objects = append(p.Objects, profile.Object{Path: "[files]", Labels: true})
+	p.Frames = append(p.Frames, profile.Frame{Object: 2, Name: "[/etc/hosts]"})
+	p.Stacks[2].Frames = append(p.Stacks[2].Frames, len(p.Frames)-1)
+	got := viewText(t, p, ViewOptions{TableOptions: TableOptions{User: true}})
+	if !strings.Contains(got, "TOTAL         WHAT\n30 ms  30.0%  [/etc/hosts]\n") || !strings.Contains(got, "  read (busy)") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTheTreeLeavesOutThePathOfGoPackages(t *testing.T) {
+	for name, want := range map[string]string{
+		"cmd/compile/internal/ssa.Compile":          "ssa.Compile",
+		"sync/atomic.(*Pointer[go.shape.a/b]).Load": "atomic.(*Pointer[go.shape.a/b]).Load",
+		"ns::operator/(int)":                        "ns::operator/(int)",
+		"main.f":                                    "main.f",
+		"[unknown] (/a/b)":                          "[unknown] (/a/b)",
+	} {
+		if got := shortName(name); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+}
