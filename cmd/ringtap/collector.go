@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -82,10 +83,18 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 			errs = append(errs, report.WriteAccount(out.stderr, a))
 		}
 	}
+	sayNotes(out.stderr, result.Notes)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return ended(command)
+}
+
+// sayNotes says what went wrong in a run: see run.Account.Notes.
+func sayNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintln(w, note)
+	}
 }
 
 // target turns the flags into what is watched, and starts the command that is
