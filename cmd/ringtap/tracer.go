@@ -81,10 +81,11 @@ func (t *tracing) greeting(flags *tracerFlags) string {
 // sayAccount says what a reader of the lines must know of those that are not
 // there.
 func sayAccount(w io.Writer, a follow.Account) {
-	if a.Lost > 0 {
-		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", a.Lost, a.Lost+a.Shown+a.Own)
+	if lost := a.All().Lost; lost > 0 {
+		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", lost, lost+a.Shown+a.Own)
 	}
 	if a.Cut > 0 {
 		fmt.Fprintf(w, "%d of %d user stacks cut short: deeper than the %d KiB that are copied\n", a.Cut, a.Shown, lineCopy>>10)
 	}
+	sayNotes(w, a.Notes())
 }
