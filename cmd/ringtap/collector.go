@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -72,6 +73,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 			errs = append(errs, report.WriteAccount(out.stderr, a))
 		}
 	}
+	sayNotes(out.stderr, result.Notes)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -102,6 +104,13 @@ func (c *collectorFlags) writer(out *console) func(p *profile.Profile) error {
 			return report.WriteSummary(out.stderr, p, options)
 		}
 		return report.WriteAccounts(out.stderr, p, out.width)
+	}
+}
+
+// sayNotes says what went wrong in a run: see run.Account.Notes.
+func sayNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintln(w, note)
 	}
 }
 

@@ -81,8 +81,8 @@ func (t *tracing) greeting(flags *tracerFlags) string {
 // sayAccount says what a reader of the lines must know of those that are not
 // there.
 func sayAccount(w io.Writer, a follow.Account) {
-	if a.Lost > 0 {
-		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", a.Lost, a.Lost+a.Shown+a.Own+a.Filtered+a.Unread)
+	if lost := a.All().Lost; lost > 0 {
+		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", lost, lost+a.Shown+a.Own+a.Filtered+a.Unread)
 	}
 	if a.Unread > 0 {
 		fmt.Fprintf(w, "%d of %d hits could not be compared and are left out: their text could not be read\n", a.Unread, a.Unread+a.Filtered+a.Shown)
@@ -90,4 +90,5 @@ func sayAccount(w io.Writer, a follow.Account) {
 	if a.Cut > 0 {
 		fmt.Fprintf(w, "%d of %d user stacks cut short: deeper than the %d KiB that are copied\n", a.Cut, a.Shown, lineCopy>>10)
 	}
+	sayNotes(w, a.Notes())
 }

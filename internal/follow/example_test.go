@@ -27,6 +27,6 @@ func Example() {
 		log.Print(err)
 		return
 	}
-	log.Printf("%d lines, %d lost", account.Shown, account.Lost)
+	log.Printf("%d lines, %d lost", account.Shown, account.All().Lost)
 	// Output:
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/perfevent"
@@ -38,12 +39,10 @@ type Options struct {
 
 // Account is where the hits of all events of a run went.
 type Account struct {
-	Shown   uint64
-	Own     uint64 // ringtap's own, which are not shown
-	Lost    uint64 // that did not fit in a ring
-	Counted uint64 // the kernel's own count of hits
-	Exact   bool   // all hits were to be recorded, and the kernel says what was lost
-	Cut     uint64 // shown ones whose user stack was cut short
+	run.Account
+	Shown uint64
+	Own   uint64 // ringtap's own, which are not shown
+	Cut   uint64 // shown ones whose user stack was cut short
 	// Filtered are those that probe.Source.Keep left out, and Unread those of which it
 	// could not tell.
 	Filtered, Unread uint64
@@ -59,7 +58,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &follower{opts: o, self: uint32(os.Getpid()), names: process.NewNames(process.Host{}), rate: rate{max: o.MaxRate}}
+	f := &follower{opts: o, self: uint32(os.Getpid()), rate: rate{max: o.MaxRate}}
 	for i := range o.Sources {
 		source := &o.Sources[i]
 		printer, err := printfmt.New(source.Format, o.Printing)
@@ -73,24 +72,12 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}
-	session, err := perfevent.Open(o.Target, f.samplings(), opts)
+	source, err := run.Open(o.Target, f.samplings(), opts)
 	if err != nil {
 		return Account{}, err
 	}
-	defer session.Close()
-	if f.wantsProcesses() {
-		f.processes = process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger})
-		defer f.processes.Close()
-		if err := f.processes.Snapshot(session.Processes()...); err != nil {
-			return Account{}, fmt.Errorf("read the running processes: %w", err)
-		}
-	}
-	if f.wantsStacks() {
-		symbolizer := symbolize.New(symbolize.Options{Brief: true, Logger: o.Logger})
-		defer symbolizer.Close() // the debug files were only read
-		f.stacks = newStacks(o.Stacks, f.processes, symbolizer)
-	}
-	return f.follow(ctx, session)
+	defer source.Close()
+	return f.follow(ctx, source)
 }
 
 // follower is a run under way.
@@ -99,6 +86,7 @@ type follower struct {
 	self     uint32
 	printers []*printfmt.Printer // of each source
 	names    *process.Names
+	snapshot func() // reads the names, once
 	// processes is nil if neither stacks nor places are shown.
 	processes *process.Table
 	stacks    *stacks // nil if none are shown
@@ -133,31 +121,38 @@ func (f *follower) samplings() []perfevent.Sampling {
 	return samplings
 }
 
-func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Account, error) {
-	snapshot := sync.OnceFunc(func() { f.names.Snapshot(session.Processes()...) })
-	if len(session.Processes()) > 0 {
-		snapshot() // before a command that was started runs, and runs another program
+// follow follows the events of a source.
+func (f *follower) follow(ctx context.Context, source run.Source) (Account, error) {
+	engine, err := run.New(source, run.Options{
+		NoProcesses: !f.wantsProcesses(), Unwind: f.opts.Stacks.User,
+		Duration: f.opts.Duration, Spool: spoolBytes, Unordered: f.opts.Seen, Logger: f.opts.Logger,
+	})
+	if err != nil {
+		return Account{}, err
 	}
-	if err := session.Enable(); err != nil {
+	defer engine.Close()
+	f.processes = engine.Processes()
+	f.names = process.NewNames(source.Host())
+	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
+	if f.wantsStacks() {
+		symbolizer := symbolize.New(symbolize.Options{Brief: true, Host: source.Host(), Logger: f.opts.Logger})
+		defer symbolizer.Close() // the debug files were only read
+		f.stacks = newStacks(f.opts.Stacks, f.processes, symbolizer)
+	}
+	if len(source.Processes()) > 0 {
+		f.snapshot() // before a command that was started runs, and runs another program
+	}
+	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
 	if f.opts.Armed != nil {
 		f.opts.Armed()
 	}
-	if f.opts.Duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.opts.Duration)
-		defer cancel()
-	}
 	// The names of a whole system are read at once, before their threads end, and
 	// while the rings are read: the first record waits for them.
-	go snapshot()
-	reader := perfevent.Reader{Round: f.round, Spool: spoolBytes, Unordered: f.opts.Seen}
-	err := reader.Read(ctx, session, func(record perfevent.Record) error {
-		snapshot()
-		return f.handle(record)
-	})
-	snapshot()
+	go f.snapshot()
+	err = engine.Run(ctx, f)
+	f.snapshot()
 	f.flush()
 	if f.stacks != nil {
 		f.account.Cut = f.stacks.cut
@@ -165,17 +160,17 @@ func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Acco
 	if err == nil {
 		err = f.writeErr
 	}
-	return f.account, errors.Join(err, f.close(session))
+	var accountErr error
+	f.account.Account, accountErr = source.Account()
+	return f.account, errors.Join(err, accountErr)
 }
 
-// handle takes one record.
-func (f *follower) handle(record perfevent.Record) error {
+// Record takes one record.
+func (f *follower) Record(record perfevent.Record) error {
+	f.snapshot()
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
 		f.names.Handle(record)
-		if f.processes != nil {
-			f.processes.Handle(record)
-		}
 		return nil
 	}
 	if sample.PID == f.self {
@@ -219,34 +214,19 @@ func (f *follower) show(sample *perfevent.Sample) {
 	f.out.Write(f.line)
 }
 
-// round writes what has come together: see perfevent.Reader.Round.
-func (f *follower) round(before uint64) {
+// Round writes what has come together.
+func (f *follower) Round(before uint64) error {
 	f.flush()
-	if err := f.rate.check(before, f.account.Shown+f.account.Own+f.account.Filtered+f.account.Unread); err != nil && f.writeErr == nil {
-		f.writeErr = err
+	if f.writeErr != nil {
+		return f.writeErr
 	}
+	return f.rate.check(before, f.account.Shown+f.account.Own+f.account.Filtered+f.account.Unread)
 }
 
-// flush writes the output; its error is noted and ends the run with the next
-// record.
+// flush writes the output; its error is noted.
 func (f *follower) flush() {
 	if f.out.Len() > 0 && f.writeErr == nil {
 		_, f.writeErr = f.opts.Out.Write(f.out.Bytes())
 	}
 	f.out.Reset()
-}
-
-// close closes the books.
-func (f *follower) close(session *perfevent.Session) error {
-	accounts, err := session.Accounts()
-	if err != nil {
-		return err
-	}
-	f.account.Exact = true
-	for _, a := range accounts {
-		f.account.Lost += a.Lost
-		f.account.Counted += a.Counted
-		f.account.Exact = f.account.Exact && a.Exact
-	}
-	return nil
 }

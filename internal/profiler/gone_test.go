@@ -22,7 +22,7 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	reports := 0
-	r := &run{opts: Options{
+	r := &profiling{opts: Options{
 		Collectors: []table.Collector{&oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 49, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}},
 		Whole:      true,
 		Memory:     1 << 20,
@@ -31,10 +31,10 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 		Progress:   func(Progress) {},
 	}}
 	var err error
-	if r.session, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{}); err != nil {
+	if r.source, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	defer closed(t, r.session)
+	defer closed(t, r.source)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

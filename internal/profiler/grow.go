@@ -84,7 +84,7 @@ func samplings(plans []table.Plan) (n int) {
 // grow makes the copies of a collector's samplings larger if many of its samples
 // since the last call, whose times are before the one given, were cut, and smaller
 // if they are beyond their budget.
-func (r *run) grow(g *growth, now table.Counts, before uint64) {
+func (r *profiling) grow(g *growth, now table.Counts, before uint64) {
 	// Of what has no stack, as the ends of calls, nothing is copied.
 	stacks, cut, since := now.Stacks-g.counts.Stacks, now.Truncated-g.counts.Truncated, before-g.looked
 	if g.bytes == 0 || since < steady && !g.floods(stacks, since) {
@@ -96,10 +96,10 @@ func (r *run) grow(g *growth, now table.Counts, before uint64) {
 		return // the first look
 	}
 	next := g.choose(stacks, cut, stacks*uint64(time.Second)/since)
-	if next == g.bytes || !r.session.Grown(from) {
+	if next == g.bytes || !r.source.Grown(from) {
 		return
 	}
-	err := r.session.GrowStack(next, g.samplings...)
+	err := r.source.GrowStack(next, g.samplings...)
 	switch {
 	case errors.Is(err, perfevent.ErrGrowing):
 		return // the samples of the next round will say it again

@@ -39,7 +39,7 @@ func TestCopiesOfTheStackStayWithinTheirBudget(t *testing.T) {
 // What comes in bursts of ten milliseconds does not come 9,000 times a second.
 func TestABurstIsNoStorm(t *testing.T) {
 	g := growth{bytes: 32 << 10, least: 512, budget: 64 << 20}
-	r := &run{}
+	r := &profiling{}
 	var counts table.Counts
 	for at := uint64(1e9); at < 2e9; at += 50e6 {
 		r.grow(&g, counts, at)

@@ -3,6 +3,7 @@ package profiler
 import (
 	"errors"
 
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -11,7 +12,7 @@ import (
 // make do with less; notes are what the reader of the profile must know of
 // that. Context switches are recorded as opts say if a collector wants them. The error
 // is perfevent.Open's.
-func open(target perfevent.Target, collectors []table.Collector, opts perfevent.Options) (session *perfevent.Session, notes []string, err error) {
+func open(target perfevent.Target, collectors []table.Collector, opts perfevent.Options) (source *run.Live, notes []string, err error) {
 	sampled := opts.Switches != nil && opts.Switches.Sampled
 	for {
 		var all []perfevent.Sampling
@@ -30,9 +31,9 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
-		session, err = perfevent.Open(target, all, opts)
+		source, err = run.Open(target, all, opts)
 		if err == nil {
-			return session, notes, nil
+			return source, notes, nil
 		}
 		note, ok := retreat(collectors, err)
 		if !ok {

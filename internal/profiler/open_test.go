@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -29,11 +30,11 @@ func TestLiveTheClockStandsInForMissingHardwareCycles(t *testing.T) {
 	default:
 		t.Fatal(err)
 	}
-	session, notes, err := open(perfevent.Process(os.Getpid()), []table.Collector{cycles}, discard())
+	source, notes, err := open(perfevent.Process(os.Getpid()), []table.Collector{cycles}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed(t, session)
+	closed(t, source)
 	// Which of the two it is stands in every report; that is no note.
 	if cycles.Event != want || cycles.UserOnly || len(notes) > 0 {
 		t.Errorf("opened %v, user only: %t, notes %q; want %v and nothing else", cycles.Event, cycles.UserOnly, notes, want)
@@ -79,7 +80,7 @@ func TestLiveAnErrorThatNothingCuresIsReturned(t *testing.T) {
 
 func discard() perfevent.Options { return perfevent.Options{Logger: slog.New(slog.DiscardHandler)} }
 
-func closed(t *testing.T, session *perfevent.Session) {
+func closed(t *testing.T, session io.Closer) {
 	t.Helper()
 	if err := session.Close(); err != nil {
 		t.Error(err)

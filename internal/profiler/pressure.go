@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -37,10 +38,10 @@ type Alarm interface {
 	Pending() (bool, error)
 }
 
-// alarms is the trigger's part of a run.
+// alarms is the trigger's part of a run: the source of its records.
 //
 //	watching goroutine:  Alarm → events on, a span for the recorder → events off
-//	handling goroutine:  records → what came before the alarm → the recorder
+//	handling goroutine:  records → what came before the alarm → the engine
 //
 // An alarm is handled while records of the time before it are still on their way:
 // those of processes, since nothing else is sampled then. So recent samples are left
@@ -48,7 +49,8 @@ type Alarm interface {
 // to the first record after the alarm.
 type alarms struct {
 	Trigger
-	run     *run
+	*run.Live
+	run     *profiling
 	recent  *perfevent.Recent // nil without Before
 	pending pending
 	births  births
@@ -70,15 +72,15 @@ const keepLives = 5 * time.Second
 const recentStack = 2 << 10
 
 // newAlarms opens what keeps recent samples.
-func newAlarms(r *run, t Trigger) (*alarms, error) {
-	a := &alarms{Trigger: t, run: r}
+func newAlarms(r *profiling, t Trigger) (*alarms, error) {
+	a := &alarms{Trigger: t, Live: r.source, run: r}
 	a.pending.done = make(chan struct{}, 1)
 	a.births.keep = uint64(t.Before)
 	if t.Before == 0 {
 		return a, nil
 	}
 	var err error
-	a.recent, err = r.session.OpenRecent(perfevent.RecentOptions{Keep: t.Before, UserStack: recentStack})
+	a.recent, err = r.source.OpenRecent(perfevent.RecentOptions{Keep: t.Before, UserStack: recentStack})
 	if err != nil {
 		return nil, fmt.Errorf("keep what comes before an alarm: %w", err)
 	}
@@ -95,19 +97,19 @@ func (a *alarms) close() {
 	}
 }
 
-// arm begins to keep what comes before an alarm, and lets a command run.
-func (a *alarms) arm() error {
+// Enable begins to keep what comes before an alarm, and lets a command run.
+func (a *alarms) Enable() error {
 	if a.recent != nil {
 		if err := a.recent.Start(); err != nil {
 			return err
 		}
 	}
-	return a.run.session.Start()
+	return a.Start()
 }
 
-// read reads the session until the context is done or the target is gone. The
+// Read reads the session until the context is done or the target is gone. The
 // watching goroutine ends first: what it enables is then disabled and read.
-func (a *alarms) read(ctx context.Context) error {
+func (a *alarms) Read(ctx context.Context, by perfevent.Reader, handle func(perfevent.Record) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	reading, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -117,7 +119,15 @@ func (a *alarms) read(ctx context.Context) error {
 		watched <- urgently(func() error { return a.watch(ctx) })
 		end()
 	}()
-	err := a.run.reader().Read(reading, a.run.session, a.handle)
+	round := by.Round
+	by.Round = func(before uint64) {
+		a.come(before)
+		round(before)
+	}
+	err := a.Live.Read(reading, by, func(record perfevent.Record) error {
+		a.see(record)
+		return handle(record)
+	})
 	cancel()
 	return errors.Join(err, <-watched, a.finish())
 }
@@ -143,15 +153,17 @@ func (a *alarms) finish() error {
 	return nil
 }
 
-// account adds the recent samples to the accounts of the samplings.
-func (a *alarms) account(accounts []perfevent.Account) error {
-	if a.recent == nil {
-		return nil
+// Account has the recent samples in the accounts of the samplings.
+func (a *alarms) Account() (run.Account, error) {
+	account, err := a.Live.Account()
+	if err != nil || a.recent == nil {
+		return account, err
 	}
 	recent, err := a.recent.Accounts()
 	if err != nil {
-		return err
+		return account, err
 	}
+	accounts := account.Events
 	for i := range accounts {
 		accounts[i].Received += recent[i].Received
 		accounts[i].Duplicates += recent[i].Duplicates
@@ -162,7 +174,7 @@ func (a *alarms) account(accounts []perfevent.Account) error {
 		accounts[i].Overwritten = recent[i].Overwritten
 		accounts[i].Exact = accounts[i].Exact && recent[i].Exact
 	}
-	return nil
+	return account, nil
 }
 
 // describe says of the profile of the whole run how much it is of it.

@@ -37,8 +37,8 @@ func (p *pending) announce(from uint64) {
 // give says that it is there, or that nothing came of it.
 func (p *pending) give() { close(p.ready) }
 
-// handle handles a record of the session.
-func (a *alarms) handle(record perfevent.Record) error {
+// see looks at a record of the session before the engine does.
+func (a *alarms) see(record perfevent.Record) {
 	a.come(record.Common().Time)
 	a.births.see(record)
 	if sample, ok := record.(*perfevent.Sample); ok {
@@ -46,7 +46,6 @@ func (a *alarms) handle(record perfevent.Record) error {
 			a.run.opts.Logger.Debug("first event", "at", sample.Time, "after", time.Duration(sample.Time-woken))
 		}
 	}
-	return a.run.recorder.Handle(record)
 }
 
 // come replays what is to come before records of a time.
@@ -58,29 +57,28 @@ func (a *alarms) come(now uint64) {
 
 // replay replays the recent samples, together with what was recorded of threads.
 func (a *alarms) replay() {
-	p, recorder := &a.pending, a.run.recorder
+	p, engine := &a.pending, a.run.engine
 	<-p.ready
 	if p.there {
 		kept := a.recent.Read()
 		start := kept.Span(p.end, a.Before)
-		recorder.Record(table.Span{Start: start, End: p.end, Notes: a.reach(kept, start, p.end, p.notes)})
+		a.span(table.Span{Start: start, End: p.end, Notes: a.reach(kept, start, p.end, p.notes)})
 		before := a.births.records
 		upTo := func(at uint64) {
 			for len(before) > 0 && before[0].Common().Time <= at {
-				recorder.Replay(before[0])
+				_ = engine.Replay(before[0]) // a table.Recorder's error is always nil
 				before = before[1:]
 			}
 		}
 		_ = kept.Each(func(record perfevent.Record) error {
 			upTo(record.Common().Time)
-			recorder.Replay(record)
-			return nil
+			return engine.Replay(record)
 		})
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.later {
-		recorder.Record(s)
+		a.span(s)
 	}
 	p.later = nil
 	p.from.Store(0)

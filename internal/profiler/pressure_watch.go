@@ -65,8 +65,8 @@ func (a *alarms) alarm(ctx context.Context) error {
 	a.woken.Store(woken)
 	if a.recent == nil {
 		// Before the events are on, so that no sample is before the span.
-		a.record(a.span(from, notes))
-		if err := a.run.session.Enable(); err != nil {
+		a.record(a.after(from, notes))
+		if err := a.Live.Enable(); err != nil {
 			return err
 		}
 	} else {
@@ -80,7 +80,7 @@ func (a *alarms) alarm(ctx context.Context) error {
 		if err := a.goOn(ctx, from+uint64(a.After)); err != nil {
 			return err
 		}
-		if err := a.run.session.Disable(); err != nil {
+		if err := a.Live.Disable(); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (a *alarms) look(from uint64, notes []string) (uint64, error) {
 	a.pending.announce(from)
 	defer a.pending.give()
 	if a.After > 0 {
-		if err := a.run.session.Enable(); err != nil {
+		if err := a.Live.Enable(); err != nil {
 			return from, err
 		}
 		from = perfevent.Now()
@@ -148,15 +148,15 @@ func (a *alarms) goOn(ctx context.Context, end uint64) error {
 			return nil
 		}
 		a.count++
-		span := a.span(end, a.notes(fmt.Sprintf("alarm %d of %s, which came while the one before was recorded", a.count, a.Name)))
+		span := a.after(end, a.notes(fmt.Sprintf("alarm %d of %s, which came while the one before was recorded", a.count, a.Name)))
 		span.Follows = true
 		a.record(span)
 		end = span.End
 	}
 }
 
-// span is what is recorded of an alarm.
-func (a *alarms) span(from uint64, notes []string) table.Span {
+// after is what is recorded of an alarm.
+func (a *alarms) after(from uint64, notes []string) table.Span {
 	return table.Span{Start: from, End: from + uint64(a.After), Notes: notes}
 }
 
@@ -168,8 +168,13 @@ func (a *alarms) record(s table.Span) {
 	if p.from.Load() != 0 {
 		p.later = append(p.later, s)
 	} else {
-		a.run.recorder.Record(s)
+		a.span(s)
 	}
+}
+
+// span has a span recorded.
+func (a *alarms) span(s table.Span) {
+	a.run.engine.Locked(func() { a.run.recorder.RecordSpan(s) })
 }
 
 // notes are those of a window.

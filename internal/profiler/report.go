@@ -13,12 +13,12 @@ import (
 // reporter symbolizes windows and hands them on. It belongs to the reporting
 // goroutine while windows come, and to the reading one after that.
 type reporter struct {
-	run        *run
+	run        *profiling
 	symbolizer *symbolize.Symbolizer
 	unknown    uint64 // frames without a name, of the window that had most
 }
 
-func newReporter(r *run) *reporter {
+func newReporter(r *profiling) *reporter {
 	return &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
 		Lines: r.opts.Lines, Logger: r.opts.Logger})}
 }

@@ -3,15 +3,14 @@ package profiler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -53,6 +52,7 @@ type Result struct {
 	Whole    *profile.Profile  // nil unless Options.Whole
 	Accounts []profile.Account // of the whole run, one for each collector
 	Alarms   int               // that were recorded; see Options.Trigger
+	Notes    []string          // what went wrong, in the notes of Whole too: see run.Account
 }
 
 // Run runs the collectors until the context is done, the duration is over, the
@@ -70,14 +70,14 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &run{opts: opts}
+	r := &profiling{opts: opts}
 	var err error
-	r.session, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger,
+	r.source, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger,
 		Switches: &perfevent.Switches{Sampled: opts.Trigger != nil}, Recent: opts.Trigger != nil && opts.Trigger.Before > 0})
 	if err != nil {
 		return nil, err
 	}
-	defer r.session.Close()
+	defer r.source.Close()
 	if opts.Trigger != nil {
 		if r.alarms, err = newAlarms(r, *opts.Trigger); err != nil {
 			return nil, err
@@ -94,16 +94,16 @@ const spoolBytes = 64 << 20
 // maxWaiting is how many finished windows may wait for the reporting goroutine.
 const maxWaiting = 4
 
-type run struct {
-	opts      Options
-	plans     []table.Plan // of the collectors
-	session   *perfevent.Session
-	notes     []string // of open
-	processes *process.Table
-	recorder  *table.Recorder
-	begin     clocks
-	growths   []growth // of the collectors' samplings
-	alarms    *alarms  // nil without Options.Trigger
+type profiling struct {
+	opts     Options
+	plans    []table.Plan // of the collectors
+	source   *run.Live
+	notes    []string // of open
+	engine   *run.Engine
+	recorder *table.Recorder
+	begin    clocks
+	growths  []growth // of the collectors' samplings
+	alarms   *alarms  // nil without Options.Trigger
 }
 
 // clocks is one moment on the clock of the records and on the wall's.
@@ -116,7 +116,7 @@ func now() clocks {
 	return clocks{monotonic: perfevent.Now(), wall: time.Now()}
 }
 
-func (r *run) run(ctx context.Context) (*Result, error) {
+func (r *profiling) run(ctx context.Context) (*Result, error) {
 	userStacks := false
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
@@ -128,16 +128,19 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.alarms != nil && r.alarms.Before > 0 {
 		keep = r.alarms.Before + keepLives
 	}
-	r.processes = process.NewTable(process.Options{Unwind: userStacks, Keep: keep, Logger: r.opts.Logger})
-	defer r.processes.Close()
-	// The side-band has been recording since Open, so that nothing is missed
-	// between the snapshot and the first record.
-	if err := r.processes.Snapshot(r.session.Processes()...); err != nil {
-		return nil, fmt.Errorf("read the running processes: %w", err)
+	var source run.Source = r.source
+	if r.alarms != nil {
+		source = r.alarms
 	}
+	var err error
+	if r.engine, err = run.New(source, run.Options{Unwind: userStacks, Keep: keep,
+		Duration: r.opts.Duration, Spool: spoolBytes, Logger: r.opts.Logger}); err != nil {
+		return nil, err
+	}
+	defer r.engine.Close()
 	windows := make(chan *table.Window, maxWaiting)
 	r.begin = now()
-	r.recorder = table.NewRecorder(r.opts.Collectors, r.processes, r.begin.monotonic, table.Options{
+	r.recorder = table.NewRecorder(r.opts.Collectors, r.engine.Processes(), r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()), Spans: r.alarms != nil,
 		Emit: func(w *table.Window) { windows <- w },
@@ -148,7 +151,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		r.alarms.ready = func(n int) bool { return len(windows)+n <= cap(windows) }
 	}
 	r.meter()
-	if err := r.enable(); err != nil {
+	if err := source.Enable(); err != nil {
 		return nil, err
 	}
 
@@ -159,28 +162,31 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	reported := make(chan error, 1)
 	go func() { reported <- reporter.report(windows, cancel) }()
 
-	err := r.read(ctx)
+	err = r.engine.Run(ctx, tables{r.recorder, r})
+	r.logUsage()
 	whole := r.recorder.Finish(now().monotonic)
 	close(windows)
 	if err := errors.Join(err, <-reported); err != nil {
 		return nil, err
 	}
-	return r.result(reporter, whole)
+	return r.result(source, reporter, whole)
 }
 
 // result closes the books. It runs after the reporting goroutine.
-func (r *run) result(reporter *reporter, whole *table.Window) (*Result, error) {
+func (r *profiling) result(source run.Source, reporter *reporter, whole *table.Window) (*Result, error) {
 	result := &Result{}
 	if whole != nil {
 		result.Whole = reporter.profile(whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}
-	var err error
-	if result.Accounts, err = r.accounts(reporter.unknown); err != nil {
+	account, err := source.Account()
+	if err != nil {
 		return nil, err
 	}
+	result.Accounts, result.Notes = r.accounts(&account, reporter.unknown), account.Notes()
 	if whole != nil {
 		result.Whole.Accounts = result.Accounts
+		result.Whole.Notes = append(result.Whole.Notes, result.Notes...)
 	}
 	if r.alarms != nil {
 		result.Alarms = r.alarms.count
@@ -191,89 +197,54 @@ func (r *run) result(reporter *reporter, whole *table.Window) (*Result, error) {
 
 // accounts is the bookkeeping of the whole run, by the kernel's own counts. The
 // frames without a name are all collectors'; they stand with the first.
-func (r *run) accounts(unknown uint64) ([]profile.Account, error) {
-	samplings, err := r.session.Accounts()
-	if err != nil {
-		return nil, err
-	}
-	if r.alarms != nil {
-		if err := r.alarms.account(samplings); err != nil {
-			return nil, err
-		}
-	}
+func (r *profiling) accounts(account *run.Account, unknown uint64) []profile.Account {
+	first := 0
 	var all []profile.Account
 	for i, c := range r.recorder.Counts() {
 		plan := &r.plans[i]
-		a := profile.Account{Event: plan.Event, Exact: true,
-			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown}
-		for _, s := range samplings[:len(plan.Samplings)] {
-			a.Received += s.Received
-			a.Lost += s.Lost
-			a.Throttled += s.Throttled
-			a.Counted += s.Counted - min(s.Counted, s.Duplicates+s.Filtered)
-			a.Overwritten += s.Overwritten
-			a.Exact = a.Exact && s.Exact
-		}
-		samplings, unknown = samplings[len(plan.Samplings):], 0
-		all = append(all, a)
+		s := account.Sum(first, len(plan.Samplings))
+		all = append(all, profile.Account{Event: plan.Event, Exact: s.Exact,
+			Received: s.Received, Lost: s.Lost, Throttled: s.Throttled, Overwritten: s.Overwritten,
+			Counted: s.Counted - min(s.Counted, s.Duplicates+s.Filtered),
+			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown})
+		first, unknown = first+len(plan.Samplings), 0
 	}
-	return all, nil
-}
-
-// read reads records until the run ends.
-func (r *run) read(ctx context.Context) error {
-	if r.opts.Duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.opts.Duration)
-		defer cancel()
-	}
-	defer r.logUsage()
-	if r.alarms != nil {
-		return r.alarms.read(ctx)
-	}
-	return r.reader().Read(ctx, r.session, r.recorder.Handle)
-}
-
-// reader is the way of the records to the recorder. It counts without a copy what needs
-// no more.
-func (r *run) reader() *perfevent.Reader {
-	return &perfevent.Reader{Spool: spoolBytes, BeforeSpool: r.recorder.Early, Round: r.round}
-}
-
-// enable lets the run begin.
-func (r *run) enable() error {
-	if r.alarms != nil {
-		return r.alarms.arm()
-	}
-	return r.session.Enable()
+	return all
 }
 
 // logUsage says what the run has cost so far, symbols and output not included.
-func (r *run) logUsage() {
+func (r *profiling) logUsage() {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err == nil {
 		r.opts.Logger.Info("recording done", "user", time.Duration(usage.Utime.Nano()), "system", time.Duration(usage.Stime.Nano()))
 	}
 }
 
-// round closes windows in which nothing happened, and tells of progress: see
-// perfevent.Reader.Round.
-func (r *run) round(before uint64) {
-	if before > r.begin.monotonic {
-		if r.alarms != nil {
-			r.alarms.come(before)
-		}
-		r.recorder.Advance(before)
-		for i, counts := range r.recorder.Counts() {
-			r.grow(&r.growths[i], counts, before)
-		}
-		r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: r.recorder.Samples()})
+// tables is the sink of a run: see run.Sink.
+type tables struct {
+	*table.Recorder
+	run *profiling
+}
+
+// Round looks at the copies of the stack, and tells of progress.
+func (t tables) Round(before uint64) error {
+	r := t.run
+	if before <= r.begin.monotonic {
+		return nil
 	}
+	var counts []table.Counts
+	var samples uint64
+	r.engine.Locked(func() { counts, samples = t.Counts(), t.Samples() })
+	for i := range counts {
+		r.grow(&r.growths[i], counts[i], before)
+	}
+	r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: samples})
+	return nil
 }
 
 // end is when the run ends by its duration, on the records' clock; 0 if it has
 // none.
-func (r *run) end() uint64 {
+func (r *profiling) end() uint64 {
 	if r.opts.Duration == 0 {
 		return 0
 	}

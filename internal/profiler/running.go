@@ -6,7 +6,7 @@ import (
 )
 
 // meter tells the collectors that ask how long their events count.
-func (r *run) meter() {
+func (r *profiling) meter() {
 	first := 0
 	for i, collector := range r.opts.Collectors {
 		n := len(r.plans[i].Samplings)
@@ -18,9 +18,9 @@ func (r *run) meter() {
 }
 
 // running reads how long n of the session's samplings, from first on, have counted.
-func (r *run) running(first, n int) func() ([]perfevent.Running, error) {
+func (r *profiling) running(first, n int) func() ([]perfevent.Running, error) {
 	return func() ([]perfevent.Running, error) {
-		all, err := r.session.Running()
+		all, err := r.source.Running()
 		if err != nil {
 			return nil, err
 		}

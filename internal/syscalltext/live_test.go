@@ -186,8 +186,8 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if account.Lost > 0 {
-		t.Errorf("%d lost", account.Lost)
+	if lost := account.All().Lost; lost > 0 {
+		t.Errorf("%d lost", lost)
 	}
 	var names []string
 	for _, match := range regexp.MustCompile(`sys_openat\(.*filename: 0x[0-9a-f]+ ~?"(/nonexistent/[^"]*)"`).FindAllStringSubmatch(lines.String(), -1) {

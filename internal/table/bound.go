@@ -22,20 +22,13 @@ func (r *Recorder) known(k key) bool {
 }
 
 // full says that distinct stacks and rows take the memory that they may.
-func (r *Recorder) full() bool { return r.used() > r.opts.Memory }
+func (r *Recorder) full() bool { return r.Bytes() > r.opts.Memory }
 
 // room says that there is memory for that many bytes more.
-func (r *Recorder) room(bytes int) bool { return r.used()+bytes <= r.opts.Memory }
+func (r *Recorder) room(bytes int) bool { return r.Bytes()+bytes <= r.opts.Memory }
 
 // Bytes is the memory that counts against Options.Memory.
 func (r *Recorder) Bytes() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.used()
-}
-
-// used is the memory that counts against Options.Memory, in bytes.
-func (r *Recorder) used() int {
 	rows, processes := len(r.table.rows), len(r.live)
 	if r.whole != nil {
 		rows += len(r.whole.table.rows) + len(r.whole.passing.rows) + len(r.whole.passed.rows)

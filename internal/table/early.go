@@ -2,27 +2,30 @@ package table
 
 import "github.com/ringtap/ringtap/perfevent"
 
-// Early takes a record that needs no more than counting, as
-// perfevent.Reader.BeforeSpool has it: on another goroutine than Handle, and before
-// samples that Handle is still to be given, unless it is the next of all. Those are
-// of the same window, and between samples of one window their order does not matter,
-// but to collectors that say so. It reports false for a record that Handle must be
-// given: one that begins or ends something, or whose stack is in a file that was not
-// met yet, which may take long to read.
-func (r *Recorder) Early(record perfevent.Record, next bool) bool {
-	sample, isSample := record.(*perfevent.Sample)
-	if isSample && !next && r.bySample[sample.Sampling].ordered { // which never changes
-		return false
+// MayPass says that a record may be given to Early before samples that Record is still to
+// be given: those are of the same window, and between samples of one window their order
+// does not matter, but to collectors that say so. Next says that there are none. It may be
+// called at any time.
+func (r *Recorder) MayPass(record perfevent.Record, next bool) bool {
+	switch record := record.(type) {
+	case *perfevent.Sample:
+		return next || !r.bySample[record.Sampling].ordered // which never changes
+	case *perfevent.Switch:
+		return true
 	}
-	if _, ok := record.(*perfevent.Switch); !ok && !isSample || !r.mu.TryLock() {
-		return false
-	}
-	defer r.mu.Unlock()
+	return false
+}
+
+// Early takes a record that needs no more than counting. It reports false for one that
+// Record must be given: one that begins or ends something, or whose stack is in a file that
+// was not met yet, which may take long to read.
+func (r *Recorder) Early(record perfevent.Record) bool {
 	at := record.Common().Time
-	if r.opts.Interval > 0 && at >= r.due || r.opts.End > 0 && at >= r.opts.End || r.opts.Spans && !r.within(at) {
+	if r.opts.End > 0 && at >= r.opts.End || r.opts.Spans && !r.within(at) {
 		return false
 	}
-	if !isSample {
+	sample, ok := record.(*perfevent.Sample)
+	if !ok {
 		r.follow(record)
 		return true
 	}

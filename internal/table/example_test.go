@@ -11,8 +11,7 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Samples become a window of rows for each second. In a run they come from
-// perfevent.Session.Read, whose handler Recorder.Handle is.
+// Samples become a window of rows for each second. In a run a run.Engine hands them on.
 func Example() {
 	// An empty tree in the place of /proc: nothing is known of any process.
 	processes := process.NewTable(process.Options{Host: process.Host{Proc: "testdata/none"}})
@@ -36,7 +35,8 @@ func Example() {
 		{Header: perfevent.Header{PID: 43, Time: 0.9e9}, Callchain: []uint64{contextKernel, 0xffffffff81000010}},
 		{Header: perfevent.Header{PID: 42, Time: 1.1e9}, Callchain: []uint64{contextKernel, 0xffffffff81000020}},
 	} {
-		if err := recorder.Handle(&sample); err != nil {
+		recorder.Advance(sample.Time)
+		if err := recorder.Record(&sample); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package table
 import (
 	"maps"
 	"slices"
-	"sync"
 	"weak"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -31,10 +30,9 @@ type Options struct {
 	Ready func() bool
 }
 
-// Recorder turns the records of a run into windows. It belongs to one goroutine,
-// but for Early.
+// Recorder turns the records of a run into windows: it is a run.Sink. It belongs to one
+// goroutine at a time.
 type Recorder struct {
-	mu        sync.Mutex // of all that follows
 	opts      Options
 	parts     []part
 	bySample  []*part // by index of the sampling
@@ -113,20 +111,20 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 	return r
 }
 
-// Handle takes one record and keeps nothing of it. Records come in time order.
-// The error is always nil: Handle is what perfevent.Session.Read calls.
-func (r *Recorder) Handle(record perfevent.Record) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	header := record.Common()
-	r.advance(header.Time)
-	sample, ok := record.(*perfevent.Sample)
-	if !ok {
+// Processes is the process table that rows are named by.
+func (r *Recorder) Processes() *process.Table { return r.processes }
+
+// Record takes one record, of which the process table knows, and keeps nothing of it.
+// Records come in time order, with ticks between them, but those of an alarm's time
+// that are replayed: they are of a span that follows the windows that are closed. The
+// error is always nil.
+func (r *Recorder) Record(record perfevent.Record) error {
+	if sample, ok := record.(*perfevent.Sample); ok {
+		r.unwind(sample)
+		r.handleSample(sample)
+	} else {
 		r.handleOther(record)
-		return nil
 	}
-	r.unwind(sample)
-	r.handleSample(sample)
 	return nil
 }
 
@@ -148,7 +146,6 @@ func (r *Recorder) handleOther(record perfevent.Record) {
 	if lost, ok := record.(*perfevent.Lost); ok {
 		r.parts[0].counts.Lost += lost.Lost // whose they were is not known
 	}
-	r.processes.Handle(record)
 	r.follow(record)
 }
 
@@ -164,23 +161,30 @@ func (r *Recorder) follow(record perfevent.Record) {
 	}
 }
 
-// Advance says that all records before now have been handled. It closes the
-// windows that have ended by then.
-func (r *Recorder) Advance(now uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.advance(now)
+// Due is when the window under way is to end, or the next span to begin; false if that
+// is with the run, or not known.
+func (r *Recorder) Due() (at uint64, ok bool) {
+	switch {
+	case r.opts.Spans && r.idle && len(r.spans) == 0, !r.opts.Spans && r.opts.Interval == 0:
+		return 0, false
+	case r.idle:
+		at = r.spans[0].Start
+	default:
+		at = r.due
+	}
+	return at, r.opts.End == 0 || at <= r.opts.End
 }
 
-func (r *Recorder) advance(now uint64) {
-	if r.opts.End > 0 {
-		now = min(now, r.opts.End)
-	}
-	if r.opts.Spans {
-		r.advanceSpans(now)
-		return
-	}
-	for r.opts.Interval > 0 && now >= r.due {
+// Tick ends the window under way, or begins one, at the time that is due.
+func (r *Recorder) Tick() {
+	switch {
+	case r.idle:
+		r.beginSpan()
+	case r.opts.Spans:
+		r.endAll(r.due)
+		r.close(r.due)
+		r.idle = true
+	default:
 		if r.opts.Ready == nil || r.opts.Ready() {
 			r.endAll(r.due)
 			r.close(r.due)
@@ -189,14 +193,16 @@ func (r *Recorder) advance(now uint64) {
 	}
 }
 
-// Samples is the number of samples of the window under way.
-func (r *Recorder) Samples() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.samples()
+// Advance says that all records before now have been taken: it ticks for every time
+// that is due by then.
+func (r *Recorder) Advance(now uint64) {
+	for at, ok := r.Due(); ok && now >= at; at, ok = r.Due() {
+		r.Tick()
+	}
 }
 
-func (r *Recorder) samples() (sum uint64) {
+// Samples is the number of samples of the window under way.
+func (r *Recorder) Samples() (sum uint64) {
 	for i := range r.parts {
 		sum += r.parts[i].counts.Samples
 	}
@@ -206,12 +212,6 @@ func (r *Recorder) samples() (sum uint64) {
 // Counts is the bookkeeping of the run so far, of each collector. It has more
 // than the windows together: what was left out or lost after the last of them.
 func (r *Recorder) Counts() []Counts {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.total()
-}
-
-func (r *Recorder) total() []Counts {
 	all := make([]Counts, len(r.parts))
 	for i := range r.parts {
 		all[i] = r.parts[i].closed
@@ -225,16 +225,14 @@ func (r *Recorder) total() []Counts {
 // holds nothing and is a small rest of an interval is not emitted; what goes on at the
 // end is something. No record may come after it.
 func (r *Recorder) Finish(now uint64) *Window {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.opts.End > 0 {
 		now = min(now, r.opts.End)
 	}
-	r.advance(now)
+	r.Advance(now)
 	// What goes on has been counted up to the end of the window before.
 	if !r.idle && (now > r.start || r.start == r.begin) {
 		r.endAll(now)
-		rest := r.samples() > 0 || r.start == r.begin || now-r.start > r.opts.Interval/10 || len(r.table.rows) > 0
+		rest := r.Samples() > 0 || r.start == r.begin || now-r.start > r.opts.Interval/10 || len(r.table.rows) > 0
 		if rest || r.opts.Spans {
 			r.close(now)
 		}
@@ -242,7 +240,7 @@ func (r *Recorder) Finish(now uint64) *Window {
 	if r.whole == nil {
 		return nil
 	}
-	w := r.window(r.whole.table, r.whole.processes, r.total(), r.begin, now)
+	w := r.window(r.whole.table, r.whole.processes, r.Counts(), r.begin, now)
 	w.Notes = r.noted(nil, true)
 	return w
 }

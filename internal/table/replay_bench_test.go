@@ -29,7 +29,8 @@ func BenchmarkReplay(b *testing.B) {
 		for i := range uint64(samples) {
 			sample.Time = i * 1_000_000
 			sample.Callchain = chains[i*7919%distinct]
-			if err := r.Handle(sample); err != nil {
+			r.Advance(sample.Time)
+			if err := r.Record(sample); err != nil {
 				b.Fatal(err)
 			}
 			if i == samples/8 {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/table/tabletest"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -40,23 +41,21 @@ func TestOnlySpansAreRecorded(t *testing.T) {
 	}})
 	handle := func(times ...uint64) {
 		for _, at := range times {
-			if err := r.Handle(sampleAt(at)); err != nil {
-				t.Fatal(err)
-			}
+			tabletest.Handle(t, r, sampleAt(at))
 		}
 	}
 	handle(50)
-	r.Record(Span{Start: 100, End: 200, Notes: []string{"one"}})
+	r.RecordSpan(Span{Start: 100, End: 200, Notes: []string{"one"}})
 	handle(99, 100, 199)
-	r.Record(Span{Start: 200, End: 300, Follows: true})
+	r.RecordSpan(Span{Start: 200, End: 300, Follows: true})
 	handle(200, 201, 299, 300)
 	// What went before an alarm is told after it.
 	handle(430)
-	r.Record(Span{Start: 350, End: 400})
+	r.RecordSpan(Span{Start: 350, End: 400})
 	for _, at := range []uint64{340, 350, 360, 399} {
-		r.Replay(sampleAt(at))
+		tabletest.Handle(t, r, sampleAt(at))
 	}
-	r.Record(Span{Start: 400, End: 500, Follows: true})
+	r.RecordSpan(Span{Start: 400, End: 500, Follows: true})
 	handle(440)
 	whole := r.Finish(450)
 	want := []counted{
@@ -85,10 +84,8 @@ func TestARunWithoutSpansHasNoWindow(t *testing.T) {
 	defer processes.Close()
 	r := NewRecorder([]Collector{&counting{}}, processes, 0, Options{Memory: 1 << 20, Spans: true,
 		Emit: func(w *Window) { t.Errorf("a window from %d to %d", w.Start, w.End) }})
-	if err := r.Handle(sampleAt(10)); err != nil {
-		t.Fatal(err)
-	}
-	if r.Early(sampleAt(11), false) {
+	tabletest.Handle(t, r, sampleAt(10))
+	if r.Early(sampleAt(11)) {
 		t.Error("a sample was taken early")
 	}
 	r.Finish(20)

@@ -33,9 +33,7 @@ func BenchmarkASwitch(b *testing.B) {
 			&perfevent.Fork{Header: perfevent.Header{Time: 1}, PID: tid, TID: tid, PPID: 0, PTID: 0},
 			&perfevent.Mmap{Header: perfevent.Header{Time: 2}, PID: tid, TID: tid, Addr: 1 << 20, Len: 4096, Prot: 5, Filename: []byte("//anon")},
 		} {
-			if err := r.Handle(record); err != nil {
-				b.Fatal(err)
-			}
+			tabletest.Handle(b, r, record)
 		}
 		s := tabletest.StackSample(1<<20, make([]uint64, 64)...)
 		s.PID, s.TID, s.Callchain = tid, tid, chain
@@ -48,7 +46,8 @@ func BenchmarkASwitch(b *testing.B) {
 		s := switches[now%2]
 		s.Time = now
 		now++
-		if err := r.Handle(s); err != nil {
+		r.Advance(s.Time)
+		if err := r.Record(s); err != nil {
 			b.Fatal(err)
 		}
 	}

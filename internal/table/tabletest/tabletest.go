@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -58,10 +59,19 @@ func Format(names ...string) *ftrace.Format {
 	return f
 }
 
-// Handle hands a record to a recorder.
-func Handle(t testing.TB, to interface{ Handle(perfevent.Record) error }, record perfevent.Record) {
+// Sink is a table.Recorder.
+type Sink interface {
+	Advance(now uint64)
+	Processes() *process.Table
+	Record(perfevent.Record) error
+}
+
+// Handle hands a record to a recorder as a run.Engine does.
+func Handle(t testing.TB, to Sink, record perfevent.Record) {
 	t.Helper()
-	if err := to.Handle(record); err != nil {
+	to.Advance(record.Common().Time)
+	to.Processes().Handle(record)
+	if err := to.Record(record); err != nil {
 		t.Fatal(err)
 	}
 }
