@@ -15,9 +15,6 @@ import (
 // argNumber finds the arguments of the calling convention in a fetch argument.
 var argNumber = regexp.MustCompile(`\$arg[0-9]+`)
 
-// errNoTypes says what an argument by its name needs.
-var errNoTypes = errors.New("this kernel has no type information (BTF, CONFIG_DEBUG_INFO_BTF) to find it with: name where it is, such as $arg1 or +8($arg1)")
-
 // args translates the definition's arguments for a function. Entry says whether
 // the probe is at its first instruction.
 func (r *resolver) args(f Function, entry bool) ([]ftrace.FetchArg, error) {
@@ -26,9 +23,6 @@ func (r *resolver) args(f Function, entry bool) ([]ftrace.FetchArg, error) {
 	for _, arg := range r.definition.Args {
 		fetched := []ftrace.FetchArg{arg.Fetch}
 		if arg.Path != "" {
-			if r.options.Types == nil {
-				return nil, r.argError(arg.Pos, "%s: %v", arg.Path, errNoTypes)
-			}
 			var err error
 			if fetched, err = r.options.Types.Fetch(f, isReturn, arg); err != nil {
 				return nil, r.typeError(&arg, err)

@@ -17,14 +17,15 @@ import (
 // say.
 const defaultSites = 1000
 
-// Options say which kernel is looked at and how sites are chosen.
+// Options say which kernel is looked at and how sites are chosen. The zero value means
+// the running kernel, with its type information where it has some.
 type Options struct {
 	// Force takes a function though the kernel's lists say that it can't be
 	// probed, and an offset at which no instruction seems to begin: the kernel
 	// has the last word.
 	Force    bool
 	MaxSites int          // that a definition may stand for; 0 is 1000
-	Types    Types        // nil: the kernel has no type information
+	Types    Types        // nil: KernelTypes(Root)
 	Root     string       // below which /proc, /sys and /lib/modules are; "" is "/"
 	Logger   *slog.Logger // may be nil
 }
@@ -46,6 +47,9 @@ func Resolve(d *Definition, o Options) (*Plan, error) { return resolve(d, o, run
 func resolve(d *Definition, o Options, arch string) (*Plan, error) {
 	if o.MaxSites == 0 {
 		o.MaxSites = defaultSites
+	}
+	if o.Types == nil {
+		o.Types = KernelTypes(o.Root)
 	}
 	o.Logger = o.logger()
 	// "p:vfs_read count" is an alias before a function for perf-tools, and

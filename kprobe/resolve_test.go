@@ -439,3 +439,23 @@ func TestAKernelWithoutListsIsAskedItself(t *testing.T) {
 		t.Error("a pattern of nothing")
 	}
 }
+
+// Options say where the kernel is, and its types are found there.
+func TestOptionsWithoutTypesMeanTheKernelsOwn(t *testing.T) {
+	root := t.TempDir()
+	types, err := filepath.Abs("testdata/types/sys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(types, filepath.Join(root, "sys")), os.Mkdir(filepath.Join(root, "proc"), 0o755),
+		os.WriteFile(filepath.Join(root, "proc/kallsyms"), []byte("ffffffff81000000 T pointers\nffffffff81000100 T other\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := resolveText("p:pointers item->mood", root, "amd64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Sites[0].Args; len(got) != 1 || got[0].String() != "mood=+156(%di):s32" {
+		t.Errorf("arguments %v", got)
+	}
+}

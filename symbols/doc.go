@@ -63,6 +63,6 @@
 //   - Names are handed on as they are: escaping them is the business of who
 //     prints them.
 //
-// Nothing here opens files, knows of processes, or looks at the clock: readers
-// come from the caller.
+// Nothing here knows of processes or looks at the clock. Readers come from the caller;
+// of itself only DebugFiles opens files.
 package symbols

@@ -36,7 +36,7 @@ type Options struct {
 	// Open opens an absolute path, as the process sees it, and returns the
 	// file's size in bytes. The caller keeps it inside of a container's root.
 	// An error means that there is no such file. The File closes what it
-	// opened.
+	// opened. DebugFiles makes one that is right for most.
 	Open func(path string) (ReaderAtCloser, int64, error)
 }
 

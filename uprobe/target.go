@@ -4,9 +4,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/gotable"
@@ -96,18 +93,15 @@ func checkCode(m *elfimage.Image) error {
 
 // debugFiles opens separate debug files as a process sees them, or as we do.
 func (t *target) debugFiles(pid int) func(path string) (symbols.ReaderAtCloser, int64, error) {
-	open := openfile.Regular
+	root := ""
 	if pid != 0 {
-		root := proc.Live.Path(pid, "root")
-		open = func(name string) (int, unix.Stat_t, error) { return openfile.Beneath(root, name, openfile.Follow) }
+		root = proc.Live.Path(pid, "root")
 	}
+	open := symbols.DebugFiles(root)
 	return func(path string) (symbols.ReaderAtCloser, int64, error) {
-		fd, st, err := open(path)
-		if err != nil {
-			return nil, 0, err
-		}
-		t.debug = true
-		return os.NewFile(uintptr(fd), path), st.Size, nil
+		file, size, err := open(path)
+		t.debug = t.debug || err == nil
+		return file, size, err
 	}
 }
 

@@ -31,8 +31,7 @@ func (s *Set) resolveKernel(text string) (*kprobe.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := kprobe.Resolve(d, kprobe.Options{Force: s.options.Force, MaxSites: s.options.Limit,
-		Types: kprobe.KernelTypes(""), Logger: s.options.Logger})
+	plan, err := kprobe.Resolve(d, kprobe.Options{Force: s.options.Force, MaxSites: s.options.Limit, Logger: s.options.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (s *Spec) kernel() error {
 		return err
 	}
 	if d.Alias != "" { // of "vfs_read count" only the kernel's functions tell what count is
-		plan, err := kprobe.Resolve(d, kprobe.Options{Types: kprobe.KernelTypes("")})
+		plan, err := kprobe.Resolve(d, kprobe.Options{})
 		if err != nil {
 			return err
 		}

@@ -210,7 +210,7 @@ func openFile(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
 		return nil, image.Err
 	}
-	f, err := symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: openDebugFile})
+	f, err := symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: symbols.DebugFiles("")})
 	if err != nil {
 		return nil, err
 	}
