@@ -37,6 +37,7 @@ type File struct {
 	lines lineSources
 
 	functions functionList
+	bounds    functionBounds
 }
 
 // Open reads the headers of an ELF file of the given size in bytes: an

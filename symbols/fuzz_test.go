@@ -44,6 +44,9 @@ func FuzzFile(f *testing.F) {
 			if ok && (s.Name == "" || off < s.Start || off-s.Start >= s.Size) {
 				t.Fatalf("Lookup(%#x) = %+v", off, s)
 			}
+			if start, size, ok := file.Bounds(off); ok && (off < start || off-start >= size) {
+				t.Fatalf("Bounds(%#x) = %#x, %#x", off, start, size)
+			}
 			if off%61 == 0 {
 				file.Lines(off)
 			}

@@ -75,6 +75,9 @@ type Frame struct {
 	RawName string // as the symbol table has it (pprof's system name)
 	Offset  uint64 // bytes from the function's first byte to PC
 	Start   uint64 // Address of the function's first byte
+	// Unnamed says that no table names the function: Name is the object's with Start,
+	// "postgres+0x3efc80", so that each such function is one of its own.
+	Unnamed bool
 	// Lines are set only where source lines were asked for: innermost inlined
 	// function first, the function that holds the code last (pprof's order).
 	Lines []Line

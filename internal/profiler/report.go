@@ -108,7 +108,7 @@ func account(plan *table.Plan, c table.Counts) profile.Account {
 // unknown is the number of frames without a name.
 func unknown(p *profile.Profile) (n uint64) {
 	for i := range p.Frames {
-		if p.Frames[i].Name == "" {
+		if p.Frames[i].Name == "" || p.Frames[i].Unnamed {
 			n++
 		}
 	}

@@ -68,6 +68,7 @@ type jsonFrame struct {
 	Name    string     `json:"name,omitempty"`     // demangled
 	RawName string     `json:"raw_name,omitempty"` // where it differs from name
 	Offset  uint64     `json:"offset,omitempty"`   // bytes from the function's start to address
+	Unnamed bool       `json:"unnamed,omitempty"`  // no table has the name: it is the object's with the function's first address
 	Lines   []jsonLine `json:"lines,omitempty"`    // innermost inlined function first
 }
 
@@ -167,6 +168,7 @@ func jsonFrameOf(f profile.Frame) jsonFrame {
 		Address: "0x" + strconv.FormatUint(f.PC(), 16),
 		Name:    visible.Text(f.Name),
 		Offset:  f.Offset,
+		Unnamed: f.Unnamed,
 		Lines: each(f.Lines, func(l profile.Line) jsonLine {
 			return jsonLine{visible.Text(l.Function), visible.Text(l.File), l.Line, l.Start}
 		}),

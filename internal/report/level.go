@@ -77,7 +77,7 @@ func (l *leveler) frame(id int) []level {
 		own.kind = kernel
 	case l.p.Objects[f.Object].Labels:
 		own = level{own.name, -1, label}
-	case f.Name == "":
+	case f.Name == "", f.Unnamed:
 		own.kind = unknown
 	}
 	levels := []level{own}
@@ -90,9 +90,9 @@ func (l *leveler) frame(id int) []level {
 	return levels
 }
 
-// frameName names the function of a frame, or the object where there is no
-// name. The address is left out, so that a stripped program folds to one box
-// and not to one a sample; tables, JSON and pprof carry the address.
+// frameName names the function of a frame, or the object where not even its
+// beginning is known. The address is left out, so that such code folds to one
+// box and not to one a sample; tables, JSON and pprof carry the address.
 func frameName(p *profile.Profile, f *profile.Frame) string {
 	if f.Name != "" {
 		return escapeFrame(f.Name)

@@ -1,6 +1,8 @@
 package symbolize
 
 import (
+	"fmt"
+	"path"
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -39,7 +41,7 @@ func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 	object := b.object(objectKey{id: f.Object}, func() profile.Object { return from.object })
 	frame, ok := b.symbolizer.cache[f]
 	if !ok {
-		frame = b.symbolizer.lookUp(b.symbolizer.file(from, image), f)
+		frame = b.symbolizer.lookUp(b.symbolizer.file(from, image), image.Path, f)
 		b.symbolizer.cache[f] = frame
 	}
 	frame.Object = object
@@ -88,8 +90,8 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 	return frame
 }
 
-// lookUp names a place in an ELF file; file is nil where it can't be read.
-func (s *Symbolizer) lookUp(file *symbols.File, f callchain.Frame) profile.Frame {
+// lookUp names a place in the ELF file of an object's path; file is nil where it can't be read.
+func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame) profile.Frame {
 	frame := profile.Frame{Address: f.Offset, Return: f.Return}
 	if file == nil {
 		return frame
@@ -101,7 +103,22 @@ func (s *Symbolizer) lookUp(file *symbols.File, f callchain.Frame) profile.Frame
 	if s.opts.Lines {
 		frame.Lines = s.lines(file, f.Offset)
 	}
+	if frame.Name == "" && len(frame.Lines) == 0 {
+		unnamed(&frame, file, object)
+	}
 	return frame
+}
+
+// unnamed gives a frame a name of its function's place: the offset in the file, which
+// can be probed as it stands there.
+func unnamed(frame *profile.Frame, file *symbols.File, object string) {
+	start, _, ok := file.Bounds(frame.Address)
+	if !ok {
+		return
+	}
+	name := fmt.Sprintf("%s+%#x", path.Base(object), start)
+	named(frame, symbols.Symbol{Name: name, Start: start})
+	frame.Name, frame.Unnamed = name, true
 }
 
 // lines finds the source lines of a place. A place without any is not worth

@@ -1,6 +1,7 @@
 package symbolize_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,13 +98,13 @@ func TestADebugFileMustBeAFile(t *testing.T) {
 	}
 	objcopy("--only-keep-debug", "program", "program.debug")
 	objcopy("--strip-all", "--add-gnu-debuglink=program.debug", "program")
-	nameOf := func() string {
+	frame := func() profile.Frame {
 		t.Helper()
 		s := symbolizer(t, symbolize.Options{})
-		return s.Profile(set([]*stack.Image{fileImage(t, path)}, []callchain.Frame{{Object: 1, Offset: at}}), nil).Frames[0].Name
+		return s.Profile(set([]*stack.Image{fileImage(t, path)}, []callchain.Frame{{Object: 1, Offset: at}}), nil).Frames[0]
 	}
-	if got := nameOf(); got != "outer" {
-		t.Errorf("with its debug file the function is called %q", got)
+	if got := frame(); got.Name != "outer" {
+		t.Errorf("with its debug file the function is called %q", got.Name)
 	}
 	if err := os.Remove(path + ".debug"); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,30 @@ func TestADebugFileMustBeAFile(t *testing.T) {
 	if output, err := exec.Command("mkfifo", path+".debug").CombinedOutput(); err != nil {
 		t.Fatalf("mkfifo: %v\n%s", err, output)
 	}
-	if got := nameOf(); got != "" { // and does not wait for a writer
-		t.Errorf("with a pipe in its place the function is called %q", got)
+	if got := frame(); !got.Unnamed { // and does not wait for a writer
+		t.Errorf("with a pipe in its place the function is called %q", got.Name)
+	}
+}
+
+func TestFunctionsOfAStrippedProgramAreOfTheirOwn(t *testing.T) {
+	const source = `
+__attribute__((noinline)) static int one(int x) { for (volatile int i = 0; i < x; i++); return x; }
+__attribute__((noinline)) static int two(int x) { for (volatile int i = 0; i < x; i++); return x + 1; }
+int main(int argc, char **argv) { return one(argc) + two(argc); }
+`
+	stripped := build(t, "statics.c", source, "-O2", "-s")
+	full := build(t, "statics.c", source, "-O2")
+	one, two := offsetOf(t, full, "one"), offsetOf(t, full, "two")
+	p := symbolizer(t, symbolize.Options{}).Profile(set([]*stack.Image{fileImage(t, stripped)}, []callchain.Frame{
+		{Object: 1, Offset: one}, {Object: 1, Return: true, Offset: one + 7}, {Object: 1, Offset: two + 3},
+	}), nil)
+	name := func(start uint64) string { return fmt.Sprintf("%s+%#x", filepath.Base(stripped), start) }
+	want := []profile.Frame{
+		{Object: 1, Address: one, Name: name(one), RawName: name(one), Start: one, Unnamed: true},
+		{Object: 1, Address: one + 7, Return: true, Name: name(one), RawName: name(one), Offset: 8, Start: one, Unnamed: true},
+		{Object: 1, Address: two + 3, Name: name(two), RawName: name(two), Offset: 3, Start: two, Unnamed: true},
+	}
+	if diff := cmp.Diff(want, p.Frames); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -229,12 +229,15 @@ func (s *Symbolizer) Close() error {
 }
 
 // Function is where the function begins that holds a frame of a file; false where
-// no symbol tells.
+// neither symbol nor unwind information tells.
 func (s *Symbolizer) Function(f callchain.Frame, image *stack.Image) (start uint64, ok bool) {
 	file := s.file(s.source(f.Object, image), image)
 	if file == nil {
 		return 0, false
 	}
-	symbol, ok := file.Lookup(f.Offset)
-	return symbol.Start, ok
+	if symbol, ok := file.Lookup(f.Offset); ok {
+		return symbol.Start, true
+	}
+	start, _, ok = file.Bounds(f.Offset)
+	return start, ok
 }

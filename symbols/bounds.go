@@ -1,0 +1,34 @@
+package symbols
+
+import (
+	"sync"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+)
+
+// functionBounds is what tells where functions begin that have no name.
+type functionBounds struct {
+	once  sync.Once
+	table elfimage.FrameTable
+	found bool
+}
+
+// Bounds returns where the function begins that holds the byte at fileOffset, and its
+// size in bytes, both by the file's unwind information: stripped files have that too.
+// It is for code that Lookup has no name for, and reads little of the file at each call.
+func (f *File) Bounds(fileOffset uint64) (start, size uint64, ok bool) {
+	b := &f.bounds
+	b.once.Do(func() { b.table, b.found = f.image.FrameTable() })
+	if !b.found {
+		return 0, 0, false
+	}
+	addr, ok := f.image.Vaddr(fileOffset)
+	if !ok {
+		return 0, 0, false
+	}
+	begin, end, ok := b.table.Function(addr)
+	if !ok || addr-begin > fileOffset {
+		return 0, 0, false
+	}
+	return fileOffset - (addr - begin), end - begin, true
+}
