@@ -34,6 +34,9 @@ func (s *Session) attach() error {
 		}
 		return s.attachUntilClear()
 	}
+	if s.byCPU = s.canGoByCPU(); s.byCPU && s.allByCPU() {
+		return s.attachSystemFiltered()
+	}
 	err := s.openThreads()
 	if errors.Is(err, errRestless) || errors.Is(err, ErrTooManyFiles) {
 		err = s.attachFiltered(err)
@@ -71,7 +74,7 @@ type subject struct {
 	inherit    bool
 	sideBand   bool
 	samples    bool
-	systemWide bool // of the samplings those of Sampling.SystemWide only; else all others
+	systemWide bool // of the samplings those that watch all CPUs only; else all others
 }
 
 // openEverywhere opens a subject's events on each CPU. A CPU that has gone
@@ -104,7 +107,7 @@ func (s *Session) openOn(cpu int, on subject) error {
 		return nil
 	}
 	for i := range s.samplings {
-		if s.samplings[i].SystemWide != on.systemWide || s.only != nil && !slices.Contains(s.only, i) {
+		if s.isWide(i) != on.systemWide || s.only != nil && !slices.Contains(s.only, i) {
 			continue
 		}
 		if err := s.openSampling(cpu, i, on); err != nil {
@@ -116,7 +119,7 @@ func (s *Session) openOn(cpu int, on subject) error {
 
 // attachSystemWide opens the samplings that watch the whole system.
 func (s *Session) attachSystemWide() error {
-	if !slices.ContainsFunc(s.samplings, func(sampling Sampling) bool { return sampling.SystemWide }) {
+	if !s.hasWide() {
 		return nil
 	}
 	return s.openEverywhere(subject{pid: -1, samples: true, systemWide: true})
@@ -308,15 +311,24 @@ func (s *Session) attachFiltered(reason error) error {
 	}
 	s.rings = make([]mappedRing, len(s.cpus))
 	s.duplicates.ambiguous = false
-	err := s.attachSystem()
+	err := s.attachSystemFiltered()
 	if errors.Is(err, ErrPermission) {
 		return reason
 	}
 	if err != nil {
 		return err
 	}
-	s.filter = newPIDFilter(s.target, s.watched, s.samplings)
 	s.opts.logger().Warn("watching the whole system and leaving out the others", "target", s.target.String(), "reason", reason)
+	return nil
+}
+
+// attachSystemFiltered opens the events on the whole system, and leaves out what is not
+// the target's.
+func (s *Session) attachSystemFiltered() error {
+	if err := s.attachSystem(); err != nil {
+		return err
+	}
+	s.filter = newPIDFilter(s.target, s.watched, s.samplings)
 	return nil
 }
 

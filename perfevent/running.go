@@ -12,6 +12,9 @@ type Running struct {
 	// CPU has counters, the kernel has them take turns, and Counted grows less
 	// (perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING).
 	Enabled, Counted time.Duration
+	// Inherited says that the event is on threads, and that each child begins a new
+	// period: see Sampling.ByCPU.
+	Inherited bool
 }
 
 // Running reads, for each sampling in order, how long it has counted until now. The
@@ -20,7 +23,8 @@ type Running struct {
 //
 // Enabled is the time in which the side-band's dummy events counted, which need no
 // counter of the CPU. An event's own time is of no use where threads are watched:
-// it goes on while the thread is on another CPU than the event.
+// it goes on while the thread is on another CPU than the event. Where CPUs are watched
+// for a target of threads (Sampling.ByCPU) it is the event's own.
 func (s *Session) Running() ([]Running, error) {
 	s.grow.mu.Lock()
 	defer s.grow.mu.Unlock()
@@ -36,12 +40,18 @@ func (s *Session) Running() ([]Running, error) {
 		}
 		if e.sampling == sideBand {
 			enabled += time.Duration(c.running)
-		} else {
-			all[e.sampling].Counted += time.Duration(c.running)
+			continue
+		}
+		all[e.sampling].Counted += time.Duration(c.running)
+		if s.isWide(int(e.sampling)) {
+			all[e.sampling].Enabled += time.Duration(c.enabled)
 		}
 	}
 	for i := range all {
-		all[i].Enabled = enabled
+		all[i].Inherited = s.isInherited(i)
+		if !s.isWide(i) {
+			all[i].Enabled = enabled
+		}
 	}
 	return all, nil
 }

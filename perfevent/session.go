@@ -43,6 +43,8 @@ type Session struct {
 	ofSamples  []stage
 	ofOthers   []stage
 	filter     pidFilter
+	byCPU      bool     // samplings of Sampling.ByCPU watch the CPUs
+	descent    *descent // of a process target with such samplings and others; else nil
 	duplicates duplicates
 	children   children // of a process target whose events are inherited, else nil
 
@@ -95,6 +97,9 @@ func (s *Session) open() error {
 	s.nameLayouts()
 	if s.target.kind == processTarget && !s.filter.active() {
 		s.children = make(children)
+		if s.byCPU {
+			s.descent = newDescent(s.watched)
+		}
 	}
 	s.compose()
 	s.merge.clock = Now

@@ -22,6 +22,10 @@ func (s *Session) compose() {
 		s.ofSamples = append(s.ofSamples, (*Session).dropDuplicates)
 		s.ofOthers = append(s.ofOthers, (*Session).dropDuplicates)
 	}
+	if s.descent != nil {
+		s.ofSamples = append(s.ofSamples, (*Session).keepDescent)
+		s.ofOthers = append(s.ofOthers, (*Session).followDescent)
+	}
 }
 
 // receive decodes one record and has it pass the stages to the caller.

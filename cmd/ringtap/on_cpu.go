@@ -38,5 +38,6 @@ func (q *onCPU) make(a *asking) ([]table.Collector, error) {
 		Frequency: a.frequency,
 		Idle:      q.idle,
 		Stacks:    a.stacks(),
+		Watched:   a.watched(),
 	}}, nil
 }

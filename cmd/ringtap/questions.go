@@ -43,6 +43,17 @@ type asking struct {
 // last one first.
 func (a *asking) closing(f func() error) { a.closers = append(a.closers, f) }
 
+// watched are the processes that are watched, where the target is processes.
+func (a *asking) watched() []int {
+	switch {
+	case a.started != nil:
+		return []int{a.started.PID()}
+	case a.pid != 0:
+		return []int{a.pid}
+	}
+	return nil
+}
+
 func (a *asking) close() error {
 	var errs []error
 	for _, f := range slices.Backward(a.closers) {

@@ -19,6 +19,13 @@
 // then counts, which favors perf. A row of its own compares with perf script
 // --no-inline.
 //
+// # Short lives
+//
+// A command starts many processes that run for less than a sampling period, and prints
+// the CPU time of all of them at its end (times in the shell, which is getrusage's). The
+// samples at 999 Hz stand for so much; the row is how far that is off. One standard
+// deviation of the samples of a second is 3 %.
+//
 // # Pressure
 //
 // ringtap probe -T is woken by the kernel at the same moment as a thread of the

@@ -42,7 +42,28 @@ var profiles = []measurement{
 		},
 		compare: []comparison{{what: "start to first armed event", unit: "ms", own: "ringtap", peer: "perf", most: 1}},
 	},
+	{
+		name: "short", // processes that run for less than a period
+		turn: (*session).shortLives,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c '" + manyTrue + "; times'", count: folded},
+			{name: "perf", line: "perf record -q -F 999 -g -o $out -- sh -c '" + manyTrue + "; times'", script: true},
+		},
+		compare: []comparison{{what: "1500 times /bin/true: CPU time that samples miss, of getrusage's", unit: "%", own: "ringtap", peer: "perf", most: 0.5}},
+	},
+	{
+		name:     "short",
+		workload: smallFiles, turn: (*session).shortLives,
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c 'make -sB -C $dir/small; times'", count: folded},
+			{name: "perf", line: "perf record -q -F 999 -g -o $out -- sh -c 'make -sB -C $dir/small; times'", script: true},
+		},
+		compare: []comparison{{what: "make of 60 small C files: CPU time that samples miss, of getrusage's", unit: "%", own: "ringtap", peer: "perf", most: 0.5}},
+	},
 }
+
+// manyTrue is for a shell.
+const manyTrue = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done"
 
 // oneReport are the flags of a profile that reports once, as perf does.
 const oneReport = "-f 999 -d $seconds -i $interval --out $out"

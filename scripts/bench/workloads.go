@@ -16,6 +16,14 @@ exec $dir/bench-hits $last`
 	// replay builds the benchmark that replays an hour's profile.
 	replay = `go test -c -o $dir/table.test ./internal/table && echo && exec cat`
 
+	// smallFiles are C files and a Makefile.
+	smallFiles = `
+mkdir -p $dir/small && cd $dir/small || exit
+for i in $(seq 60); do echo "int f$i(int a) { return a + $i; }" >f$i.c; done
+echo 'all: $(patsubst %.c,%.o,$(wildcard *.c))' >Makefile
+command -v make >/dev/null && echo || echo "missing: make is not installed"
+exec cat`
+
 	perfBench = `command -v perf >/dev/null && echo || echo "missing: perf is not installed"; exec cat`
 
 	// findDD finds dd(1), which bpftrace wants unambiguous.

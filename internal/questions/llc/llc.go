@@ -64,7 +64,7 @@ func (c *Collector) Plan() table.Plan {
 		},
 	}
 	for _, event := range []perfevent.Event{c.Misses, c.References} {
-		s := perfevent.Sampling{Event: event, Period: c.Period, ExcludeKernel: c.UserOnly, ExcludeGuest: true}
+		s := perfevent.Sampling{Event: event, Period: c.Period, ExcludeKernel: c.UserOnly, ExcludeGuest: true, ByCPU: true}
 		stacks.Ask(&s)
 		p.Samplings = append(p.Samplings, s)
 	}

@@ -3,7 +3,6 @@ package oncpu
 
 import (
 	"errors"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -21,6 +20,11 @@ type Collector struct {
 	// UserOnly leaves the kernel out of the sampling, for users who may not
 	// look into it.
 	UserOnly bool
+	// Watched are the processes whose CPU time the samples are compared with, where the
+	// events can't watch the CPUs; nil for other targets than processes.
+	Watched []int
+
+	missed missed
 }
 
 // Plan is one sampling, whose samples stand for a time, to the nanosecond below.
@@ -29,12 +33,13 @@ func (c *Collector) Plan() table.Plan {
 		Event:         c.Event,
 		Frequency:     c.Frequency,
 		ExcludeKernel: c.UserOnly,
+		ByCPU:         true,
 		// Hardware events stand still while the CPU idles; not every driver
 		// can be asked to leave the idle task out.
 		ExcludeIdle: !c.Idle && c.Event == perfevent.CPUClock(),
 	}
 	c.Stacks.Ask(&s)
-	period := time.Second / time.Duration(c.Frequency)
+	period := c.period()
 	return table.Plan{
 		Name: "on-cpu", Event: c.Event.String(), Period: period,
 		Samplings: []perfevent.Sampling{s},
@@ -61,4 +66,7 @@ func (c *Collector) Retreat(err error) (note string, ok bool) {
 func (c *Collector) Skip(s *perfevent.Sample) bool { return s.PID == 0 && !c.Idle }
 
 // Fold counts a sample.
-func (c *Collector) Fold(rows *table.Rows, _ int, s *perfevent.Sample) { rows.Add(rows.Of(s), 0, 1) }
+func (c *Collector) Fold(rows *table.Rows, _ int, s *perfevent.Sample) {
+	c.missed.samples++
+	rows.Add(rows.Of(s), 0, 1)
+}

@@ -1,0 +1,92 @@
+package oncpu
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// missed compares the samples with the CPU time that the kernel has charged the watched
+// processes with, where these hand their events down to their children: each child begins
+// a new period there, and one that runs for less than a period has no sample.
+type missed struct {
+	host    process.Host
+	last    map[int]process.CPUTime // of each watched process, when the window began; nil: nothing is missed
+	samples uint64                  // of the window
+	whole   struct {                // of those before
+		samples uint64
+		used    time.Duration
+	}
+}
+
+// Running tells whether the events are handed down to children.
+func (c *Collector) Running(read func() ([]perfevent.Running, error)) {
+	if len(c.Watched) == 0 {
+		return
+	}
+	running, err := read()
+	if err != nil || len(running) == 0 || !running[0].Inherited {
+		return
+	}
+	c.missed.last = make(map[int]process.CPUTime)
+	c.used()
+}
+
+// used is the CPU time of the watched processes and of the children that they have waited
+// for, since it was last called: of all of it what is sampled.
+func (c *Collector) used() (sum time.Duration) {
+	for _, pid := range c.Watched {
+		now, err := c.missed.host.CPUTime(pid)
+		if err != nil {
+			continue // it has ended
+		}
+		before := c.missed.last[pid]
+		c.missed.last[pid] = now
+		sum += now.User - before.User
+		if !c.UserOnly {
+			sum += now.System - before.System
+		}
+	}
+	return sum
+}
+
+// Notes tells of CPU time that has no samples.
+func (c *Collector) Notes(whole bool) []string {
+	m := &c.missed
+	if m.last == nil {
+		return nil
+	}
+	samples, used := m.whole.samples, m.whole.used
+	if !whole {
+		samples, used = m.samples, c.used()
+		m.whole.samples += samples
+		m.whole.used += used
+		m.samples = 0
+	}
+	shown := time.Duration(samples) * c.period()
+	if used-shown <= c.uncertain(used) {
+		return nil
+	}
+	what := "CPU time"
+	if c.UserOnly {
+		what += " in user mode"
+	}
+	return []string{fmt.Sprintf("short-lived children are missed: the target used %v of %s, and the samples show %v. Run as root, with CAP_PERFMON, "+
+		"or with kernel.perf_event_paranoid at most 0, and ringtap samples the CPUs and misses none",
+		used.Round(10*time.Millisecond), what, shown.Round(10*time.Millisecond))}
+}
+
+// uncertain is how far samples of that much CPU time may be from it: three standard
+// deviations of their number, a twentieth, and the ticks that the kernel counts the time
+// of each process in.
+func (c *Collector) uncertain(used time.Duration) time.Duration {
+	const ticks = 20 * time.Millisecond
+	deviation := math.Sqrt(float64(used) / float64(c.period()))
+	return max(used/20, time.Duration(3*deviation*float64(c.period()))) + ticks*time.Duration(len(c.Watched))
+}
+
+// period is what a sample stands for.
+func (c *Collector) period() time.Duration { return time.Second / time.Duration(c.Frequency) }

@@ -1,0 +1,84 @@
+package perfevent
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/pace"
+)
+
+// shortLives is a command that runs so many programs one after another, each for less
+// than a millisecond, and then as many from a process whose parent has ended, which prints
+// its times.
+func shortLives(programs int) *exec.Cmd {
+	loop := fmt.Sprintf("i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done", programs/2)
+	return exec.Command("/bin/sh", "-c", loop+"; ( ( "+loop+"; times ) & ) | cat")
+}
+
+// minutes is a time as the shell's times prints it: "0m0.120000s".
+var minutes = regexp.MustCompile(`(\d+)m([\d.]+)s`)
+
+// timesIn adds up what times has printed.
+func timesIn(t *testing.T, text string) (sum time.Duration) {
+	t.Helper()
+	all := minutes.FindAllStringSubmatch(text, -1)
+	if len(all) != 4 {
+		t.Fatalf("times has printed %q", text)
+	}
+	for _, m := range all {
+		d, err := time.ParseDuration(m[1] + "m" + m[2] + "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += d
+	}
+	return sum
+}
+
+// What is sampled by CPU is what the kernel has charged the processes with, within four
+// standard deviations of the number of samples, beside what is inherited too.
+func TestLiveSamplesByCPUSeeShortLives(t *testing.T) {
+	needRoot(t)
+	const hertz = 999
+	byCPU := Sampling{Event: CPUClock(), Frequency: hertz, ExcludeIdle: true, ByCPU: true}
+	switches := Sampling{Event: Software(SoftwareContextSwitches), Period: 1}
+	for name, samplings := range map[string][]Sampling{"alone": {byCPU}, "and inherited": {switches, byCPU}} {
+		t.Run(name, func(t *testing.T) {
+			cmd := shortLives(pace.Calls(1500))
+			var out strings.Builder
+			cmd.Stdout = &out
+			command, err := StartCommand(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, Started(command), samplings, Options{})
+			enable(t, s)
+			sampled, others := 0, 0
+			if err := s.Read(context.Background(), func(rec Record) error {
+				if sample, ok := rec.(*Sample); ok && samplings[sample.Sampling].ByCPU {
+					sampled++
+				} else if ok && sample.PID == 0 {
+					others++
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			state, err := command.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := state.UserTime() + state.SystemTime() + timesIn(t, out.String())
+			want := used.Seconds() * hertz
+			if off := math.Abs(float64(sampled) - want); off > 4*math.Sqrt(want) || others > 0 {
+				t.Errorf("%d samples of %v, want %.0f ± %.0f; %d of the idle task", sampled, used, want, 4*math.Sqrt(want), others)
+			}
+		})
+	}
+}
