@@ -46,7 +46,7 @@ func TestFunctionsWithoutANameAreToldApart(t *testing.T) {
 	if diff := cmp.Diff(want, fold(p, 0, false)); diff != "" {
 		t.Errorf("folded (-want +got):\n%s", diff)
 	}
-	if got, want := hottestLine(p, 0, 8, false), "hottest functions: 87.5 % libfoo.so+0x1200, 12.5 % libfoo.so+0x1400"; got != want {
+	if got, want := hottestLine(p, 0, 8, false), "hottest functions: 87.5% libfoo.so+0x1200, 12.5% libfoo.so+0x1400"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := trace(p, 1, false), []string{"libfoo.so+0x1200+0x44"}; !slices.Equal(got, want) {
