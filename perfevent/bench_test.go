@@ -15,7 +15,7 @@ func BenchmarkDecodeSampleWith20Frames(b *testing.B) {
 	rec := bytesOf(words(record(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, fields)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := d.decode(rec); err != nil {
+		if _, err := d.Decode(rec); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -26,7 +26,7 @@ func BenchmarkDecodeMmap2(b *testing.B) {
 	rec := trailed(unix.PERF_RECORD_MMAP2, 0, 1, make(body, 64).text("/usr/lib/x86_64-linux-gnu/libc.so.6"))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := d.decode(rec); err != nil {
+		if _, err := d.Decode(rec); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func benchmarkMerge(b *testing.B, rings int) {
 	n := 0
 	handle := func(r *ring, rec []byte) error {
 		n++
-		_, err := d.decode(rec)
+		_, err := d.Decode(rec)
 		return err
 	}
 	b.ReportAllocs()

@@ -43,7 +43,7 @@ const (
 )
 
 // testDecoder knows one sampling and a side-band event.
-func testDecoder(sampleType uint64) *decoder {
+func testDecoder(sampleType uint64) *Decoder {
 	user, intr := uint64(0), uint64(0)
 	if sampleType&unix.PERF_SAMPLE_REGS_USER != 0 {
 		user = 0b101
@@ -51,7 +51,7 @@ func testDecoder(sampleType uint64) *decoder {
 	if sampleType&unix.PERF_SAMPLE_REGS_INTR != 0 {
 		intr = 0b1110
 	}
-	d := &decoder{stray: -1, layouts: []layout{newLayout(0, 5, fixedSample|sampleType, user, intr)}}
+	d := &Decoder{shared: -1, layouts: []layout{newLayout(0, 5, fixedSample|sampleType, user, intr)}}
 	d.events = newEventTable([]uint64{testSampleID, testSideBandID},
 		[]eventInfo{{sampling: 0}, {sampling: sideBand}})
 	return d

@@ -41,7 +41,7 @@ func TestSamplesOfRealCacheCountersAreReadAsPerfReadsThem(t *testing.T) {
 		for _, word := range recordedSample(t, words) {
 			raw = binary.LittleEndian.AppendUint64(raw, word)
 		}
-		record, err := d.decode(raw)
+		record, err := d.Decode(raw)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue

@@ -3,7 +3,6 @@ package perfevent
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -24,37 +23,10 @@ const (
 	buildIDMaxSize = 20
 )
 
-var (
-	errShort = errors.New("record too short for its fields")
-	errID    = errors.New("record of an event that is not this session's")
-	// errUnknown is not a defect: later kernels have more types.
-	errUnknown = errors.New("record of an unknown type")
-)
-
-// decoder turns the bytes of one record into a Record. The records are its own
-// and are used again by the next call; their slices lie in the bytes.
-type decoder struct {
-	layouts []layout // by sampling
-	events  eventTable
-	stray   int32 // the sampling of samples with a foreign id, or -1: see Sampling.isShared
-
-	mmap       Mmap
-	comm       Comm
-	fork       Fork
-	exit       Exit
-	lost       Lost
-	lostSample LostSamples
-	throttle   Throttle
-	switched   Switch
-	namespaces Namespaces
-	cgroup     Cgroup
-	ksymbol    Ksymbol
-	textPoke   TextPoke
-}
-
-// decode decodes the record that fills b. It never reads outside b, whatever b
-// holds, and does not allocate unless it fails.
-func (d *decoder) decode(b []byte) (Record, error) {
+// Decode decodes the record that fills b. It never reads outside b, whatever b
+// holds, and does not allocate unless it fails. The record is the decoder's own and is
+// used again by the next call; its slices lie in b.
+func (d *Decoder) Decode(b []byte) (Record, error) {
 	if len(b) < minOtherSize {
 		return nil, errShort
 	}
@@ -72,14 +44,14 @@ func (d *decoder) decode(b []byte) (Record, error) {
 		return nil, fmt.Errorf("record type %d of %d bytes: %w", h.Type, len(b), errShort)
 	}
 	if r == nil {
-		return nil, errUnknown
+		return nil, ErrUnknownRecord
 	}
 	return r, nil
 }
 
 // decodeOther decodes every record but samples. A body shorter than the second
 // result was not decoded. The record is nil for a type that is not known.
-func (d *decoder) decodeOther(h Header, body []byte) (Record, int) {
+func (d *Decoder) decodeOther(h Header, body []byte) (Record, int) {
 	le := binary.LittleEndian
 	switch h.Type {
 	case unix.PERF_RECORD_MMAP, unix.PERF_RECORD_MMAP2:
@@ -154,7 +126,7 @@ func (d *decoder) decodeOther(h Header, body []byte) (Record, int) {
 	return nil, 0
 }
 
-func (d *decoder) decodeMmap(h Header, body []byte) (Record, int) {
+func (d *Decoder) decodeMmap(h Header, body []byte) (Record, int) {
 	le := binary.LittleEndian
 	const short, long = 32, 64 // MMAP, MMAP2
 	need := short
@@ -181,7 +153,7 @@ func (d *decoder) decodeMmap(h Header, body []byte) (Record, int) {
 	return &d.mmap, need
 }
 
-func (d *decoder) decodeSwitch(h Header, body []byte) (Record, int) {
+func (d *Decoder) decodeSwitch(h Header, body []byte) (Record, int) {
 	d.switched = Switch{Header: h,
 		Out:     h.Misc&unix.PERF_RECORD_MISC_SWITCH_OUT != 0,
 		Preempt: h.Misc&unix.PERF_RECORD_MISC_SWITCH_OUT_PREEMPT != 0}
@@ -197,7 +169,7 @@ func (d *decoder) decodeSwitch(h Header, body []byte) (Record, int) {
 	return &d.switched, 8
 }
 
-func (d *decoder) decodeTextPoke(h Header, body []byte) (Record, int) {
+func (d *Decoder) decodeTextPoke(h Header, body []byte) (Record, int) {
 	if len(body) < 12 {
 		return nil, 12
 	}

@@ -32,12 +32,12 @@ func newLayout(index int, period, sampleType, userRegs, intrRegs uint64) layout 
 // decodeSample decodes a sample. Its fields come in the order in which
 // perf_output_sample (kernel/events/core.c) writes them; all but Raw are 64 bit
 // words or a multiple of them, so the record is walked as words.
-func (d *decoder) decodeSample(b []byte) (Record, error) {
+func (d *Decoder) decodeSample(b []byte) (Record, error) {
 	if len(b) < minSampleSize {
 		return nil, errShort
 	}
 	w := words(b)
-	index := d.stray
+	index := d.shared
 	if ev := d.events.find(w[1]); ev != nil {
 		index = ev.sampling
 	}

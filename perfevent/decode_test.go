@@ -106,7 +106,7 @@ func TestDecodeReadsEveryTypeOfRecord(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := trailed(tt.kind, tt.misc, 99, tt.body)
-			got, err := testDecoder(0).decode(raw)
+			got, err := testDecoder(0).Decode(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestDecodeReadsEveryFieldOfASample(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := record(unix.PERF_RECORD_SAMPLE, 0, tt.fields)
-			got, err := testDecoder(tt.sampleType).decode(raw)
+			got, err := testDecoder(tt.sampleType).Decode(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,11 +210,11 @@ func TestDecodeRefusesRecordsThatClaimMoreThanTheyHold(t *testing.T) {
 		{"more namespaces than there are", 0, trailed(unix.PERF_RECORD_NAMESPACES, 0, 1, body(nil).u64(0).u64(2).u64(0).u64(0)), errShort},
 		{"a huge number of namespaces", 0, trailed(unix.PERF_RECORD_NAMESPACES, 0, 1, body(nil).u64(0).u64(huge*2).u64(0).u64(0)), errShort},
 		{"a text poke with too many bytes", 0, trailed(unix.PERF_RECORD_TEXT_POKE, 0, 1, body(nil).u64(0).u16(3).u16(2).u32(0)), errShort},
-		{"a type from the future", 0, trailed(99, 0, 1, nil), errUnknown},
+		{"a type from the future", 0, trailed(99, 0, 1, nil), ErrUnknownRecord},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rec, err := testDecoder(tt.sampleType).decode(tt.bytes)
+			rec, err := testDecoder(tt.sampleType).Decode(tt.bytes)
 			if !errors.Is(err, tt.want) || rec != nil {
 				t.Errorf("decode gives %v, %v; want the error %v", rec, err, tt.want)
 			}
@@ -224,10 +224,10 @@ func TestDecodeRefusesRecordsThatClaimMoreThanTheyHold(t *testing.T) {
 
 func TestDecodeForgetsTheRecordBefore(t *testing.T) {
 	d := testDecoder(unix.PERF_SAMPLE_CALLCHAIN)
-	if _, err := d.decode(callchainSample(1, 20)); err != nil {
+	if _, err := d.Decode(callchainSample(1, 20)); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := d.decode(callchainSample(2, 0))
+	rec, err := d.Decode(callchainSample(2, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestDecodeOfGoodRecordsDoesNotAllocate(t *testing.T) {
 	}
 	n := testing.AllocsPerRun(100, func() {
 		for _, b := range records {
-			if _, err := d.decode(b); err != nil {
+			if _, err := d.Decode(b); err != nil {
 				t.Fatal(err)
 			}
 		}

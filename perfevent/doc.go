@@ -27,6 +27,10 @@
 // none; Reader.BeforeSpool spares the copies of records that take no time. Where CPUs are
 // scarce its thread comes before others while a ring is more than half full (nice.go).
 //
+// Decoding needs no session: Reader.Raw is offered each record's bytes, and a Decoder
+// that is given Session.Events turns them into the same records later, elsewhere
+// (decoder.go).
+//
 // Counters is the other, shorter way: any number of events that are counted and
 // not recorded, without rings (counters.go). They cannot tell what comes twice.
 //

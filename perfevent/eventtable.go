@@ -61,3 +61,15 @@ func (t *eventTable) find(id uint64) *eventInfo {
 	}
 	return &t.dense[i]
 }
+
+// each calls f for every event of the table.
+func (t *eventTable) each(f func(id uint64, info *eventInfo)) {
+	for id, info := range t.sparse {
+		f(id, info)
+	}
+	for i := range t.dense {
+		if t.dense[i].sampling != notAnEvent {
+			f(t.base+uint64(i), &t.dense[i])
+		}
+	}
+}

@@ -136,8 +136,10 @@ func TestSamplesWithAForeignIDBelongToTheOnlySharedEvent(t *testing.T) {
 		{[]Sampling{switches, clock, faults}, -1},
 	}
 	for _, tt := range tests {
-		if got := strayOf(tt.samplings); got != tt.want {
-			t.Errorf("strayOf(%v) = %d, want %d", tt.samplings, got, tt.want)
+		s := Session{samplings: tt.samplings}
+		s.nameLayouts()
+		if got := s.dec.shared; got != tt.want {
+			t.Errorf("a foreign id among %v stands for sampling %d, want %d", tt.samplings, got, tt.want)
 		}
 	}
 }

@@ -34,9 +34,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(uint8(0x40|5), functionSample(0xffffffff81000000, contextKernel, 0xffffffff81f00000, 0xffffffff81000005))
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
 		d := testDecoder(fuzzSampleTypes[int(kind)%len(fuzzSampleTypes)])
-		d.stray = int32(kind>>7) - 1
+		d.shared = int32(kind>>7) - 1
 		d.layouts[0].isFunction = kind&0x40 != 0
-		rec, err := d.decode(b)
+		rec, err := d.Decode(b)
 		if (rec == nil) == (err == nil) {
 			t.Fatalf("decode gives %v, %v", rec, err)
 		}
@@ -94,7 +94,7 @@ func FuzzRing(f *testing.F) {
 				t.Fatalf("a record of %d bytes reads as %d", e.size, len(b))
 			}
 			taken += uint64(len(b))
-			if rec, err := d.decode(b); err == nil && rec.Common().Time != e.time {
+			if rec, err := d.Decode(b); err == nil && rec.Common().Time != e.time {
 				t.Errorf("the ring says time %d, the decoder %d", e.time, rec.Common().Time)
 			}
 			fake.take()

@@ -119,7 +119,7 @@ func TestAFunctionsSampleIsOfTheFunction(t *testing.T) {
 		d := testDecoder(unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW)
 		d.layouts[0].isFunction = true
 		for range 2 { // a record may be looked at twice
-			record, err := d.decode(bytes)
+			record, err := d.Decode(bytes)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func newFakeMerger(rings, size int) *fakeMerger {
 }
 
 func (f *fakeMerger) take(r *ring, b []byte) error {
-	rec, err := testDecoder(0).decode(b)
+	rec, err := testDecoder(0).Decode(b)
 	if err != nil {
 		return err
 	}

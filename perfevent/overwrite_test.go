@@ -152,7 +152,7 @@ func FuzzBackwardRing(f *testing.F) {
 		for _, e := range entries {
 			b := fake.bytes(&e)
 			taken += uint64(len(b))
-			if rec, err := d.decode(b); err == nil && rec.Common().Time != e.time {
+			if rec, err := d.Decode(b); err == nil && rec.Common().Time != e.time {
 				t.Errorf("the ring says time %d, the decoder %d", e.time, rec.Common().Time)
 			}
 		}

@@ -15,6 +15,12 @@ type Reader struct {
 	// that turn out not to be the target's, too. Options.NoBuffering makes it soon.
 	Unordered func(Record)
 
+	// Raw, unless nil, is offered the bytes of every record that goes to the caller's
+	// function, before it does, as the kernel wrote them: what a Decoder with the
+	// session's Events decodes again. They are valid until Raw returns. It is called on
+	// the goroutine that reads the rings and must not block.
+	Raw func(record []byte)
+
 	// Spool bounds the bytes of records that wait in memory while the caller's function
 	// is held up; the rings are then read on a goroutine of their own, which copies
 	// the records. 0 hands them on in place: a function that takes longer than
@@ -53,10 +59,11 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 	stop := context.AfterFunc(ctx, s.poll.wake)
 	defer stop()
 	receive := func(_ *ring, b []byte) error { return s.receive(b, handle) }
+	s.raw = r.Raw
 	wait := s.poll.wait
 	if r.Unordered != nil {
 		s.merge.unordered = func(b []byte) {
-			if record, err := s.dec.decode(b); err == nil {
+			if record, err := s.dec.Decode(b); err == nil {
 				r.Unordered(record)
 			}
 		}

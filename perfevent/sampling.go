@@ -121,27 +121,12 @@ func (s *Sampling) exact() bool {
 // them: every event's sample then carries the id, the time and the callchain of
 // the first. Clocks and tracepoints start afresh for each event.
 func (s *Sampling) isShared() bool {
-	if s.Event.attr.Type != perf.SoftwareEvent {
-		return false
-	}
-	config := s.Event.attr.Config
-	return config != unix.PERF_COUNT_SW_CPU_CLOCK && config != unix.PERF_COUNT_SW_TASK_CLOCK
+	return isShared(uint32(s.Event.attr.Type), s.Event.attr.Config)
 }
 
-// strayOf returns the index of the sampling that samples with a foreign id must
-// belong to, or -1 if there is none or more than one: see isShared.
-func strayOf(samplings []Sampling) int32 {
-	stray := int32(-1)
-	for i := range samplings {
-		if !samplings[i].isShared() {
-			continue
-		}
-		if stray >= 0 {
-			return -1
-		}
-		stray = int32(i)
-	}
-	return stray
+// isShared is Sampling.isShared of an event's type and config.
+func isShared(kind uint32, config uint64) bool {
+	return kind == unix.PERF_TYPE_SOFTWARE && config != unix.PERF_COUNT_SW_CPU_CLOCK && config != unix.PERF_COUNT_SW_TASK_CLOCK
 }
 
 // recordBytes estimates the size of one sample, for the size of the rings.

@@ -36,7 +36,8 @@ type Session struct {
 
 	poll  poller
 	merge merger
-	dec   decoder
+	dec   Decoder
+	raw   func(record []byte) // Reader.Raw
 	grow  growing
 
 	ofSamples  []stage
@@ -111,13 +112,11 @@ func (s *Session) open() error {
 
 // nameLayouts tells the decoder what samples look like, and which are whose.
 func (s *Session) nameLayouts() {
-	s.dec.layouts = make([]layout, len(s.samplings))
+	attrs := make([]unix.PerfEventAttr, len(s.samplings))
 	for i := range s.samplings {
-		attr := sampleAttr(&s.samplings[i], false, 0, 0)
-		s.dec.layouts[i] = newLayout(i, s.samplings[i].Period, attr.Sample_type, attr.Sample_regs_user, attr.Sample_regs_intr)
-		s.dec.layouts[i].isFunction = s.samplings[i].Event.kind == functionEvent
+		attrs[i] = sampleAttr(&s.samplings[i], false, 0, 0)
 	}
-	s.dec.stray = strayOf(s.samplings)
+	s.dec = newDecoder(attrs)
 	s.nameEvents()
 }
 

@@ -26,9 +26,9 @@ func (s *Session) compose() {
 
 // receive decodes one record and has it pass the stages to the caller.
 func (s *Session) receive(b []byte, handle func(Record) error) error {
-	rec, err := s.dec.decode(b)
+	rec, err := s.dec.Decode(b)
 	if err != nil {
-		if err == errUnknown {
+		if err == ErrUnknownRecord {
 			s.stats.Unknown++
 		} else {
 			s.stats.Malformed++
@@ -49,6 +49,9 @@ func (s *Session) receive(b []byte, handle func(Record) error) error {
 		account := &s.accounts[sample.Sampling]
 		account.Received++
 		account.Weight += sample.Period
+	}
+	if s.raw != nil {
+		s.raw(b)
 	}
 	return handle(rec)
 }

@@ -15,7 +15,7 @@ func TestRecordsAreSeenOnceBeforeTheyAreHandedOn(t *testing.T) {
 	f := newFakeRing(512, 3*512+400)
 	var seen []uint64
 	see := func(b []byte) {
-		record, err := testDecoder(0).decode(b)
+		record, err := testDecoder(0).Decode(b)
 		if err != nil {
 			t.Fatal(err)
 		}
