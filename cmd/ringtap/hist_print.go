@@ -154,10 +154,11 @@ func (p *histPrinter) account(w io.Writer, a measure.Account) {
 	if len(says) > 0 {
 		fmt.Fprintf(w, "not in the histogram: %s\n", strings.Join(says, "; "))
 	}
-	if a.Lost > 0 {
-		fmt.Fprintf(w, "%d of %d hits lost: they came faster than they could be read\n", a.Lost, a.Counted)
+	if all := a.All(); all.Lost > 0 {
+		fmt.Fprintf(w, "%d of %d hits lost: they came faster than they could be read\n", all.Lost, all.Counted)
 	}
 	if a.Unkept > 0 {
 		fmt.Fprintf(w, "%d values have no stack: there was no memory for more of them\n", a.Unkept)
 	}
+	sayNotes(w, a.Notes())
 }

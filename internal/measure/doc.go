@@ -1,7 +1,7 @@
 // Package measure makes histograms of what events tell: how long calls take, and
 // which values arguments and fields have.
 //
-//	perfevent.Session → samples ─┬─ entry, return → calls: pairs ─┬→ rows of histograms
+//	run.Engine → samples ─┬─ entry, return → calls: pairs ─┬→ rows of histograms
 //	                             └─ a field of the record ────────┘      ↓ each interval
 //	                                                                  Window
 //

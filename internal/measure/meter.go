@@ -81,21 +81,19 @@ func (m *meter) next(begin uint64) {
 	}
 }
 
-// round says that all records before a time have been handled.
-func (m *meter) round(before uint64) {
-	for m.due > 0 && before >= m.due {
-		m.next(m.due)
-		if len(m.windows) < cap(m.windows) {
-			m.windows <- m.window()
-		}
+// Due is when the window under way is to end.
+func (m *meter) Due() (at uint64, ok bool) { return m.due, m.due > 0 }
+
+// Tick ends the window under way.
+func (m *meter) Tick() {
+	m.next(m.due)
+	if len(m.windows) < cap(m.windows) {
+		m.windows <- m.window()
 	}
 }
 
-// handle takes one record.
-func (m *meter) handle(record perfevent.Record) error {
-	if m.due > 0 {
-		m.round(record.Common().Time)
-	}
+// Record takes one record.
+func (m *meter) Record(record perfevent.Record) error {
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
 		m.other(record)
@@ -144,9 +142,6 @@ func (m *meter) other(record perfevent.Record) {
 		m.lost += lost.Lost
 	}
 	m.calls.Handle(record)
-	if m.stacks != nil {
-		m.stacks.processes.Handle(record)
-	}
 }
 
 // count counts a call.
@@ -167,9 +162,9 @@ func (m *meter) row(key rowKey) *histogram.Histogram {
 }
 
 // settle decides about the calls that are open or uncertain at the end of the
-// run.
-func (m *meter) settle() {
-	if m.account.Lost > m.lost {
+// run, of which so many hits were lost.
+func (m *meter) settle(lost uint64) {
+	if lost > m.lost {
 		m.calls.Lost()
 	}
 	m.calls.ConfirmAll(m.count)

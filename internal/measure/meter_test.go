@@ -38,9 +38,17 @@ func sample(event int, at uint64, cpu uint32) *perfevent.Sample {
 func hand(t *testing.T, m *meter, records ...perfevent.Record) {
 	t.Helper()
 	for _, r := range records {
-		if err := m.handle(r); err != nil {
+		advance(m, r.Common().Time)
+		if err := m.Record(r); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// advance ticks up to a time, as a run.Engine does.
+func advance(m *meter, now uint64) {
+	for at, ok := m.Due(); ok && now >= at; at, ok = m.Due() {
+		m.Tick()
 	}
 }
 
@@ -66,8 +74,7 @@ func TestACallThatChangesCPUsCountsOnceTheFirstHasLostNothing(t *testing.T) {
 				t.Errorf("it counts at once")
 			}
 			hand(t, m, test.then...)
-			m.account.Lost = test.lost
-			m.settle()
+			m.settle(test.lost)
 			if m.account.Values != test.values || m.account.Broken != test.broken {
 				t.Errorf("%d values, %d given up; want %d, %d", m.account.Values, m.account.Broken, test.values, test.broken)
 			}
@@ -79,7 +86,7 @@ func TestCallsBelongToTheWindowInWhichTheyEnd(t *testing.T) {
 	m := newTestMeter(Options{Interval: 100})
 	hand(t, m, sample(0, 10, 0), sample(1, 20, 0), sample(0, 90, 0), sample(1, 190, 0))
 	first := <-m.windows
-	m.round(200)
+	advance(m, 200)
 	second := <-m.windows
 	for i, w := range []*Window{first, second} {
 		if len(w.Rows) != 1 || w.Rows[0].Histogram.Count() != 1 {
@@ -93,10 +100,10 @@ func TestCallsBelongToTheWindowInWhichTheyEnd(t *testing.T) {
 
 func TestAWindowThatCantBePrintedGoesOn(t *testing.T) {
 	m := newTestMeter(Options{Interval: 100})
-	m.round(100) // fills the way to the printer
+	advance(m, 100) // fills the way to the printer
 	hand(t, m, sample(0, 110, 0), sample(1, 120, 0), sample(0, 210, 0), sample(1, 220, 0))
 	<-m.windows
-	m.round(300)
+	advance(m, 300)
 	if w := <-m.windows; len(w.Rows) != 1 || w.Rows[0].Histogram.Count() != 2 {
 		t.Errorf("the window has %+v, want both calls", w.Rows)
 	}
@@ -106,12 +113,12 @@ func TestAWindowThatCantBePrintedGoesOn(t *testing.T) {
 func TestTheLastWindowEndsWithTheRun(t *testing.T) {
 	m := newTestMeter(Options{Interval: 100, Duration: 200})
 	hand(t, m, sample(0, 10, 0), sample(1, 20, 0))
-	m.round(100)
+	advance(m, 100)
 	if w := <-m.windows; len(w.Rows) != 1 {
 		t.Errorf("the first window has %+v, want one call", w.Rows)
 	}
 	hand(t, m, sample(0, 110, 0), sample(1, 120, 0), sample(0, 210, 0), sample(1, 220, 0))
-	m.round(230)
+	advance(m, 230)
 	if n := len(m.windows); n != 0 {
 		t.Fatalf("%d windows end before the run does", n)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -52,6 +53,7 @@ type Row struct {
 
 // Account says where the events of a run went.
 type Account struct {
+	run.Account
 	Values     uint64 // in the histograms
 	Before     uint64 // returns without an entry: calls that had begun before the run
 	Open       uint64 // calls that had not returned at its end
@@ -60,9 +62,6 @@ type Account struct {
 	Unreadable uint64 // hits without a value
 	Unkept     uint64 // values in a row without a stack, for want of memory
 	Own        uint64 // hits of ringtap itself, which are left out
-	Lost       uint64 // hits that did not fit in a ring
-	Counted    uint64 // the kernel's own count of hits
-	Exact      bool   // all hits were to be recorded, and the kernel says what was lost
 }
 
 // spoolBytes is how much may wait while stacks are given their names.
@@ -86,47 +85,45 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if m.wantsStacks() {
 		opts.SideBand = perfevent.SideBandAll
 	}
-	session, err := perfevent.Open(o.Target, m.samplings(), opts)
+	source, err := run.Open(o.Target, m.samplings(), opts)
 	if err != nil {
 		return Account{}, err
 	}
-	defer session.Close()
-	if m.wantsStacks() {
-		if m.stacks, err = newStacks(&o, session.Processes()); err != nil {
-			return Account{}, err
-		}
-		defer m.stacks.close()
-	}
-	return m.run(ctx, session)
+	defer source.Close()
+	return m.run(ctx, source)
 }
 
-// run measures with the open session.
-func (m *meter) run(ctx context.Context, session *perfevent.Session) (Account, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if err := session.Enable(); err != nil {
+// run measures what a source records.
+func (m *meter) run(ctx context.Context, source run.Source) (Account, error) {
+	options := run.Options{NoProcesses: !m.wantsStacks(), Unwind: m.opts.Stacks.User, Duration: m.opts.Duration, Logger: m.opts.Logger}
+	if m.wantsStacks() {
+		// Naming stacks takes longer than rings last.
+		options.Spool = spoolBytes
+	}
+	engine, err := run.New(source, options)
+	if err != nil {
 		return Account{}, err
 	}
-	m.begin(perfevent.Now())
+	defer engine.Close()
+	if m.wantsStacks() {
+		m.stacks = newStacks(m.opts, engine.Processes())
+		defer m.stacks.close()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := source.Enable(); err != nil {
+		return Account{}, err
+	}
+	m.begin(source.Now())
 	if m.opts.Armed != nil {
 		if err := m.opts.Armed(); err != nil {
 			return Account{}, err
 		}
 	}
-	if m.opts.Duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, m.opts.Duration)
-		defer cancel()
-	}
 	emitted := make(chan error, 1)
 	go func() { emitted <- m.emitAll(cancel) }()
-	reader := perfevent.Reader{Round: m.round}
-	if m.wantsStacks() {
-		// Naming stacks takes longer than rings last.
-		reader.Spool = spoolBytes
-	}
-	readErr := reader.Read(ctx, session, m.handle)
-	account, err := m.finish(session)
+	readErr := engine.Run(ctx, m)
+	account, err := m.finish(source)
 	if emitErr := <-emitted; emitErr != nil {
 		return account, emitErr
 	}
@@ -151,19 +148,13 @@ func (m *meter) emitAll(cancel func()) error {
 }
 
 // finish closes the last window and the books.
-func (m *meter) finish(session *perfevent.Session) (Account, error) {
+func (m *meter) finish(source run.Source) (Account, error) {
 	defer close(m.windows)
-	accounts, err := session.Accounts()
-	if err != nil {
+	var err error
+	if m.account.Account, err = source.Account(); err != nil {
 		return m.account, fmt.Errorf("read the kernel's counts: %w", err)
 	}
-	m.account.Exact = true
-	for _, a := range accounts {
-		m.account.Lost += a.Lost
-		m.account.Counted += a.Counted
-		m.account.Exact = m.account.Exact && a.Exact
-	}
-	m.settle()
+	m.settle(m.account.All().Lost)
 	m.windows <- m.window()
 	return m.account, nil
 }

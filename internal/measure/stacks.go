@@ -2,7 +2,6 @@ package measure
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
@@ -37,25 +36,17 @@ type stacks struct {
 	symbolizer *symbolize.Symbolizer
 }
 
-// newStacks makes the stacks of a session on those processes.
-func newStacks(o *Options, pids []int) (*stacks, error) {
-	s := &stacks{
-		processes:  process.NewTable(process.Options{Unwind: o.Stacks.User, Logger: o.Logger}),
-		symbolizer: symbolize.New(symbolize.Options{Logger: o.Logger}),
-	}
+// newStacks makes the stacks of processes.
+func newStacks(o *Options, processes *process.Table) *stacks {
+	s := &stacks{processes: processes, symbolizer: symbolize.New(symbolize.Options{Host: processes.Host(), Logger: o.Logger})}
 	s.store = stack.NewStore(s.processes, func() bool { return s.store.Bytes() > maxStackBytes })
 	s.stacker = s.store.Stacker(o.Stacks)
 	s.processes.Hold(s.store.Objects)
-	if err := s.processes.Snapshot(pids...); err != nil {
-		s.close()
-		return nil, fmt.Errorf("read the running processes: %w", err)
-	}
-	return s, nil
+	return s
 }
 
 func (s *stacks) close() {
 	_ = s.symbolizer.Close() // the debug files were only read
-	s.processes.Close()
 }
 
 // stack is the stack of a sample, interned; noStack where none is wanted.

@@ -50,9 +50,12 @@ type Early interface {
 type Options struct {
 	// NoProcesses keeps no process table, for sinks that need neither stacks nor mappings.
 	NoProcesses bool
-	Unwind      bool          // see process.Options
-	Keep        time.Duration // see process.Options
-	Duration    time.Duration // 0: until the context is done or the target has ended
+	// Processes is a table that knows the processes already, and stays the caller's; nil
+	// makes one.
+	Processes *process.Table
+	Unwind    bool          // see process.Options
+	Keep      time.Duration // see process.Options
+	Duration  time.Duration // 0: until the context is done or the target has ended
 	// Spool bounds the bytes of records that wait while the sink is held up; 0 hands them
 	// on in place. See perfevent.Reader.Spool.
 	Spool     int
@@ -81,8 +84,8 @@ func New(source Source, opts Options) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{source: source, opts: opts}
-	if opts.NoProcesses {
+	e := &Engine{source: source, opts: opts, processes: opts.Processes}
+	if opts.NoProcesses || opts.Processes != nil {
 		return e, nil
 	}
 	e.processes = process.NewTable(process.Options{Host: source.Host(), Unwind: opts.Unwind, Keep: opts.Keep, Logger: opts.Logger})
@@ -97,9 +100,9 @@ func New(source Source, opts Options) (*Engine, error) {
 // belongs to the sink.
 func (e *Engine) Processes() *process.Table { return e.processes }
 
-// Close closes the process table, not the source.
+// Close closes the process table that New made, not the source.
 func (e *Engine) Close() {
-	if e.processes != nil {
+	if e.processes != nil && e.opts.Processes == nil {
 		e.processes.Close()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -53,37 +54,51 @@ func (l *look) sample(ctx context.Context) {
 // sampleEach samples threads until each was seen or the time is over.
 func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*Thread) error {
 	stacks := stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto}
-	session, err := l.openClock(tids, stacks)
+	source, err := l.openClock(tids, stacks)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	if err := session.Enable(); err != nil {
+	defer source.Close()
+	engine, err := run.New(source, run.Options{Processes: l.processes, Duration: sampleTime, Logger: l.opts.Logger})
+	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	defer engine.Close()
+	if err := source.Enable(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stacker := stack.NewStacker(stacks)
-	left := len(running)
-	return session.Read(ctx, func(record perfevent.Record) error {
-		l.processes.Handle(record)
-		sample, ok := record.(*perfevent.Sample)
-		if !ok {
-			return nil
-		}
-		if t := running[sample.TID]; t != nil && !t.Sampled {
-			l.sampled(t, stacker, sample)
-			if left--; left == 0 {
-				cancel()
-			}
-		}
+	return engine.Run(ctx, &sampler{look: l, running: running, left: len(running), stacker: stack.NewStacker(stacks), cancel: cancel})
+}
+
+// sampler is the sink of the samples of threads that run.
+type sampler struct {
+	*look
+	running map[uint32]*Thread
+	left    int // that have no sample yet
+	stacker *stack.Stacker
+	cancel  func()
+}
+
+// Record takes the first sample of each thread, and ends the run with the last of them.
+func (s *sampler) Record(record perfevent.Record) error {
+	sample, ok := record.(*perfevent.Sample)
+	if !ok {
 		return nil
-	})
+	}
+	if t := s.running[sample.TID]; t != nil && !t.Sampled {
+		s.sampled(t, s.stacker, sample)
+		if s.left--; s.left == 0 {
+			s.cancel()
+		}
+	}
+	return nil
 }
 
 // openClock opens the clock of the threads that have not ended, of their user code only
 // where no more is allowed.
-func (l *look) openClock(tids []int, stacks stack.Stacks) (session *perfevent.Session, err error) {
+func (l *look) openClock(tids []int, stacks stack.Stacks) (source *run.Live, err error) {
 	for range attempts {
 		tids = slices.DeleteFunc(tids, func(tid int) bool { return !l.files.alive(tid) })
 		if len(tids) == 0 {
@@ -92,9 +107,9 @@ func (l *look) openClock(tids []int, stacks stack.Stacks) (session *perfevent.Se
 		for _, user := range []bool{false, true} {
 			sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: sampleFrequency, ExcludeKernel: user}
 			stacks.Ask(&sampling)
-			session, err = perfevent.Open(perfevent.Thread(tids...), []perfevent.Sampling{sampling}, perfevent.Options{Logger: l.opts.Logger})
+			source, err = run.Open(perfevent.Thread(tids...), []perfevent.Sampling{sampling}, perfevent.Options{Logger: l.opts.Logger})
 			if err == nil {
-				return session, nil
+				return source, nil
 			}
 		}
 		if !errors.Is(err, unix.ESRCH) {

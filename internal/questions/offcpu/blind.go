@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -29,12 +30,17 @@ func BlindCPUs(format *ftrace.Format) ([]int, error) {
 	for i, filter := range []string{"next_pid == 0", "prev_pid == 0"} {
 		samplings[i] = perfevent.Sampling{Event: perfevent.Tracepoint(uint64(format.ID), "sched:sched_switch"), Period: 1, Filter: filter}
 	}
-	session, err := perfevent.Open(perfevent.System(), samplings, perfevent.Options{RingBytes: 256 << 10, SideBand: perfevent.SideBandNames})
+	source, err := run.Open(perfevent.System(), samplings, perfevent.Options{RingBytes: 256 << 10, SideBand: perfevent.SideBandNames})
 	if err != nil {
 		return nil, fmt.Errorf("see whether idle CPUs are seen: %w", err)
 	}
-	defer session.Close()
-	if err := session.Enable(); err != nil {
+	defer source.Close()
+	engine, err := run.New(source, run.Options{NoProcesses: true})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	if err := source.Enable(); err != nil {
 		return nil, err
 	}
 	var idle unix.CPUSet
@@ -47,14 +53,8 @@ func BlindCPUs(format *ftrace.Format) ([]int, error) {
 		napOn(&idle)
 		cancel()
 	}()
-	var seen [len(unix.CPUSet{}) * 64][2]int
-	err = session.Read(ctx, func(record perfevent.Record) error {
-		if s, ok := record.(*perfevent.Sample); ok && int(s.CPU) < len(seen) {
-			seen[s.CPU][s.Sampling]++
-		}
-		return nil
-	})
-	if err != nil {
+	var seen idleSwitches
+	if err := engine.Run(ctx, &seen); err != nil {
 		return nil, err
 	}
 	blind := []int{}
@@ -68,6 +68,17 @@ func BlindCPUs(format *ftrace.Format) ([]int, error) {
 		}
 	}
 	return blind, nil
+}
+
+// idleSwitches is a sink that counts, by CPU, how often it was seen to go idle and on.
+type idleSwitches [len(unix.CPUSet{}) * 64][2]int
+
+// Record counts a switch.
+func (e *idleSwitches) Record(record perfevent.Record) error {
+	if s, ok := record.(*perfevent.Sample); ok && int(s.CPU) < len(e) {
+		e[s.CPU][s.Sampling]++
+	}
+	return nil
 }
 
 // napOn has a thread on each CPU sleep and wake.
