@@ -5,62 +5,84 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"os/exec"
 
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// A command's user-mode CPU samples, as an ordinary user may take them: with
-// hardware cycles where the machine has them, else with the CPU clock.
+// Every page fault of a command is a sample, and the books balance: what was received and
+// what was lost is what the kernel counted.
 func Example() {
-	command, err := perfevent.StartCommand(exec.Command("sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 3"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	sampling := perfevent.Sampling{
-		Event:         perfevent.CPUCycles(),
-		Frequency:     999,
-		ExcludeKernel: true,
-		Callchain:     perfevent.CallchainMode{User: true},
-	}
-	target := perfevent.Started(command)
-	session, err := perfevent.Open(target, []perfevent.Sampling{sampling}, perfevent.Options{})
-	if errors.Is(err, perfevent.ErrNoEvent) {
-		sampling.Event = perfevent.CPUClock()
-		session, err = perfevent.Open(target, []perfevent.Sampling{sampling}, perfevent.Options{})
-	}
-	if err != nil {
-		command.Kill()
-		log.Fatal(err)
-	}
+	command, err := perfevent.StartCommand(exec.Command("sh", "-c", "exit 3"))
+	check(err)
+	faults := perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwarePageFaults), Period: 1, ExcludeKernel: true}
+	session, err := perfevent.Open(perfevent.Started(command), []perfevent.Sampling{faults}, perfevent.Options{})
+	check(err)
 	defer session.Close()
-	if err := session.Enable(); err != nil {
-		log.Fatal(err)
-	}
-
+	check(session.Enable())
 	samples := uint64(0)
-	err = session.Read(context.Background(), func(rec perfevent.Record) error {
-		if s, ok := rec.(*perfevent.Sample); ok && len(s.Callchain) > 0 {
+	check(session.Read(context.Background(), func(record perfevent.Record) error {
+		if _, ok := record.(*perfevent.Sample); ok {
 			samples++
 		}
 		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
 	state, err := command.Wait()
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	accounts, err := session.Accounts()
+	check(err)
+	a := accounts[0]
+	fmt.Println("the command:", state)
+	fmt.Println(samples > 0, a.Received == samples, a.Received+a.Lost == a.Counted)
+	// Output:
+	// the command: exit status 3
+	// true true true
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("some samples:", samples > 0, "all accounted for:", accounts[0].Received == samples)
-	fmt.Println("the command:", state)
-	// On a host that permits it this prints
-	//	some samples: true all accounted for: true
-	//	the command: exit status 3
+}
+
+// CPU time is sampled by hardware cycles where the machine has them, else by the clock.
+func ExampleOpen() {
+	sampling := perfevent.Sampling{Event: perfevent.CPUCycles(), Frequency: 999, ExcludeKernel: true}
+	self := perfevent.Process(os.Getpid())
+	session, err := perfevent.Open(self, []perfevent.Sampling{sampling}, perfevent.Options{})
+	if errors.Is(err, perfevent.ErrNoEvent) {
+		sampling.Event = perfevent.CPUClock()
+		session, err = perfevent.Open(self, []perfevent.Sampling{sampling}, perfevent.Options{})
+	}
+	fmt.Println(err)
+	check(session.Close())
+	// Output: <nil>
+}
+
+// Records are decoded again from bytes, such as a file's. Here a session's are kept in
+// memory.
+func ExampleDecoder() {
+	command, err := perfevent.StartCommand(exec.Command("sh", "-c", "exec true"))
+	check(err)
+	faults := perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwarePageFaults), Period: 1, ExcludeKernel: true}
+	session, err := perfevent.Open(perfevent.Started(command), []perfevent.Sampling{faults}, perfevent.Options{})
+	check(err)
+	defer session.Close()
+	check(session.Enable())
+	var captured []byte
+	reader := perfevent.Reader{Raw: func(record []byte) { captured = append(captured, record...) }}
+	check(reader.Read(context.Background(), session, func(perfevent.Record) error { return nil }))
+
+	decoder, err := perfevent.NewDecoder(session.Events())
+	check(err)
+	for record, err := range decoder.Records(captured) {
+		check(err)
+		if r, ok := record.(*perfevent.Comm); ok && r.Exec {
+			fmt.Printf("%s\n", r.Name)
+		}
+	}
+	// Output: true
 }
 
 // Events of a PMU are named by the terms that its sysfs directory lists.

@@ -2,6 +2,8 @@ package uprobe_test
 
 import (
 	"fmt"
+	"log"
+	"os"
 
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -23,22 +25,29 @@ func ExampleParse() {
 	//               ^
 }
 
-// What a program or library offers to be probed, and where a definition leads.
-// It reads files only and needs no privileges.
+// A definition leads to instructions of a file. Resolve reads files only and needs no
+// privileges; here it finds a function of this program, which is Go's, so that its
+// return is probed at its return instructions.
 func ExampleResolve() {
-	d, err := uprobe.Parse("p:libc:no_such_function")
+	answer()
+	program, err := os.Executable()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
+	}
+	d, err := uprobe.Parse(`r:` + program + `:"github.com/ringtap/ringtap/uprobe_test.answer" $retval:s32`)
+	if err != nil {
+		log.Fatal(err)
 	}
 	plan, err := uprobe.Resolve(d, uprobe.Options{})
 	if err != nil {
-		fmt.Println("not resolved")
-		return
+		log.Fatal(err)
 	}
 	defer plan.Close()
 	for _, site := range plan.Sites {
-		fmt.Printf("%s at %#x\n", site.Symbol, site.Offset)
+		fmt.Println(site.Symbol, site.Return, len(site.Args))
 	}
-	// Output: not resolved
+	// Output: github.com/ringtap/ringtap/uprobe_test.answer false 1
 }
+
+//go:noinline
+func answer() int { return 42 }
