@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Target   perfevent.Target
 	Sources  []probe.Source
+	Aside    []perfevent.Sampling   // that are opened behind the sources, for Seen alone
 	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
@@ -130,7 +131,7 @@ func (f *follower) samplings() []perfevent.Sampling {
 		f.opts.Sources[i].AskRecord(&s)
 		samplings = append(samplings, s)
 	}
-	return samplings
+	return append(samplings, f.opts.Aside...)
 }
 
 func (f *follower) follow(ctx context.Context, session *perfevent.Session) (Account, error) {
@@ -177,6 +178,9 @@ func (f *follower) handle(record perfevent.Record) error {
 			f.processes.Handle(record)
 		}
 		return nil
+	}
+	if sample.Sampling >= len(f.opts.Sources) {
+		return nil // aside
 	}
 	if sample.PID == f.self {
 		f.account.Own++
@@ -243,7 +247,7 @@ func (f *follower) close(session *perfevent.Session) error {
 		return err
 	}
 	f.account.Exact = true
-	for _, a := range accounts {
+	for _, a := range accounts[:len(f.opts.Sources)] {
 		f.account.Lost += a.Lost
 		f.account.Counted += a.Counted
 		f.account.Exact = f.account.Exact && a.Exact
