@@ -89,15 +89,31 @@ int main(int argc, char **argv)
 	sources["marks.c"] = source
 	program := compiled.Copy(t, compiled.Program(t, sources, "gcc", "-O2", "-o", "marks", "marks.c"))
 	for definition, want := range map[string][]string{
-		"u:{}:test:guarded $args":                   {"arg1=0", "arg1=1"},
-		"u:{}:test:plain x=arg1 arg2:string":        {`x=-1 arg2="text"`, `x=0 arg2="text"`, `x=100 arg2="end"`},
-		"u:{}:*:plain $arg1":                        {"arg1=-1", "arg1=0", "arg1=100"},
-		"u:name {}:test:guarded i=$arg1:u8 arg1:x8": {"i=0 arg1=0x0", "i=1 arg1=0x1"},
+		"u:{}:test:guarded $args":                         {"arg1=0", "arg1=1"},
+		"u:{}:test:plain x=arg1 arg2:string":              {`x=-1 arg2="text"`, `x=0 arg2="text"`, `x=100 arg2="end"`},
+		"u:{}:test:plain +0($arg2):string c=+1($arg2):u8": {`arg1="end" c=110`, `arg1="text" c=101`},
+		"u:{}:*:plain $arg1":                              {"arg1=-1", "arg1=0", "arg1=100"},
+		"u:name {}:test:guarded i=$arg1:u8 arg1:x8":       {"i=0 arg1=0x0", "i=1 arg1=0x1"},
 	} {
 		p := resolve(t, replaceTarget(definition, program), Options{})
 		if diff := cmp.Diff(want, texts(trace(t, p, AttachOptions{}, program, "2"))); diff != "" {
 			t.Errorf("%s (%q):\n%s", p, p.Notes, diff)
 		}
+	}
+	d, err := Parse("u:" + program + ":test:plain +0($arg1):string")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resolve(d, Options{}); err == nil || !strings.Contains(err.Error(), "$arg1 of test:plain is s32") {
+		t.Errorf("an address of 32 bits: %v", err)
+	}
+	marks, err := Marks(program, Options{})
+	var listed []string
+	for _, m := range marks {
+		listed = append(listed, m.String())
+	}
+	if diff := cmp.Diff([]string{"test:guarded arg1:s32", "test:plain arg1:s32 arg2:u64"}, listed); diff != "" || err != nil {
+		t.Errorf("the marks: %v %s", err, diff)
 	}
 	// The semaphore goes up by an event of tracefs and by one of perf's own.
 	p := resolve(t, "u:"+program+":test:guarded", Options{})

@@ -35,7 +35,8 @@
 // the Nth argument by the calling convention, or a parameter's name from DWARF:
 // n, x=n under another name, n:u8 with another type, $args for all that can be
 // fetched. A pointer to char is fetched as the text that it points to. Of a
-// USDT probe arg1, $arg1 and $args are its own arguments.
+// USDT probe arg1, $arg1 and $args are its own arguments, +0($arg1):string what the
+// first one points to.
 //
 // # What is probed
 //

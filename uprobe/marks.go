@@ -70,9 +70,12 @@ func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
 			if arg.Param != "" {
 				return nil, r.argError(arg.Pos, "%s: the arguments of a USDT probe have no names; they are arg1, arg2 …, or $args", arg.Param)
 			}
-			a := arg.Fetch
+			a, err := r.markOperands(arg, mark)
+			if err != nil {
+				return nil, err
+			}
 			a.Name = cmp.Or(a.Name, "arg"+strconv.Itoa(len(out)+1))
-			a, err := r.userArg(a, arg.Pos, mark.Location, false)
+			a, err = r.userArg(a, arg.Pos, mark.Location, false)
 			if err != nil {
 				return nil, err
 			}
@@ -87,16 +90,86 @@ func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
 			out = append(out, all...)
 			continue
 		}
-		i := slices.IndexFunc(all, func(a ftrace.FetchArg) bool { return a.Name == "arg"+strconv.Itoa(number) })
-		if i < 0 {
-			return nil, r.argError(arg.Pos, "%s", lacking(&mark, number, len(all), err))
+		a, err := r.markArg(arg, mark, number, all, err)
+		if err != nil {
+			return nil, err
 		}
-		a := all[i]
 		a.Name = cmp.Or(arg.Fetch.Name, a.Name)
 		a = retyped(a, arg.Fetch.Type)
 		out = append(out, a)
 	}
 	return out, r.checkNames(out)
+}
+
+// markArg is one of a USDT probe's own arguments; failed is why some of them are not
+// among all.
+func (r *resolver) markArg(arg Arg, mark usdt.Probe, number int, all []ftrace.FetchArg, failed error) (ftrace.FetchArg, error) {
+	for _, a := range all {
+		if a.Name == "arg"+strconv.Itoa(number) {
+			return a, nil
+		}
+	}
+	return ftrace.FetchArg{}, r.argError(arg.Pos, "%s", lacking(&mark, number, len(all), failed))
+}
+
+// markOperands puts the operands of a USDT probe in the place of $arg1 and so on within
+// an expression: +0($arg1):string is the text that its first argument points to.
+func (r *resolver) markOperands(arg Arg, mark usdt.Probe) (ftrace.FetchArg, error) {
+	a := arg.Fetch
+	if !argNumber.MatchString(a.Fetch) {
+		return a, nil
+	}
+	all, failed := mark.FetchArgs(r.image.Machine)
+	var wrong error
+	a.Fetch = argNumber.ReplaceAllStringFunc(a.Fetch, func(text string) string {
+		number, _ := strconv.Atoi(text[len("$arg"):])
+		operand, err := r.markArg(arg, mark, number, all, failed)
+		if err == nil && operand.Type != "u64" && operand.Type != "s64" {
+			err = r.argError(arg.Pos, "%s of %s is %s: no address, which has 64 bits", text, &mark, operand.Type)
+		}
+		wrong = cmp.Or(wrong, err)
+		return operand.Fetch
+	})
+	return a, wrong
+}
+
+// MarkInfo is a USDT probe of a target.
+type MarkInfo struct {
+	Provider, Name string
+	// Args are the arguments that can be fetched, with their types: arg1 is the first.
+	Args []ftrace.FetchArg
+}
+
+// Marks lists the USDT probes of a target, each once for each form of its arguments, in
+// the order of their names. Errors are as for Resolve.
+func Marks(target string, o Options) ([]MarkInfo, error) {
+	t, err := openTarget(target, o.PID)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	known, err := usdt.Read(t.image)
+	if err != nil && len(known) == 0 {
+		return nil, &TargetError{Path: t.Path, Err: fmt.Errorf("read its USDT probes: %w", err)}
+	}
+	var marks []MarkInfo
+	for _, mark := range known {
+		args, _ := mark.FetchArgs(t.image.Machine) // as far as they can be fetched
+		marks = append(marks, MarkInfo{mark.Provider, mark.Name, args})
+	}
+	slices.SortFunc(marks, func(a, b MarkInfo) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.CompactFunc(marks, func(a, b MarkInfo) bool { return a.String() == b.String() }), nil
+}
+
+// String is the probe as definitions name it, with the arguments and their types:
+// "provider:name arg1:s32 arg2:u64".
+func (m MarkInfo) String() string {
+	var out strings.Builder
+	out.WriteString(m.Provider + ":" + m.Name)
+	for _, a := range m.Args {
+		out.WriteString(" " + a.Name + ":" + a.Type)
+	}
+	return out.String()
 }
 
 // markNumber is N of arg1, $arg1 and so on, or 0.

@@ -90,8 +90,11 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	}
 	defer leave(command)
 	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), stacks: lineStacks(*user, *kernel), target: target, command: command,
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: lineStacks(*user, *kernel), target: target, command: command,
 	})
+	if texts.Missing > 0 {
+		fmt.Fprintf(out.stderr, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)
+	}
 	return wrongSpec(set.ExplainFilter(err))
 }
 

@@ -22,6 +22,7 @@ type tracing struct {
 	about   string // what stands behind it in parentheses; "" for nothing
 	sources []probe.Source
 	seen    func(perfevent.Record) // see follow.Options; nil for most
+	aside   []perfevent.Sampling   // see follow.Options
 	stacks  stack.Stacks
 	target  perfevent.Target
 	command *perfevent.Command // nil if none was started
@@ -45,7 +46,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		lines.limit = maxHeld
 	}
 	account, err := follow.Run(ctx, follow.Options{
-		Target: t.target, Sources: t.sources, Seen: t.seen, Stacks: t.stacks,
+		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
 		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
 		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },

@@ -41,7 +41,7 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	var u uprobeFlags
 	flags := newFlags(out, "uprobe", uprobeUsage)
 	u.add(flags)
-	flags.StringVarP(&u.list, "list", "l", "", "list the functions of this `target`, those that match a pattern if one follows")
+	flags.StringVarP(&u.list, "list", "l", "", "list the functions and USDT probes of this `target`, those that match a pattern if one follows")
 	flags.BoolVar(&u.demangle, "demangle", false, "with -l: C++ and Rust names as the source has them")
 	flags.BoolVarP(&u.user, "stacks", "s", false, "print the user stack of each hit")
 	flags.BoolVarP(&u.kernel, "kernel", "k", false, "print the kernel stack of each hit")

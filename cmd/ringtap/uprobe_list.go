@@ -10,7 +10,8 @@ import (
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// listFunctions prints what can be probed, one name a line.
+// listFunctions prints what can be probed, one a line: the functions' names, and the
+// definitions of USDT probes with the types of their arguments.
 func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if u.list == "" {
 		return usagef("-l names no target")
@@ -27,9 +28,14 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if err != nil {
 		return err
 	}
-	functions, _, err := uprobe.Functions(u.list, uprobe.Options{PID: cmp.Or(u.pid, u.tid), Logger: out.logger(u.verbose)})
+	options := uprobe.Options{PID: cmp.Or(u.pid, u.tid), Logger: out.logger(u.verbose)}
+	functions, _, err := uprobe.Functions(u.list, options)
 	if err != nil {
 		return err
+	}
+	marks, err := uprobe.Marks(u.list, options)
+	if err != nil {
+		fmt.Fprintln(out.stderr, "note:", err)
 	}
 	var names []string
 	for _, f := range functions {
@@ -42,6 +48,11 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 		}
 	}
 	slices.Sort(names)
+	for _, m := range marks {
+		if matches(m.Provider + ":" + m.Name) {
+			names = append(names, visible.Text("u:"+u.list+":"+m.String()))
+		}
+	}
 	for _, name := range slices.Compact(names) {
 		if _, err = fmt.Fprintln(out.stdout, name); err != nil {
 			break

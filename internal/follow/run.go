@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Target   perfevent.Target
 	Sources  []probe.Source
+	Aside    []perfevent.Sampling   // that are opened behind the sources, for Seen alone
 	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
@@ -118,7 +119,7 @@ func (f *follower) samplings() []perfevent.Sampling {
 		f.opts.Sources[i].AskRecord(&s)
 		samplings = append(samplings, s)
 	}
-	return samplings
+	return append(samplings, f.opts.Aside...)
 }
 
 // follow follows the events of a source.
@@ -162,6 +163,9 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
+	if n := len(f.opts.Sources); len(f.account.Events) > n {
+		f.account.Events = f.account.Events[:n] // not those aside
+	}
 	return f.account, errors.Join(err, accountErr)
 }
 
@@ -172,6 +176,9 @@ func (f *follower) Record(record perfevent.Record) error {
 	if !ok {
 		f.names.Handle(record)
 		return nil
+	}
+	if sample.Sampling >= len(f.opts.Sources) {
+		return nil // aside
 	}
 	if sample.PID == f.self {
 		f.account.Own++

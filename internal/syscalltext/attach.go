@@ -41,6 +41,12 @@ type Attachment struct {
 	// the kernel can't compare.
 	Sources []probe.Source
 	Ways    []Way // of each source: None where no parameter points to text
+	// Aside are to be sampled behind the sources, for Seen alone.
+	Aside []perfevent.Sampling
+
+	// Texts counts those that records should have, and Missing those of them that nobody
+	// could read any more, up to the last record.
+	Texts, Missing uint64
 
 	events  []*event // of each source, nil for those whose records are as they come
 	reader  *reader  // nil if no memory is read
@@ -79,7 +85,7 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 				a.reader.events = a.events
 			}
 			sources[i].Format, sources[i].Ask = e.layout.format, ask
-			sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, e, s) }
+			sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, i, s) }
 		}
 		if err := a.filter(i, params, o); err != nil {
 			return nil, errors.Join(err, a.Close())
@@ -87,8 +93,21 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 	}
 	if a.reader != nil {
 		a.reader.events = a.events
+		if slices.ContainsFunc(a.Sources, func(s probe.Source) bool { return isExec(s.Format) && s.Record != nil }) {
+			a.watchExecs(o)
+		}
 	}
 	return a, nil
+}
+
+// watchExecs has the programs that are started tell the texts of execve(2).
+func (a *Attachment) watchExecs(o Options) {
+	e, sampling := newExecs(o.Tracefs, a.reader)
+	if e == nil {
+		o.Logger.Info("no tracepoint tells which programs are started")
+		return
+	}
+	a.reader.execs, a.Aside = e, []perfevent.Sampling{sampling}
 }
 
 // attach finds the way of one source; the event is nil if its records are as they
@@ -142,10 +161,28 @@ func (a *Attachment) Seen() func(perfevent.Record) {
 	return a.reader.seen
 }
 
-// record appends the record of a sample, with its texts.
-func (a *Attachment) record(dst []byte, e *event, s *perfevent.Sample) []byte {
+// record appends the record of a sample of the i-th source, with its texts.
+func (a *Attachment) record(dst []byte, i int, s *perfevent.Sample) []byte {
+	e := a.events[i]
 	a.scratch = e.tracepoint(a.scratch[:0], s.Raw)
-	return e.layout.append(dst, a.scratch, a.reader.take(s))
+	texts := a.reader.take(e, s)
+	if a.Sources[i].Keep == nil { // else whoever asks counts what could not be compared
+		a.count(e, s, texts)
+	}
+	return e.layout.append(dst, a.scratch, texts)
+}
+
+// count takes note of the texts that a sample's record should have.
+func (a *Attachment) count(e *event, s *perfevent.Sample, texts []text) {
+	for i := range e.layout.params {
+		if e.pointer(i, s.Raw) == 0 {
+			continue
+		}
+		a.Texts++
+		if i >= len(texts) || len(texts[i].bytes) == 0 {
+			a.Missing++
+		}
+	}
 }
 
 // Close removes what Attach has made.

@@ -34,6 +34,16 @@ func (e *event) pointer(i int, raw []byte) uint64 {
 	return uint64At(raw, field.Offset)
 }
 
+// vector is the parameter with several texts in a record; 0 if there is none.
+func (e *event) vector(raw []byte) uint64 {
+	for i, p := range e.layout.params {
+		if p.Vector {
+			return e.pointer(i, raw)
+		}
+	}
+	return 0
+}
+
 // fetched is the text that the record has of the i-th parameter with text; nil
 // if it has none.
 func (e *event) fetched(i int, raw []byte) []byte {

@@ -55,7 +55,7 @@ func (a *Attachment) filter(i int, params []Param, o Options) error {
 // was read later and does not match is another one.
 func (a *Attachment) compared(dst []byte, e *event, f *eventfilter.Filter, s *perfevent.Sample) []byte {
 	a.scratch = e.tracepoint(a.scratch[:0], s.Raw)
-	texts := a.reader.take(s)
+	texts := a.reader.take(e, s)
 	if texts == nil {
 		texts = make([]text, len(e.layout.params))
 	}
@@ -64,6 +64,7 @@ func (a *Attachment) compared(dst []byte, e *event, f *eventfilter.Filter, s *pe
 			texts[i] = text{bytes: append([]byte(known), 0)}
 		}
 	}
+	a.count(e, s, texts)
 	start := len(dst)
 	dst = e.layout.append(dst, a.scratch, texts)
 	if f.Match(dst[start:]) != eventfilter.No {

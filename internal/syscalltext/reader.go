@@ -3,7 +3,6 @@ package syscalltext
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 	"sync"
 
@@ -24,6 +23,7 @@ type reader struct {
 	now    func() uint64
 	maps   func(pid int) ranges
 	events []*event // by sampling; nil for those without texts
+	execs  *execs   // of the sampling behind those of the events; nil if there is none
 
 	mu      sync.Mutex
 	pending map[key]*found
@@ -61,7 +61,11 @@ func newReader() *reader {
 func (r *reader) seen(record perfevent.Record) {
 	switch record := record.(type) {
 	case *perfevent.Sample:
-		if e := r.events[record.Sampling]; e != nil {
+		if record.Sampling >= len(r.events) {
+			r.mu.Lock()
+			r.execs.started(record)
+			r.mu.Unlock()
+		} else if e := r.events[record.Sampling]; e != nil {
 			r.sample(e, record)
 		}
 	case *perfevent.Comm:
@@ -99,6 +103,9 @@ func (r *reader) sample(e *event, s *perfevent.Sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.overwritten(s, f)
+	if r.execs != nil && isExec(e.layout.format) {
+		r.execs.called(s, e.vector(s.Raw))
+	}
 	k := key{s.Time, s.TID, s.CPU}
 	r.pending[k] = f
 	r.order = append(r.order, k)
@@ -191,11 +198,26 @@ func (r *reader) replaced(record *perfevent.Comm) {
 	delete(r.fixed, record.PID)
 }
 
-// take returns the texts of a sample, once.
-func (r *reader) take(s *perfevent.Sample) []text {
-	k := key{s.Time, s.TID, s.CPU}
+// take returns the texts of a sample of an event, once.
+func (r *reader) take(e *event, s *perfevent.Sample) []text {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	texts := r.takeRead(s)
+	if r.execs == nil || !isExec(e.layout.format) {
+		return texts
+	}
+	if x := r.execs.take(s, e.vector(s.Raw)); x != nil {
+		if texts == nil {
+			texts = make([]text, len(e.layout.params))
+		}
+		x.complete(e, s.Raw, texts)
+	}
+	return texts
+}
+
+// takeRead returns the texts of a sample that were read, once.
+func (r *reader) takeRead(s *perfevent.Sample) []text {
+	k := key{s.Time, s.TID, s.CPU}
 	f := r.pending[k]
 	if f == nil {
 		return nil
@@ -224,14 +246,11 @@ func (r *reader) read(p Param, s *perfevent.Sample, addr uint64) []byte {
 // onStack finds the text at addr in the sample's copy of the stack, nil if it is
 // not there as a whole.
 func (r *reader) onStack(s *perfevent.Sample, addr uint64) []byte {
-	if s.Regs.Mask>>r.sp&1 == 0 {
+	sp, ok := register(s, r.sp)
+	if !ok {
 		return nil
 	}
-	i := bits.OnesCount64(s.Regs.Mask & (1<<r.sp - 1))
-	if i >= len(s.Regs.Values) {
-		return nil
-	}
-	from := addr - s.Regs.Values[i]
+	from := addr - sp
 	if from >= uint64(len(s.Stack)) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -18,6 +19,8 @@ type reading struct {
 	printer    *printfmt.Printer
 }
 
+func oneSource() []probe.Source { return make([]probe.Source, 1) }
+
 func newReading(t *testing.T, m fakeMemory, fixed ranges) *reading {
 	t.Helper()
 	f := formatOf("openat", "int", "dfd", "const char *", "filename")
@@ -26,7 +29,7 @@ func newReading(t *testing.T, m fakeMemory, fixed ranges) *reading {
 	r.memory, r.now = m.read, func() uint64 { return r.clock }
 	r.maps = func(int) ranges { return fixed }
 	r.events = []*event{e}
-	r.attachment = &Attachment{events: r.events, reader: r.reader}
+	r.attachment = &Attachment{Sources: oneSource(), events: r.events, reader: r.reader}
 	var err error
 	if r.printer, err = printfmt.New(e.layout.format, printfmt.Options{}); err != nil {
 		t.Fatal(err)
@@ -43,7 +46,7 @@ func open(time, addr uint64) *perfevent.Sample {
 }
 
 func (r *reading) line(s *perfevent.Sample) string {
-	return string(r.printer.Append(nil, r.attachment.record(nil, r.events[0], s)))
+	return string(r.printer.Append(nil, r.attachment.record(nil, 0, s)))
 }
 
 func wantLine(t *testing.T, got, want string) {
@@ -183,14 +186,14 @@ func TestAProbesRecordBecomesTheTracepoints(t *testing.T) {
 	raw = append(raw, "/a\x00"...)
 	r := newReader()
 	r.memory, r.events = fakeMemory{0x2000: pageOf(0, "/b")}.read, []*event{e}
-	a := &Attachment{events: r.events, reader: r}
+	a := &Attachment{Sources: oneSource(), events: r.events, reader: r}
 	s := &perfevent.Sample{Raw: raw}
 	r.seen(s)
 	p, err := printfmt.New(e.layout.format, printfmt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := a.record(nil, e, s)
+	record := a.record(nil, 0, s)
 	if got, want := string(p.Append(nil, record)), `sys_rename(oldname: 0x1000 "/a", newname: 0x2000 ~"/b")`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -209,14 +212,14 @@ func FuzzRecords(f *testing.F) {
 			e := &event{layout: newLayout(format, Params(format)), probe: probe}
 			r := newReader()
 			r.memory, r.events = fakeMemory{0: make([]byte, page)}.read, []*event{e}
-			a := &Attachment{events: r.events, reader: r}
+			a := &Attachment{Sources: oneSource(), events: r.events, reader: r}
 			s := &perfevent.Sample{Raw: raw, Stack: stack, Regs: perfevent.Registers{Mask: 1 << stackPointer, Values: []uint64{0x1000}}}
 			r.seen(s)
 			p, err := printfmt.New(e.layout.format, printfmt.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Append(nil, a.record(nil, e, s))
+			p.Append(nil, a.record(nil, 0, s))
 		}
 	})
 }
