@@ -37,7 +37,7 @@ func (u *Unwinder) leafKeepsFramePointers(space AddressSpace, version uint64, c 
 		return false
 	}
 	p := u.lookup(space, version, c.Chain[0])
-	return p != nil && p.table != nil && p.table.framePointers
+	return p != nil && p.table != nil && p.table.FramePointers()
 }
 
 // lastKeepsRecord says whether the frame unwound last has a frame record, from

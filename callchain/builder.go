@@ -7,58 +7,44 @@ import (
 	"slices"
 )
 
-// Bounds on what a table may hold, whatever the file says: a set index has 16
-// bits, and real objects have some thousand rules.
+// Bounds on what one function may hold, whatever the file says: a set index has 16
+// bits, and real functions have some hundred rows.
 const (
 	maxSets  = math.MaxUint16
 	maxRules = 1 << 20
-	maxRows  = 16 << 20
+	maxRows  = 1 << 20
 )
 
-// builder makes a Table from functions that come in the order of their file
-// offsets.
+// builder makes the rows of one function after the other, in memory of its own.
 type builder struct {
-	table Table
-	exprs exprArena
-	known map[string]uint16 // content of a set to its index
-	lists map[string]uint32 // content of a list of rules to its place in table.rules
-	key   []byte            // scratch
+	arch   Arch
+	rows   rows
+	rules  []rule
+	firsts []uint32 // of each set, where its rules begin in rules
+	exprs  exprArena
+	known  map[string]uint16 // content of a set to its index
+	list   map[string]uint32 // content of a list of rules to its place in rules
+	key    []byte            // scratch
 
-	program program // of the function under way; kept for its memory
+	program program // kept for its memory
 
-	lo, hi  uint64 // file offsets of the function that rows are added to
-	covered uint64 // end of what has rows already
+	lo, hi uint64 // file offsets of the function
 }
 
-func newBuilder(arch Arch, base uint64) *builder {
-	return &builder{
-		table:   Table{arch: arch, base: base, sets: make([]ruleSet, 1)},
-		known:   make(map[string]uint16),
-		lists:   make(map[string]uint32),
-		covered: base,
+// reset begins the function that occupies the file offsets from lo up to hi.
+func (b *builder) reset(arch Arch, lo, hi uint64) {
+	if b.known == nil {
+		b.known, b.list = make(map[string]uint16), make(map[string]uint32)
 	}
+	clear(b.known)
+	clear(b.list)
+	b.arch, b.lo, b.hi = arch, lo, min(hi, lo+math.MaxUint32)
+	b.rows = rows{base: lo, starts: b.rows.starts[:0], rows: b.rows.rows[:0], sets: append(b.rows.sets[:0], ruleSet{})}
+	b.rules, b.firsts = b.rules[:0], append(b.firsts[:0], 0)
+	b.exprs.reset()
 }
 
-// maxPadding is the largest gap between two functions that is taken for
-// padding. It holds no code that runs, so that it needs no row of its own.
-const maxPadding = 15
-
-// begin starts the function that occupies the file offsets from lo up to hi.
-// It reports false if earlier functions have covered it already.
-func (b *builder) begin(lo, hi uint64) bool {
-	lo = max(lo, b.covered)
-	if lo >= hi || hi-b.table.base > math.MaxUint32 {
-		return false
-	}
-	if gap := lo - b.covered; gap > maxPadding || gap > 0 && lo%16 != 0 {
-		b.append(b.covered, 0)
-	}
-	b.lo, b.hi, b.covered = lo, hi, hi
-	return true
-}
-
-// add says that from a file offset on, within the function begun last, the
-// given set holds.
+// add says that from a file offset on, within the function, the given set holds.
 func (b *builder) add(from uint64, set uint16) {
 	if from < b.hi {
 		b.append(max(from, b.lo), set)
@@ -66,7 +52,7 @@ func (b *builder) add(from uint64, set uint16) {
 }
 
 func (b *builder) append(from uint64, set uint16) {
-	t := &b.table
+	t := &b.rows
 	at := uint32(from - t.base)
 	n := len(t.starts)
 	switch {
@@ -79,17 +65,16 @@ func (b *builder) append(from uint64, set uint16) {
 	}
 }
 
-// finish ends the last function and gives the table in no more memory than it
-// needs.
-func (b *builder) finish() *Table {
-	b.append(b.covered, 0)
-	t := &b.table
-	t.starts = slices.Clip(slices.Clone(t.starts))
-	t.rows = slices.Clip(slices.Clone(t.rows))
-	t.sets = slices.Clip(slices.Clone(t.sets))
-	t.rules = slices.Clip(slices.Clone(t.rules))
-	t.exprs = slices.Clip(slices.Clone(b.exprs.bytes))
-	return t
+// finish gives the rows in no more memory than they need.
+func (b *builder) finish() *rows {
+	r := &rows{base: b.rows.base, starts: slices.Clone(b.rows.starts), rows: slices.Clone(b.rows.rows), sets: slices.Clone(b.rows.sets)}
+	rules, exprs := slices.Clone(b.rules), slices.Clone(b.exprs.bytes)
+	for i := range r.sets {
+		s := &r.sets[i]
+		s.rules = rules[b.firsts[i]:][:len(s.rules)]
+		s.exprs = exprs
+	}
+	return r
 }
 
 // set gives the index of the set with the rules of a row and the flags that
@@ -104,7 +89,7 @@ func (b *builder) set(r *row, ra uint8, flags setFlags) uint16 {
 	case set.cfa.kind != ruleValOffset && set.cfa.kind != ruleValExpr:
 		return 0
 	case set.ra.kind == ruleSame:
-		if ra == describe(b.table.arch).pc {
+		if ra == describe(b.arch).pc {
 			return 0
 		}
 		set.ra = rule{kind: ruleRegister, val: int32(ra)}
@@ -130,31 +115,31 @@ func (b *builder) intern(set ruleSet, r *row, touched uint64) uint16 {
 	if i, ok := b.known[string(key)]; ok {
 		return i
 	}
-	t := &b.table
-	if len(t.sets) > maxSets || len(t.rules)+maxRegs > maxRules {
+	if len(b.rows.sets) > maxSets || len(b.rules)+maxRegs > maxRules {
 		return 0
 	}
 	// Sets that differ in the CFA alone, as those of a prologue's pushes do,
 	// share the rules of the other registers.
-	first, ok := b.lists[string(key[shared:])]
+	first, ok := b.list[string(key[shared:])]
 	if !ok {
-		first = uint32(len(t.rules))
+		first = uint32(len(b.rules))
 		for left := touched; left != 0; left &= left - 1 {
-			t.rules = append(t.rules, r.regs[bits.TrailingZeros64(left)])
+			b.rules = append(b.rules, r.regs[bits.TrailingZeros64(left)])
 		}
-		b.lists[string(key[shared:])] = first
+		b.list[string(key[shared:])] = first
 	}
-	set.first, set.count = first, uint8(bits.OnesCount64(touched))
-	for _, ru := range t.rules[first : first+uint32(set.count)] {
+	set.rules = b.rules[first:][:bits.OnesCount64(touched)]
+	for _, ru := range set.rules {
 		if ru.kind == ruleRegister || ru.kind == ruleExpr || ru.kind == ruleValExpr {
 			set.flags |= flagOldRegs
 		}
-		if ru.reg == describe(t.arch).sp {
+		if ru.reg == describe(b.arch).sp {
 			set.flags |= flagOwnSP
 		}
 	}
-	i := uint16(len(t.sets))
-	t.sets = append(t.sets, set)
+	i := uint16(len(b.rows.sets))
+	b.rows.sets = append(b.rows.sets, set)
+	b.firsts = append(b.firsts, first)
 	b.known[string(key)] = i
 	return i
 }

@@ -10,7 +10,7 @@ type place struct {
 	version uint64 // of the address space; zero: holds nothing
 	frame   Frame
 	set     *ruleSet // nil: by frame pointer
-	table   *Table   // that set belongs to; nil if the object has none
+	table   *Table   // of the object; nil if it has none
 }
 
 // lookup finds the place of a code address; nil if it is not executable. The

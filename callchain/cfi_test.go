@@ -3,7 +3,12 @@ package callchain
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/callframe"
 )
+
+// udata4 encodes pointers as addresses of four bytes.
+const udata4 = 0x03
 
 // frameBytes builds an .eh_frame of one CIE and one FDE at 0x1000 with size
 // bytes of code. Both begin at offset 0 of a record that is padded as given.
@@ -33,19 +38,6 @@ func frameBytes(augmentation string, augmentationData, initial, program []byte, 
 // entryRules: the CFA is rsp+8, the return address at CFA-8.
 var entryRules = []byte{cfaDefCFA, 7, 8, cfaOffset | 16, 1}
 
-// compileFrames compiles the .eh_frame of a file that is mapped as it is.
-func compileFrames(t *testing.T, data []byte) *Table {
-	t.Helper()
-	c := fuzzFile(AMD64)
-	if err := c.read(&frameSection{data: data, addr: 0x400000}, fromEHFrame); err != nil {
-		t.Fatal(err)
-	}
-	if len(c.functions) == 0 {
-		return nil
-	}
-	return c.compile()
-}
-
 func TestCallFrameInstructionsMakeRows(t *testing.T) {
 	names := columnNames(AMD64)
 	for _, test := range []struct {
@@ -72,7 +64,7 @@ func TestCallFrameInstructionsMakeRows(t *testing.T) {
 		{"vector registers are skipped", []byte{cfaOffset | 33, 4, cfaDefCFAOffset, 24}, 0x1000, map[string]string{"CFA": "rsp+24"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			table := compileFrames(t, frameBytes("zR", []byte{encUdata4}, entryRules, test.program, 64))
+			table := compileFrames(t, frameBytes("zR", []byte{udata4}, entryRules, test.program, 64))
 			if table == nil {
 				t.Fatal("no function")
 			}
@@ -91,7 +83,7 @@ func TestCallFrameInstructionsMakeRows(t *testing.T) {
 }
 
 func TestFunctionsEndWhereTheirRecordsSay(t *testing.T) {
-	table := compileFrames(t, frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64))
+	table := compileFrames(t, frameBytes("zR", []byte{udata4}, entryRules, nil, 64))
 	for offset, covered := range map[uint64]bool{0: false, 0xfff: false, 0x1000: true, 0x103f: true, 0x1040: false, 1 << 40: false} {
 		if got := table.find(offset) != nil; got != covered {
 			t.Errorf("offset %#x is covered: %v, want %v", offset, got, covered)
@@ -100,7 +92,7 @@ func TestFunctionsEndWhereTheirRecordsSay(t *testing.T) {
 }
 
 func TestSignalFramesAreMarked(t *testing.T) {
-	table := compileFrames(t, frameBytes("zRS", []byte{encUdata4}, entryRules, nil, 64))
+	table := compileFrames(t, frameBytes("zRS", []byte{udata4}, entryRules, nil, 64))
 	if set := table.find(0x1000); set == nil || set.flags&flagSignal == 0 {
 		t.Errorf("the rule is %+v", set)
 	}
@@ -115,15 +107,8 @@ func TestRowsAfterAMalformedInstructionAreUnknown(t *testing.T) {
 		"offset of no CFA register": {cfaAdvanceLoc | 4, cfaDefCFAExpr, 1, 0x77, cfaDefCFAOffset, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data := frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64)
-			// Put the program in place of the padding, so that none follows it.
-			s := &frameSection{data: data, addr: 0x400000}
-			c := fuzzFile(AMD64)
-			if err := c.read(s, fromEHFrame); err != nil || len(c.functions) != 1 {
-				t.Fatalf("%d functions, %v", len(c.functions), err)
-			}
-			c.functions[0].program = program
-			table := c.compile()
+			table := compileFrames(t, frameBytes("zR", []byte{udata4}, entryRules, nil, 64))
+			changeProgram(t, table, program)
 			if table.find(0x1003) == nil {
 				t.Error("no rule before the instruction")
 			}
@@ -135,18 +120,32 @@ func TestRowsAfterAMalformedInstructionAreUnknown(t *testing.T) {
 }
 
 func TestRowsAfterARelativeSetLocAreUnknown(t *testing.T) {
-	c := fuzzFile(AMD64)
-	if err := c.read(&frameSection{data: frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64), addr: 0x400000}, fromEHFrame); err != nil {
-		t.Fatal(err)
+	table := compileFrames(t, frameBytes("zR", []byte{0x10 | udata4}, entryRules, nil, 64))
+	f, ok := table.eh.At(0)
+	if !ok {
+		t.Fatalf("function %+v, %v", f, ok)
 	}
-	c.sections[fromEHFrame].cies[0].pointers |= encPCRel
-	c.functions[0].program = []byte{cfaAdvanceLoc | 4, cfaSetLoc, 0x10, 0x10, 0, 0, cfaDefCFAOffset, 16}
-	table := c.compile()
+	f.Start, f.End = 0x1000, 0x1040
+	program := []byte{cfaAdvanceLoc | 4, cfaSetLoc, 0x10, 0x10, 0, 0, cfaDefCFAOffset, 16}
+	table.units = []unit{{0x1000, 0x1040, table.compile(&function{start: 0x1000, end: 0x1040,
+		frame: callframe.Function{Start: 0x1000, End: 0x1040, CIE: f.CIE, Program: program}})}}
 	for offset, known := range map[uint64]bool{0x1003: true, 0x1004: false, 0x1020: false} {
 		if set := table.find(offset); (set != nil) != known {
 			t.Errorf("the rule at %#x is %+v", offset, set)
 		}
 	}
+}
+
+// changeProgram puts a program in the place of the only function's, without the
+// padding of its record.
+func changeProgram(t *testing.T, table *Table, program []byte) {
+	t.Helper()
+	f, ok := table.function(0x1000)
+	if !ok {
+		t.Fatal("no function")
+	}
+	f.frame.Program = program
+	table.units = []unit{{f.start, f.end, table.compile(&f)}}
 }
 
 func repeat(b byte, n int) []byte {
@@ -158,31 +157,28 @@ func repeat(b byte, n int) []byte {
 }
 
 func TestRecordsThatAreNotUnderstoodAreLeftOut(t *testing.T) {
-	good := frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64)
+	good := frameBytes("zR", []byte{udata4}, entryRules, nil, 64)
 	for name, damage := range map[string]func([]byte){
 		"unknown version":                  func(b []byte) { b[8] = 9 },
 		"augmentation without a size":      func(b []byte) { b[9] = 'q' },
-		"pointer encoding that is unknown": func(b []byte) { b[17] = 0x0f },
+		"pointer encoding that is unknown": func(b []byte) { b[16] = 0x0f },
 		"FDE that points at no CIE":        func(b []byte) { b[28] = 8 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := append([]byte(nil), good...)
 			damage(data)
 			if table := compileFrames(t, data); table != nil {
-				t.Errorf("a table of %d rows", table.Rows())
+				t.Errorf("a table of %d functions", table.eh.Len())
 			}
 		})
 	}
 }
 
 func TestABrokenChainOfRecordsKeepsWhatCameBefore(t *testing.T) {
-	data := frameBytes("zR", []byte{encUdata4}, entryRules, nil, 64)
+	data := frameBytes("zR", []byte{udata4}, entryRules, nil, 64)
 	data = binary.LittleEndian.AppendUint32(data[:len(data)-4], 0x7fff)
-	c := fuzzFile(AMD64)
-	if err := c.read(&frameSection{data: data, addr: 0x400000}, fromEHFrame); err == nil {
-		t.Error("no error")
-	}
-	if len(c.functions) != 1 {
-		t.Errorf("%d functions", len(c.functions))
+	table := compileFrames(t, data)
+	if table == nil || table.eh.Len() != 1 || table.find(0x1000) == nil {
+		t.Errorf("the function before is lost: %+v", table)
 	}
 }

@@ -1,17 +1,14 @@
 package callchain
 
 import (
-	"cmp"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
+	"github.com/ringtap/ringtap/internal/callframe"
 	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // ErrNoTable says that a file holds no unwind information that ringtap reads:
@@ -19,14 +16,13 @@ import (
 // frame pointer.
 var ErrNoTable = errors.New("no unwind information")
 
-// source orders the functions that several sections describe alike: the
-// first one is believed.
+// source orders the sections that may describe the same code: the first one is
+// believed.
 type source uint8
 
 const (
-	fromEHFrame source = iota
+	fromFrames source = iota // .eh_frame, and .debug_frame behind Go's table
 	fromGo
-	fromDebugFrame
 	fromTrampoline
 	fromPLT
 )
@@ -35,168 +31,145 @@ const (
 type function struct {
 	start, end uint64 // file offsets
 	source     source
-	index      int    // CIE, or the function's place in Go's table
-	vaddr      uint64 // of start
-	program    []byte
+	index      int // the function's place in Go's table, or the form of a linkage table
+	frame      callframe.Function
 }
 
-// Compile reads the unwind information of an ELF file for amd64 or arm64 and
-// makes its table: .eh_frame (found by its section, or by PT_GNU_EH_FRAME in a
-// file without sections), Go's pclntab, and .debug_frame for what these two do
-// not cover. Of what is malformed the readable part is used. The error wraps
-// ErrNoTable for a file that has nothing to read.
+// Compile opens the unwind information of an ELF file for amd64 or arm64:
+// .eh_frame (found by its section, or by PT_GNU_EH_FRAME in a file without
+// sections), Go's pclntab, and .debug_frame for what these two do not cover. Of
+// what is malformed the readable part is used. The error wraps ErrNoTable for a
+// file that has nothing to read.
 //
 // The file is read as untrusted: memory and work are bounded by its size.
-// Sections of call frame information above 128 MiB are refused.
+// Sections of call frame information above 128 MiB are refused. The Table goes on
+// to read f.
 func Compile(f io.ReaderAt) (*Table, error) {
 	file, err := elfimage.New(f, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("compile unwind table: %w", err)
 	}
-	arch := archOf(file.Machine)
-	if arch == 0 || !file.Is64 || file.Order != binary.LittleEndian {
+	t := &Table{file: file, arch: archOf(file.Machine), code: codeSegments(file)}
+	if t.arch == 0 || !file.Is64 || file.Order != binary.LittleEndian {
 		return nil, fmt.Errorf("compile unwind table: %v is not supported: %w", file.Machine, ErrNoTable)
 	}
-	c := compiler{file: file, arch: arch, code: codeSegments(file)}
-	broken := c.collect()
-	if len(c.functions) == 0 {
+	if broken := t.open(); t.empty() {
 		return nil, errors.Join(fmt.Errorf("compile unwind table: %w", ErrNoTable), broken)
 	}
-	return c.compile(), nil
+	return t, nil
 }
 
-// compiler holds what is read from one file.
-type compiler struct {
-	file      *elfimage.Image
-	arch      Arch
-	code      []*elf.ProgHeader // executable segments
-	sections  [fromDebugFrame + 1]*frameSection
-	golang    *gotable.Table
-	functions []function
-	exprs     exprArena
-}
-
-// collect finds all functions. Its error says what was broken.
-func (c *compiler) collect() error {
-	eh, errEH := c.ehFrame()
-	if eh != nil {
-		errEH = c.read(eh, fromEHFrame)
+// open finds what describes functions. Its error says what was broken.
+func (t *Table) open() error {
+	var errEH, errGo, errDebug error
+	t.eh, errEH = callframe.EHFrame(t.file)
+	if t.eh != nil && t.eh.Len() == 0 {
+		t.eh = nil
 	}
-	var errGo, errDebug error
-	if c.golang, errGo = findGoTable(c.file); c.golang != nil {
-		c.addGo()
-	} else {
-		// A Go binary's .debug_frame says less than its pclntab does: nothing
-		// about the frame pointer.
-		var debug *frameSection
-		if debug, errDebug = c.debugFrame(); debug != nil {
-			errDebug = c.read(debug, fromDebugFrame)
-		}
+	if t.golang, errGo = findGoTable(t.file); t.golang == nil && t.eh == nil {
+		errDebug = t.openLate()
 	}
-	if len(c.functions) > 0 {
-		c.addPLT()
-	}
-	c.addTrampolines() // Linux 6.1's vdso for arm64 has nothing else
 	return errors.Join(errEH, errGo, errDebug)
 }
 
-func (c *compiler) read(s *frameSection, from source) error {
-	c.sections[from] = s
-	c.functions = slices.Grow(c.functions, len(s.data)/40) // an FDE's usual size
-	return s.walk(&c.exprs, func(f fde) {
-		c.add(function{source: from, index: f.cie, program: f.program}, f.start, f.end)
-	})
+func (t *Table) empty() bool {
+	return t.eh == nil && t.golang == nil && t.debug == nil && len(t.fixed) == 0
 }
 
-// maxFunctions is some times the number that the largest programs have.
-const maxFunctions = 2 << 20
-
-// add keeps a function if it lies in an executable segment of the file. Those
-// that the linker dropped are left at address zero.
-func (c *compiler) add(f function, start, end uint64) {
-	if start == 0 || len(c.functions) == maxFunctions {
-		return
+// openLate finds what is needed only where .eh_frame and Go's table say nothing.
+func (t *Table) openLate() (err error) {
+	if t.late {
+		return nil
 	}
-	for _, p := range c.code {
-		if start-p.Vaddr >= p.Filesz {
-			continue
+	t.late = true
+	// A Go binary's .debug_frame says less than its pclntab does: nothing about the
+	// frame pointer.
+	if t.golang == nil {
+		if t.debug, err = callframe.DebugFrame(t.file); t.debug != nil && t.debug.Len() == 0 {
+			t.debug = nil
 		}
-		f.vaddr = start
-		f.start = start - p.Vaddr + p.Off
-		f.end = f.start + min(end-start, p.Filesz-(start-p.Vaddr))
-		c.functions = append(c.functions, f)
-		return
+	}
+	t.addTrampolines() // Linux 6.1's vdso for arm64 has nothing else
+	if !t.empty() {
+		t.addPLT()
+	}
+	return err
+}
+
+// function finds what describes the code byte at a file offset.
+func (t *Table) function(offset uint64) (function, bool) {
+	vaddr, ok := t.vaddr(offset)
+	if !ok {
+		return function{}, false
+	}
+	if t.eh != nil {
+		if f, ok := t.eh.Find(vaddr); ok && understood(&f) {
+			return t.place(function{frame: f}, f.Start, f.End)
+		}
+	}
+	if t.golang != nil {
+		if i, ok := t.golang.Find(vaddr); ok {
+			f := t.golang.Func(i)
+			return t.place(function{source: fromGo, index: int(i)}, f.Entry, f.End)
+		}
+	}
+	_ = t.openLate() // what is broken has no rules
+	if t.debug != nil {
+		if f, ok := t.debug.Find(vaddr); ok && understood(&f) {
+			return t.place(function{frame: f}, f.Start, f.End)
+		}
+	}
+	for _, f := range t.fixed {
+		if offset >= f.start && offset < f.end {
+			return f, true
+		}
+	}
+	return function{}, false
+}
+
+// vaddr is the virtual address of a file offset in an executable segment.
+func (t *Table) vaddr(offset uint64) (uint64, bool) {
+	for _, p := range t.code {
+		if offset-p.Off < p.Filesz {
+			return p.Vaddr + (offset - p.Off), true
+		}
+	}
+	return 0, false
+}
+
+// place finds out where in the file a function is. It is false for one that does
+// not lie in an executable segment.
+func (t *Table) place(f function, start, end uint64) (function, bool) {
+	for _, p := range t.code {
+		if start-p.Vaddr < p.Filesz {
+			f.start = start - p.Vaddr + p.Off
+			f.end = f.start + min(end-start, p.Filesz-(start-p.Vaddr))
+			return f, f.start < f.end
+		}
+	}
+	return f, false
+}
+
+// addFixed keeps a function that no section describes.
+func (t *Table) addFixed(f function, start, end uint64) {
+	if f, ok := t.place(f, start, end); ok {
+		t.fixed = append(t.fixed, f)
 	}
 }
 
-// compile turns the functions into rows.
-func (c *compiler) compile() *Table {
-	slices.SortStableFunc(c.functions, func(a, b function) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source))
-	})
-	b := newBuilder(c.arch, c.functions[0].start)
-	b.exprs = c.exprs
-	b.table.starts = make([]uint32, 0, 7*len(c.functions)) // what libraries have
-	b.table.rows = make([]uint16, 0, 7*len(c.functions))
-	framed, total := 0, 0
-	for i := range c.functions {
-		f := &c.functions[i]
-		if !b.begin(f.start, f.end) {
-			continue
-		}
-		total++
-		switch {
-		case f.source == fromTrampoline:
-			b.add(f.start, b.trampolineSet())
-		case f.source == fromPLT:
-			b.plt(f)
-		case f.source == fromGo:
-			b.golang(c.golang, f)
-			framed++
-		case c.sections[f.source].compile(b, f):
-			framed++
-		}
+// compile makes the rows of a function.
+func (t *Table) compile(f *function) *rows {
+	b := &t.builder
+	b.reset(t.arch, f.start, f.end)
+	switch f.source {
+	case fromTrampoline:
+		b.add(f.start, b.trampolineSet())
+	case fromPLT:
+		b.plt(f)
+	case fromGo:
+		b.golang(t.golang, f)
+	default:
+		b.frame(f)
 	}
-	b.table.framePointers = framed*2 > total
 	return b.finish()
-}
-
-// compile runs a function's program and adds its rows. It reports whether the
-// function keeps a frame record for a frame-pointer walk to follow.
-func (s *frameSection) compile(b *builder, f *function) bool {
-	c := &s.cies[f.index]
-	p := &b.program
-	*p = program{code: reader{data: f.program}, cie: c, exprs: &b.exprs, loc: f.vaddr, row: c.initial,
-		remembered: p.remembered[:0]}
-	framed := false
-	m := describe(b.table.arch)
-	emit := func(loc uint64, r *row) {
-		var flags setFlags
-		if c.signal {
-			flags |= flagSignal
-		}
-		if m.hasFrameRecord(r) {
-			flags |= flagRecord
-			framed = true
-		}
-		b.add(f.start+(loc-f.vaddr), b.set(r, c.ra, flags))
-	}
-	if p.run(emit) {
-		emit(p.loc, &p.row)
-	} else {
-		b.add(f.start+(p.loc-f.vaddr), 0)
-	}
-	return framed
-}
-
-// hasFrameRecord says whether a row is one of a function that has pushed a
-// frame record and points the frame pointer at it.
-func (m *machine) hasFrameRecord(r *row) bool {
-	fp, ra := r.regs[m.fp], r.regs[m.ra]
-	if fp.kind != ruleOffset || ra.kind != ruleOffset || ra.val != fp.val+8 {
-		return false
-	}
-	// arm64 compilers keep x29 at the record in every function that has one,
-	// but base the CFA on sp.
-	return m.ra != m.pc || r.cfa.kind == ruleValOffset && r.cfa.reg == m.fp
 }

@@ -19,7 +19,30 @@ func benchmarkCompile(b *testing.B, path string) {
 		}
 	}
 	b.ReportMetric(float64(table.Bytes()), "table-B")
-	b.ReportMetric(float64(table.Rows()), "rows")
+	b.ReportMetric(float64(table.Functions()), "functions")
+}
+
+// BenchmarkFirstFind makes the rules of a function that was not asked for before.
+func BenchmarkFirstFind(b *testing.B) {
+	table := compileFile(b, libraryPath(b, "libstdc++.so.6"))
+	var starts []uint64
+	for i := range table.eh.Len() {
+		if f, ok := table.eh.At(i); ok {
+			starts = append(starts, f.Start)
+		}
+	}
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if i%len(starts) == 0 {
+			table.units, table.bytes = nil, 0
+		}
+		f, ok := table.place(function{}, starts[i*7919%len(starts)], 1<<63)
+		if !ok || table.find(f.start) == nil {
+			b.Fatalf("no rules at %#x", f.start)
+		}
+		i++
+	}
 }
 
 func BenchmarkCompileLibc(b *testing.B) {

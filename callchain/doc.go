@@ -3,7 +3,7 @@
 //
 // The data's way:
 //
-//	ELF file ─ Compile ─→ Table        once per object
+//	ELF file ─ Compile ─→ Table        once per object; its rules once per function that is hit
 //	sample ─ Unwinder ─→ []Frame, End  per sample: Unwind, FromCallchain or Auto
 //	[]Frame ─ Interner ─→ StackID      per sample; a repeat allocates nothing
 //
@@ -29,8 +29,8 @@
 //   - Nothing that comes from a target is believed: tables are compiled with
 //     bounds on memory and work, stack addresses must rise from frame to frame
 //     and lie in the copy, return addresses must lie in executable memory.
-//   - A Table never changes and is shared; an Unwinder and an Interner belong to
-//     one goroutine each, and own the memory they work in.
+//   - A Table is shared, and goes on to read its file; an Unwinder and an Interner
+//     belong to one goroutine each, and own the memory they work in.
 //   - A chain that does not reach the thread's outermost function says so: End
 //     is Cut or Lost.
 //

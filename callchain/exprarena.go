@@ -2,10 +2,15 @@ package callchain
 
 import "math"
 
-// exprArena collects the DWARF expressions of a table, each once.
+// exprArena collects the DWARF expressions of a function, each once.
 type exprArena struct {
 	bytes []byte
 	at    map[string]int32
+}
+
+func (a *exprArena) reset() {
+	a.bytes = a.bytes[:0]
+	clear(a.at)
 }
 
 // add keeps a copy of an expression and makes the rule that refers to it. One

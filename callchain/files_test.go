@@ -42,7 +42,7 @@ func compileFile(tb testing.TB, path string) *Table {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer f.Close()
+	tb.Cleanup(func() { f.Close() })
 	table, err := Compile(f)
 	if err != nil {
 		tb.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/fuzzing"
 	"github.com/ringtap/ringtap/internal/gotable"
 )
@@ -15,19 +14,25 @@ import (
 // checkTable reports what no table may be, whatever it was compiled from.
 func checkTable(t *testing.T, table *Table) {
 	t.Helper()
-	if len(table.starts) != len(table.rows) {
-		t.Fatalf("%d starts, %d rows", len(table.starts), len(table.rows))
-	}
-	for i, row := range table.rows {
-		if i > 0 && table.starts[i] <= table.starts[i-1] {
-			t.Fatalf("row %d starts at %#x, after one at %#x", i, table.starts[i], table.starts[i-1])
+	size := 0
+	for i, u := range table.units {
+		if u.start >= u.end || i > 0 && u.start < table.units[i-1].end {
+			t.Fatalf("unit %d is from %#x to %#x", i, u.start, u.end)
 		}
-		if int(row) >= len(table.sets) {
-			t.Fatalf("row %d has set %d of %d", i, row, len(table.sets))
+		if size += u.rows.bytes(); len(u.rows.starts) != len(u.rows.rows) {
+			t.Fatalf("%d starts, %d rows", len(u.rows.starts), len(u.rows.rows))
+		}
+		for i, row := range u.rows.rows {
+			if i > 0 && u.rows.starts[i] <= u.rows.starts[i-1] {
+				t.Fatalf("row %d starts at %#x, after one at %#x", i, u.rows.starts[i], u.rows.starts[i-1])
+			}
+			if int(row) >= len(u.rows.sets) {
+				t.Fatalf("row %d has set %d of %d", i, row, len(u.rows.sets))
+			}
 		}
 	}
-	if len(table.rules) > maxRules {
-		t.Fatalf("%d rules", len(table.rules))
+	if size != table.Bytes() || size > 2*maxBytes {
+		t.Fatalf("the rows take %d bytes, the table says %d", size, table.Bytes())
 	}
 }
 
@@ -50,22 +55,15 @@ func unwindEverywhere(table *Table) {
 		values = values[:17]
 	}
 	var dst []Frame
-	for i, start := range table.starts {
-		if i == 1000 {
-			break
+	for _, unit := range table.units[:min(len(table.units), 100)] {
+		for _, start := range unit.rows.starts[:min(len(unit.rows.starts), 100)] {
+			if c.Regs.Load(table.arch, mask, values) != nil {
+				return
+			}
+			c.Regs.v[u.machine.pc] = unit.rows.base + uint64(start)
+			dst, _ = u.Unwind(dst[:0], space, &c)
 		}
-		if c.Regs.Load(table.arch, mask, values) != nil {
-			return
-		}
-		c.Regs.v[u.machine.pc] = table.base + uint64(start)
-		dst, _ = u.Unwind(dst[:0], space, &c)
 	}
-}
-
-// fuzzFile is a file that consists of one executable segment.
-func fuzzFile(arch Arch) *compiler {
-	return &compiler{arch: arch, file: &elfimage.Image{Order: binary.LittleEndian, Is64: true},
-		code: []*elf.ProgHeader{{Type: elf.PT_LOAD, Flags: elf.PF_X, Filesz: 1 << 40, Memsz: 1 << 40}}}
 }
 
 // section reads a section of a recorded program.
@@ -91,15 +89,20 @@ func FuzzFrameSection(f *testing.F) {
 		if arm {
 			arch = ARM64
 		}
-		c := fuzzFile(arch)
-		s := &frameSection{data: data, addr: 0x400000, debug: debug}
-		if c.read(s, fromEHFrame) != nil && len(c.functions) == 0 || len(c.functions) == 0 {
+		name := ".eh_frame"
+		if debug {
+			name = ".debug_frame"
+		}
+		table := fuzzFile(arch, name, data)
+		if table.open() != nil || table.empty() {
 			return
 		}
-		table := c.compile()
+		compileAll(table)
 		checkTable(t, table)
-		if len(table.starts) > 8*len(data) {
-			t.Fatalf("%d rows of %d bytes", len(table.starts), len(data))
+		for _, u := range table.units {
+			if len(u.rows.starts) > 8*len(data) {
+				t.Fatalf("%d rows of %d bytes", len(u.rows.starts), len(data))
+			}
 		}
 		unwindEverywhere(table)
 	})
@@ -116,6 +119,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if table, err := Compile(bytes.NewReader(data)); err == nil {
+			compileAll(table)
 			checkTable(t, table)
 			unwindEverywhere(table)
 		}
@@ -126,13 +130,11 @@ func FuzzGoTable(f *testing.F) {
 	fuzzing.Bound(f)
 	f.Add(goTableBytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := fuzzFile(AMD64)
+		table := fuzzFile(AMD64, "", nil)
 		var err error
-		if c.golang, err = gotable.New(c.file, 0, data); err != nil {
-			return
-		}
-		if c.addGo(); len(c.functions) > 0 {
-			checkTable(t, c.compile())
+		if table.golang, err = gotable.New(table.file, 0, data); err == nil {
+			compileAll(table)
+			checkTable(t, table)
 		}
 	})
 }

@@ -73,14 +73,14 @@ func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 	switch {
 	case p.set != nil:
 		u.old = u.regs
-		cfa, known := u.cfa(p.set.cfa, p.table)
+		cfa, known := u.cfa(p.set)
 		if !known {
 			return 0, recordUnknown
 		}
 		if p.set.ra.kind == ruleOffset && u.regs.v[m.fp]+8 == cfa+uint64(int64(p.set.ra.val)) {
 			return 0, recordSet
 		}
-		caller, _, ok = u.returnAddress(p.set.ra, cfa, p.table)
+		caller, _, ok = u.returnAddress(p.set, cfa)
 	case c.Entry && m.ra != m.pc:
 		caller, ok = u.regs.v[m.ra], u.regs.has(m.ra)
 	case c.Entry:

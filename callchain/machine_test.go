@@ -26,7 +26,7 @@ const (
 
 func newToy(t *testing.T, pc, fp uint64, stack ...uint64) *toy {
 	t.Helper()
-	b := newBuilder(AMD64, toyFramed)
+	b := newMaker(AMD64)
 	add := func(start uint64, flags setFlags, cfaReg uint8, cfa int32, rules map[uint8]int32) {
 		r := row{cfa: rule{kind: ruleValOffset, reg: cfaReg, val: cfa}}
 		for column, offset := range rules {
@@ -43,9 +43,9 @@ func newToy(t *testing.T, pc, fp uint64, stack ...uint64) *toy {
 	add(toyLarge, 0, amd64.sp, 64, map[uint8]int32{amd64.ra: -8, amd64.fp: -16})
 	add(toyStart, 0, amd64.sp, 8, nil)
 	add(toySignal, flagSignal, amd64.sp, 0, map[uint8]int32{amd64.ra: 8, amd64.sp: 16})
+	b.begin(toyDeref, toyDeref+0x100)
 	r := row{cfa: b.exprs.add(ruleValExpr, []byte{opBreg0 + 7, 16, opDeref})}
 	r.set(uint64(amd64.ra), rule{kind: ruleOffset, val: -8})
-	b.begin(toyDeref, toyDeref+0x100)
 	b.add(toyDeref, b.set(&r, amd64.ra, 0))
 	toy := &toy{space: fixedSpace{version: 1, mappings: []Mapping{
 		{Start: 0x1000, End: 0x1600, Offset: 0x1000, Object: 1, Table: b.finish()},

@@ -21,23 +21,13 @@ func findGoTable(m *elfimage.Image) (*gotable.Table, error) {
 	return t, nil
 }
 
-// addGo adds the functions of Go's table.
-func (c *compiler) addGo() {
-	for i := range c.golang.Len {
-		// The entry after the last function is the end of the text.
-		if f := c.golang.Func(i); f.Entry < f.End {
-			c.add(function{source: fromGo, index: int(i)}, f.Entry, f.End)
-		}
-	}
-}
-
 // golang walks a function's pcsp table, which says how far the stack pointer is
 // below its value at entry, and adds a row for each step.
 func (b *builder) golang(t *gotable.Table, f *function) {
 	fn := t.Func(uint64(f.index))
 	switch flags, ok := fn.Flags(); {
 	case flags&gotable.TopFrame != 0:
-		b.add(f.start, b.set(&row{regs: outermost(b.table.arch)}, describe(b.table.arch).ra, 0))
+		b.add(f.start, b.set(&row{regs: outermost(b.arch)}, describe(b.arch).ra, 0))
 		return
 	case flags&gotable.SPWrite != 0 || !ok:
 		b.add(f.start, 0)
@@ -49,7 +39,7 @@ func (b *builder) golang(t *gotable.Table, f *function) {
 			b.add(v.Start, 0)
 			return
 		}
-		b.add(v.Start, b.goSet(b.table.arch, v.Value))
+		b.add(v.Start, b.goSet(b.arch, v.Value))
 	}
 	if v.Malformed {
 		b.add(v.End, 0)

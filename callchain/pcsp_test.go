@@ -40,13 +40,11 @@ func goTableBytes() []byte {
 }
 
 func TestGoTableGivesARowForEachStackDepth(t *testing.T) {
-	c := fuzzFile(AMD64)
+	compiled := fuzzFile(AMD64, "", nil)
 	var err error
-	if c.golang, err = gotable.New(c.file, 0, goTableBytes()); err != nil {
+	if compiled.golang, err = gotable.New(compiled.file, 0, goTableBytes()); err != nil {
 		t.Fatal(err)
 	}
-	c.addGo()
-	compiled := c.compile()
 	if !compiled.FramePointers() {
 		t.Error("Go code keeps frame pointers")
 	}
@@ -66,9 +64,9 @@ func TestGoTableGivesARowForEachStackDepth(t *testing.T) {
 			t.Errorf("no rule at %#x", test.offset)
 			continue
 		}
-		if set.cfa.val != test.cfa || (set.count == 1) != test.saved {
+		if set.cfa.val != test.cfa || (len(set.rules) == 1) != test.saved {
 			t.Errorf("at %#x the frame is %d bytes, %d registers saved; want %d, saved %v",
-				test.offset, set.cfa.val, set.count, test.cfa, test.saved)
+				test.offset, set.cfa.val, len(set.rules), test.cfa, test.saved)
 		}
 	}
 	if set := compiled.find(0x401028); set == nil || set.ra.kind != ruleUndefined {

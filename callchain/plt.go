@@ -4,20 +4,20 @@ import "debug/elf"
 
 // addPLT adds the procedure linkage table: short code through which calls to
 // other objects go. GNU ld describes it in .eh_frame, other linkers do not.
-func (c *compiler) addPLT() {
+func (t *Table) addPLT() {
 	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
-		s, ok := c.file.Section(name)
+		s, ok := t.file.Section(name)
 		if !ok || s.Type != elf.SHT_PROGBITS {
 			continue
 		}
 		f := function{source: fromPLT, index: pltDirect}
 		if name == ".plt" {
 			f.index = pltLazy
-			if _, ok := c.file.Section(".plt.sec"); ok {
+			if _, ok := t.file.Section(".plt.sec"); ok {
 				f.index = pltLazyMarked
 			}
 		}
-		c.add(f, s.Addr, s.Addr+s.Size)
+		t.addFixed(f, s.Addr, s.Addr+s.Size)
 	}
 }
 
@@ -33,7 +33,7 @@ const pltEntry = 16
 
 // plt adds the rows of a linkage table.
 func (b *builder) plt(f *function) {
-	m := describe(b.table.arch)
+	m := describe(b.arch)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp}}
 	from := func(offset uint64, cfa rule) {
 		r.cfa = cfa
@@ -41,7 +41,7 @@ func (b *builder) plt(f *function) {
 	}
 	above := func(bytes int32) rule { return rule{kind: ruleValOffset, reg: m.sp, val: bytes} }
 	switch {
-	case b.table.arch == ARM64:
+	case b.arch == ARM64:
 		from(0, above(0))
 		if f.index != pltDirect {
 			// The head begins with stp x16, x30, [sp, #-16]!.

@@ -1,6 +1,10 @@
 package callchain
 
-import "math"
+import (
+	"math"
+
+	"github.com/ringtap/ringtap/internal/callframe"
+)
 
 // Call frame instructions (DWARF 5, 6.4.2 and 7.24). The first three carry an
 // operand in their low six bits.
@@ -43,7 +47,8 @@ const maxRemembered = 64
 // program runs the call frame instructions of a CIE or an FDE.
 type program struct {
 	code       reader
-	cie        *cie
+	cie        *callframe.CIE
+	initial    row // what the CIE's instructions have left
 	exprs      *exprArena
 	loc        uint64 // virtual address that the row holds from on
 	row        row
@@ -83,11 +88,11 @@ func (p *program) extended(op uint8, emit func(uint64, *row)) bool {
 	case cfaNop, cfaNegateRA, cfaNegateRAPC:
 		// Signed return addresses are stripped whether marked or not.
 	case cfaSetLoc:
-		// Relative ones count from addresses of .eh_frame, where compilers advance.
-		loc := c.pointer(p.cie.pointers, 0, 0)
-		if c.bad || loc < p.loc || p.cie.pointers&0x70 != encAbsolute {
+		loc, size, ok := p.cie.Location(c.data[c.off:])
+		if !ok || loc < p.loc {
 			return false
 		}
+		c.bytes(uint64(size))
 		p.move(loc, emit)
 	case cfaAdvanceLoc1:
 		p.advance(uint64(c.u8()), emit)
@@ -153,7 +158,7 @@ func (p *program) define(op uint8) bool {
 		p.defineCFA(reg, int64(c.uleb()))
 	case cfaDefCFASF:
 		reg := c.uleb()
-		p.defineCFA(reg, c.sleb()*p.cie.dataAlign)
+		p.defineCFA(reg, c.sleb()*p.cie.DataAlign)
 	case cfaDefCFAReg:
 		if cfa.kind != ruleValOffset {
 			return false
@@ -168,7 +173,7 @@ func (p *program) define(op uint8) bool {
 		if cfa.kind != ruleValOffset {
 			return false
 		}
-		p.defineCFA(uint64(cfa.reg), c.sleb()*p.cie.dataAlign)
+		p.defineCFA(uint64(cfa.reg), c.sleb()*p.cie.DataAlign)
 	case cfaDefCFAExpr:
 		*cfa = p.expression(ruleValExpr)
 	default:
@@ -187,7 +192,7 @@ func (p *program) defineCFA(reg uint64, offset int64) {
 
 // offset is the rule "saved at CFA + factored offset".
 func (p *program) offset(factored int64) rule {
-	v := factored * p.cie.dataAlign
+	v := factored * p.cie.DataAlign
 	if v < math.MinInt32 || v > math.MaxInt32 {
 		return rule{kind: ruleUndefined}
 	}
@@ -209,12 +214,12 @@ func (p *program) expression(kind ruleKind) rule {
 
 func (p *program) restore(column uint64) {
 	if column < maxRegs {
-		p.row.set(column, p.cie.initial.regs[column])
+		p.row.set(column, p.initial.regs[column])
 	}
 }
 
 func (p *program) advance(delta uint64, emit func(uint64, *row)) {
-	p.move(p.loc+delta*p.cie.codeAlign, emit)
+	p.move(p.loc+delta*p.cie.CodeAlign, emit)
 }
 
 func (p *program) move(loc uint64, emit func(uint64, *row)) {

@@ -168,7 +168,7 @@ func describeSet(t *Table, s *ruleSet) map[string]string {
 	} else {
 		rules["CFA"] = fmt.Sprintf("%s%+d", names[s.cfa.reg], s.cfa.val)
 	}
-	for _, r := range t.rules[s.first : s.first+uint32(s.count)] {
+	for _, r := range s.rules {
 		rules[names[r.reg]] = readelfForm(r, "c", names)
 	}
 	return rules
@@ -207,7 +207,7 @@ func comparePeer(t *testing.T, path string) {
 	if len(rows) == 0 {
 		t.Errorf("%s: readelf shows no rows", path)
 	}
-	t.Logf("%s: %d rows of readelf, %d wrong; %d rows in %d bytes", path, len(rows), wrong, table.Rows(), table.Bytes())
+	t.Logf("%s: %d rows of readelf, %d wrong; %d functions in %d bytes", path, len(rows), wrong, table.Functions(), table.Bytes())
 }
 
 // compareRow says how the table's row at an offset differs from readelf's.

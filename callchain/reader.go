@@ -87,16 +87,3 @@ func (r *reader) sleb() int64 {
 	r.bad = true
 	return 0
 }
-
-// text takes a NUL-terminated string.
-func (r *reader) text() string {
-	for i := r.off; i < len(r.data); i++ {
-		if r.data[i] == 0 {
-			s := string(r.data[r.off:i])
-			r.off = i + 1
-			return s
-		}
-	}
-	r.bad = true
-	return ""
-}

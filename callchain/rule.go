@@ -14,7 +14,7 @@ const (
 )
 
 // rule is the rule of register reg, or the CFA's. For expressions val and size
-// are their place in the table's expression bytes.
+// are their place in the set's expression bytes.
 type rule struct {
 	kind ruleKind
 	reg  uint8
@@ -22,15 +22,18 @@ type rule struct {
 	val  int32
 }
 
-// ruleSet is what a row of the table points at: how to get from a frame to its
-// caller. The rules of all registers but CFA and return address lie in
-// Table.rules, count of them from first on.
+// ruleSet is what a row points at: how to get from a frame to its caller.
 type ruleSet struct {
 	cfa   rule // ruleValOffset or ruleValExpr
 	ra    rule
-	first uint32
-	count uint8
+	rules []rule // of all registers but CFA and return address
+	exprs []byte
 	flags setFlags
+}
+
+// expr gives the bytes of the expression of a rule.
+func (s *ruleSet) expr(r rule) []byte {
+	return s.exprs[r.val : int(r.val)+int(r.size)]
 }
 
 type setFlags uint8

@@ -51,6 +51,7 @@ func fileSpace(t testing.TB, path string) *fixedSpace {
 // once.
 type procSpace struct {
 	fixedSpace
+	t       testing.TB
 	pid     int
 	objects map[string]object
 	top     uint64 // end of the main thread's stack
@@ -61,8 +62,8 @@ type object struct {
 	table *Table
 }
 
-func newProcSpace(pid int) *procSpace {
-	return &procSpace{pid: pid, objects: make(map[string]object)}
+func newProcSpace(t testing.TB, pid int) *procSpace {
+	return &procSpace{t: t, pid: pid, objects: make(map[string]object)}
 }
 
 // read takes the mappings anew.
@@ -103,7 +104,7 @@ func (s *procSpace) object(path string, start, end uint64) object {
 		name = fmt.Sprintf("/proc/%d/mem", s.pid)
 	}
 	if f, err := os.Open(name); err == nil {
-		defer f.Close()
+		s.t.Cleanup(func() { f.Close() }) // the table goes on to read it
 		var r io.ReaderAt = f
 		if path == "[vdso]" {
 			r = io.NewSectionReader(f, int64(start), int64(end-start))

@@ -36,13 +36,13 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if set.ra.kind == ruleUndefined {
 		return Complete, true
 	}
-	rules := p.table.rules[set.first : set.first+uint32(set.count)]
+	rules := set.rules
 	if set.flags&flagOldRegs != 0 || set.cfa.kind == ruleValExpr || set.ra.kind > ruleOffset {
 		u.old = u.regs
 		u.repeatable = false
 	}
 	u.eval.outside = 0
-	cfa, ok := u.cfa(set.cfa, p.table)
+	cfa, ok := u.cfa(set)
 	if !ok {
 		return u.missing(u.eval.outside), true
 	}
@@ -50,7 +50,7 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if set.flags&(flagSignal|flagOwnSP) == 0 && !s.rises(sp, cfa) {
 		return Lost, true
 	}
-	ra, end, ok := u.returnAddress(set.ra, cfa, p.table)
+	ra, end, ok := u.returnAddress(set, cfa)
 	if !ok {
 		return end, true
 	}
@@ -59,7 +59,7 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 		if ru := &rules[i]; ru.kind == ruleOffset {
 			u.load(ru.reg, cfa+uint64(int64(ru.val)))
 		} else {
-			u.restore(ru, cfa, p.table)
+			u.restore(ru, cfa, set)
 		}
 	}
 	if set.flags&(flagSignal|flagOwnSP) == flagOwnSP && !s.rises(sp, u.regs.v[m.sp]) {
@@ -90,9 +90,10 @@ func (u *Unwinder) enter(ra uint64) (End, bool) {
 }
 
 // cfa computes the canonical frame address.
-func (u *Unwinder) cfa(r rule, t *Table) (uint64, bool) {
+func (u *Unwinder) cfa(set *ruleSet) (uint64, bool) {
+	r := set.cfa
 	if r.kind == ruleValExpr {
-		return u.eval.run(t.expr(r))
+		return u.eval.run(set.expr(r))
 	}
 	if r.reg != u.machine.sp && r.reg != u.machine.fp {
 		u.repeatable = false
@@ -101,7 +102,8 @@ func (u *Unwinder) cfa(r rule, t *Table) (uint64, bool) {
 }
 
 // returnAddress finds the address that the frame returns to.
-func (u *Unwinder) returnAddress(r rule, cfa uint64, t *Table) (uint64, End, bool) {
+func (u *Unwinder) returnAddress(set *ruleSet, cfa uint64) (uint64, End, bool) {
+	r := set.ra
 	addr := cfa + uint64(int64(r.val))
 	switch r.kind {
 	case ruleOffset:
@@ -115,14 +117,14 @@ func (u *Unwinder) returnAddress(r rule, cfa uint64, t *Table) (uint64, End, boo
 	case ruleRegister:
 		return u.old.v[r.val], Lost, u.old.has(uint8(r.val))
 	case ruleExpr:
-		addr, ok := u.eval.run(t.expr(r), cfa)
+		addr, ok := u.eval.run(set.expr(r), cfa)
 		if !ok {
 			return 0, u.missing(u.eval.outside), false
 		}
 		v, ok := u.mem.word(addr)
 		return v, u.missing(addr), ok
 	case ruleValExpr:
-		v, ok := u.eval.run(t.expr(r), cfa)
+		v, ok := u.eval.run(set.expr(r), cfa)
 		return v, u.missing(u.eval.outside), ok
 	}
 	return 0, Lost, false
@@ -140,7 +142,7 @@ func (u *Unwinder) load(reg uint8, addr uint64) {
 }
 
 // restore applies the rules that are rare.
-func (u *Unwinder) restore(r *rule, cfa uint64, t *Table) {
+func (u *Unwinder) restore(r *rule, cfa uint64, set *ruleSet) {
 	switch r.kind {
 	case ruleUndefined:
 		u.regs.known &^= 1 << r.reg
@@ -153,12 +155,12 @@ func (u *Unwinder) restore(r *rule, cfa uint64, t *Table) {
 		}
 	case ruleExpr:
 		u.regs.known &^= 1 << r.reg
-		if addr, ok := u.eval.run(t.expr(*r), cfa); ok {
+		if addr, ok := u.eval.run(set.expr(*r), cfa); ok {
 			u.load(r.reg, addr)
 		}
 	case ruleValExpr:
 		u.regs.known &^= 1 << r.reg
-		if v, ok := u.eval.run(t.expr(*r), cfa); ok {
+		if v, ok := u.eval.run(set.expr(*r), cfa); ok {
 			u.regs.set(r.reg, v)
 		}
 	}

@@ -50,7 +50,7 @@ func startTracee(t *testing.T, env []string, path string, args ...string) *trace
 	if err := cmd.Start(); err != nil {
 		t.Skipf("ptrace is missing: %v", err)
 	}
-	tr := &tracee{pid: cmd.Process.Pid, space: newProcSpace(cmd.Process.Pid)}
+	tr := &tracee{pid: cmd.Process.Pid, space: newProcSpace(t, cmd.Process.Pid)}
 	pace.Limit(t, cmd) // a call that it waits in is a step
 	t.Cleanup(func() {
 		if !tr.done {

@@ -1,6 +1,9 @@
 package callchain
 
-import "bytes"
+import (
+	"bytes"
+	"io"
+)
 
 // The code that a signal handler returns to makes the rt_sigreturn system
 // call. musl and the arm64 vdso give it no call frame information; unwinders
@@ -18,16 +21,16 @@ var (
 const maxScanned = 1 << 20
 
 // addTrampolines finds the code that returns from signal handlers.
-func (c *compiler) addTrampolines() {
+func (t *Table) addTrampolines() {
 	code := sigreturnAMD64
-	if c.arch == ARM64 {
+	if t.arch == ARM64 {
 		code = sigreturnARM64
 	}
-	for _, p := range c.code {
+	for _, p := range t.code {
 		if p.Filesz > maxScanned {
 			continue
 		}
-		data, err := c.segmentData(p, p.Vaddr, p.Filesz)
+		data, err := io.ReadAll(io.NewSectionReader(t.file.Reader, int64(p.Off), int64(p.Filesz)))
 		if err != nil {
 			continue
 		}
@@ -35,7 +38,7 @@ func (c *compiler) addTrampolines() {
 			// The handler's return address is the first byte. One is subtracted
 			// from return addresses, so that the byte before belongs to it.
 			start := p.Vaddr + uint64(i)
-			c.add(function{source: fromTrampoline}, start-1, start+uint64(len(code)))
+			t.addFixed(function{source: fromTrampoline}, start-1, start+uint64(len(code)))
 		}
 	}
 }
@@ -53,9 +56,9 @@ var amd64Gregs = [...]uint64{8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 
 // trampolineSet gives the rules of the trampoline: every register, the stack
 // pointer and the pc among them, is in the signal frame.
 func (b *builder) trampolineSet() uint16 {
-	m := describe(b.table.arch)
+	m := describe(b.arch)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp}}
-	if b.table.arch == AMD64 {
+	if b.arch == AMD64 {
 		for i, column := range amd64Gregs {
 			r.set(column, rule{kind: ruleOffset, val: int32(amd64Greg + 8*i)})
 		}

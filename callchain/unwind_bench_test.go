@@ -9,7 +9,7 @@ import (
 // with rbx saved, and end at a function without a caller.
 func deepCapture(tb testing.TB, frames int) (*fixedSpace, *Capture) {
 	tb.Helper()
-	b := newBuilder(AMD64, 0x1000)
+	b := newMaker(AMD64)
 	var r row
 	r.cfa = rule{kind: ruleValOffset, reg: amd64.sp, val: 32}
 	r.set(uint64(amd64.ra), rule{kind: ruleOffset, val: -8})
@@ -54,8 +54,9 @@ func BenchmarkUnwindWarm(b *testing.B) {
 
 func BenchmarkTableFind(b *testing.B) {
 	table := compileFile(b, libraryPath(b, "libc.so.6"))
-	lo, n := table.base, uint64(table.starts[len(table.starts)-1])
-	at := uint64(0)
+	compileAll(table)
+	lo := table.units[0].start
+	n, at := table.units[len(table.units)-1].end-lo, uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		table.find(lo + at%n)

@@ -112,7 +112,7 @@ func (s sites) Sites(ra, callee uint64) []uint64 { return s[ra] }
 // which nobody outside can read.
 func TestAWaitingLeafsCallerIsFound(t *testing.T) {
 	const leaf, caller, keeper, start = 0x1000, 0x1100, 0x1200, 0x1300
-	b := newBuilder(ARM64, leaf)
+	b := newMaker(ARM64)
 	add := func(at uint64, cfaReg uint8, cfa int32, undefined bool, rules map[uint8]int32) {
 		r := row{cfa: rule{kind: ruleValOffset, reg: cfaReg, val: cfa}}
 		for column, offset := range rules {

@@ -13,11 +13,21 @@ type CIE struct {
 	DataAlign int64
 	Return    uint8  // column of the return address; 255 for any above
 	Signal    bool   // 'S': a frame that a signal has pushed
-	Absolute  bool   // the addresses of its functions are as they are in memory
 	Program   []byte // call frame instructions that each function begins with
 
-	pointers uint8 // encoding of the addresses in its FDEs
-	sized    bool  // FDEs carry augmentation data with a size ('z')
+	pointers uint8  // encoding of the addresses in its FDEs
+	sized    bool   // FDEs carry augmentation data with a size ('z')
+	as       reader // how numbers are read
+}
+
+// Location reads an address as the instruction DW_CFA_set_loc has it, and returns
+// its size in bytes. It is false for a relative one: those count from addresses of
+// .eh_frame, where compilers advance.
+func (c *CIE) Location(operand []byte) (vaddr uint64, size int, ok bool) {
+	r := c.as
+	r.data = operand
+	vaddr = r.pointer(c.pointers, 0, 0)
+	return vaddr, r.off, !r.bad && c.pointers&0x70 == encAbsolute
 }
 
 // record is the frame of a CIE or FDE.
@@ -64,7 +74,7 @@ func (s *Section) reader(b []byte) reader {
 
 // parseCIE reads a CIE whole.
 func (s *Section) parseCIE(rec *record) (*CIE, bool) {
-	c := &CIE{pointers: encAbsolute}
+	c := &CIE{pointers: encAbsolute, as: s.reader(nil)}
 	r := &rec.body
 	version := r.unsigned(1)
 	augmentation := r.text()
@@ -90,7 +100,6 @@ func (s *Section) parseCIE(rec *record) (*CIE, bool) {
 	if r.bad || !s.augment(c, rec, augmentation) {
 		return nil, false
 	}
-	c.Absolute = c.pointers&0x70 == encAbsolute && (c.pointers&0x0f == encAbsolute || c.pointers&0x0f == encUdata8)
 	c.Program = r.data[r.off:]
 	return c, true
 }
