@@ -50,6 +50,30 @@ func listsAll(pid int, tids []int) bool {
 	return true
 }
 
+// listParents returns the parent of every process.
+func listParents() (map[int]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	parents := make(map[int]int)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if parent, err := statusNumber(pid, "PPid"); err == nil { // else it has ended
+			parents[pid] = parent
+		}
+	}
+	return parents, nil
+}
+
 // processOf returns the process that a thread belongs to.
 func processOf(tid int) (int, error) { return statusNumber(tid, "Tgid") }
 

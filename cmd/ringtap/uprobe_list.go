@@ -27,7 +27,7 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if err != nil {
 		return err
 	}
-	functions, _, err := uprobe.Functions(u.list, uprobe.Options{PID: cmp.Or(u.pid, u.tid), Logger: out.logger(u.verbose)})
+	functions, _, err := uprobe.Functions(u.list, uprobe.Options{PID: cmp.Or(append(u.roots, u.tid)...), Logger: out.logger(u.verbose)})
 	if err != nil {
 		return err
 	}
