@@ -196,6 +196,9 @@ func (s *Session) attachThreads() error {
 func (s *Session) openThreads() error {
 	seen := make(map[int]bool)
 	opened := 0
+	if _, err := s.watchDescendants(); err != nil {
+		return err
+	}
 	for pass, quiet, settled := 0, 0, 0; settled <= settlings; pass++ {
 		if pass == maxPasses {
 			return errRestless
@@ -209,6 +212,10 @@ func (s *Session) openThreads() error {
 				quiet = 0
 				if settled++; settled <= settlings {
 					time.Sleep(settling)
+				} else if found, err := s.watchDescendants(); err != nil {
+					return err
+				} else if found {
+					settled = 0
 				}
 			}
 			continue
@@ -326,6 +333,10 @@ func (s *Session) attachFiltered(reason error) error {
 // the target's.
 func (s *Session) attachSystemFiltered() error {
 	if err := s.attachSystem(); err != nil {
+		return err
+	}
+	// Children that were born before are listed, and of later ones there are records.
+	if _, err := s.watchDescendants(); err != nil {
 		return err
 	}
 	s.filter = newPIDFilter(s.target, s.watched, s.samplings)

@@ -54,9 +54,9 @@ func (s *Session) hasWide() bool {
 	return false
 }
 
-// isInherited reports whether a sampling's events are on threads, which hand them down
-// to their children.
-func (s *Session) isInherited(sampling int) bool {
+// Inherits reports whether a sampling's events are on threads, which hand them down to
+// their children: see Sampling.ByCPU.
+func (s *Session) Inherits(sampling int) bool {
 	return s.target.kind == processTarget && !s.filter.active() && !s.isWide(sampling)
 }
 

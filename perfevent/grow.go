@@ -112,6 +112,8 @@ func (s *Session) openGrowth(changing []int, larger []Sampling) (*growth, error)
 }
 
 func (s *Session) growthSession(g *growth) *Session {
-	return &Session{target: s.target, samplings: g.larger, only: g.changing, opts: s.opts, cpus: s.cpus, rings: s.rings,
+	o := &Session{target: s.target, samplings: g.larger, only: g.changing, opts: s.opts, cpus: s.cpus, rings: s.rings,
 		format: s.format, ringSize: s.ringSize, samplesOnly: true}
+	o.target.tree = false // what is watched is known
+	return o
 }

@@ -54,6 +54,7 @@ func (s *Session) OpenRecent(opts RecentOptions) (*Recent, error) {
 	o := &Session{target: s.target, samplings: append([]Sampling(nil), s.samplings...), opts: s.opts, cpus: s.cpus,
 		rings: make([]mappedRing, len(s.cpus)), format: s.format, swapped: s.swapped, samplesOnly: true, backward: true,
 		accounts: make([]Account, len(s.samplings))}
+	o.target.tree = false // what is watched is known
 	for _, w := range s.watched {
 		o.watched = append(o.watched, watched{pid: w.pid, tid: w.tid, path: w.path, pidfd: -1})
 	}

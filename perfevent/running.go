@@ -12,9 +12,6 @@ type Running struct {
 	// CPU has counters, the kernel has them take turns, and Counted grows less
 	// (perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING).
 	Enabled, Counted time.Duration
-	// Inherited says that the event is on threads, and that each child begins a new
-	// period: see Sampling.ByCPU.
-	Inherited bool
 }
 
 // Running reads, for each sampling in order, how long it has counted until now. The
@@ -48,7 +45,6 @@ func (s *Session) Running() ([]Running, error) {
 		}
 	}
 	for i := range all {
-		all[i].Inherited = s.isInherited(i)
 		if !s.isWide(i) {
 			all[i].Enabled = enabled
 		}

@@ -62,8 +62,8 @@ type Sampling struct {
 	// ByCPU samples each CPU, and keeps the samples of the target's processes and of the
 	// children that they have from now on, where the target is processes and the caller
 	// has the privileges of System. Else the events are inherited, and each child begins
-	// a new period: one that runs for less than a period has no sample. Running says
-	// which it is. It is for samplings by time or by a Period above 1.
+	// a new period: one that runs for less than a period has no sample. Session.Inherits
+	// says which it is. It is for samplings by time or by a Period above 1.
 	ByCPU bool
 
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to

@@ -18,6 +18,7 @@ const (
 type Target struct {
 	kind    targetKind
 	pids    []int
+	tree    bool // with the descendants that the processes have
 	cgroup  string
 	command *Command
 }
@@ -29,6 +30,10 @@ func System() Target { return Target{kind: systemTarget} }
 // Process is one process or several with all their threads, and the threads
 // and children that they create from now on.
 func Process(pids ...int) Target { return Target{kind: processTarget, pids: pids} }
+
+// ProcessTree is Process with the descendants that the processes have already. Those of
+// them that live on when the processes have ended keep the target.
+func ProcessTree(pids ...int) Target { return Target{kind: processTarget, pids: pids, tree: true} }
 
 // Thread is one thread or several, without the threads and children that they
 // create. Records other than samples come from their whole processes, since

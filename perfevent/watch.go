@@ -32,26 +32,66 @@ func (s *Session) watch() error {
 			e.Err = fmt.Errorf("%d: %w", tid, unix.ESRCH)
 			return e
 		}
-		flags := 0
-		if s.target.kind == threadTarget {
-			flags = pidfdThread
-		} else {
-			tid = pid
+		if err := s.watchProcess(pid, tid); err != nil {
+			return err
 		}
-		fd, err := unix.PidfdOpen(tid, flags)
-		switch {
-		case errors.Is(err, unix.ESRCH):
-			return s.openError("", nil, err)
-		case err != nil: // Linux before 5.3, or before 6.9 for a thread
-			fd = -1
-		default:
-			if err := s.poll.add(fd, unix.EPOLLIN|unix.EPOLLONESHOT); err != nil {
-				return errors.Join(err, unix.Close(fd))
-			}
-		}
-		s.watched = append(s.watched, watched{pid: pid, tid: tid, pidfd: fd})
 	}
 	return nil
+}
+
+// watchProcess takes hold of a process, or of one of its threads where the target is that.
+func (s *Session) watchProcess(pid, tid int) error {
+	flags := 0
+	if s.target.kind == threadTarget {
+		flags = pidfdThread
+	} else {
+		tid = pid
+	}
+	fd, err := unix.PidfdOpen(tid, flags)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return s.openError("", nil, err)
+	case err != nil: // Linux before 5.3, or before 6.9 for a thread
+		fd = -1
+	default:
+		if err := s.poll.add(fd, unix.EPOLLIN|unix.EPOLLONESHOT); err != nil {
+			return errors.Join(err, unix.Close(fd))
+		}
+	}
+	s.watched = append(s.watched, watched{pid: pid, tid: tid, pidfd: fd})
+	return nil
+}
+
+// watchDescendants takes hold of the descendants of a target of ProcessTree that are not
+// watched yet, and reports whether there were any.
+func (s *Session) watchDescendants() (found bool, err error) {
+	if !s.target.tree {
+		return false, nil
+	}
+	known := make(map[int]bool)
+	for i := range s.watched {
+		known[s.watched[i].pid] = true
+	}
+	known[os.Getpid()] = true // what this process starts is not the target's
+	parents, err := host.Parents()
+	if err != nil {
+		return false, err
+	}
+	for again := true; again; {
+		again = false
+		for pid, parent := range parents {
+			if known[pid] || !known[parent] || parent == os.Getpid() {
+				continue
+			}
+			known[pid], again = true, true
+			err := s.watchProcess(pid, pid)
+			if err != nil && !errors.Is(err, ErrNoTarget) {
+				return false, err
+			}
+			found = found || err == nil
+		}
+	}
+	return found, nil
 }
 
 // Processes returns the ids of the processes that the session was opened on, or

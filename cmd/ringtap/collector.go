@@ -125,8 +125,8 @@ func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) 
 			return perfevent.Target{}, nil, err
 		}
 		return perfevent.Started(command), command, nil
-	case c.pid != 0:
-		return perfevent.Process(c.pid), nil, nil
+	case c.pids != nil:
+		return c.processFlags.target(), nil, nil
 	case c.tid != 0:
 		return perfevent.Thread(c.tid), nil, nil
 	case c.cgroup != "":
@@ -142,7 +142,7 @@ func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) 
 
 // wholeSystem says that nothing narrows what is watched.
 func (c *collectorFlags) wholeSystem() bool {
-	return c.command == nil && c.pid == 0 && c.tid == 0 && c.cgroup == ""
+	return c.command == nil && c.pids == nil && c.tid == 0 && c.cgroup == ""
 }
 
 // stacks are the kinds of stack that were asked for: both without -u and -k.

@@ -18,7 +18,8 @@ import (
 // collectorFlags are the flags that all collectors share, with the letters of
 // stack_analyzer.
 type collectorFlags struct {
-	pid, tid     int
+	processFlags
+	tid          int
 	cgroup       string
 	shell        string   // -c COMMAND
 	command      []string // -- COMMAND ARG...
@@ -46,7 +47,7 @@ const maxMemory = math.MaxInt >> 20
 // add defines the flags, with their defaults.
 func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	c.interval = secondsFlag(5 * time.Second)
-	flags.IntVarP(&c.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
+	c.processFlags.add(flags)
 	flags.IntVarP(&c.tid, "tid", "t", 0, "only this thread")
 	flags.StringVarP(&c.cgroup, "cgroup", "g", "", "only this control group: a `path` in a cgroup v1 or v2 hierarchy, or a part of its name, such as a container's id")
 	flags.StringVarP(&c.shell, "command", "c", "", "run this command line by /bin/sh and end with it (or: -- COMMAND ARG...)")
@@ -110,8 +111,6 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("no command after --")
 	case targets > 1:
 		return usagef("-p, -t, -g and a command to run exclude each other")
-	case flags.Changed("pid") && c.pid <= 0:
-		return usagef("-p %d is not a process id", c.pid)
 	case flags.Changed("tid") && c.tid <= 0:
 		return usagef("-t %d is not a thread id", c.tid)
 	case flags.Changed("cgroup") && c.cgroup == "":
@@ -130,6 +129,9 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
 	}
 	if err := c.trigger.validate(flags); err != nil {
+		return err
+	}
+	if err := c.find(flags); err != nil {
 		return err
 	}
 	for _, path := range c.outputs {

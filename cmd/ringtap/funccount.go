@@ -14,7 +14,6 @@ import (
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const funccountUsage = `funccount [flags] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN}
@@ -34,12 +33,12 @@ A pattern stands for one or for several ('vfs_*').
 // countFlags are the flags of funccount.
 type countFlags struct {
 	duration, interval secondsFlag
-	pid                int
-	top                int
-	times              bool
-	limit              int
-	way                string
-	verbose            bool
+	processFlags
+	top     int
+	times   bool
+	limit   int
+	way     string
+	verbose bool
 }
 
 func countFunctions(ctx context.Context, out *console, args []string) error {
@@ -47,7 +46,7 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	flags := newFlags(out, "funccount", funccountUsage)
 	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
 	flags.VarP(&c.interval, "interval", "i", "print what was called in each of these")
-	flags.IntVarP(&c.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
+	c.processFlags.add(flags)
 	flags.IntVarP(&c.top, "top", "t", 0, "only this many functions: the most called")
 	flags.BoolVarP(&c.times, "timestamp", "T", false, "print the time with each interval")
 	flags.IntVar(&c.limit, "limit", 1000, "the most probes, user functions or tracepoints that a pattern may stand for")
@@ -62,8 +61,6 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	case len(rest) > 1:
 		return usagef("unexpected argument %q", rest[1])
-	case flags.Changed("pid") && c.pid <= 0:
-		return usagef("-p %d is not a process id", c.pid)
 	case flags.Changed("top") && c.top < 1:
 		return usagef("-t %d: at least one function", c.top)
 	case c.limit < 1:
@@ -71,6 +68,10 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	case !slices.Contains([]string{"auto", wayFunction, wayKprobe}, c.way):
 		return usagef("--way %s: one of auto, function, kprobe", c.way)
 	}
+	if err := c.find(flags); err != nil {
+		return err
+	}
+	c.sayChildren(out)
 	return ignoreClosedPipe(c.count(ctx, out, rest[0]))
 }
 
@@ -84,7 +85,7 @@ func (c *countFlags) count(ctx context.Context, out *console, text string) error
 	if strings.TrimSpace(names) == "" {
 		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	}
-	spec, err := probe.Parse("p:"+names, viewOf(c.pid, 0))
+	spec, err := probe.Parse("p:"+names, viewOf(c.roots, 0))
 	if err != nil {
 		return wrongSpec(err)
 	}
@@ -123,10 +124,10 @@ func several(n int, thing string) string {
 // counts at each.
 func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
 	logger := out.logger(c.verbose)
-	options := probe.Options{View: viewOf(c.pid, 0), Limit: c.limit, PMU: spec.Place == probe.User,
+	options := probe.Options{View: viewOf(c.roots, 0), Limit: c.limit, PMU: spec.Place == probe.User,
 		Counts: true, Way: kprobe.WayKprobeEvents, Logger: logger}
-	if c.pid != 0 {
-		options.Target = perfevent.Process(c.pid)
+	if c.pids != nil {
+		options.Target = c.target()
 		if spec.Place == probe.Kernel {
 			options.Sharing = probe.ShareNone // the kernel counts everyone's hits
 		}
@@ -146,7 +147,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	}
 	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
 	err = count.Run(ctx, count.Options{
-		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pid == 0,
+		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pids == nil,
 		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
 		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },

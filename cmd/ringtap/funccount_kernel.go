@@ -66,7 +66,7 @@ func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *prob
 	}
 	logger := out.logger(c.verbose)
 	account, err := functrace.Count(ctx, tracefs, functrace.CountOptions{
-		Functions: []string{spec.Probe}, PID: c.pid, Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
+		Functions: []string{spec.Probe}, PIDs: c.pids, Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func(functions int) error {
 			logger.Debug("counting records of the function tracer", "functions", functions)
 			return c.greet(out, spec.Text, several(functions, "function"))

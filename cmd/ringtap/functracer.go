@@ -42,7 +42,7 @@ func (f *funcFlags) addForce(flags *pflag.FlagSet) {
 
 // options are the part of them that all tracers share.
 func (f *funcFlags) options(kind functrace.Kind, functions []string) functrace.Options {
-	return functrace.Options{Kind: kind, Functions: functions, PID: f.pid, TID: f.tid,
+	return functrace.Options{Kind: kind, Functions: functions, PIDs: f.pids, TID: f.tid,
 		Duration: time.Duration(f.duration), Force: f.force}
 }
 
@@ -50,8 +50,8 @@ func (f *funcFlags) options(kind functrace.Kind, functions []string) functrace.O
 func (f *funcFlags) greeting(functions []string, slower string) string {
 	target, end := "", "... Ctrl-C to end."
 	switch {
-	case f.pid != 0:
-		target = fmt.Sprintf(" for PID %d", f.pid)
+	case f.pids != nil:
+		target = " for PID " + joined(f.roots)
 	case f.tid != 0:
 		target = fmt.Sprintf(" for TID %d", f.tid)
 	}
@@ -76,6 +76,7 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 		if !f.headers {
 			header = ""
 		}
+		f.sayChildren(out)
 		fmt.Fprint(out.stdout, greeting, header)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -100,11 +100,8 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.started != nil {
-		collector.Look(a.started.PID())
-	}
-	if a.pid != 0 {
-		collector.Look(a.pid)
+	for _, pid := range a.watched() {
+		collector.Look(pid)
 	}
 	return []table.Collector{collector}, nil
 }

@@ -90,8 +90,8 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 	switch {
 	case a.command != nil:
 		where.Command = a.command
-	case a.pid != 0:
-		where.PIDs = []int{a.pid}
+	case a.pids != nil:
+		where.PIDs = a.pids
 	case a.tid != 0:
 		where.PIDs = []int{a.tid}
 		fmt.Fprintln(a.out.stderr, "note: what other threads free of this one's memory is not seen, and stays in the table; -p watches them all")
@@ -115,7 +115,7 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 	stacks := a.stacks()
 	stacks.User, stacks.Kernel = true, false
 	collector := memleak.New(attached.Sources, stacks, q.options())
-	collector.Ended = a.command != nil || a.pid != 0 || a.tid != 0
+	collector.Ended = a.command != nil || a.pids != nil || a.tid != 0
 	a.closing(collector.Close)
 	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
 	return collector, nil

@@ -65,8 +65,8 @@ func (q *offCPU) make(a *asking) ([]table.Collector, error) {
 		if len(opts.Blind) > 0 {
 			a.out.logger(a.verbose).Info("off-cpu: the kernel's own records of switches where the idle task is not seen", "cpus", opts.Blind)
 		}
-	case a.pid != 0:
-		opts.Watched = []int{a.pid}
+	case a.pids != nil:
+		opts.Watched = a.pids
 	case a.tid != 0:
 		opts.Watched, opts.Threads = []int{a.tid}, []int{a.tid}
 	case a.cgroup != "":

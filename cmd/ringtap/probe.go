@@ -141,5 +141,5 @@ func (c *collectorFlags) view() (probe.View, error) {
 	if c.cgroup != "" {
 		return probe.InCgroup(c.cgroup)
 	}
-	return viewOf(c.pid, c.tid), nil
+	return viewOf(c.roots, c.tid), nil
 }

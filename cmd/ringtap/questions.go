@@ -45,13 +45,10 @@ func (a *asking) closing(f func() error) { a.closers = append(a.closers, f) }
 
 // watched are the processes that are watched, where the target is processes.
 func (a *asking) watched() []int {
-	switch {
-	case a.started != nil:
+	if a.started != nil {
 		return []int{a.started.PID()}
-	case a.pid != 0:
-		return []int{a.pid}
 	}
-	return nil
+	return a.pids
 }
 
 func (a *asking) close() error {
@@ -148,6 +145,7 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 		}
 		collectors = append(collectors, made...)
 	}
+	common.sayChildren(out)
 	return runCollectors(ctx, out, &common, target, command, collectors)
 }
 

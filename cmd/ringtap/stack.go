@@ -41,6 +41,7 @@ type stackFlags struct {
 func printStacks(ctx context.Context, out *console, args []string) error {
 	var f stackFlags
 	flags := newFlags(out, "stack", stackUsage)
+	named := flags.StringSliceP("pid", "p", nil, "these processes too, by `PID or NAME`, as other commands have it")
 	flags.BoolVarP(&f.all, "all", "a", false, "each thread by itself")
 	flags.BoolVar(&f.tree, "tree", false, "their children too, and those of these")
 	flags.StringVarP(&f.cgroup, "cgroup", "g", "", "the processes of this control group: a `path` or a container's id")
@@ -53,10 +54,11 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if flags.NArg() == 0 && f.cgroup == "" {
+	args = append(flags.Args(), *named...)
+	if len(args) == 0 && f.cgroup == "" {
 		return usagef("no process given: its id or its name")
 	}
-	f.args = f.owners(out, flags.Args())
+	f.args = f.owners(out, args)
 	pids, asked, err := f.processes()
 	if err != nil {
 		return err

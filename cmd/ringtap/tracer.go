@@ -49,7 +49,10 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
 		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
-		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },
+		Armed: func() {
+			flags.sayChildren(out)
+			fmt.Fprint(out.stdout, t.greeting(flags), header)
+		},
 	})
 	if err == nil {
 		err = lines.release()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,13 +12,14 @@ import (
 
 // targetFlags say whose events are wanted, with the letters of perf-tools.
 type targetFlags struct {
-	pid, tid int
-	command  []string // -- COMMAND ARG...
+	processFlags
+	tid     int
+	command []string // -- COMMAND ARG...
 }
 
 // add defines the flags.
 func (t *targetFlags) add(flags *pflag.FlagSet) {
-	flags.IntVarP(&t.pid, "pid", "p", 0, "only this process: its threads, and the children that it has from now on")
+	t.processFlags.add(flags)
 	flags.IntVarP(&t.tid, "tid", "L", 0, "only this thread")
 }
 
@@ -43,12 +43,10 @@ func (t *targetFlags) check(flags *pflag.FlagSet) error {
 		return usagef("-p and -L exclude each other")
 	case t.command != nil && (flags.Changed("pid") || flags.Changed("tid")):
 		return usagef("-p, -L and a command to run exclude each other")
-	case flags.Changed("pid") && t.pid <= 0:
-		return usagef("-p %d is not a process id", t.pid)
 	case flags.Changed("tid") && t.tid <= 0:
 		return usagef("-L %d is not a thread id", t.tid)
 	}
-	return nil
+	return t.find(flags)
 }
 
 // target is what is watched, and the command that was started for it, held until
@@ -61,8 +59,8 @@ func (t *targetFlags) target() (perfevent.Target, *perfevent.Command, error) {
 			return perfevent.Target{}, nil, err
 		}
 		return perfevent.Started(command), command, nil
-	case t.pid != 0:
-		return perfevent.Process(t.pid), nil, nil
+	case t.pids != nil:
+		return t.processFlags.target(), nil, nil
 	case t.tid != 0:
 		return perfevent.Thread(t.tid), nil, nil
 	}
@@ -70,14 +68,14 @@ func (t *targetFlags) target() (perfevent.Target, *perfevent.Command, error) {
 }
 
 // view is the process as which files are looked for.
-func (t *targetFlags) view() probe.View { return viewOf(t.pid, t.tid) }
+func (t *targetFlags) view() probe.View { return viewOf(t.roots, t.tid) }
 
-// viewOf is the view of a process or thread, if there is one.
-func viewOf(pid, tid int) probe.View {
-	if id := cmp.Or(pid, tid); id != 0 {
-		return probe.View{PIDs: []int{id}}
+// viewOf is the view of processes or of a thread, if there are any.
+func viewOf(pids []int, tid int) probe.View {
+	if tid != 0 {
+		return probe.View{PIDs: []int{tid}}
 	}
-	return probe.View{}
+	return probe.View{PIDs: pids}
 }
 
 // tracerFlags are the flags that all tracers share, with the letters of

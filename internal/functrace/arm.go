@@ -13,7 +13,7 @@ func (r *run) arm(words []string) error {
 		func() error { return r.room.set("tracing_on", "0") },
 		func() error { return r.choose(words) },
 		func() error { return r.findStarts(words) },
-		func() error { return r.room.setThreads(r.PID, r.TID) },
+		func() error { return r.room.setThreads(r.PIDs, r.TID) },
 		r.setGraph,
 		r.start,
 		r.open,

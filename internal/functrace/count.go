@@ -17,7 +17,7 @@ import (
 // CountOptions is what Count does.
 type CountOptions struct {
 	Functions []string      // as Options has them
-	PID       int           // only this process, its threads and children; 0: all but ourselves
+	PIDs      []int         // only these processes, their threads and children; nil: all but ourselves
 	Duration  time.Duration // 0: until the context is done or the target has ended
 	Interval  time.Duration // of the counts that Emit is given; 0: one at the end
 	Logger    *slog.Logger  // nil discards
@@ -50,7 +50,7 @@ func Count(ctx context.Context, top *ftrace.FS, o CountOptions) (account Account
 	if err := c.format(top); err != nil {
 		return Account{}, err
 	}
-	r := &run{Options: Options{Kind: Calls, PID: o.PID, Logger: o.Logger, Out: io.Discard}, names: newNames(top, process.Host{}), printer: c}
+	r := &run{Options: Options{Kind: Calls, PIDs: o.PIDs, Logger: o.Logger, Out: io.Discard}, names: newNames(top, process.Host{}), printer: c}
 	if r.room, err = openRoom(top, Calls.tracer(), false); err != nil {
 		return Account{}, err
 	}
@@ -100,7 +100,7 @@ func (r *run) count(ctx context.Context, c *counter, o CountOptions) (Account, e
 		return more, err
 	}
 	emit := func() error { return o.Emit(c.take()) }
-	if err := o.rounds(ctx, read, emit, func() bool { return r.room.ended(r.PID, r.TID) }); err != nil {
+	if err := o.rounds(ctx, read, emit, func() bool { return r.room.ended(r.PIDs, r.TID) }); err != nil {
 		return r.account, err
 	}
 	account, err := r.finish()

@@ -243,7 +243,7 @@ func matching(lines []string, pattern string) int {
 func TestLiveEachCallIsALine(t *testing.T) {
 	top := withTracer(t, "function")
 	p := startProgram(t)
-	lines, account := traced(t, top, Options{Functions: []string{called, "vfs_getx*"}, PID: p.pid}, func() { p.do("call", 1000) })
+	lines, account := traced(t, top, Options{Functions: []string{called, "vfs_getx*"}, PIDs: []int{p.pid}}, func() { p.do("call", 1000) })
 	want := fmt.Sprintf(`^ *[^ ]+-%d +\[\d{3}\] .{4,5} +\d+\.\d{6}: %s <-[a-z_]*statfs[^ ]*\n?$`, p.pid, called)
 	if n := matching(lines, want); n != 1000 || account != (Account{Shown: 1000}) {
 		t.Errorf("%d lines of %d as they should be, account %+v; the first is %q", n, len(lines), account, lines[0])
@@ -254,7 +254,7 @@ func TestLiveThreadsAndChildrenThatAreBornLaterAreFollowed(t *testing.T) {
 	top := withTracer(t, "function")
 	p := startProgram(t)
 	stranger := startProgram(t)
-	_, account := traced(t, top, Options{Functions: []string{called}, PID: p.pid}, func() {
+	_, account := traced(t, top, Options{Functions: []string{called}, PIDs: []int{p.pid}}, func() {
 		stranger.do("call", 100)
 		p.do("call", 10)
 		p.do("thread", 20)
@@ -289,11 +289,11 @@ func TestLiveItsOwnCallsAreNotShown(t *testing.T) {
 func TestLiveStacksFollowTheirCalls(t *testing.T) {
 	top := withTracer(t, "function")
 	p := startProgram(t)
-	lines, _ := traced(t, top, Options{Functions: []string{called}, PID: p.pid, Stacks: true}, func() { p.do("call", 7) })
+	lines, _ := traced(t, top, Options{Functions: []string{called}, PIDs: []int{p.pid}, Stacks: true}, func() { p.do("call", 7) })
 	if n, frames := matching(lines, `<stack trace>`), matching(lines, "^ => "+called+"\n?$"); n != 7 || frames != 7 {
 		t.Errorf("%d stacks, %d of them with %s; want 7:\n%s", n, frames, called, strings.Join(lines, ""))
 	}
-	lines, _ = traced(t, top, Options{Functions: []string{called}, PID: p.pid}, func() { p.do("call", 7) })
+	lines, _ = traced(t, top, Options{Functions: []string{called}, PIDs: []int{p.pid}}, func() { p.do("call", 7) })
 	if n := matching(lines, `<stack trace>`); n != 0 {
 		t.Errorf("%d stacks that were not asked for", n)
 	}
@@ -312,7 +312,7 @@ func TestLiveWhatIsLostIsCounted(t *testing.T) {
 	p := startProgram(t)
 	const n = 130000 // of which the buffers of two CPUs hold 100,000
 	out := &stalled{make(chan bool)}
-	_, account := traced(t, top, Options{Functions: []string{called}, PID: p.pid, Out: out}, func() {
+	_, account := traced(t, top, Options{Functions: []string{called}, PIDs: []int{p.pid}, Out: out}, func() {
 		p.do("call", n)
 		close(out.until)
 	})
@@ -382,7 +382,7 @@ func TestLiveAGraphBeginsAtTheFunctionsChosen(t *testing.T) {
 			}
 		}
 	}()
-	o := Options{Kind: Graph, Functions: []string{"hrtimer_nanosleep"}, PID: p.pid, Graph: GraphOptions{Depth: 3, Tail: true, Columns: Columns{Task: true}}}
+	o := Options{Kind: Graph, Functions: []string{"hrtimer_nanosleep"}, PIDs: []int{p.pid}, Graph: GraphOptions{Depth: 3, Tail: true, Columns: Columns{Task: true}}}
 	lines, account := traced(t, top, o, func() {
 		for range 5 { // of which all but the first began later than now
 			select {
@@ -449,7 +449,7 @@ func TestLiveWhatSomeoneElseUsesIsRefused(t *testing.T) {
 	}
 	// By force it is put back as it was.
 	p := startProgram(t)
-	o.Force, o.Out, o.PID = true, nil, p.pid
+	o.Force, o.Out, o.PIDs = true, nil, []int{p.pid}
 	traced(t, top, o, func() { p.do("call", 3) })
 }
 
@@ -457,7 +457,7 @@ func TestLiveWhatSomeoneElseUsesIsRefused(t *testing.T) {
 func tracerToKill() {
 	top, err := ftrace.Find()
 	if err == nil {
-		o := Options{Kind: Slower, Functions: []string{called}, Out: os.Stdout, PID: os.Getppid(),
+		o := Options{Kind: Slower, Functions: []string{called}, Out: os.Stdout, PIDs: []int{os.Getppid()},
 			Graph: GraphOptions{Threshold: time.Millisecond, OnCPU: true, SkipInterrupts: true}}
 		o.Armed = func(string) { fmt.Println("armed") }
 		_, err = Run(context.Background(), top, o)

@@ -29,8 +29,8 @@ type Options struct {
 	// Functions are names and patterns of kernel functions (*, ?, [a-z]);
 	// MODULE:NAME those of a module.
 	Functions []string
-	PID       int // only this process, its threads and children; 0: all
-	TID       int // only this thread; 0: all
+	PIDs      []int // only these processes, their threads and children; nil: all
+	TID       int   // only this thread; 0: all
 	Stacks    bool
 	Duration  time.Duration // 0: until the context is done or the target has ended
 	// Force uses tracefs's own tracer although someone else does. It is put back

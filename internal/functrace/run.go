@@ -105,7 +105,7 @@ func (r *run) follow(ctx context.Context) (Account, error) {
 		if err != nil {
 			return r.account, err
 		}
-		if !more && r.room.ended(r.PID, r.TID) {
+		if !more && r.room.ended(r.PIDs, r.TID) {
 			return r.finish()
 		}
 	}

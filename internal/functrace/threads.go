@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // setThreads has the room trace the target's threads only, and never our own.
 // Threads and children that are born later are followed by the kernel
 // (function-fork), in both lists.
-func (r *room) setThreads(pid, tid int) error {
+func (r *room) setThreads(pids []int, tid int) error {
 	if tid != 0 {
 		if !(process.Host{}).Exists(tid) {
 			return fmt.Errorf("thread %d: %w", tid, unix.ESRCH)
@@ -31,15 +32,24 @@ func (r *room) setThreads(pid, tid int) error {
 		return err
 	}
 	// Before Linux 5.7 there is no such list, and Run leaves our own calls out.
-	if r.fs().Has("set_ftrace_notrace_pid") && pid != os.Getpid() {
+	if r.fs().Has("set_ftrace_notrace_pid") && !slices.Contains(pids, os.Getpid()) {
 		if err := r.setProcess("set_ftrace_notrace_pid", os.Getpid()); err != nil {
 			return err
 		}
 	}
-	if pid == 0 {
-		return nil
+	var ended error
+	for _, pid := range pids {
+		err := r.setProcess("set_ftrace_pid", pid)
+		if errors.Is(err, unix.ESRCH) && len(pids) > 1 {
+			ended = err
+		} else if err != nil {
+			return err
+		}
 	}
-	return r.setProcess("set_ftrace_pid", pid)
+	if len(pids) > 0 && r.ended(pids, 0) {
+		return ended
+	}
+	return nil
 }
 
 // setProcess adds the threads of a process to a list. Those that are born
@@ -72,11 +82,11 @@ func (r *room) setProcess(list string, pid int) error {
 
 // ended tells whether nothing of the target is left: the kernel takes threads
 // that end off the list.
-func (r *room) ended(pid, tid int) bool {
+func (r *room) ended(pids []int, tid int) bool {
 	switch {
 	case tid != 0:
 		return !process.Host{}.Exists(tid)
-	case pid != 0:
+	case len(pids) > 0:
 		list, err := readFile(r.fs(), "set_ftrace_pid")
 		return err == nil && strings.Trim(list, "\n") == ""
 	}

@@ -22,7 +22,8 @@ import (
 type TriggerOptions struct {
 	Tracefs      *ftrace.FS
 	Enter, Leave *ftrace.Format // of the events of tracefs at a function's entry and return
-	PID, TID     int            // only this process, its threads and children, or this thread; 0: all but ourselves
+	PIDs         []int          // only these processes, their threads and children; nil: all but ourselves
+	TID          int            // only this thread; 0: all
 	Interval     time.Duration  // of a window; 0: one for the whole run
 	Duration     time.Duration  // 0: until the context is done or the target has ended
 	Logger       *slog.Logger   // nil discards
@@ -173,8 +174,13 @@ func (t *triggers) setThreads() error {
 	if err := t.instance.Write("options/event-fork", "1"); err != nil {
 		return err
 	}
-	if t.PID != 0 {
-		return t.setProcess("set_event_pid", t.PID)
+	for _, pid := range t.PIDs {
+		if err := t.setProcess("set_event_pid", pid); err != nil {
+			return err
+		}
+	}
+	if len(t.PIDs) > 0 {
+		return nil
 	}
 	if !t.instance.FS().Has("set_event_notrace_pid") { // since Linux 5.7
 		return nil
@@ -246,7 +252,7 @@ func (t *triggers) follow(ctx context.Context) (TriggerAccount, error) {
 // ended tells whether nothing of the target is left. The kernel takes threads off
 // the list when their parent has waited for them; zombies are on it still.
 func (t *triggers) ended() bool {
-	if t.TID == 0 && t.PID == 0 {
+	if t.TID == 0 && len(t.PIDs) == 0 {
 		return false
 	}
 	list, err := t.instance.Read("set_event_pid")

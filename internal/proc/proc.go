@@ -59,6 +59,21 @@ func (fs FS) Exists(id int) bool {
 // Processes lists the processes in ascending order.
 func (fs FS) Processes() ([]int, error) { return numbers(fs.Name("")) }
 
+// Parents returns the parent of every process.
+func (fs FS) Parents() (map[int]int, error) {
+	pids, err := fs.Processes()
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	parents := make(map[int]int, len(pids))
+	for _, pid := range pids {
+		if parent, err := fs.StatusNumber(pid, "PPid"); err == nil { // else it has ended
+			parents[pid] = parent
+		}
+	}
+	return parents, nil
+}
+
 // Threads lists the threads of a process in ascending order.
 func (fs FS) Threads(pid int) ([]int, error) { return numbers(fs.Path(pid, "task")) }
 

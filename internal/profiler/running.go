@@ -5,13 +5,17 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// meter tells the collectors that ask how long their events count.
+// meter tells the collectors that ask how long their events count, and whether they are
+// inherited.
 func (r *profiling) meter() {
 	first := 0
 	for i, collector := range r.opts.Collectors {
 		n := len(r.plans[i].Samplings)
 		if metered, ok := collector.(table.Metered); ok {
 			metered.Running(r.running(first, n))
+		}
+		if heir, ok := collector.(table.Heir); ok && r.source.Inherits(first) {
+			heir.Inherits()
 		}
 		first += n
 	}

@@ -10,7 +10,7 @@ import (
 // selection is what the three tables show of a profile: the top rows, and only
 // the stacks and processes that those name.
 type selection struct {
-	rows      []profile.Row // ascending by the chosen metric
+	rows      []profile.Row // ascending, see order
 	stacks    []int         // in the order of first mention
 	processes []int         // ascending by pid
 
@@ -20,9 +20,10 @@ type selection struct {
 
 func choose(p *profile.Profile, opts TableOptions, metric int) selection {
 	rows := visibleRows(p, opts)
+	rank := order(p, rows, opts, metric)
 	slices.SortFunc(rows, func(a, b profile.Row) int {
 		return cmp.Or(
-			cmp.Compare(a.Values[metric], b.Values[metric]),
+			rank(&a, &b),
 			cmp.Compare(p.Processes[a.Process].PID, p.Processes[b.Process].PID),
 			cmp.Compare(a.Process, b.Process),
 			cmp.Compare(a.User, b.User),
@@ -57,6 +58,32 @@ func choose(p *profile.Profile, opts TableOptions, metric int) selection {
 		return cmp.Or(cmp.Compare(p.Processes[a].PID, p.Processes[b].PID), cmp.Compare(a, b))
 	})
 	return s
+}
+
+// order compares rows by the chosen metric and then by their best share of any. Where
+// several collectors share the rows and nobody has chosen, the best share comes first: what
+// leads one column may be nothing in another.
+func order(p *profile.Profile, rows []profile.Row, opts TableOptions, metric int) func(a, b *profile.Row) int {
+	totals := make([]uint64, len(p.Metrics))
+	for i := range rows {
+		for m, v := range rows[i].Values {
+			totals[m] += v
+		}
+	}
+	best := func(r *profile.Row) (share float64) {
+		for m, v := range r.Values {
+			if v > 0 {
+				share = max(share, float64(v)/float64(totals[m]))
+			}
+		}
+		return share
+	}
+	byMetric := func(a, b *profile.Row) int { return cmp.Compare(a.Values[metric], b.Values[metric]) }
+	byShare := func(a, b *profile.Row) int { return cmp.Compare(best(a), best(b)) }
+	if opts.Metric == "" && len(p.Accounts) > 1 {
+		return func(a, b *profile.Row) int { return cmp.Or(byShare(a, b), byMetric(a, b)) }
+	}
+	return func(a, b *profile.Row) int { return cmp.Or(byMetric(a, b), byShare(a, b)) }
 }
 
 // visibleRows returns the rows with the stacks that are not shown taken out:

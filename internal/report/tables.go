@@ -33,7 +33,8 @@ type TableOptions struct {
 
 // WriteTables writes the three tables of p to w: counts, the traces that the
 // shown counts name, and the processes that they belong to. Counts ascend by
-// the chosen metric and are in units of Metric.Scale, which the heading names.
+// the chosen metric, those of several collectors by their best share of any metric
+// unless one was chosen, and are in units of Metric.Scale, which the heading names.
 // User and kernel stacks share one space of ids; -1 stands for no stack.
 //
 // Text from the profiled processes is escaped. The error is one of w, or tells

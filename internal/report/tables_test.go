@@ -331,3 +331,53 @@ func TestAnInconsistentProfileIsAnErrorInEveryForm(t *testing.T) {
 		})
 	}
 }
+
+// What one collector found most of is nothing to another: it is among the rows of both.
+func TestTheMostOfEachCollectorIsInTheRowsOfAll(t *testing.T) {
+	p := &profile.Profile{
+		Metrics:   []profile.Metric{{Name: "OnCPUTime", Unit: "ns", Scale: 1}, {Name: "LeakedSize", Unit: "bytes", Scale: 1}, {Name: "LeakedCount", Unit: "counts", Scale: 1}},
+		Processes: []profile.Process{{PID: 1, TGID: 1}},
+		Accounts:  make([]profile.Account, 2),
+	}
+	row := func(values ...uint64) {
+		p.Objects = []profile.Object{{}}
+		p.Frames = append(p.Frames, profile.Frame{Name: strconv.Itoa(len(p.Frames))})
+		p.Stacks = append(p.Stacks, profile.Stack{Frames: []int{len(p.Frames) - 1}})
+		p.Rows = append(p.Rows, profile.Row{User: len(p.Stacks) - 1, Kernel: profile.None, Values: values})
+	}
+	for i := range uint64(20) {
+		row(100+i, 0, 0)
+		row(0, 10+i, 1)
+	}
+	row(0, 1_024_000, 1)
+	row(0, 8, 500)
+	tests := []struct {
+		name   string
+		metric string
+		one    bool
+		want   [][3]string // the last rows, the greatest first
+	}{
+		{"by their best share", "", false, [][3]string{{"0", "1024000", "1"}, {"0", "8", "500"}, {"119", "0", "0"}}},
+		{"as chosen", "LeakedSize", false, [][3]string{{"0", "1024000", "1"}, {"0", "29", "1"}, {"0", "28", "1"}}},
+		{"ties as well", "OnCPUTime", false, [][3]string{{"119", "0", "0"}, {"118", "0", "0"}, {"117", "0", "0"}}},
+		{"of one collector", "", true, [][3]string{{"119", "0", "0"}, {"118", "0", "0"}, {"117", "0", "0"}}},
+	}
+	for _, tt := range tests {
+		q := *p
+		if tt.one {
+			q.Accounts = p.Accounts[:1]
+		}
+		counts := parseTables(t, tablesText(t, &q, TableOptions{Top: 10, Metric: tt.metric}))["counts"]
+		for i, want := range tt.want {
+			if got := counts[len(counts)-1-i]; [3]string(got[3:]) != want {
+				t.Errorf("%s: row %d from the end is %v, want %v", tt.name, i, got[3:], want)
+			}
+		}
+	}
+	q := *p
+	q.Rows = p.Rows[len(p.Rows)-2:] // all tie in the first metric
+	counts := parseTables(t, tablesText(t, &q, TableOptions{Top: 1, Metric: "OnCPUTime"}))["counts"]
+	if got := counts[1][4]; got != "1024000" {
+		t.Errorf("of ties the one with %s bytes is shown, want 1024000", got)
+	}
+}

@@ -13,7 +13,7 @@ import (
 // methods are called on the goroutine of the Recorder, and keep nothing of a
 // sample.
 //
-// A collector may also be Stateful, a Noter, and Metered.
+// A collector may also be Stateful, a Noter, Metered, and an Heir.
 type Collector interface {
 	// Plan is what the collector opens and how its rows read, as it stands
 	// after the last Retreat.
@@ -63,6 +63,14 @@ type Metered interface {
 	// counted. It is called once, before the events are enabled; what it hands over
 	// is called from the methods of the collector.
 	Running(read func() ([]perfevent.Running, error))
+}
+
+// Heir is a Collector that samples by time, and must know where children have a period of
+// their own.
+type Heir interface {
+	// Inherits is called once, before the events are enabled, where the threads of the
+	// target hand down the plan's first sampling to their children.
+	Inherits()
 }
 
 // Hint is what an error of opening says about its cure, for the notes of Retreat.

@@ -26,7 +26,8 @@ var howRead = map[string]bool{
 	"use_clockid": true, "clockid": true, "sample_regs_user": true, "sample_stack_user": true, "sample_max_stack": true,
 	"sample_regs_intr": true, "exclude_callchain_user": true, "aux_watermark": true, "aux_sample_size": true, "sig_data": true,
 	"inherit_thread": true, "remove_on_exec": true, "sigtrap": true, "build_id": true, "__reserved_2": true,
-	"mmap": true, "mmap2": true, "mmap_data": true, "comm": true, "comm_exec": true, "task": true, "ksymbol": true, "bpf_event": true, "namespaces": true, "cgroup": true,
+	"inherit": true, // events on CPUs are not
+	"mmap":    true, "mmap2": true, "mmap_data": true, "comm": true, "comm_exec": true, "task": true, "ksymbol": true, "bpf_event": true, "namespaces": true, "cgroup": true,
 }
 
 // perf and ringtap ask the kernel for the same, whether or not it has it.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // missed compares the samples with the CPU time that the kernel has charged the watched
@@ -22,15 +21,8 @@ type missed struct {
 	}
 }
 
-// Running tells whether the events are handed down to children.
-func (c *Collector) Running(read func() ([]perfevent.Running, error)) {
-	if len(c.Watched) == 0 {
-		return
-	}
-	running, err := read()
-	if err != nil || len(running) == 0 || !running[0].Inherited {
-		return
-	}
+// Inherits begins to compare.
+func (c *Collector) Inherits() {
 	c.missed.last = make(map[int]process.CPUTime)
 	c.used()
 }

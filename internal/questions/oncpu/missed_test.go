@@ -45,7 +45,9 @@ func TestTimeWithoutSamplesIsToldWhereEventsAreInherited(t *testing.T) {
 			c := &Collector{Event: perfevent.CPUClock(), Frequency: 1000, UserOnly: tt.userOnly, Watched: []int{7}}
 			c.missed.host = process.Host{Proc: proc}
 			usedTicks(t, proc, [4]int{100, 200, 0, 0})
-			c.Running(func() ([]perfevent.Running, error) { return []perfevent.Running{{Inherited: tt.inherited}}, nil })
+			if tt.inherited {
+				c.Inherits()
+			}
 			for _, ticks := range [][4]int{{110, 205, 50, 20}, {110, 205, 100, 45}} {
 				usedTicks(t, proc, ticks)
 				c.missed.samples = tt.samples / 2
