@@ -63,7 +63,7 @@ func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*T
 	}
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	stacker := stack.NewStacker(stacks)
+	stacker := stack.NewStacker(l.host(), stacks)
 	left := len(running)
 	return session.Read(ctx, func(record perfevent.Record) error {
 		l.processes.Handle(record)
