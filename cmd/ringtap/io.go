@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions/block"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/table"
@@ -96,7 +97,7 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 		// What is short shall have whole stacks too, unless it storms.
 		stacks.Copy, stacks.Budget = processCopy, processBudget
 	}
-	collector, err := io.New(formats, io.By(q.by), stacks)
+	collector, err := io.New(process.Host{}, formats, io.By(q.by), stacks)
 	if err != nil {
 		return nil, err
 	}

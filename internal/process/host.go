@@ -1,12 +1,14 @@
 package process
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -18,6 +20,8 @@ import (
 type Host struct {
 	// Proc is where proc(5) is mounted; "" is /proc.
 	Proc string
+	// Machine is what it runs on; zero is what this program runs on.
+	Machine callchain.Arch
 	// Clock is the clock of its records, in nanoseconds; nil is this machine's
 	// CLOCK_MONOTONIC.
 	Clock func() uint64
@@ -32,6 +36,12 @@ func (h Host) clock() func() uint64 {
 	begin, made := perfevent.Now(), time.Now()
 	return func() uint64 { return begin + uint64(time.Since(made)) }
 }
+
+// Arch is the machine that its code is for.
+func (h Host) Arch() callchain.Arch { return cmp.Or(h.Machine, callchain.Host()) }
+
+// Sysctl reads a value below /proc/sys: "kernel/perf_event_max_stack".
+func (h Host) Sysctl(name string) (string, error) { return h.files().Sysctl(name) }
 
 // files is where the host's files are.
 func (h Host) files() proc.FS { return proc.FS(h.Proc) }

@@ -36,7 +36,7 @@ func (l *look) restarted(t *Thread) (number int, again bool) {
 	if l.user.read(t.pc-uint64(len(code)), code[:]) < len(code) {
 		return t.Number, false
 	}
-	if number, ok := calledNumber(callchain.Host(), code[:]); ok {
+	if number, ok := calledNumber(l.host().Arch(), code[:]); ok {
 		return number, true
 	}
 	return t.Number, false

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/process"
 )
 
 // stopped looks at threads while ptrace(2) holds them all: their user stacks are of
@@ -60,7 +59,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 			continue
 		}
 		var capture callchain.Capture
-		if err := capture.Regs.Load(callchain.Host(), mask, values); err != nil {
+		if err := capture.Regs.Load(l.host().Arch(), mask, values); err != nil {
 			return err
 		}
 		if frames, end := l.user.unwind(&capture); len(frames) > 0 {
@@ -79,7 +78,7 @@ func (l *look) whyNotStopped(err error) error {
 	case !errors.Is(err, unix.EPERM):
 		return err
 	case tracer != 0:
-		return fmt.Errorf("%w: process %d %s traces it; without --stop it can be looked at", err, tracer, process.Host{}.Comm(tracer))
+		return fmt.Errorf("%w: process %d %s traces it; without --stop it can be looked at", err, tracer, l.host().Comm(tracer))
 	}
 	return fmt.Errorf("%w: it takes root, or the process's own user; without --stop it can be looked at", err)
 }

@@ -28,7 +28,7 @@ func New(opts Options) *Taker {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Taker{opts: opts, unwinder: callchain.New(callchain.Host()),
+	return &Taker{opts: opts, unwinder: callchain.New(process.Host{}.Arch()),
 		processes:  process.NewTable(process.Options{Unwind: true, Logger: opts.Logger}),
 		symbolizer: symbolize.New(symbolize.Options{Lines: opts.Lines, Logger: opts.Logger})}
 }

@@ -29,7 +29,7 @@ const (
 // waiting returns the user frames of a thread that waits, valid until the next call.
 func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 	var capture callchain.Capture
-	if err := capture.Regs.LoadWaiting(callchain.Host(), t.pc, t.sp); err != nil {
+	if err := capture.Regs.LoadWaiting(u.host.Arch(), t.pc, t.sp); err != nil {
 		return nil, callchain.Lost
 	}
 	if u.flow != nil {
@@ -69,7 +69,7 @@ func (u *userStacks) Calls(ra, callee uint64) bool {
 	if u.read(ra-8, code[:]) < len(code) {
 		return false
 	}
-	target, direct, ok := callTarget(callchain.Host(), ra, code)
+	target, direct, ok := callTarget(u.host.Arch(), ra, code)
 	if !ok || !direct {
 		return ok
 	}

@@ -15,6 +15,7 @@ import (
 //
 // It keeps what it is asked for last in a table of fixed size.
 type memo struct {
+	arch   callchain.Arch
 	places []chain
 	turn   int     // of the places of a group, to be the next that is replaced
 	group  []chain // where the stack of the last find belongs; nil if it can't be kept
@@ -45,13 +46,13 @@ const (
 	memoWords = 128
 )
 
-func newMemo() *memo { return &memo{places: make([]chain, memoPlaces)} }
+func newMemo(arch callchain.Arch) *memo { return &memo{arch: arch, places: make([]chain, memoPlaces)} }
 
 // find returns the known chain of a sample, nil if there is none; keep then
 // remembers it.
 func (m *memo) find(p *process.Process, sample *perfevent.Sample) *chain {
 	m.group = nil
-	pc, sp, fp, ok := callchain.Host().Frame(sample.Regs.Mask, sample.Regs.Values)
+	pc, sp, fp, ok := m.arch.Frame(sample.Regs.Mask, sample.Regs.Values)
 	if !ok || walksUser(sample.Callchain) {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (m *memo) keep(p *process.Process, sample *perfevent.Sample, reads []uint32
 		words = append(words, word{at, binary.LittleEndian.Uint64(sample.Stack[at:])})
 	}
 	*c = chain{version: p.Version(), length: len(sample.Stack), words: words, id: id, end: end}
-	c.pc, c.sp, c.fp, _ = callchain.Host().Frame(sample.Regs.Mask, sample.Regs.Values)
+	c.pc, c.sp, c.fp, _ = m.arch.Frame(sample.Regs.Mask, sample.Regs.Values)
 }
 
 // forget forgets all chains, whose ids mean nothing any more.

@@ -18,7 +18,7 @@ func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 	if p.Version() == 0 {
 		t.Fatal("the mappings have no version")
 	}
-	m := newMemo()
+	m := newMemo(callchain.Host())
 	first := tabletest.StackSample(100, 10, 11, 12, 13)
 	if m.find(p, first) != nil {
 		t.Fatal("an empty memo knows a chain")

@@ -1,10 +1,9 @@
 package stack
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -17,27 +16,29 @@ const ABI64 = 2
 type Stacker struct {
 	Stacks
 	unwinder *callchain.Unwinder
+	arch     callchain.Arch
 	maxStack int // entries after which the kernel stops a callchain
 	capture  callchain.Capture
 	returns  returns
 	frames   []callchain.Frame // of the stack made last
 }
 
-// NewStacker makes a Stacker.
-func NewStacker(stacks Stacks) *Stacker {
-	return &Stacker{Stacks: stacks, unwinder: callchain.New(callchain.Host()), maxStack: maxStack(), returns: make(returns)}
+// NewStacker makes a Stacker of a machine's samples.
+func NewStacker(host process.Host, stacks Stacks) *Stacker {
+	arch := host.Arch()
+	return &Stacker{Stacks: stacks, unwinder: callchain.New(arch), arch: arch, maxStack: maxStack(host), returns: make(returns)}
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain
 // (kernel.perf_event_max_stack, since Linux 4.8).
-func maxStack() int {
+func maxStack(host process.Host) int {
 	const byDefault = 127 // PERF_MAX_STACK_DEPTH
-	var n int
-	text, err := proc.Live.Sysctl("kernel/perf_event_max_stack")
+	text, err := host.Sysctl("kernel/perf_event_max_stack")
 	if err != nil {
 		return byDefault
 	}
-	if _, err := fmt.Sscan(string(text), &n); err != nil {
+	n, err := strconv.Atoi(text)
+	if err != nil {
 		return byDefault
 	}
 	return n
@@ -77,7 +78,7 @@ func (s *Stacker) load(sample *perfevent.Sample) {
 	c.Stack, c.Entry, c.Regs = sample.Stack, s.Entry, callchain.Regs{}
 	if sample.Regs.ABI == ABI64 {
 		// Without pc and sp the registers stay unknown, and the chain is Lost.
-		_ = c.Regs.Load(callchain.Host(), sample.Regs.Mask, sample.Regs.Values)
+		_ = c.Regs.Load(s.arch, sample.Regs.Mask, sample.Regs.Values)
 	}
 }
 

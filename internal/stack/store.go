@@ -29,14 +29,14 @@ type Store struct {
 func NewStore(processes *process.Table, full func() bool) *Store {
 	return &Store{
 		processes: processes, full: full, interner: callchain.NewInterner(),
-		memo: newMemo(), returns: make(returns), words: newWords(),
+		memo: newMemo(processes.Host().Arch()), returns: make(returns), words: newWords(),
 	}
 }
 
 // Stacker makes a Stacker whose stacks are for this Store. All of one Store know of
 // each other's probed returns: calls of one are under way in stacks of others.
 func (s *Store) Stacker(stacks Stacks) *Stacker {
-	by := NewStacker(stacks)
+	by := NewStacker(s.processes.Host(), stacks)
 	by.returns = s.returns
 	return by
 }

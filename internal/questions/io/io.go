@@ -100,8 +100,8 @@ func ReadFormats(tracefs *ftrace.FS) (formats Formats, err error) {
 	return formats, err
 }
 
-// New makes an io collector of a run that begins now.
-func New(formats Formats, by By, stacks stack.Stacks) (*Collector, error) {
+// New makes an io collector of a machine's run that begins now.
+func New(host process.Host, formats Formats, by By, stacks stack.Stacks) (*Collector, error) {
 	c := &Collector{formats: formats, by: by, stacks: stacks, known: make(map[uint32]bool), calls: make(map[uint32]*ioCall)}
 	c.id, c.args = formats.Enter.Field("id"), formats.Enter.Field("args")
 	c.outID, c.ret = formats.Exit.Field("id"), formats.Exit.Field("ret")
@@ -112,7 +112,7 @@ func New(formats Formats, by By, stacks stack.Stacks) (*Collector, error) {
 		c.sent, c.got = formats.Sent.Field("ret"), formats.Received.Field("ret")
 	}
 	if by != ByNothing {
-		c.descriptors = newDescriptors(process.Host{}, by)
+		c.descriptors = newDescriptors(host, by)
 	}
 	return c, nil
 }

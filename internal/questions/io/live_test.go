@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
@@ -37,7 +38,7 @@ func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
 				out.Reset()
 				cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
 				cmd.Stdout = &out
-				collector, err := io.New(formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
+				collector, err := io.New(process.Host{}, formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 				if err != nil {
 					t.Fatal(err)
 				}

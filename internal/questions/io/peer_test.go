@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -33,7 +34,7 @@ func TestPeerIOCountsTheCallsThatStraceCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collector, err := io.New(formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
+	collector, err := io.New(process.Host{}, formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 	if err != nil {
 		t.Fatal(err)
 	}

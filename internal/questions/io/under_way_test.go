@@ -15,7 +15,7 @@ import (
 func TestALongCallKeepsItsStackThroughOtherWindows(t *testing.T) {
 	enter := tabletest.Format("id", "args")
 	enter.Fields[1] = ftrace.Field{Name: "args", Offset: 8, Size: 48}
-	c, err := New(Formats{Enter: enter, Exit: tabletest.Format("id", "ret")}, ByNothing, stack.Stacks{Kernel: true})
+	c, err := New(process.Host{}, Formats{Enter: enter, Exit: tabletest.Format("id", "ret")}, ByNothing, stack.Stacks{Kernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
-	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -180,7 +179,7 @@ func (c *Collector) through(s *perfevent.Sample, call *leakCall) (uint64, bool) 
 		}
 	}
 	var word [8]byte
-	if (process.Host{}).ReadMemory(int(s.PID), pointer, word[:]) < len(word) {
+	if c.options.Host.ReadMemory(int(s.PID), pointer, word[:]) < len(word) {
 		return 0, false
 	}
 	address := binary.NativeEndian.Uint64(word[:])

@@ -8,6 +8,7 @@ import (
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -50,6 +51,8 @@ type Options struct {
 	// Every samples allocations: one of size bytes is kept with the probability
 	// 1-exp(-size/Every), and counts for as many as it stands for. 0 keeps all.
 	Every uint64
+	// Host is the machine that the processes are of.
+	Host process.Host
 }
 
 var _ table.Stateful = (*Collector)(nil)

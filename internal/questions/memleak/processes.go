@@ -57,7 +57,7 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 func (c *Collector) End(rows *table.Rows, now uint64) {
 	c.options.begin = rows.Begin()
 	for pid, space := range c.spaces {
-		switch over := space.ended > 0 && !threadsGoOn(pid); {
+		switch over := space.ended > 0 && !threadsGoOn(c.options.Host, pid); {
 		case !over:
 			space.report(rows.Add, now)
 			space.tidy(rows)
@@ -74,8 +74,8 @@ func (c *Collector) End(rows *table.Rows, now uint64) {
 }
 
 // threadsGoOn tells whether a process has threads though its first one has ended.
-func threadsGoOn(pid uint32) bool {
-	threads, _ := process.Host{}.Threads(int(pid)) // none of a process that has ended
+func threadsGoOn(host process.Host, pid uint32) bool {
+	threads, _ := host.Threads(int(pid)) // none of a process that has ended
 	return slices.ContainsFunc(threads, func(tid int) bool { return tid != int(pid) })
 }
 

@@ -1,0 +1,48 @@
+package stack
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// What a machine has recorded is unwound by its own rules, wherever that is done.
+func TestStacksAreOfTheHostsMachine(t *testing.T) {
+	const code, sp, caller = 1 << 20, 0x7000, 1<<20 + 0x20
+	for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
+		host := process.Host{Proc: t.TempDir(), Machine: arch}
+		processes := process.NewTable(process.Options{Host: host})
+		t.Cleanup(processes.Close)
+		processes.Handle(&perfevent.Fork{Header: perfevent.Header{Time: 1}, PID: 5, TID: 5})
+		processes.Handle(&perfevent.Mmap{Header: perfevent.Header{Time: 2}, PID: 5, TID: 5, Addr: code, Len: 4096, Prot: 5, Filename: []byte("//anon")})
+
+		// A function that keeps a frame pointer, which leads to its caller's and to the
+		// return address (asm/perf_regs.h has the numbers of the registers).
+		registers := map[int]uint64{6: sp, 7: sp, 8: code + 0x10} // BP, SP, IP
+		if arch == callchain.ARM64 {
+			registers = map[int]uint64{29: sp, 30: 0, 31: sp, 32: code + 0x10} // FP, LR, SP, PC
+		}
+		mask := arch.UserRegsMask()
+		var values []uint64
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			values = append(values, registers[bits.TrailingZeros64(rest)])
+		}
+		sample := &perfevent.Sample{Header: perfevent.Header{PID: 5, TID: 5, Time: 3},
+			Regs:  perfevent.Registers{ABI: ABI64, Mask: mask, Values: values},
+			Stack: binary.LittleEndian.AppendUint64(make([]byte, 8), caller)}
+		store := NewStore(processes, nil)
+		user := store.User(store.Stacker(Stacks{User: true, Unwind: DWARF}), processes.Process(5), sample)
+		if !user.Kept {
+			t.Errorf("%s: no stack", arch)
+			continue
+		}
+		frames := store.Stack(user.ID).Frames
+		if len(frames) != 2 || frames[0].Offset != code+0x10 || frames[1].Offset != caller-1 {
+			t.Errorf("%s: frames %+v", arch, frames)
+		}
+	}
+}
