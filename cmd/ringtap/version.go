@@ -17,8 +17,8 @@ Print the version, the commit and the Go version of this binary.
   ringtap version | head -1       the version alone
 `
 
-// release is the version that the Makefile builds in.
-var release string
+// The version and the commit that the Makefile builds in.
+var release, commit string
 
 func version(_ context.Context, out *console, args []string) error {
 	flags := newFlags(out, "version", versionUsage)
@@ -33,8 +33,8 @@ func version(_ context.Context, out *console, args []string) error {
 		info = &debug.BuildInfo{}
 	}
 	text := fmt.Sprintf("ringtap %s\n", cmp.Or(release, info.Main.Version, "unknown"))
-	if commit := commitOf(info); commit != "" {
-		text += "commit " + commit + "\n"
+	if built := cmp.Or(commitOf(info), commit); built != "" {
+		text += "commit " + built + "\n"
 	}
 	text += fmt.Sprintf("%s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	_, err := fmt.Fprint(out.stdout, text)

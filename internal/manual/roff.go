@@ -71,12 +71,15 @@ func roffSections(b *strings.Builder, sections []Section) {
 }
 
 func roffParagraphs(b *strings.Builder, paragraphs []Paragraph) {
-	for _, p := range paragraphs {
+	for i, p := range paragraphs {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
 		if p.Verbatim {
-			fmt.Fprintf(b, ".PP\n.nf\n%s\n.fi\n", roff(p.Text))
+			fmt.Fprintf(b, ".nf\n%s\n.fi\n", roff(p.Text))
 			continue
 		}
-		fmt.Fprintf(b, ".PP\n%s\n", roff(p.Text))
+		fmt.Fprintf(b, "%s\n", roff(p.Text))
 	}
 }
 
