@@ -2,18 +2,29 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT      = $(shell git rev-parse HEAD 2>/dev/null)
 FUZZTIME    = 10m
+PREFIX      = /usr/local
 
-.PHONY: help build demo test test-all test-deps test-unit test-live test-peer test-vm check fuzz bench clean
+.PHONY: help build demo install test test-all test-deps test-unit test-live test-peer test-vm check fuzz bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 build: ## the static binary ./ringtap
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o ringtap ./cmd/ringtap
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.release=$(VERSION) -X main.commit=$(COMMIT)' -o ringtap ./cmd/ringtap
 
-demo: build ## profile this host for 5 seconds beside a small workload: tables, demo.html (root)
+demo: ## profile this host for 5 seconds beside a small workload: a report, demo.html (root)
 	scripts/demo
+
+install: ## ringtap, its manual pages and completions below PREFIX=/usr/local; "make build" makes it
+	@test -x ringtap || { echo "make install: no ringtap here: run 'make build' first" >&2; exit 1; }
+	install -D -m 755 ringtap $(DESTDIR)$(PREFIX)/bin/ringtap
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 docs/completion/ringtap.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ringtap
+	install -D -m 644 docs/completion/_ringtap $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ringtap
+	install -D -m 644 docs/completion/ringtap.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ringtap.fish
 
 test: ## install what the tests need (root), check, and test on this kernel and in three guests: minutes
 	$(MAKE) -j2 --output-sync test-deps check

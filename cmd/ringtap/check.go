@@ -1,32 +1,71 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/facility"
 	"github.com/ringtap/ringtap/internal/report"
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
-const checkUsage = `check
+const checkUsage = `check [options]
 
-Lists what ringtap needs of a kernel, what this one has of it, with your
-privileges, and what is used instead of what it has not.
+Show which commands work on this kernel with your privileges, which do not, and what to do
+about it.
+
+  ringtap check              the commands
+  sudo ringtap check         what root can do
+  ringtap check -v           every facility that ringtap uses, and what replaces it
 `
 
 func check(_ context.Context, out *console, args []string) error {
 	flags := newFlags(out, "check", checkUsage)
+	var verbose bool
+	addVerbose(flags, &verbose, "v")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return usagef("check takes no arguments")
 	}
-	var rows [][]string
-	for _, need := range facility.Needs() {
-		rows = append(rows, needRows(&need)...)
+	needs := facility.Needs()
+	if out.drawn && !verbose {
+		_, err := fmt.Fprint(out.stdout, verdictText(facility.Verdicts(needs)))
+		return err
 	}
-	return ignoreClosedPipe(report.WriteTable(out.stdout, []string{"need", "facility", "state"}, rows,
-		report.TableOptions{Drawn: out.drawn, Width: out.width}))
+	heading, rows := []string{"command", "state", "missing", "what to do"}, verdictRows(needs)
+	if verbose {
+		heading, rows = []string{"need", "facility", "state"}, nil
+		for i := range needs {
+			rows = append(rows, needRows(&needs[i])...)
+		}
+	}
+	return ignoreClosedPipe(report.WriteTable(out.stdout, heading, rows, report.TableOptions{Drawn: out.drawn, Width: out.width}))
+}
+
+// verdictRows are a line for each command.
+func verdictRows(needs []facility.Need) [][]string {
+	var rows [][]string
+	for _, v := range facility.Verdicts(needs) {
+		rows = append(rows, []string{v.Command, v.State.String(), cmp.Or(v.Why, "-"), cmp.Or(v.Do, "-")})
+	}
+	return rows
+}
+
+// verdictText is what a person reads of the verdicts.
+func verdictText(verdicts []facility.Verdict) string {
+	var text strings.Builder
+	for _, v := range verdicts {
+		fmt.Fprintf(&text, "%-11s %s\n", v.Command, v.State)
+		if v.Why != "" {
+			fmt.Fprintf(&text, "%-11s   %s\n%-11s   %s\n", "", visible.Text(v.Why), "", visible.Text(v.Do))
+		}
+	}
+	text.WriteString("\n'ringtap check -v' shows the facilities behind this.\n")
+	return text.String()
 }
 
 // needRows are the lines of one need: one for each choice, and one for what is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -77,7 +79,19 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	if hint := sleepHint(flags.command); hint != "" {
+		fmt.Fprintln(out.stderr, hint)
+	}
 	return ended(command)
+}
+
+// sleepHint is for who measures the whole host with a sleep, as one does with perf: "" for
+// other commands.
+func sleepHint(command []string) string {
+	if len(command) != 2 || filepath.Base(command[0]) != "sleep" {
+		return ""
+	}
+	return fmt.Sprintf("note: ringtap watched %s alone, which does nothing; -d %s watches the whole host for that long", visible.Text(command[0]), visible.Text(command[1]))
 }
 
 // writer returns what writes the report of an interval: the three tables, or the view for

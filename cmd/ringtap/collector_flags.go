@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/internal/stack"
 )
@@ -48,26 +49,31 @@ const maxMemory = math.MaxInt >> 20
 func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	c.interval = secondsFlag(5 * time.Second)
 	c.processFlags.add(flags)
-	flags.IntVarP(&c.tid, "tid", "t", 0, "only this thread")
-	flags.StringVarP(&c.cgroup, "cgroup", "g", "", "only this control group: a `path` in a cgroup v1 or v2 hierarchy, or a part of its name, such as a container's id")
-	flags.StringVarP(&c.shell, "command", "c", "", "run this command line by /bin/sh and end with it (or: -- COMMAND ARG...)")
-	flags.BoolVarP(&c.user, "user", "u", false, "user stacks only (both when neither -u nor -k is given)")
-	flags.BoolVarP(&c.kernel, "kernel", "k", false, "kernel stacks only")
-	flags.Uint64VarP(&c.frequency, "frequency", "f", 49, "samples per second and CPU, in `HZ`, of what is sampled by time (on-cpu); all else is seen at every event")
-	flags.VarP(&c.interval, "interval", "i", "report this often; with -d or a command and without -i there is one report, at the end")
-	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the target)")
+	addTID(flags, &c.tid, "t")
+	addCgroup(flags, &c.cgroup)
+	flags.StringVarP(&c.shell, "command", "c", "", "run `LINE` with /bin/sh and end when it ends; -- COMMAND ARG... runs a command without a shell")
+	flags.BoolP("all-cpus", "a", false, "sample all CPUs, as perf's option; this is the default without a target")
+	manual.SetGroup(flags, targetGroup)
+	addDuration(flags, &c.duration, "; otherwise Ctrl-C or the end of the target ends the run")
+	addInterval(flags, &c.interval, "; with -d or a command and without -i, report once at the end")
 	c.trigger.add(flags)
-	flags.IntVarP(&c.top, "top", "o", 10, "rows of a table: those with the highest values")
-	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to this `file`, in the form that its ending names: "+strings.Join(report.Forms(), " ")+"; may be repeated")
-	flags.StringVar(&c.metric, "metric", "", "the `column` that tables are ordered by and files with a single value show (default: the first)")
-	flags.BoolVar(&c.tables, "tables", false, "print the three tables that a pipe gets, with exact addresses; --tables=false prints the view of a terminal to a pipe")
-	flags.StringVar(&c.color, "color", "auto", "color the view of a terminal: `WHEN` is auto (unless NO_COLOR is set or TERM is dumb), always, or never")
-	flags.StringVar(&c.unwind, "unwind", "auto", "how user stacks are found: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), auto")
+	manual.SetGroup(flags, whenGroup)
+	flags.Uint64VarP(&c.frequency, "frequency", "f", 49, "take `HZ` samples a second on each CPU (on-cpu only: the other collectors see every event)")
+	addUser(flags, &c.user, " (default: user and kernel stacks)")
+	addKernel(flags, &c.kernel, " (default: user and kernel stacks)")
+	flags.StringVar(&c.unwind, "unwind", "auto", "unwind user stacks by `METHOD`: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), or auto")
+	manual.SetValues(flags, "unwind", "auto", "fp", "dwarf")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
-	flags.IntVar(&c.memory, "max-memory", 256, "bound in `MiB` of the memory for distinct stacks and what collectors hold; past it what is new is counted together")
-	flags.BoolVarP(&c.verbose, "verbose", "v", false, "say on standard error what is done and why")
-	flags.BoolP("all-cpus", "a", false, "as perf has it: all CPUs are sampled unless a target is given")
-	_ = flags.MarkHidden("all-cpus") // the flag is there
+	flags.IntVar(&c.memory, "max-memory", 256, "use at most this many `MIB` for distinct stacks and for what collectors hold; beyond that, new stacks are merged")
+	manual.SetGroup(flags, whatGroup)
+	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+strings.Join(report.Forms(), " ")+" (may be repeated)")
+	addTop(flags, &c.top, "o", 10, ": functions, or rows of the tables")
+	flags.StringVar(&c.metric, "metric", "", "rank by `COLUMN`, and write it to formats with a single value (default: the first column)")
+	flags.BoolVar(&c.tables, "tables", false, "print the three tables with exact addresses, as to a pipe; --tables=false prints a terminal's view to a pipe")
+	flags.StringVar(&c.color, "color", "auto", "color a terminal's view `WHEN`: auto (unless NO_COLOR is set or TERM is dumb), always, or never")
+	manual.SetValues(flags, "color", "auto", "always", "never")
+	addVerbose(flags, &c.verbose, "v")
+	manual.SetGroup(flags, outputGroup)
 }
 
 // once makes a run whose length is known report once, at its end, unless an interval

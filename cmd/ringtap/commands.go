@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -27,18 +27,29 @@ func commands() []command {
 	return append(all, []command{
 		{"uprobe", nil, "trace a place in user code, a line for each hit", traceUprobe},
 		{"kprobe", nil, "trace a place in the kernel, a line for each hit", traceKprobe},
-		{"tpoint", nil, "trace a tracepoint of the kernel, a line for each hit", traceTracepoint},
-		{"funccount", nil, "how often functions are called", countFunctions},
-		{"hist", nil, "how long calls take, or what values are, as a histogram", printHistogram},
-		{"functrace", nil, "each call of kernel functions, a line for each", traceCalls},
-		{"funcgraph", nil, "what a kernel function calls, and how long each call takes", traceGraph},
-		{"funcslower", nil, "the calls of a kernel function that take long", traceSlower},
-		{"stack", nil, "what the threads of a process wait for, and the stacks that led there", printStacks},
-		{"list", nil, "the events that can be traced, counted and sampled", listEvents},
-		{"check", nil, "what this kernel offers, and what ringtap uses instead where it does not", check},
-		{"reset", nil, "remove what ringtaps that were killed have left in tracefs", reset},
-		{"version", nil, "the version of this binary", version},
+		{"tpoint", nil, "trace a kernel tracepoint, a line for each hit", traceTracepoint},
+		{"functrace", nil, "trace calls of kernel functions, a line for each call", traceCalls},
+		{"funcgraph", nil, "show what a kernel function calls, and how long each call takes", traceGraph},
+		{"funcslower", nil, "show the slow calls of a kernel function", traceSlower},
+		{"funccount", nil, "count how often functions are called", countFunctions},
+		{"hist", nil, "show how long calls take, or what values are, as a histogram", printHistogram},
+		{"stack", nil, "show what the threads of a process wait for, and their stacks", printStacks},
+		{"list", nil, "list the events that can be traced, counted and sampled", listEvents},
+		{"check", nil, "show which commands work on this kernel, and what to do about the others", check},
+		{"reset", nil, "remove what killed ringtaps have left in tracefs", reset},
+		{"completion", nil, "print the completion script of a shell", completion},
+		{"version", nil, "print the version, the commit and the Go version", version},
 	}...)
+}
+
+// families are the commands as the help lists them: each begins with the command that
+// is named.
+var families = []struct{ title, first string }{
+	{"Profile: where time, memory and I/O go", "on-cpu"},
+	{"Trace, a line for each hit", "uprobe"},
+	{"Count and measure", "funccount"},
+	{"Look around", "stack"},
+	{"About ringtap", "reset"},
 }
 
 // find returns the command of that name or alias, or nil.
@@ -51,11 +62,26 @@ func find(name string) *command {
 	return nil
 }
 
+// elsewhere are the commands of other tools, and what does the same here.
+var elsewhere = map[string]string{
+	"record":   "'ringtap on-cpu --out FILE' records and writes a report in one step",
+	"report":   "'ringtap on-cpu' reports at the end of the run; --out FILE writes HTML, pprof, folded stacks and more",
+	"script":   "'ringtap on-cpu --out FILE.folded' writes stacks for other programs; 'ringtap tpoint' prints a line for each event",
+	"top":      "'ringtap on-cpu -i 2' reports every two seconds",
+	"annotate": "'ringtap on-cpu --tables' shows exact addresses, and --inlines source lines",
+	"stat":     "'ringtap funccount' counts calls and tracepoints",
+	"trace":    "'ringtap tpoint \"syscalls:sys_enter_*\"' traces system calls; 'ringtap uprobe' and 'kprobe' trace functions",
+	"mem":      "'ringtap memleak' shows memory that is not freed, and 'ringtap llc' cache misses",
+	"lock":     "'ringtap stack --deadlock' shows who holds a lock, and 'ringtap off-cpu' how long threads wait",
+	"sched":    "'ringtap off-cpu' shows how long threads wait, and 'ringtap tpoint \"sched:*\"' each event",
+	"flame":    "'ringtap on-cpu --out FILE.html' writes a flame graph",
+}
+
 // choose picks the command that the first argument names and returns it with
 // its own arguments.
 func choose(args []string) (*command, []string, error) {
 	if len(args) == 0 {
-		return nil, nil, usagef("no command given: one of %s", strings.Join(commandNames(), ", "))
+		return &command{name: "help", run: helpAlone}, nil, nil
 	}
 	switch args[0] {
 	case "-h", "--help", "help":
@@ -63,11 +89,14 @@ func choose(args []string) (*command, []string, error) {
 			return choose([]string{args[1], "--help"})
 		}
 		return &command{name: "help", run: help}, nil, nil
-	case "--version":
+	case "--version", "-V":
 		args = []string{"version"}
 	}
 	if cmd := find(args[0]); cmd != nil {
 		return cmd, args[1:], nil
+	}
+	if instead := elsewhere[args[0]]; instead != "" {
+		return nil, nil, usagef("no command %q: %s", args[0], instead)
 	}
 	if near := nearest(args[0], commandNames()); near != "" {
 		return nil, nil, usagef("no command %q: did you mean %s?", args[0], near)
@@ -83,30 +112,38 @@ func commandNames() []string {
 	return all
 }
 
+const about = "ringtap shows what a live Linux host is doing: profiles, probes and stacks, without bpf(2)."
+
 func help(_ context.Context, out *console, _ []string) error {
 	var text strings.Builder
-	text.WriteString("ringtap shows what a live Linux host is doing, without bpf(2).\n\nUsage: ringtap COMMAND [flags] [arguments]\n\nCommands:\n")
+	text.WriteString(about + `
+
+Usage: ringtap COMMAND [options] [arguments]
+
+  sudo ringtap on-cpu -d 5                    where the CPU time of this host goes
+  ringtap on-cpu --out cpu.html -- ./prog     a command, as a flame graph
+  sudo ringtap off-cpu -p 4242 -d 5           what a process waits for
+  sudo ringtap stack 4242                     why it hangs
+`)
+	family := 0
 	for _, cmd := range commands() {
-		fmt.Fprintf(&text, "  %-10s %s\n", cmd.name, cmd.summary)
+		if family < len(families) && cmd.name == families[family].first {
+			fmt.Fprintf(&text, "\n%s:\n", families[family].title)
+			family++
+		}
+		fmt.Fprintf(&text, "  %-11s %s\n", cmd.name, cmd.summary)
 	}
-	text.WriteString("\n'ringtap COMMAND --help' lists the flags of a command.\nExit codes: 0 done, 1 failed, 2 wrong usage; a started command's own status if it fails.\n")
+	text.WriteString(`
+'ringtap COMMAND --help' shows the options of a command, with examples.
+Exit status: 0 done, 1 failed, 2 wrong usage; a started command's own status if it fails.
+`)
 	_, err := fmt.Fprint(out.stdout, text.String())
 	return err
 }
 
-// release is the version that the Makefile builds in.
-var release string
-
-func version(_ context.Context, out *console, args []string) error {
-	if len(args) > 0 {
-		return usagef("version takes no arguments")
-	}
-	number := release
-	if info, ok := debug.ReadBuildInfo(); number == "" && ok {
-		number = info.Main.Version
-	}
-	_, err := fmt.Fprintln(out.stdout, "ringtap", number)
-	return err
+// helpAlone is the help for who gave no command, which is wrong usage.
+func helpAlone(ctx context.Context, out *console, args []string) error {
+	return errors.Join(help(ctx, out, args), statusError(exitUsage))
 }
 
 // mostNear is how many names are offered instead of a wrong one.

@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/manual"
 )
 
 // console is where a command writes: results to stdout, everything else to
@@ -16,6 +19,9 @@ type console struct {
 	drawn          bool // stdout is a terminal
 	live           bool // stderr is a terminal
 	width          int  // columns of stdout's terminal, 0 if it is none
+
+	// page, unless nil, is given a command's page in the place of --help's text.
+	page func(*manual.Page, *pflag.FlagSet)
 }
 
 func newConsole(stdout, stderr *os.File) *console {

@@ -5,20 +5,27 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/manual"
 )
 
-// newFlags returns an empty flag set whose help text goes to out and starts
-// with usage.
-func newFlags(out *console, name, usage string) *pflag.FlagSet {
+// newFlags returns an empty flag set for a command. Asked for help it shows the command's
+// page: the text and the flags.
+func newFlags(out *console, name, text string) *pflag.FlagSet {
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(out.stdout)
 	flags.Usage = func() {
-		fmt.Fprintf(out.stdout, "Usage: ringtap %s\n\nFlags:\n%s", strings.TrimSpace(usage), flags.FlagUsagesWrapped(out.width))
+		page := manual.Parse(name, find(name).summary, text)
+		page.AddFlags(flags, targetGroup, whenGroup, whatGroup, outputGroup, controlGroup)
+		if out.page != nil {
+			out.page(page, flags)
+			return
+		}
+		fmt.Fprint(out.stdout, page.Help("ringtap", out.width))
 	}
 	return flags
 }
@@ -50,7 +57,7 @@ func parse(flags *pflag.FlagSet, args []string) error {
 // with a unit as Go writes it ("500ms", "2m").
 type secondsFlag time.Duration
 
-func (s *secondsFlag) Type() string   { return "SECONDS" }
+func (s *secondsFlag) Type() string   { return "seconds" }
 func (s *secondsFlag) String() string { return formatSeconds(time.Duration(*s)) }
 
 func (s *secondsFlag) Set(text string) error {
@@ -66,7 +73,7 @@ func (s *secondsFlag) Set(text string) error {
 		d = time.Duration(seconds * float64(time.Second))
 	}
 	if d <= 0 {
-		return fmt.Errorf("%q is not more than nothing", text)
+		return fmt.Errorf("%q must be greater than zero", text)
 	}
 	*s = secondsFlag(d)
 	return nil

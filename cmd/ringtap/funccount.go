@@ -11,23 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/count"
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
-const funccountUsage = `funccount [flags] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN}
+const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN}
 
-Counts calls: of functions of the kernel (PATTERN, MODULE:PATTERN), of user
-functions (TARGET is a path, a command or a library), or hits of tracepoints.
-A pattern stands for one or for several ('vfs_*').
+Count calls of kernel functions (PATTERN, MODULE:PATTERN) or user functions (TARGET is a
+path, a command or a library), or hits of tracepoints. A pattern stands for one function
+or several ('vfs_*').
 
-  ringtap funccount 'vfs_*'                   the kernel's functions
-  ringtap funccount -i 1 -d 5 'tcp_*'         five times, a second each
-  ringtap funccount -t 10 'ext4_*'            the ten most called
-  ringtap funccount -d 5 'libc:mem*'          user functions, counted in the kernel
-  ringtap funccount -p 1182 ./prog:'*'
-  ringtap funccount -d 1 't:syscalls:sys_enter_*'
+  ringtap funccount 'vfs_*'                         kernel functions
+  ringtap funccount -i 1 -d 5 'tcp_*'               five reports, one a second
+  ringtap funccount -t 10 'ext4_*'                  the ten most called
+  ringtap funccount -d 5 'libc:mem*'                user functions, counted in the kernel
+  ringtap funccount -p 1182 ./prog:'*'              one process
+  ringtap funccount -d 1 't:syscalls:sys_enter_*'   tracepoints
 `
 
 // countFlags are the flags of funccount.
@@ -44,14 +45,18 @@ type countFlags struct {
 func countFunctions(ctx context.Context, out *console, args []string) error {
 	var c countFlags
 	flags := newFlags(out, "funccount", funccountUsage)
-	flags.VarP(&c.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
-	flags.VarP(&c.interval, "interval", "i", "print what was called in each of these")
 	c.processFlags.add(flags)
-	flags.IntVarP(&c.top, "top", "t", 0, "only this many functions: the most called")
-	flags.BoolVarP(&c.times, "timestamp", "T", false, "print the time with each interval")
-	flags.IntVar(&c.limit, "limit", 1000, "the most probes, user functions or tracepoints that a pattern may stand for")
-	flags.StringVar(&c.way, "way", "auto", "count the kernel's functions by `WAY`: function tracer (function), or probes that lose nothing (kprobe)")
-	flags.BoolVar(&c.verbose, "verbose", false, "say on standard error what is done and why")
+	manual.SetGroup(flags, targetGroup)
+	addDuration(flags, &c.duration, "; otherwise Ctrl-C or the end of the target ends the run")
+	addInterval(flags, &c.interval, "")
+	manual.SetGroup(flags, whenGroup)
+	addLimit(flags, &c.limit, 1000)
+	addWay(flags, &c.way, "auto", ": function (the function tracer), kprobe (probes that lose nothing), or auto", "auto", wayFunction, wayKprobe)
+	manual.SetGroup(flags, whatGroup)
+	addTop(flags, &c.top, "t", 0, ": functions, by calls (default: all)")
+	addTimestamp(flags, &c.times)
+	addVerbose(flags, &c.verbose, "")
+	manual.SetGroup(flags, outputGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}

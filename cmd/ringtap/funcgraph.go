@@ -6,18 +6,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/functrace"
+	"github.com/ringtap/ringtap/internal/manual"
 )
 
-const funcgraphUsage = `funcgraph [flags] FUNCTION...
+const funcgraphUsage = `funcgraph [options] FUNCTION...
 
-Prints each call of a kernel function with all that it calls, and how long each
-takes. The whole kernel is slower meanwhile, by half and more.
+Print each call of a kernel function with everything it calls, and how long each call
+takes. Meanwhile the whole kernel is slower, by half or more.
 
-  ringtap funcgraph do_nanosleep
-  ringtap funcgraph -m 3 vfs_read         three levels only
-  ringtap funcgraph -a vfs_read           with times and names
-  ringtap funcgraph -p 198 -I vfs_read    of one process, without interrupts
-  ringtap funcgraph -d 1 vfs_read > out   for one second, written at its end
+  ringtap funcgraph do_nanosleep           the calls in a sleep
+  ringtap funcgraph -m 3 vfs_read          three levels only
+  ringtap funcgraph -a vfs_read            with times and names
+  ringtap funcgraph -p 198 -I vfs_read     one process, without interrupts
+  ringtap funcgraph -d 1 vfs_read > out    for one second, written at the end
 `
 
 // graphFlags are the flags of funcgraph and funcslower beyond those of all.
@@ -27,12 +28,15 @@ type graphFlags struct {
 }
 
 func (g *graphFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVarP(&g.all, "all", "a", false, "all columns: the same as -HPt")
-	flags.BoolVarP(&g.onCPU, "on-cpu", "C", false, "durations leave out the time asleep")
 	g.funcFlags.add(flags)
+	flags.BoolVarP(&g.all, "all-columns", "a", false, "print all columns: the same as -HPt")
 	flags.BoolVarP(&g.task, "task", "P", false, "print the name and number of the thread on each line")
 	flags.BoolVarP(&g.time, "time", "t", false, "print the time on each line")
-	g.addForce(flags)
+	manual.SetGroup(flags, outputGroup)
+	flags.BoolVarP(&g.onCPU, "on-cpu", "C", false, "leave the time asleep out of durations")
+	manual.SetGroup(flags, whatGroup)
+	addForce(flags, &g.force)
+	manual.SetGroup(flags, controlGroup)
 }
 
 // graph are the options that follow.
@@ -49,10 +53,12 @@ func traceGraph(ctx context.Context, out *console, args []string) error {
 	var g graphFlags
 	flags := newFlags(out, "funcgraph", funcgraphUsage)
 	g.add(flags)
-	depth := flags.IntP("max-depth", "m", 0, "how deep calls are shown (default: all)")
-	noDuration := flags.BoolP("no-duration", "D", false, "do not print durations")
-	tail := flags.BoolP("tail", "T", false, "say at each end which function it is of")
+	depth := flags.IntP("max-depth", "m", 0, "show calls down to `LEVEL` only (default: all)")
 	skip := flags.BoolP("no-interrupts", "I", false, "do not follow interrupt handlers")
+	manual.SetGroup(flags, whatGroup)
+	noDuration := flags.BoolP("no-duration", "D", false, "do not print durations")
+	tail := flags.BoolP("tail", "T", false, "name the function at the end of each call")
+	manual.SetGroup(flags, outputGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}

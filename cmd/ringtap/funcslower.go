@@ -10,15 +10,14 @@ import (
 	"github.com/ringtap/ringtap/internal/functrace"
 )
 
-const funcslowerUsage = `funcslower [flags] FUNCTION LATENCY_US
+const funcslowerUsage = `funcslower [options] FUNCTION LATENCY_US
 
-Prints the calls of a kernel function that take longer than that many
-microseconds. The kernel measures and chooses, so that calls which are fast enough
-cost little.
+Print the calls of a kernel function that take longer than LATENCY_US microseconds. The
+kernel measures and filters, so that fast calls cost little.
 
-  ringtap funcslower vfs_read 10000        slower than 10 ms
-  ringtap funcslower -a vfs_read 10000     with times and names
-  ringtap funcslower -p 198 -C vfs_read 50 of one process, time on the CPU only
+  ringtap funcslower vfs_read 10000          slower than 10 ms
+  ringtap funcslower -a vfs_read 10000       with times and names
+  ringtap funcslower -p 198 -C vfs_read 50   one process, time on the CPU only
 `
 
 func traceSlower(ctx context.Context, out *console, args []string) error {

@@ -4,25 +4,28 @@ import (
 	"context"
 
 	"github.com/ringtap/ringtap/internal/functrace"
+	"github.com/ringtap/ringtap/internal/manual"
 )
 
-const functraceUsage = `functrace [flags] FUNCTION...
+const functraceUsage = `functrace [options] FUNCTION...
 
-Prints each call of kernel functions: the thread, the CPU, the time, the function
-and its caller. FUNCTION may be a pattern, MODULE:PATTERN functions of a module.
+Print each call of kernel functions: the thread, the CPU, the time, the function and its
+caller. FUNCTION may be a pattern; MODULE:PATTERN means functions of a module.
 
   ringtap functrace do_nanosleep           who sleeps
   ringtap functrace '*sleep'               functions whose names end in sleep
-  ringtap functrace -p 198 'vfs_*'         of one process
+  ringtap functrace -p 198 'vfs_*'         one process
   ringtap functrace -s tcp_retransmit_skb  with the stack of each call
-  ringtap functrace -d 1 'tcp_*' > out     for one second, written at its end
+  ringtap functrace -d 1 'tcp_*' > out     for one second, written at the end
 `
 
 func traceCalls(ctx context.Context, out *console, args []string) error {
 	var f funcFlags
 	flags := newFlags(out, "functrace", functraceUsage)
 	f.add(flags)
-	stacks := flags.BoolP("stacks", "s", false, "print the kernel stack of each call")
+	var stacks bool
+	addStacks(flags, &stacks, ": the kernel stack")
+	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -33,6 +36,6 @@ func traceCalls(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	o := f.options(functrace.Calls, flags.Args())
-	o.Stacks = *stacks
+	o.Stacks = stacks
 	return f.traceFunctions(ctx, out, o, f.greeting(flags.Args(), ""))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/functrace"
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -29,15 +30,12 @@ type funcFlags struct {
 
 // add defines the flags.
 func (f *funcFlags) add(flags *pflag.FlagSet) {
-	flags.VarP(&f.duration, "duration", "d", "trace for this long and print all at its end")
 	f.targetFlags.add(flags)
-	flags.BoolVarP(&f.headers, "headers", "H", false, "print the columns' names first")
-	flags.BoolVar(&f.verbose, "verbose", false, "say on standard error what is done and why")
-}
-
-// addForce defines the flag of those that may need what the kernel has one of.
-func (f *funcFlags) addForce(flags *pflag.FlagSet) {
-	flags.BoolVarP(&f.force, "force", "F", false, "even if someone else uses the kernel's tracer: what he has recorded is lost, his settings are put back")
+	addDuration(flags, &f.duration, " and print everything then")
+	manual.SetGroup(flags, whenGroup)
+	addHeaders(flags, &f.headers)
+	addVerbose(flags, &f.verbose, "")
+	manual.SetGroup(flags, outputGroup)
 }
 
 // options are the part of them that all tracers share.

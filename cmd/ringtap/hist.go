@@ -11,34 +11,34 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/measure"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
-const histUsage = `hist [flags] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
+const histUsage = `hist [options] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
 
-Prints a histogram: of how long calls of a function take, or of a value. FUNCTION
-is one of the kernel (vfs_read), or TARGET:FUNCTION, TARGET being a path, a command
-or a library; it may be a pattern, and then each function has a histogram.
-DEFINITION is what uprobe and kprobe take, with one argument, whose values are
-counted. FIELD is a field of the tracepoint SYSTEM:EVENT. FILTER is the kernel's
-event filter, over fields and arguments.
+Print a histogram of how long calls of a function take, or of a value. FUNCTION is a
+kernel function (vfs_read) or TARGET:FUNCTION, where TARGET is a path, a command or a
+library. It may be a pattern; each function then has its own histogram. DEFINITION is what
+uprobe and kprobe take, with one argument, whose values are counted. FIELD is a field of
+the tracepoint SYSTEM:EVENT. FILTER is the kernel's event filter, over fields and
+arguments.
 
   ringtap hist -d 5 libc:malloc                  how long malloc takes
   ringtap hist -p 1182 --unit us ./prog:handle   in microseconds, one process
-  ringtap hist vfs_read                          a function of the kernel
+  ringtap hist vfs_read                          a kernel function
   ringtap hist -i 1 -T --linear 0,10,1 --unit ms libc:poll
   ringtap hist -s libc:malloc -- ./prog          a histogram for each call stack
-  ringtap hist 'p:libc:malloc $arg1'             the sizes that are asked for
+  ringtap hist 'p:libc:malloc $arg1'             the sizes that programs ask for
   ringtap hist 'r:libc:read $retval'             what read returns
   ringtap hist 'p:vfs_read count=$arg3' 'count < 100'
   ringtap hist 'block:block_rq_issue bytes'      a field of a tracepoint
 
-[4K, 8K) counts what is at least 4096 and less than 8192. The times of a kernel
-function's calls are counted by the kernel itself where it can (hist triggers) and
-no stacks are asked for; of calls within calls of the same function it counts the
-innermost alone, --way pairs all.
+[4K, 8K) counts values from 4096 up to, but not including, 8192. The kernel itself counts
+the times of its functions where it can (hist triggers), unless you ask for stacks. If a
+function calls itself, it counts the innermost call only; --way pairs counts all.
 `
 
 // histFlags are the flags of hist.
@@ -92,21 +92,25 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 
 // add defines the flags.
 func (h *histFlags) add(flags *pflag.FlagSet) {
-	flags.VarP(&h.duration, "duration", "d", "end after this long (else by Ctrl-C, or with the process)")
-	flags.VarP(&h.interval, "interval", "i", "print a histogram for each of these")
 	h.targetFlags.add(flags)
-	flags.BoolVarP(&h.times, "timestamp", "T", false, "print the time with each interval")
-	flags.StringVar(&h.unit, "unit", "ns", "unit of calls' times: ns, us or ms")
-	flags.StringVar(&h.linear, "linear", "", "buckets of one width, `MIN,MAX,STEP`, in the unit (default: powers of two)")
-	flags.BoolVarP(&h.stacks, "by-stack", "s", false, "a histogram for each call stack")
-	flags.BoolVarP(&h.user, "user", "u", false, "with -s: by the user stack (default for user functions)")
-	flags.BoolVarP(&h.kernel, "kernel", "k", false, "with -s: by the kernel stack (default for the kernel's functions and tracepoints)")
-	flags.IntVarP(&h.top, "top", "t", 10, "with -s: only this many stacks, those with the most calls")
-	flags.StringVar(&h.way, "way", "auto", "count in the kernel (triggers), or here, from pairs of entry and return (pairs)")
-	flags.BoolVar(&h.json, "json", false, "print JSON, an object for each interval")
-	flags.BoolVar(&h.exact, "exact", false, "place probes at the very addresses named, though the kernel may have to single-step there")
-	flags.IntVar(&h.limit, "limit", 50, "the most functions that a pattern may stand for")
-	flags.BoolVar(&h.verbose, "verbose", false, "say on standard error what is done and why")
+	addDuration(flags, &h.duration, "; otherwise Ctrl-C or the end of the target ends the run")
+	addInterval(flags, &h.interval, "")
+	manual.SetGroup(flags, whenGroup)
+	flags.BoolVarP(&h.stacks, "by-stack", "s", false, "print a histogram for each call stack")
+	addUser(flags, &h.user, ": with -s, by the user stack (default for user functions)")
+	addKernel(flags, &h.kernel, ": with -s, by the kernel stack (default for kernel functions and tracepoints)")
+	addExact(flags, &h.exact)
+	addLimit(flags, &h.limit, 50)
+	addWay(flags, &h.way, "auto", ": triggers (count in the kernel), pairs (match entries and returns here), or auto", "auto", "triggers", "pairs")
+	manual.SetGroup(flags, whatGroup)
+	flags.StringVar(&h.unit, "unit", "ns", "measure calls in `UNIT`: ns, us or ms")
+	manual.SetValues(flags, "unit", "ns", "us", "ms")
+	flags.StringVar(&h.linear, "linear", "", "use buckets of equal width, `MIN,MAX,STEP` in the unit (default: powers of two)")
+	addTop(flags, &h.top, "t", 10, ": stacks, by calls, with -s")
+	addTimestamp(flags, &h.times)
+	addJSON(flags, &h.json, ", an object for each interval")
+	addVerbose(flags, &h.verbose, "")
+	manual.SetGroup(flags, outputGroup)
 }
 
 // validate takes the command to run from the parsed flags, and refuses what

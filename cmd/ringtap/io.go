@@ -13,33 +13,34 @@ import (
 	"github.com/ringtap/ringtap/internal/table"
 )
 
-const ioUsage = `io [flags] [-- COMMAND ARG...]
+const ioUsage = `io [options] [COLLECTOR...] [-- COMMAND ARG...]
 
-Adds up the bytes that system calls move, by process and call stack: read, write, and
-their vector, positioned, socket and message kin, sendfile, splice, tee, vmsplice and
-copy_file_range. IOSize is what they moved, IOCount the calls that moved some or
-no bytes, IOTime the time inside of all of them, IOErrors the calls that failed.
+Add up the bytes that system calls move, by process and call stack: read, write, their
+vector, positioned, socket and message variants, sendfile, splice, tee, vmsplice and
+copy_file_range. IOSize is the bytes moved, IOCount the calls that did not fail, IOTime
+the time in all calls, and IOErrors the calls that failed.
 
   ringtap io -d 10                    the whole host
-  ringtap io -p 4242 --by file        one process, by the files that it reads and writes
+  ringtap io -p 4242 --by file        one process, by the files it reads and writes
+  ringtap io --block -d 10            what is asked of disks, and how long it takes
   ringtap io --out i.html -- ./prog   a command, as a flame graph
 
-A call that is under way when a window ends counts its time in each, its bytes in the
-last. One that was under way before the run began has no stack. A call that a signal
-interrupts has failed, though the kernel may start it again. Before Linux 6.3 the bytes
-of sendmmsg and recvmmsg are not known and count as 0. Not seen: what a program moves
-through mapped memory, io_submit or io_uring, and the system calls of 32-bit programs.
+If a call spans several intervals, its time counts in each and its bytes count in the
+last. A call that began before the run has no stack. A call that a signal interrupts has
+failed, even if the kernel restarts it. Before Linux 6.3 the bytes of sendmmsg and
+recvmmsg are unknown and count as 0. ringtap does not see what a program moves through
+mapped memory, io_submit or io_uring, or the system calls of 32-bit programs.
 
---by looks a descriptor up in /proc when it is first used, some milliseconds after the
-call. Of what was closed by then the call that made it tells the type, or it is
-[closed]; what took its place is taken for it.
+--by looks up a descriptor in /proc when it is first used, some milliseconds after the
+call. If it was closed by then, the call tells the type of the file, or the row says
+[closed].
 
---block shows what disks are asked for instead, by the stack that asked, device and kind:
-BlockSize, BlockCount (requests), and BlockTime from their issue to their completion.
-Bytes are of the stacks of all that was merged to a request, the request itself and its
-time are of the first. A flush is of who asked for one last. What is written back later
-is of the kernel's threads. Devices that pass on what they are asked for, such as the
-device mapper's, are seen by the disks below.
+--block shows requests to block devices instead, by the stack that made them, the device
+and the kind: BlockSize, BlockCount, and BlockTime from issue to completion. A request's
+bytes count for all stacks that were merged into it; the request and its time count for
+the first. A flush counts for the stack that asked last. Later writeback counts for the
+kernel's threads. Stacked devices, such as the device mapper's, appear as the disks below
+them.
 `
 
 // The copies of stacks to begin with where a process or command is watched, and how
@@ -59,8 +60,8 @@ type ioQuestion struct {
 }
 
 func (q *ioQuestion) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&q.by, "by", "", "io: split the rows by `what` is read and written: type (of file), fd (its number), file (its path)")
-	flags.BoolVar(&q.block, "block", false, "io: what block devices are asked for, and how long they take, in place of system calls")
+	flags.StringVar(&q.by, "by", "", "io: split the rows by `WHAT` is read and written: type (of file), fd (its number), or file (its path)")
+	flags.BoolVar(&q.block, "block", false, "io: show requests to block devices instead of system calls")
 }
 
 func (q *ioQuestion) take(args []string) ([]string, error) { return args, nil }

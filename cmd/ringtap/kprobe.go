@@ -8,27 +8,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
-const kprobeUsage = `kprobe [flags] {-l [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
+const kprobeUsage = `kprobe [options] {-l [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
 
-Traces a place in the kernel and prints a line for each hit, as the kernel does.
-DEFINITION is {p|r}:[NAME ][MODULE:]FUNCTION[+OFF][ ARGUMENTS], p for a function's
-entry and r for its return. FUNCTION may be a pattern ('vfs_*'). ARGUMENTS are the
-kernel's fetch arguments ($arg1, $retval, +0($arg2):string, registers), and with
-the kernel's type information C expressions over the function's parameters; $args
-stands for all of them. FILTER is the kernel's event filter, over the arguments'
-names.
+Trace a place in the kernel and print a line for each hit, as the kernel does.
 
-  ringtap kprobe p:do_sys_openat2                       each call, by all processes
-  ringtap kprobe 'r:myopen do_sys_openat2 $retval'      what it returns
-  ringtap kprobe 'p:vfs_open path->dentry->d_name.name' which file
-  ringtap kprobe 'p:vfs_read count' 'count > 65536'
-  ringtap kprobe -s p:tcp_retransmit_skb                with kernel stacks
-  ringtap kprobe -l 'tcp_*'                             what can be probed
+  {p|r}:[NAME ][MODULE:]FUNCTION[+OFF][ ARGUMENTS]    DEFINITION
+
+p is the entry of a function and r its return. FUNCTION may be a pattern ('vfs_*').
+ARGUMENTS are the kernel's fetch arguments ($arg1, $retval, +0($arg2):string, registers).
+If the kernel has type information (BTF), they may be C expressions over the function's
+parameters; $args stands for all of them. FILTER is the kernel's event filter, over the
+names of the arguments.
+
+  ringtap kprobe p:do_sys_openat2                           each call, by all processes
+  ringtap kprobe 'r:myopen do_sys_openat2 $retval'          what it returns
+  ringtap kprobe 'p:vfs_open path->dentry->d_name.name'     which file
+  ringtap kprobe 'p:vfs_read count' 'count > 65536'         large reads
+  ringtap kprobe -s p:tcp_retransmit_skb                    with kernel stacks
+  ringtap kprobe -l 'tcp_*'                                 what can be probed
 `
 
 // kprobeFlags are the flags of kprobe alone.
@@ -44,13 +47,13 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 	var k kprobeFlags
 	flags := newFlags(out, "kprobe", kprobeUsage)
 	k.add(flags)
-	force := flags.Lookup("force")
-	force.Usage, force.Hidden = "probe what the kernel's lists say can't be: the kernel has the last word", false
-	flags.BoolVarP(&k.list, "list", "l", false, "list the kernel's functions that can be probed, those that match a pattern if one follows")
-	flags.BoolVarP(&k.kernel, "stacks", "s", false, "print the kernel stack of each hit")
-	flags.BoolVarP(&k.user, "user", "u", false, "print the user stack of each hit")
-	flags.IntVar(&k.limit, "limit", 1000, "the most places that a pattern may stand for")
-	flags.StringVar(&k.way, "way", "", "trace by `means`: "+strings.Join(kprobeWays(), ", ")+" (default: the best that the kernel has)")
+	flags.Lookup("force").Hidden = false
+	flags.BoolVarP(&k.list, "list", "l", false, "list what can be probed: the kernel's functions that match a pattern, or all")
+	addStacks(flags, &k.kernel, ": the kernel stack")
+	addUser(flags, &k.user, " of each hit")
+	addLimit(flags, &k.limit, 1000)
+	addWay(flags, &k.way, "", ": "+strings.Join(kprobeWays(), ", ")+" (default: the best that the kernel has)", kprobeWays()...)
+	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}

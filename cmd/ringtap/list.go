@@ -13,11 +13,12 @@ import (
 
 const listUsage = `list [PATTERN]
 
-Lists the events that this kernel offers: its own counters, hardware counters as
-far as the machine shows them, tracepoints. The functions of a program are listed
-by ringtap uprobe -l.
+List the events that this kernel offers: software counters, the hardware counters that the
+machine has, and tracepoints. ringtap uprobe -l lists the functions of a program.
 
-  ringtap list 'sched:*'
+  ringtap list                 all events
+  ringtap list 'sched:*'       the tracepoints of the scheduler
+  ringtap list cache           events whose names contain cache
 `
 
 func listEvents(_ context.Context, out *console, args []string) error {

@@ -12,20 +12,19 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-const llcUsage = `llc [flags] [-- COMMAND ARG...]
+const llcUsage = `llc [options] [COLLECTOR...] [-- COMMAND ARG...]
 
-Adds up misses of the last-level cache and references to it, by process and call
-stack, and the percentage of references that hit: 1 - misses/references. The CPU
-counts both (perf's cache-misses and cache-references); one event in so many is a
-sample, and stands for all of them (-P).
+Add up the misses of the last-level cache and the references to it, by process and call
+stack, with the percentage of references that hit: 1 - misses/references. The CPU counts
+both (perf's cache-misses and cache-references). One event in so many is a sample and
+stands for all of them (-P).
 
-  ringtap llc -d 10                     the whole host
-  ringtap llc -p 4242 -P 1009           one process, more samples
-  ringtap llc on-cpu --out c.html -- ./prog
+  ringtap llc -d 10                          the whole host
+  ringtap llc -p 4242 -P 1009                one process, more samples
+  ringtap llc on-cpu --out c.html -- ./prog  beside the CPU time, as a flame graph
 
-The fewer samples a row has, the less its percentage says: the two counters are
-sampled one by one. The CPU's counters are needed, which virtual machines seldom
-show.
+The fewer samples a row has, the less its percentage means, because ringtap samples the
+two counters separately. llc needs the CPU's counters, which few virtual machines have.
 `
 
 // defaultPeriod is a sample of each counter for so many events. A core refers to its
@@ -40,7 +39,7 @@ type llcQuestion struct {
 }
 
 func (q *llcQuestion) flags(flags *pflag.FlagSet) {
-	flags.Uint64VarP(&q.period, "period", "P", defaultPeriod, "llc: events of each counter from one sample to the next")
+	flags.Uint64VarP(&q.period, "period", "P", defaultPeriod, "llc: sample each counter once in `EVENTS`")
 }
 
 func (q *llcQuestion) take(args []string) ([]string, error) { return args, nil }

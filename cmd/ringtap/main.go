@@ -78,6 +78,9 @@ func exitCode(stderr io.Writer, name string, err error) int {
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	if errors.Is(err, os.ErrPermission) && os.Geteuid() != 0 {
+		fmt.Fprintln(stderr, "Run as root, or profile your own process with 'ringtap on-cpu -p PID'. 'ringtap check' shows what works.")
+	}
 	return exitFailed
 }
 

@@ -13,24 +13,25 @@ import (
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
-const memleakUsage = `memleak [flags] [-- COMMAND ARG...]
+const memleakUsage = `memleak [options] [COLLECTOR...] [-- COMMAND ARG...]
 
-Shows memory that was allocated and is not free, by process and call stack, as it
-stands at the end of each interval. What was allocated before the start is not known.
+Show memory that was allocated and not freed, by process and call stack, at the end of
+each interval. ringtap does not know what was allocated before it started.
 
   ringtap memleak -p 4242 -i 10            what grows in a running process
-  ringtap memleak -- ./prog                a command; at its end, what it never freed
-  ringtap memleak -p 4242 --older 60       only what has stood for a minute and longer
-  ringtap memleak -p 4242 --every 65536    a sample of the allocations, scaled: for less memory
-  ringtap memleak -k -d 10                 the kernel's memory instead; -k -u for both
+  ringtap memleak -- ./prog                what a command never freed
+  ringtap memleak -p 4242 --older 60       only memory that is at least a minute old
+  ringtap memleak -p 4242 --every 65536    sample the allocations and scale: needs less memory
+  ringtap memleak -k -d 10                 the kernel's memory; -k -u for both
 
-User memory is what malloc and its kin give out (libc, musl, jemalloc, tcmalloc, those
-linked statically if their symbols are there) and mmap, by the outermost call. The
-kernel's is that of kmalloc, slab caches, pages and per-CPU memory.
+User memory comes from malloc and related functions (libc, musl, jemalloc, tcmalloc, and
+statically linked ones that have symbols) and from mmap. The outermost call counts. Kernel
+memory comes from kmalloc, slab caches, pages and per-CPU memory.
 
-Of stacks little is copied at first, so that no free is lost in a storm, and more
-within two seconds: those of a short command have the five to ten innermost callers.
-Where programs keep frame pointers, --unwind fp has all from the beginning.
+At first ringtap copies little of each stack, so that it loses no free in a storm of
+calls. It copies more within two seconds. A short command therefore has only the five to
+ten innermost callers. If the program keeps frame pointers, --unwind fp has all callers
+from the beginning.
 `
 
 // memleak is the question of memleak.
@@ -42,10 +43,10 @@ type memleakQuestion struct {
 }
 
 func (q *memleakQuestion) flags(flags *pflag.FlagSet) {
-	flags.BoolVarP(&q.missedFrees, "missed-frees", "W", false, "memleak: where memory is allocated at an address that has not been freed, drop what was there: its free was missed; else it counts for good")
-	flags.Var(&q.older, "older", "memleak: leave out what has stood for a shorter time than this")
-	flags.Uint64Var(&q.every, "every", 0, "memleak: sample one allocation in this many `bytes` on average, larger ones more likely, and scale")
-	flags.BoolVar(&q.throwingNew, "throwing-new", false, "memleak: watch jemalloc's and tcmalloc's own operator new too; a program that then runs out of memory ends, where it may have caught std::bad_alloc")
+	flags.BoolVarP(&q.missedFrees, "missed-frees", "W", false, "memleak: if memory is allocated at an address that was not freed, drop the earlier allocation: ringtap missed its free")
+	flags.Var(&q.older, "older", "memleak: show only memory that is older than `SECONDS`")
+	flags.Uint64Var(&q.every, "every", 0, "memleak: sample one allocation in `BYTES` on average, and scale")
+	flags.BoolVar(&q.throwingNew, "throwing-new", false, "memleak: also probe operator new of jemalloc and tcmalloc; a program that then runs out of memory ends, even if it catches std::bad_alloc")
 }
 
 func (q *memleakQuestion) take(args []string) ([]string, error) { return args, nil }

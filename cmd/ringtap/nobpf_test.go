@@ -44,7 +44,8 @@ var realRuns = map[string][][]string{
 	"funcslower": {{"-d", "1", "vfs_read", "1000"}},
 	"stack":      {{"1"}, {"--all", "--deadlock", "--lines", "sh"}, {"--json", "--tree", "1"}},
 	"list":       {{}, {"sched:*"}},
-	"check":      {{}},
+	"check":      {{}, {"-v"}},
+	"completion": {{"bash"}},
 	"reset":      {{}},
 	"version":    {{}},
 }
@@ -53,7 +54,7 @@ var realRuns = map[string][][]string{
 var withWork = map[string]bool{"on-cpu": true, "memleak": true, "off-cpu": true, "io": true, "readahead": true, "llc": true, "probe": true, "uprobe": true, "kprobe": true, "tpoint": true, "hist": true}
 
 // neverFails are the commands that must work on every kernel that has perf.
-var neverFails = map[string]bool{"on-cpu": true, "list": true, "check": true, "version": true}
+var neverFails = map[string]bool{"on-cpu": true, "list": true, "check": true, "completion": true, "version": true}
 
 // bpf(2) is what ringtap does without: neither real work, nor wrong usage, nor
 // an ordinary user makes it try. Nor does it need the kernel's type information.

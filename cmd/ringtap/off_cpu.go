@@ -11,21 +11,21 @@ import (
 	"github.com/ringtap/ringtap/internal/table"
 )
 
-const offCPUUsage = `off-cpu [flags] [-- COMMAND ARG...]
+const offCPUUsage = `off-cpu [options] [COLLECTOR...] [-- COMMAND ARG...]
 
-Adds up the time that threads wait, by process and call stack: from the switch away
-from a thread to the switch back to it. Voluntary waits and preemption stand apart.
+Add up the time that threads wait, by process and call stack: from the switch away from a
+thread to the switch back to it. Voluntary waits and preemption have columns of their own.
 
   ringtap off-cpu -d 10                    the whole host
   ringtap off-cpu -p 4242 --min 1000       one process, waits of a millisecond and longer
-  ringtap off-cpu --wakers -d 10           and who woke them
+  ringtap off-cpu --wakers -d 10           with the stacks that woke the threads
   ringtap off-cpu --out w.html -- ./prog   a command, as a flame graph
 
-Waits that began before the run count from its begin, without a stack; those that
-go on at its end count up to it. A thread that waits during the whole run counts
-where a process, thread or control group is watched (-p, -t, -g), with the kernel
-functions that it is in; on the whole host, where thousands do nothing all the time,
-it does not.
+A wait that began before the run counts from the start of the run, without a stack. A wait
+that goes on at the end counts up to the end. A thread that waits during the whole run
+counts if you watch a process, a thread or a control group (-p, -t, -g), with the kernel
+functions it is in. It does not count if you watch the whole host, where thousands of
+threads wait all the time.
 `
 
 // offCPU is the question of off-cpu.
@@ -35,8 +35,8 @@ type offCPU struct {
 }
 
 func (q *offCPU) flags(flags *pflag.FlagSet) {
-	flags.Uint64Var(&q.min, "min", 0, "off-cpu: leave out waits shorter than this many `microseconds`")
-	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: show on top of each stack the one that woke it, upside down; with -p, -t, -g or a command not all wakers from elsewhere are seen")
+	flags.Uint64Var(&q.min, "min", 0, "off-cpu: leave out waits shorter than `MICROSECONDS`")
+	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
 }
 
 func (q *offCPU) take(args []string) ([]string, error) { return args, nil }

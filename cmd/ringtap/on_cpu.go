@@ -8,15 +8,20 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-const onCPUUsage = `on-cpu [flags] [-- COMMAND ARG...]
+const onCPUUsage = `on-cpu [options] [COLLECTOR...] [-- COMMAND ARG...]
 
-Samples what runs on the CPUs and counts it per call stack: hardware cycles
-where the machine has them, else the clock. Without a target: the whole system.
+Sample what runs on the CPUs and count it by call stack. ringtap samples hardware cycles
+where the machine has them, and the clock elsewhere. Without a target it samples the whole
+system.
 
   ringtap on-cpu -d 5                      the whole host for five seconds
   ringtap on-cpu -p 4242 --out cpu.html    a process until Ctrl-C, as a flame graph
   ringtap on-cpu -f 999 -- make -j4        a command from beginning to end
-  ringtap on-cpu off-cpu -u -- ./prog      time on the CPUs and off them, side by side
+  ringtap on-cpu off-cpu -u -- ./prog      time on and off the CPUs, side by side
+
+COLLECTOR is another collector that runs at the same time (off-cpu, memleak, io,
+readahead, llc, probe SPEC). Their columns stand beside those of on-cpu, joined where the
+stacks are equal.
 `
 
 // onCPU is the question of on-cpu.
@@ -25,7 +30,7 @@ type onCPU struct {
 }
 
 func (q *onCPU) flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&q.idle, "idle", false, "on-cpu: show the idle task too")
+	flags.BoolVar(&q.idle, "idle", false, "on-cpu: include the idle task")
 }
 
 func (q *onCPU) take(args []string) ([]string, error) { return args, nil }

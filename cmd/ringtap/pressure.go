@@ -24,9 +24,9 @@ type triggerFlags struct {
 }
 
 func (f *triggerFlags) add(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.text, "trigger", "T", "", "record for an interval at each alarm of this `pressure` only, so much time stalled within a window: "+pressure.Form+
-		"; with -g the control group's own, cpu@DIR: that of another")
-	flags.Var(&f.before, "before", "with -T: show this long before each alarm as well, as far as the rings reach; without: only this long before the end, and before each SIGUSR1")
+	flags.StringVarP(&f.text, "trigger", "T", "", "record one interval each time a PSI threshold is crossed: `TRIGGER` is "+pressure.Form+
+		" (with -g the control group's own pressure; cpu@DIR is that of another group)")
+	flags.Var(&f.before, "before", "with -T, also report the `SECONDS` before each alarm, as far as the rings reach; without -T, report only those before the end and before each SIGUSR1")
 }
 
 // maxBefore is the longest --before. Rings reach some seconds or minutes back.

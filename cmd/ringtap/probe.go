@@ -16,31 +16,32 @@ import (
 	"github.com/ringtap/ringtap/kprobe"
 )
 
-const probeUsage = `probe [flags] SPEC [-- COMMAND ARG...]
+const probeUsage = `probe [options] SPEC [COLLECTOR...] [-- COMMAND ARG...]
 
-Adds up the time that threads spend in a function, from its entry to its return, and
+Add up the time that threads spend in a function, from its entry to its return, and count
 its calls, by process and call stack. SPEC is one of
 
-  FUNCTION, p::FUNCTION                     the kernel's, and what kprobe takes
-  TARGET:FUNCTION, p:TARGET:FUNCTION        of a program or library, and what uprobe takes
-  r::FUNCTION, r:TARGET:FUNCTION            its returns, which are counted
-  u:TARGET:PROVIDER:NAME                    a USDT probe, whose hits are counted
-  t:SYSTEM:EVENT                            a tracepoint, whose hits are counted
+  FUNCTION, p::FUNCTION                 a kernel function, as kprobe takes it
+  TARGET:FUNCTION, p:TARGET:FUNCTION    a function of a program or library, as uprobe takes it
+  r::FUNCTION, r:TARGET:FUNCTION        its returns, which are counted
+  u:TARGET:PROVIDER:NAME                a USDT probe, whose hits are counted
+  t:SYSTEM:EVENT                        a tracepoint, whose hits are counted
 
-  ringtap probe -d 5 libc:malloc                   who allocates, on the whole host
-  ringtap probe -u libc:malloc -- ./prog           a command from beginning to end
-  ringtap probe libc:read probe libc:write -p 42   two in one table
-  ringtap probe --hist -d 5 vfs_read               with a histogram of the times
-  ringtap probe --count -p 4242 --out m.html libc:malloc
+  ringtap probe -d 5 libc:malloc                       who allocates, on the whole host
+  ringtap probe -u libc:malloc -- ./prog               a command from beginning to end
+  ringtap probe libc:read probe libc:write -p 42       two functions in one table
+  ringtap probe --hist -d 5 vfs_read                   with a histogram of the times
+  ringtap probe --count -p 42 --out m.html libc:malloc calls only, as a flame graph
 
-With -p, -t and -g TARGET is what the processes watched have: a container's own libraries.
+With -p, -t and -g, ringtap looks up TARGET as the watched processes see it: a container's
+own libraries.
 
-A call counts where it begins, its time in every interval that it lasts; one that
-longjmp or an exception leaves lasts until the thread comes by there again. Of a
-function that calls itself the time is that of the outermost call: what went by in
-an inner one stands with the inner one's stack. What the probes themselves take, a
-microsecond and more a call, is in it. A place within a function, and one with
-arguments, is counted; so are all with --count, which costs a program less.
+A call counts where it begins, and its time counts in every interval it spans. A call that
+ends by longjmp or an exception lasts until the thread passes the same place again. If a
+function calls itself, the time is that of the outermost call; the time of inner calls
+counts for their own stacks. The times include the cost of the probes, a microsecond or
+more a call. ringtap counts hits of a place inside a function and of a definition with
+arguments, and times nothing there. --count counts everything and costs a program less.
 `
 
 // probeQuestion is the question of probe, for one spec or more.
@@ -53,10 +54,10 @@ type probeQuestion struct {
 }
 
 func (q *probeQuestion) flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&q.exact, "exact", false, "probe: place user probes at the very addresses named, though the kernel may have to single-step there")
-	flags.IntVar(&q.limit, "limit", 1000, "probe: the most places that a pattern may stand for")
-	flags.BoolVar(&q.count, "count", false, "probe: only count calls; their returns are not probed")
-	flags.BoolVar(&q.hist, "hist", false, "probe: print a histogram of the calls' times below the tables")
+	addExact(flags, &q.exact)
+	addLimit(flags, &q.limit, 1000)
+	flags.BoolVar(&q.count, "count", false, "probe: only count calls, and do not probe returns")
+	flags.BoolVar(&q.hist, "hist", false, "probe: print a histogram of the times below the report")
 }
 
 func (q *probeQuestion) take(args []string) ([]string, error) {

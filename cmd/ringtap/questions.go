@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -68,11 +69,11 @@ type questionKind struct {
 
 // questionKinds are the collectors.
 var questionKinds = []questionKind{
-	{"on-cpu", "on_cpu", "where the CPU time goes, per call stack", onCPUUsage, func() question { return &onCPU{} }},
+	{"on-cpu", "on_cpu", "where CPU time goes, per call stack", onCPUUsage, func() question { return &onCPU{} }},
 	{"off-cpu", "off_cpu", "where threads wait, and how long, per call stack", offCPUUsage, func() question { return &offCPU{} }},
 	{"memleak", "", "memory that is allocated and not freed, per call stack", memleakUsage, func() question { return &memleakQuestion{} }},
-	{"io", "", "what system calls move, and how long it takes, per call stack", ioUsage, func() question { return &ioQuestion{} }},
-	{"readahead", "", "pages read ahead that were used, and that were not, per call stack", readaheadUsage, func() question { return &readaheadQuestion{} }},
+	{"io", "", "bytes that system calls move, and how long they take, per call stack", ioUsage, func() question { return &ioQuestion{} }},
+	{"readahead", "", "pages read ahead, used and unused, per call stack", readaheadUsage, func() question { return &readaheadQuestion{} }},
 	{"llc", "llc_stat", "misses of the last-level cache, per call stack", llcUsage, func() question { return &llcQuestion{} }},
 	{"probe", "", "the time inside a function and its calls, per call stack", probeUsage, func() question { return &probeQuestion{} }},
 }
@@ -104,8 +105,11 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	flags := newFlags(out, first.name, first.usage)
 	common.add(flags)
 	named := questionsIn(args, first)
-	for _, q := range named {
-		q.flags(flags)
+	for i := range questionKinds {
+		if q := named[&questionKinds[i]]; q != nil {
+			q.flags(flags)
+			manual.SetGroup(flags, "Options of "+questionKinds[i].name)
+		}
 	}
 	if err := parse(flags, args); err != nil {
 		return err

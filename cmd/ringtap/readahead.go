@@ -8,20 +8,19 @@ import (
 	"github.com/ringtap/ringtap/internal/table"
 )
 
-const readaheadUsage = `readahead [flags] [-- COMMAND ARG...]
+const readaheadUsage = `readahead [options] [COLLECTOR...] [-- COMMAND ARG...]
 
-Counts the pages that the kernel reads ahead from files, by process and call stack of
-the readahead, and which of them have been used: asked for by a read, or mapped. What is
-in no table any more is in the next one too: both columns tell of the whole run so far.
+Count the pages that the kernel reads ahead from files, by process and call stack, and how
+many of them were used, by a read or a mapping. Both columns cover the whole run so far.
 
-  ringtap readahead -d 60                 the whole host
-  ringtap readahead -k -p 4242            one process, whoever uses its pages
-  ringtap readahead --out r.html -- ./prog
+  ringtap readahead -d 60                  the whole host
+  ringtap readahead -k -p 4242             one process, whoever uses its pages
+  ringtap readahead --out r.html -- ./prog a command, as a flame graph
 
-The pages that were asked for are part of what is read ahead. Mapped pages count as used
-when they are mapped, some around the one that was touched with it. Pages that leave the
-cache before anything used them stay unused. Files read past the page cache, and what
-file systems read for themselves, are not seen.
+The pages that a read asks for are part of what is read ahead. Mapped pages count as used
+when they are mapped, some of them together with the page that was touched. Pages that
+leave the cache before anything used them stay unused. ringtap does not see files that are
+read past the page cache, or what file systems read for themselves.
 `
 
 // readaheadQuestion is the question of readahead.

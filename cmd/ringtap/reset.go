@@ -11,11 +11,15 @@ import (
 
 const resetUsage = `reset
 
-Removes what ringtaps that were killed have left in the kernel's tracefs (events,
-trace instances), puts settings back that they had changed, and says what it did.
-What belongs to living ringtaps or to other programs stays as it is.
+Remove what killed ringtaps have left in the kernel's tracefs (events, trace instances),
+restore the settings that they changed, and print what was done. What belongs to running
+ringtaps or other programs stays as it is.
 
-Every ringtap that traces through tracefs does the same before it begins.
+  ringtap reset                            remove what is left
+  ringtap on-cpu -d 1; ringtap reset       nothing is left by a run that ended
+  ringtap funcgraph -d 1 vfs_read          a tracer resets by itself before it begins
+
+Every ringtap that traces through tracefs does this before it begins.
 `
 
 func reset(_ context.Context, out *console, args []string) error {

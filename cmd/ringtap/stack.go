@@ -9,24 +9,25 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
-const stackUsage = `stack [flags] PID|NAME...
+const stackUsage = `stack [options] PID|NAME...
 
-Shows what the threads of processes wait for, for how long, and the stacks that led
-there, the kernel's and the user's. The processes are not stopped and do not notice.
-Threads at the same place stand together, the most first.
+Show what the threads of processes wait for, for how long, and the stacks that led there,
+kernel and user. The processes are not stopped and do not notice. Threads at the same
+place appear together, the largest group first.
 
   ringtap stack 4242                       a process
-  ringtap stack --deadlock nginx           all that are called nginx, and who holds their locks
-  ringtap stack --watch 1 4242             again each second: who has not moved?
+  ringtap stack --deadlock nginx           all processes called nginx, and who holds their locks
+  ringtap stack --watch 1 4242             again every second: which threads have not moved?
   ringtap stack -g a1b2c3 1                process 1 of a container
 
-With -g a number is a process id as the processes there see it; without one all
-processes of the group are shown.
+With -g a number is a process id as the processes in the group see it; without a number,
+all processes of the group are shown.
 `
 
 // stackFlags are the flags of stack.
@@ -41,16 +42,20 @@ type stackFlags struct {
 func printStacks(ctx context.Context, out *console, args []string) error {
 	var f stackFlags
 	flags := newFlags(out, "stack", stackUsage)
-	named := flags.StringSliceP("pid", "p", nil, "these processes too, by `PID or NAME`, as other commands have it")
-	flags.BoolVarP(&f.all, "all", "a", false, "each thread by itself")
-	flags.BoolVar(&f.tree, "tree", false, "their children too, and those of these")
-	flags.StringVarP(&f.cgroup, "cgroup", "g", "", "the processes of this control group: a `path` or a container's id")
-	flags.Var(&f.watch, "watch", "look again this often, and show in full only what has moved since")
-	flags.BoolVar(&f.options.Locks, "deadlock", false, "say who holds the lock or file lock that a thread waits for, and which threads wait for each other")
-	flags.BoolVar(&f.options.Stop, "stop", false, "stop each process for a moment: running threads are exact, and all stacks of one time. System calls that it waits in may be interrupted")
-	flags.BoolVar(&f.options.Lines, "lines", true, "source lines and inlined functions; --lines=false is quicker")
-	flags.BoolVar(&f.json, "json", false, "a JSON object a line, for each process")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say on standard error what is done and why")
+	named := flags.StringSliceP("pid", "p", nil, "show processes by `PID|NAME`, as arguments do (may be repeated)")
+	addCgroup(flags, &f.cgroup)
+	flags.BoolVar(&f.tree, "tree", false, "include the children of the processes, and theirs")
+	manual.SetGroup(flags, targetGroup)
+	flags.Var(&f.watch, "watch", "look again every `SECONDS`, and show in full only what has moved")
+	manual.SetGroup(flags, whenGroup)
+	flags.BoolVar(&f.options.Locks, "deadlock", false, "show who holds the lock or file lock that a thread waits for, and which threads wait for each other")
+	flags.BoolVar(&f.options.Stop, "stop", false, "stop each process for a moment: running threads are exact, and all stacks are of one moment; system calls in progress may be interrupted")
+	flags.BoolVar(&f.options.Lines, "lines", true, "show source lines and inlined functions; --lines=false is faster")
+	manual.SetGroup(flags, whatGroup)
+	flags.BoolVarP(&f.all, "all", "a", false, "show each thread by itself")
+	addJSON(flags, &f.json, ", an object a line for each process")
+	addVerbose(flags, &f.verbose, "v")
+	manual.SetGroup(flags, outputGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}

@@ -10,38 +10,40 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
-const tpointUsage = `tpoint [flags] {-l [PATTERN] | SYSTEM:EVENT [FILTER]} [-- COMMAND ARG...]
+const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT [FILTER]} [-- COMMAND ARG...]
 
-Traces a tracepoint of the kernel and prints a line for each hit, as the kernel
-does. EVENT may be a pattern. FILTER is the kernel's event filter, over the fields
-that -v shows.
+Trace a kernel tracepoint and print a line for each hit, as the kernel does. EVENT may be
+a pattern. FILTER is the kernel's event filter, over the fields that -v shows.
 
-  ringtap tpoint -l '*open*'
-  ringtap tpoint syscalls:sys_enter_openat
-  ringtap tpoint -s block:block_rq_issue
-  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'
+  ringtap tpoint -l '*open*'                                what can be traced
+  ringtap tpoint syscalls:sys_enter_openat                  which files are opened
+  ringtap tpoint -s block:block_rq_issue                    disk requests with kernel stacks
+  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'       several tracepoints and a filter
   ringtap tpoint syscalls:sys_enter_openat 'filename ~ "/etc/*" && flags & 1'
 
-The file names and other texts that system calls are given are shown behind their
-addresses. ~"TEXT" was read from the process's memory a moment after the call,
-and may not be what the call was given. --text chooses how it is done: as the
-kernel's own tracepoint records it (Linux 6.19), by a kprobe in the tracepoint's
-place, by the process's memory, or none. FILTER compares texts by ==, !=, ~ (a pattern)
-and !~, however they are read.
+ringtap shows file names and other texts behind the pointers of system calls. It reads
+~"TEXT" from the process's memory a moment after the call, so that it may differ from what
+the call was given. --text selects how: from the kernel's own tracepoint (Linux 6.19), by
+a kprobe in its place, from memory, or not at all. FILTER compares texts by ==, !=,
+~ (a pattern) and !~, however they are read.
 `
 
 func traceTracepoint(ctx context.Context, out *console, args []string) (err error) {
 	var t tracerFlags
 	flags := newFlags(out, "tpoint", tpointUsage)
 	t.add(flags)
-	list := flags.BoolP("list", "l", false, "list the tracepoints, those that match a pattern if one follows")
-	kernel := flags.BoolP("stacks", "s", false, "print the kernel stack of each hit")
-	user := flags.BoolP("user", "u", false, "print the user stack of each hit")
-	text := flags.String("text", "auto", "how texts that system calls point to are had: tracepoint, kprobe, memory, none, or auto, the best there is")
+	var list, kernel, user bool
+	flags.BoolVarP(&list, "list", "l", false, "list what can be probed: the tracepoints that match a pattern, or all")
+	addStacks(flags, &kernel, ": the kernel stack")
+	addUser(flags, &user, " of each hit")
+	text := flags.String("text", "auto", "read texts behind pointers of system calls from `SOURCE`: tracepoint, kprobe, memory, none, or auto, the best there is")
+	manual.SetValues(flags, "text", "auto", "tracepoint", "kprobe", "memory", "none")
+	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -54,9 +56,9 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		return err
 	}
 	switch {
-	case *list && len(rest) > 1:
+	case list && len(rest) > 1:
 		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
-	case *list:
+	case list:
 		return listTracepoints(out, strings.Join(rest, ""))
 	case len(rest) == 0:
 		return usagef("no tracepoint given, such as sched:sched_switch")
@@ -90,7 +92,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	}
 	defer leave(command)
 	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: lineStacks(*user, *kernel), target: target, command: command,
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: lineStacks(user, kernel), target: target, command: command,
 	})
 	if texts.Missing > 0 {
 		fmt.Fprintf(out.stderr, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)

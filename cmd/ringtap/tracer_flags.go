@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
@@ -20,7 +21,8 @@ type targetFlags struct {
 // add defines the flags.
 func (t *targetFlags) add(flags *pflag.FlagSet) {
 	t.processFlags.add(flags)
-	flags.IntVarP(&t.tid, "tid", "L", 0, "only this thread")
+	addTID(flags, &t.tid, "L")
+	manual.SetGroup(flags, targetGroup)
 }
 
 // takeCommand takes the command to run from the parsed flags, and returns the
@@ -92,13 +94,16 @@ type tracerFlags struct {
 
 // add defines the flags.
 func (t *tracerFlags) add(flags *pflag.FlagSet) {
-	flags.VarP(&t.duration, "duration", "d", "trace for this long and print all at its end")
 	t.targetFlags.add(flags)
-	flags.BoolVarP(&t.show, "view", "v", false, "print the format of the event's records and how it is placed, and trace nothing")
-	flags.BoolVarP(&t.headers, "headers", "H", false, "print the columns' names first")
-	flags.BoolVarP(&t.force, "force", "F", false, "as perf-tools has it; nothing needs forcing here")
-	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end, with exit code 1, at more than this many hits a second (default: any)")
-	flags.BoolVar(&t.verbose, "verbose", false, "say on standard error what is done and why")
+	addDuration(flags, &t.duration, " and print everything then")
+	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end with exit code 1 at more than `N` hits a second (default: no limit)")
+	manual.SetGroup(flags, whenGroup)
+	flags.BoolVarP(&t.show, "view", "v", false, "print the format of the event's records and where the probe is, and trace nothing")
+	addHeaders(flags, &t.headers)
+	addVerbose(flags, &t.verbose, "")
+	manual.SetGroup(flags, outputGroup)
+	addForce(flags, &t.force)
+	manual.SetGroup(flags, controlGroup)
 	_ = flags.MarkHidden("force") // the flag is there, so that it cannot fail
 }
 

@@ -5,26 +5,33 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 )
 
-const uprobeUsage = `uprobe [flags] {-l TARGET [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
+const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
 
-Traces a place in user code and prints a line for each hit, as the kernel does.
-DEFINITION is {p|r}:[NAME ]TARGET:{SYMBOL[+OFF]|0xOFFSET|FILE:LINE}[ ARGUMENTS],
-p for a function's entry and r for its return, or u:TARGET:PROVIDER:NAME for a
-USDT probe. TARGET is a path, a command or a library ("libc"); SYMBOL may be a
-C++, Rust or (in quotes) Go name as the source has it, and a pattern ('mem*').
-ARGUMENTS are the kernel's fetch arguments, $arg1 and so on, and names of
-parameters where there is debug information ($args for all). FILTER is the
-kernel's event filter, over the arguments' names.
+Trace a place in user code and print a line for each hit, as the kernel does.
 
-  ringtap uprobe p:bash:readline                        each call, in all processes
-  ringtap uprobe 'r:bash:readline +0($retval):string'   what was typed
-  ringtap uprobe 'r:libc:fopen file=$retval' 'file == 0'
-  ringtap uprobe -p 1182 -s p:libc:malloc               with stacks, one process
-  ringtap uprobe 'p:./prog:func name n'                 parameters by name
-  ringtap uprobe -l bash 'read*'                        what can be probed
+  {p|r}:[NAME ]TARGET:{SYMBOL[+OFF]|0xOFFSET|FILE:LINE}[ ARGUMENTS]   DEFINITION
+  u:TARGET:PROVIDER:NAME                                              DEFINITION of a USDT probe
+
+p is the entry of a function and r its return. TARGET is a path, a command or a library
+("libc"). SYMBOL may be a C++, Rust or (in quotes) Go name as the source has it, or a
+pattern ('mem*'). ARGUMENTS are the kernel's fetch arguments, $arg1 and so on, and names
+of parameters where there is debug information ($args for all). FILTER is the kernel's
+event filter, over the names of the arguments.
+
+  ringtap uprobe p:bash:readline                            each call, in all processes
+  ringtap uprobe 'r:bash:readline +0($retval):string'       what users type
+  ringtap uprobe 'r:libc:fopen file=$retval' 'file == 0'    calls that fail
+  ringtap uprobe -p 1182 -s p:libc:malloc                   with stacks, one process
+  ringtap uprobe 'p:./prog:func name n'                     parameters by name
+  ringtap uprobe -l bash 'read*'                            what can be probed
+
+ringtap moves a probe forward past instructions that change nothing visible if the kernel
+would have to single-step there. The definition that it prints shows the place; --exact
+turns this off.
 `
 
 // uprobeFlags are the flags of uprobe alone.
@@ -41,12 +48,13 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	var u uprobeFlags
 	flags := newFlags(out, "uprobe", uprobeUsage)
 	u.add(flags)
-	flags.StringVarP(&u.list, "list", "l", "", "list the functions and USDT probes of this `target`, those that match a pattern if one follows")
-	flags.BoolVar(&u.demangle, "demangle", false, "with -l: C++ and Rust names as the source has them")
-	flags.BoolVarP(&u.user, "stacks", "s", false, "print the user stack of each hit")
-	flags.BoolVarP(&u.kernel, "kernel", "k", false, "print the kernel stack of each hit")
-	flags.BoolVar(&u.exact, "exact", false, "place probes at the very addresses named, though the kernel may have to single-step there")
-	flags.IntVar(&u.limit, "limit", 1000, "the most places that a pattern may stand for")
+	flags.StringVarP(&u.list, "list", "l", "", "list what can be probed in `TARGET`: functions and USDT probes, those that match a pattern or all")
+	flags.BoolVar(&u.demangle, "demangle", false, "with -l, show C++ and Rust names as the source has them")
+	addStacks(flags, &u.user, ": the user stack")
+	addKernel(flags, &u.kernel, " of each hit")
+	addExact(flags, &u.exact)
+	addLimit(flags, &u.limit, 1000)
+	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}

@@ -142,6 +142,12 @@ func TestALongChainIsFolded(t *testing.T) {
 	}
 }
 
+func TestARecursionIsFolded(t *testing.T) {
+	if got := strings.Join(repeated([]string{"main", "walk", "walk", "walk", "leaf", "walk"}), ","); got != "main,walk ×3,leaf,walk" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestTheViewEscapesWhatProcessesSay(t *testing.T) {
 	got := viewText(t, hostile(), ViewOptions{TableOptions: TableOptions{Width: 80}})
 	if strings.ContainsAny(got, "\x1b\r\u202e\u2028\u0085") {

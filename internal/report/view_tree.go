@@ -166,7 +166,24 @@ func chain(b *branch) (names []string, last *branch) {
 		last = last.children[0]
 		names = append(names, last.name)
 	}
-	return names, last
+	return repeated(names), last
+}
+
+// repeated has names that follow themselves, as in a recursion, once: "walk ×3".
+func repeated(names []string) (kept []string) {
+	for i := 0; i < len(names); {
+		n := 1
+		for i+n < len(names) && names[i+n] == names[i] {
+			n++
+		}
+		name := names[i]
+		if n > 1 {
+			name = fmt.Sprintf("%s ×%d", name, n)
+		}
+		kept = append(kept, name)
+		i += n
+	}
+	return kept
 }
 
 // foldChain writes a chain of calls in at most three lines of at most width columns

@@ -1,0 +1,262 @@
+# Completion of ringtap in bash. Made from its flags: go test ./cmd/ringtap -run Manual -update
+_ringtap() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
+	if [[ $COMP_CWORD -eq 1 ]]; then
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist stack list check reset completion version help' -- "$word"))
+		return
+	fi
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == -- ]]; then # a command to run
+			COMPREPLY=($(compgen -cf -- "$word"))
+			return
+		fi
+	done
+	case ${COMP_WORDS[1]} in
+	on-cpu)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --idle --help' ;;
+	off-cpu)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		--min) return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --min --wakers --help' ;;
+	memleak)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		--older) return ;;
+		--every) return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --missed-frees --older --every --throwing-new --help' ;;
+	io)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		--by) return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --by --block --help' ;;
+	readahead)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --help' ;;
+	llc)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		-P|--period) return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --period --help' ;;
+	probe)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-g|--cgroup) return ;;
+		-c|--command) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		-T|--trigger) return ;;
+		--before) return ;;
+		-f|--frequency) return ;;
+		--unwind) COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$word")); return ;;
+		--max-memory) return ;;
+		--out) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-o|--top) return ;;
+		--metric) return ;;
+		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
+		--limit) return ;;
+		esac
+		options='--pid --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --exact --limit --count --hist --help' ;;
+	uprobe)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		--max-rate) return ;;
+		-l|--list) return ;;
+		--limit) return ;;
+		esac
+		options='--pid --tid --duration --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --verbose --help' ;;
+	kprobe)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		--max-rate) return ;;
+		--limit) return ;;
+		--way) COMPREPLY=($(compgen -W 'pmu kprobe_events ftrace:function breakpoint' -- "$word")); return ;;
+		esac
+		options='--pid --tid --duration --max-rate --list --stacks --user --limit --way --view --headers --verbose --force --help' ;;
+	tpoint)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		--max-rate) return ;;
+		--text) COMPREPLY=($(compgen -W 'auto tracepoint kprobe memory none' -- "$word")); return ;;
+		esac
+		options='--pid --tid --duration --max-rate --list --stacks --user --text --view --headers --verbose --help' ;;
+	functrace)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		esac
+		options='--pid --tid --duration --stacks --headers --verbose --help' ;;
+	funcgraph)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		-m|--max-depth) return ;;
+		esac
+		options='--pid --tid --duration --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --time --no-duration --tail --force --help' ;;
+	funcslower)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		esac
+		options='--pid --tid --duration --on-cpu --headers --verbose --all-columns --task --time --force --help' ;;
+	funccount)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		--limit) return ;;
+		--way) COMPREPLY=($(compgen -W 'auto function kprobe' -- "$word")); return ;;
+		-t|--top) return ;;
+		esac
+		options='--pid --duration --interval --limit --way --top --timestamp --verbose --help' ;;
+	hist)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		--limit) return ;;
+		--way) COMPREPLY=($(compgen -W 'auto triggers pairs' -- "$word")); return ;;
+		--unit) COMPREPLY=($(compgen -W 'ns us ms' -- "$word")); return ;;
+		--linear) return ;;
+		-t|--top) return ;;
+		esac
+		options='--pid --tid --duration --interval --by-stack --user --kernel --exact --limit --way --unit --linear --top --timestamp --json --verbose --help' ;;
+	stack)
+		case $before in
+		-g|--cgroup) return ;;
+		--watch) return ;;
+		esac
+		options='--cgroup --tree --watch --deadlock --stop --lines --all --json --verbose --help' ;;
+	list)
+		case $before in
+		esac
+		options='--help' ;;
+	check)
+		case $before in
+		esac
+		options='--verbose --help' ;;
+	reset)
+		case $before in
+		esac
+		options='--help' ;;
+	completion)
+		case $before in
+		esac
+		options='--help' ;;
+	version)
+		case $before in
+		esac
+		options='--help' ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist stack list check reset completion version' -- "$word")); return ;;
+	esac
+	if [[ $word == -* ]]; then
+		COMPREPLY=($(compgen -W "$options" -- "$word"))
+	else
+		COMPREPLY=($(compgen -f -- "$word"))
+	fi
+}
+complete -o filenames -F _ringtap ringtap
