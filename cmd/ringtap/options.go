@@ -19,6 +19,14 @@ const (
 	controlGroup = "Control"
 )
 
+func addPIDs(flags *pflag.FlagSet, named *[]string, more string) {
+	flags.StringSliceVarP(named, "pid", "p", nil, "only processes `PID|NAME`"+more+" (may be repeated, or a list: 1,2)")
+}
+
+func addTree(flags *pflag.FlagSet, tree *bool) {
+	flags.BoolVar(tree, "tree", false, "include the children that the named processes already have, and theirs")
+}
+
 func addTID(flags *pflag.FlagSet, tid *int, letter string) {
 	flags.IntVarP(tid, "tid", letter, 0, "only thread `TID`")
 }

@@ -26,8 +26,8 @@ type processFlags struct {
 
 // add defines the flags.
 func (p *processFlags) add(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&p.named, "pid", "p", nil, "only processes `PID|NAME`: their threads, and the children that they start from now on (may be repeated, or a list: 1,2)")
-	flags.BoolVar(&p.tree, "tree", false, "with -p, include the children that the processes already have, and theirs")
+	addPIDs(flags, &p.named, ": their threads, and the children that they start from now on")
+	addTree(flags, &p.tree)
 }
 
 // find finds the processes that -p names. Numbers that can't be are usageErrors.

@@ -42,9 +42,10 @@ type stackFlags struct {
 func printStacks(ctx context.Context, out *console, args []string) error {
 	var f stackFlags
 	flags := newFlags(out, "stack", stackUsage)
-	named := flags.StringSliceP("pid", "p", nil, "show processes by `PID|NAME`, as arguments do (may be repeated)")
+	var named []string
+	addPIDs(flags, &named, ", as arguments do")
 	addCgroup(flags, &f.cgroup)
-	flags.BoolVar(&f.tree, "tree", false, "include the children of the processes, and theirs")
+	addTree(flags, &f.tree)
 	manual.SetGroup(flags, targetGroup)
 	flags.Var(&f.watch, "watch", "look again every `SECONDS`, and show in full only what has moved")
 	manual.SetGroup(flags, whenGroup)
@@ -59,7 +60,7 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	args = append(flags.Args(), *named...)
+	args = append(flags.Args(), named...)
 	if len(args) == 0 && f.cgroup == "" {
 		return usagef("no process given: its id or its name")
 	}
