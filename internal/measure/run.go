@@ -71,14 +71,8 @@ const spoolBytes = 64 << 20
 // ended or Emit fails. The error is a *FieldError, the *perfevent.OpenError of an
 // event that can't be opened, or Emit's. When Run returns, the events are closed.
 func Run(ctx context.Context, o Options) (Account, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Unit == 0 {
-		o.Unit = time.Nanosecond
-	}
-	m := newMeter(&o)
-	if err := m.findValues(); err != nil {
+	m, err := newMeterOf(o)
+	if err != nil {
 		return Account{}, err
 	}
 	opts := perfevent.Options{Logger: o.Logger, SideBand: perfevent.SideBandNames}
@@ -91,6 +85,18 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	}
 	defer source.Close()
 	return m.run(ctx, source)
+}
+
+// newMeterOf makes the meter of a run.
+func newMeterOf(o Options) (*meter, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Unit == 0 {
+		o.Unit = time.Nanosecond
+	}
+	m := newMeter(&o)
+	return m, m.findValues()
 }
 
 // run measures what a source records.

@@ -20,7 +20,7 @@ func (r *profiling) meter() {
 // running reads how long n of the session's samplings, from first on, have counted.
 func (r *profiling) running(first, n int) func() ([]perfevent.Running, error) {
 	return func() ([]perfevent.Running, error) {
-		all, err := r.source.Running()
+		all, err := r.live.Running()
 		if err != nil {
 			return nil, err
 		}
