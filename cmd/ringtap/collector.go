@@ -57,10 +57,8 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 				if err := report.WriteTables(out.stdout, p, tables); err != nil {
 					return err
 				}
-				for _, write := range flags.below {
-					if err := write(out.stdout); err != nil {
-						return err
-					}
+				if err := writeTimes(out.stdout, p, collectors); err != nil {
+					return err
 				}
 				return report.WriteSummary(out.stderr, p, tables)
 			})

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -34,8 +33,6 @@ type collectorFlags struct {
 	memory       int
 	verbose      bool
 	trigger      triggerFlags
-
-	below []func(io.Writer) error // what collectors write below the tables of each interval
 }
 
 // maxMemory is the most MiB whose bytes an int counts.

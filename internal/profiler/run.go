@@ -33,6 +33,8 @@ type Options struct {
 	Memory     int           // bound in bytes of what distinct stacks take
 	Logger     *slog.Logger  // nil discards
 
+	// Armed, unless nil, is called when samples come. Its error ends the run.
+	Armed func() error
 	// Report is given the profile of each interval, to keep, on the reporting
 	// goroutine. Its error ends the run. While it takes longer than some
 	// intervals, the next ones are one profile.
@@ -158,6 +160,11 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	}
 	if err := r.source.Enable(); err != nil {
 		return nil, err
+	}
+	if r.opts.Armed != nil {
+		if err := r.opts.Armed(); err != nil {
+			return nil, err
+		}
 	}
 
 	ctx, cancel := context.WithCancel(ctx)

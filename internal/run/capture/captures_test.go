@@ -93,7 +93,7 @@ var recipes = []recipe{
 		set := a.probe("p:"+a.program+":work", probe.Options{Calls: probe.TimedCalls})
 		stacks := userStacks
 		stacks.Entry = set.AtEntry
-		return calls.NewCalls("work", set.Sources, stacks, false).Plan()
+		return calls.NewCalls("work", set.Sources, stacks).Plan()
 	}},
 	{"lines", func(a *attaching) table.Plan {
 		set := a.probe("p:"+a.program+":work $arg1", probe.Options{})
