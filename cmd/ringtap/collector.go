@@ -42,7 +42,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	defer disarm()
 	status := newStatus(out)
 	windows := 0
-	write := flags.writer(out)
+	write := flags.writer(out, collectors)
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors,
 		Interval: time.Duration(flags.interval),
@@ -96,7 +96,7 @@ func sleepHint(command []string) string {
 
 // writer returns what writes the report of an interval: the three tables, or the view for
 // a person.
-func (c *collectorFlags) writer(out *console) func(p *profile.Profile) error {
+func (c *collectorFlags) writer(out *console, collectors []table.Collector) func(p *profile.Profile) error {
 	options := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: c.top, User: c.user, Kernel: c.kernel, Inlines: c.inlines, Metric: c.metric}
 	view := report.ViewOptions{TableOptions: options, Color: out.colors(c.color)}
 	return func(p *profile.Profile) error {
@@ -106,10 +106,8 @@ func (c *collectorFlags) writer(out *console) func(p *profile.Profile) error {
 		} else {
 			err = report.WriteView(out.stdout, p, view)
 		}
-		for _, write := range c.below {
-			if err == nil {
-				err = write(out.stdout)
-			}
+		if err == nil {
+			err = writeTimes(out.stdout, p, collectors)
 		}
 		switch {
 		case err != nil:

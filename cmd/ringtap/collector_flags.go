@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -38,8 +37,6 @@ type collectorFlags struct {
 	tables       bool
 	color        string
 	trigger      triggerFlags
-
-	below []func(io.Writer) error // what collectors write below the tables of each interval
 }
 
 // maxMemory is the most MiB whose bytes an int counts.

@@ -12,9 +12,11 @@ import (
 
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/measure"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 )
 
 const histUsage = `hist [options] {FUNCTION | DEFINITION | SYSTEM:EVENT FIELD} [FILTER] [-- COMMAND ARG...]
@@ -183,27 +185,61 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 		return err
 	}
 	defer closing(out, set)
-	subject := h.subject(spec, set)
-	printer := &histPrinter{flags: h, out: out.stdout, subject: subject}
 	h.sayChildren(out)
-	account, err := measure.Run(ctx, measure.Options{
-		Target: target, Functions: subject.functions, Sources: set.Sources, Value: subject.field,
-		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(spec, set), Top: h.top,
-		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
-		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.print,
-	})
-	var field *measure.FieldError
+	printer := &histPrinter{flags: h, out: out.stdout, subject: h.subject(spec, set)}
+	collectors, err := h.collectors(printer.subject, h.stackKinds(spec, set), set.Sources)
+	var field *calls.FieldError
 	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
 		return usagef("%s", field.Reason)
 	}
+	if err != nil {
+		return err
+	}
+	result, err := profiler.Run(ctx, profiler.Options{
+		Target: target, Collectors: collectors, Memory: histMemory,
+		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
+		Logger: out.logger(h.verbose), Armed: printer.greet, Report: printer.profiled,
+	})
 	if err != nil {
 		return wrongSpec(set.ExplainFilter(err))
 	}
 	if err := printer.leave(); err != nil {
 		return err
 	}
-	printer.account(out.stderr, account)
+	printer.account(out.stderr, collectors, result)
 	return errors.Join(ended(command), printMissed(out, set))
+}
+
+// histMemory bounds what distinct stacks and histograms take, in bytes.
+const histMemory = 256 << 20
+
+// collectors are those of the subject's functions, of which each that has sources has one.
+func (h *histFlags) collectors(subject *histSubject, stacks stack.Stacks, sources []probe.Source) ([]table.Collector, error) {
+	var collectors []table.Collector
+	for i, function := range subject.functions {
+		var own []probe.Source
+		for _, s := range sources {
+			if s.Function == i {
+				own = append(own, s)
+			}
+		}
+		if len(own) == 0 {
+			continue // its places share an event with those of another
+		}
+		subject.indexes = append(subject.indexes, i)
+		if subject.field == "" {
+			timed := calls.NewCalls(function, own, stacks)
+			timed.Histogram, timed.Unit = &h.scale, units[h.unit].length
+			collectors = append(collectors, timed)
+			continue
+		}
+		values, err := calls.NewValues(calls.Hits{Spec: function, Sources: own, Stacks: stacks}, subject.field, h.scale)
+		if err != nil {
+			return nil, err
+		}
+		collectors = append(collectors, values)
+	}
+	return collectors, nil
 }
 
 // options are how all that is measured is attached.
@@ -229,6 +265,7 @@ func (h *histFlags) stackKinds(spec *histSpec, set *probe.Set) stack.Stacks {
 type histSubject struct {
 	text      string   // what it is called
 	functions []string // with a histogram each
+	indexes   []int    // of them, that of each collector
 	field     string   // whose values are counted; "" if it is the time of calls
 }
 

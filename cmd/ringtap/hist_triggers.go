@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/measure"
+	"github.com/ringtap/ringtap/internal/histtrigger"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
@@ -57,13 +57,13 @@ func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *his
 	}
 	printer := &histPrinter{flags: h, out: out.stdout, subject: &histSubject{text: spec.Text, functions: []string{spec.Text}}}
 	h.sayChildren(out)
-	account, err := measure.Triggers(ctx, measure.TriggerOptions{
+	account, err := histtrigger.Run(ctx, histtrigger.Options{
 		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PIDs: h.pids, TID: h.tid,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
-		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.print,
+		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.counted,
 	})
 	switch {
-	case errors.Is(err, measure.ErrNoTriggers):
+	case errors.Is(err, histtrigger.ErrNoTriggers):
 		return h.way == "triggers", err
 	case err != nil:
 		return true, err
@@ -104,7 +104,7 @@ func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error)
 var errNotOne = fmt.Errorf("%w, and neither several functions nor one of Go", errNoEvents)
 
 // sayTriggerAccount says which calls are not in a histogram of the kernel's.
-func sayTriggerAccount(w io.Writer, a measure.TriggerAccount) {
+func sayTriggerAccount(w io.Writer, a histtrigger.Account) {
 	if calls := max(a.Entered, a.Left); calls > a.Values {
 		fmt.Fprintf(w, "not in the histogram: %d of %d calls, that began before, had not returned at the end, or were around another call of the function (--way pairs tells, and counts the last)\n",
 			calls-a.Values, calls)

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/table"
@@ -129,10 +129,11 @@ func (q *probeQuestion) collector(a *asking, text string) (table.Collector, erro
 		}
 		return &calls.Hits{Spec: text, Sources: set.Sources, Stacks: stacks}, nil
 	}
-	calls := calls.NewCalls(text, set.Sources, stacks, q.hist)
+	calls := calls.NewCalls(text, set.Sources, stacks)
 	a.closing(func() error { sayCalls(a.out.stderr, calls); return nil })
 	if q.hist {
-		a.below = append(a.below, func(w io.Writer) error { return writeTimes(w, calls) })
+		scale := histogram.Log2()
+		calls.Histogram = &scale
 	}
 	return calls, nil
 }

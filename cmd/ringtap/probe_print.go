@@ -5,7 +5,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/visible"
 )
 
@@ -35,14 +38,25 @@ func (s *says) add(n uint64, one, many string) {
 	}
 }
 
-// writeTimes writes the histogram of the window whose tables have been written.
-func writeTimes(w io.Writer, c *calls.Calls) error {
-	h := c.TakeHistogram()
-	if h == nil {
-		return nil
+// writeTimes writes the histograms of a window whose tables have been written, of all its
+// rows together.
+func writeTimes(w io.Writer, p *profile.Profile, collectors []table.Collector) error {
+	for i, collector := range collectors {
+		c, ok := collector.(*calls.Calls)
+		if !ok || c.Histogram == nil {
+			continue
+		}
+		h := histogram.New(*c.Histogram)
+		for _, row := range p.Rows {
+			if row.Histograms != nil && row.Histograms[i] != nil {
+				h.Merge(row.Histograms[i])
+			}
+		}
+		text := fmt.Appendf(nil, "\n%s, nsecs:\n", visible.Text(c.Spec))
+		text = h.Append(text)
+		if _, err := fmt.Fprintf(w, "%s\navg = %d nsecs, total: %d nsecs, count: %d\n", text, h.Mean(), h.Total(), h.Count()); err != nil {
+			return err
+		}
 	}
-	text := fmt.Appendf(nil, "\n%s, nsecs:\n", visible.Text(c.Spec))
-	text = h.Append(text)
-	_, err := fmt.Fprintf(w, "%s\navg = %d nsecs, total: %d nsecs, count: %d\n", text, h.Mean(), h.Total(), h.Count())
-	return err
+	return nil
 }

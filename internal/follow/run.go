@@ -56,20 +56,11 @@ const spoolBytes = 64 << 20
 // target has ended, Out fails or events come too fast. The error is the
 // *perfevent.OpenError of an event that can't be opened, Out's, or a *RateError. When Run returns, the events are closed.
 func Run(ctx context.Context, o Options) (Account, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	f, err := newFollower(o)
+	if err != nil {
+		return Account{}, err
 	}
-	f := &follower{opts: o, self: uint32(os.Getpid()), rate: rate{max: o.MaxRate}}
-	for i := range o.Sources {
-		source := &o.Sources[i]
-		printer, err := printfmt.New(source.Format, o.Printing)
-		if err != nil {
-			return Account{}, fmt.Errorf("print format of %s: %w", source.Format.Name, err)
-		}
-		f.printers = append(f.printers, printer)
-		f.places = append(f.places, newPlaces(source))
-	}
-	opts := perfevent.Options{Logger: o.Logger, NoBuffering: o.Seen != nil}
+	opts := perfevent.Options{Logger: f.opts.Logger, NoBuffering: o.Seen != nil}
 	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}
@@ -79,6 +70,24 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	}
 	defer source.Close()
 	return f.follow(ctx, source)
+}
+
+// newFollower reads the print formats of the sources.
+func newFollower(o Options) (*follower, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	f := &follower{opts: o, self: uint32(os.Getpid()), rate: rate{max: o.MaxRate}}
+	for i := range o.Sources {
+		source := &o.Sources[i]
+		printer, err := printfmt.New(source.Format, o.Printing)
+		if err != nil {
+			return nil, fmt.Errorf("print format of %s: %w", source.Format.Name, err)
+		}
+		f.printers = append(f.printers, printer)
+		f.places = append(f.places, newPlaces(source))
+	}
+	return f, nil
 }
 
 // follower is a run under way.

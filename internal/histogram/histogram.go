@@ -21,6 +21,9 @@ func New(scale Scale) *Histogram {
 	return &Histogram{scale: scale, counts: make([]uint64, scale.buckets())}
 }
 
+// Scale is the scale of the buckets.
+func (h *Histogram) Scale() Scale { return h.scale }
+
 // Add counts a value.
 func (h *Histogram) Add(v int64) {
 	h.counts[h.scale.index(v)]++

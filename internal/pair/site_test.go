@@ -6,6 +6,16 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
+func TestEachIdleTaskIsOneOfItsOwn(t *testing.T) {
+	idle := &perfevent.Sample{Header: perfevent.Header{CPU: 1}}
+	other := &perfevent.Sample{Header: perfevent.Header{CPU: 2}}
+	one, _ := Site{}.Place(idle)
+	two, _ := Site{}.Place(other)
+	if again, _ := (Site{}).Place(idle); one == two || one != again {
+		t.Errorf("the idle tasks of two CPUs are %v and %v", one, two)
+	}
+}
+
 func TestARegisterIsFoundBehindThoseBelowIt(t *testing.T) {
 	r := perfevent.Registers{Mask: 1<<3 | 1<<7 | 1<<22, Values: []uint64{3, 7, 22}}
 	for _, number := range []uint{3, 7, 22} {

@@ -7,6 +7,8 @@ package profile
 import (
 	"fmt"
 	"time"
+
+	"github.com/ringtap/ringtap/internal/histogram"
 )
 
 // Profile is one table of one window of time.
@@ -134,6 +136,9 @@ type Row struct {
 	User    int      // index into Stacks, or None
 	Kernel  int      // index into Stacks, or None
 	Values  []uint64 // one per Metric, of those that add up
+	// Histograms are what was observed, one for each collector and nil for one without; nil
+	// if no collector has any.
+	Histograms []*histogram.Histogram
 }
 
 // Account is the bookkeeping of one event: Received + Lost + Overwritten = Counted wherever

@@ -31,10 +31,11 @@ func TestLiveATargetThatIsGoneBeforeSamplingStartsEndsTheRun(t *testing.T) {
 		Progress:   func(Progress) {},
 	}}
 	var err error
-	if r.source, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{}); err != nil {
+	if r.live, r.notes, err = open(perfevent.Process(cmd.Process.Pid), r.opts.Collectors, perfevent.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	defer closed(t, r.source)
+	defer closed(t, r.live)
+	r.source = r.live
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

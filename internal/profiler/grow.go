@@ -96,10 +96,10 @@ func (r *profiling) grow(g *growth, now table.Counts, before uint64) {
 		return // the first look
 	}
 	next := g.choose(stacks, cut, stacks*uint64(time.Second)/since)
-	if next == g.bytes || !r.source.Grown(from) {
+	if next == g.bytes || !r.live.Grown(from) {
 		return
 	}
-	err := r.source.GrowStack(next, g.samplings...)
+	err := r.live.GrowStack(next, g.samplings...)
 	switch {
 	case errors.Is(err, perfevent.ErrGrowing):
 		return // the samples of the next round will say it again

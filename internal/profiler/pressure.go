@@ -73,14 +73,14 @@ const recentStack = 2 << 10
 
 // newAlarms opens what keeps recent samples.
 func newAlarms(r *profiling, t Trigger) (*alarms, error) {
-	a := &alarms{Trigger: t, Live: r.source, run: r}
+	a := &alarms{Trigger: t, Live: r.live, run: r}
 	a.pending.done = make(chan struct{}, 1)
 	a.births.keep = uint64(t.Before)
 	if t.Before == 0 {
 		return a, nil
 	}
 	var err error
-	a.recent, err = r.source.OpenRecent(perfevent.RecentOptions{Keep: t.Before, UserStack: recentStack})
+	a.recent, err = r.live.OpenRecent(perfevent.RecentOptions{Keep: t.Before, UserStack: recentStack})
 	if err != nil {
 		return nil, fmt.Errorf("keep what comes before an alarm: %w", err)
 	}

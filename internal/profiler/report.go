@@ -20,7 +20,7 @@ type reporter struct {
 
 func newReporter(r *profiling) *reporter {
 	return &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
-		Lines: r.opts.Lines, Logger: r.opts.Logger})}
+		Lines: r.opts.Lines, Host: r.source.Host(), Logger: r.opts.Logger})}
 }
 
 // close frees what symbols were read from.

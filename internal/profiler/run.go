@@ -18,6 +18,9 @@ import (
 // Options is what a run does.
 type Options struct {
 	Target perfevent.Target
+	// Source, unless nil, has records of the collectors' samplings, in place of the target.
+	// It stays the caller's.
+	Source run.Source
 	// Collectors say what is sampled, at least one. They share rings, stacks and
 	// symbols, and their columns stand side by side. Run has them retreat to
 	// what the machine and the caller's privileges allow.
@@ -30,6 +33,8 @@ type Options struct {
 	Memory     int           // bound in bytes of what distinct stacks take
 	Logger     *slog.Logger  // nil discards
 
+	// Armed, unless nil, is called when samples come. Its error ends the run.
+	Armed func() error
 	// Report is given the profile of each interval, to keep, on the reporting
 	// goroutine. Its error ends the run. While it takes longer than some
 	// intervals, the next ones are one profile.
@@ -70,19 +75,24 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &profiling{opts: opts}
+	r := &profiling{opts: opts, source: opts.Source}
+	if opts.Source != nil {
+		return r.run(ctx)
+	}
 	var err error
-	r.source, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger,
+	r.live, r.notes, err = open(opts.Target, opts.Collectors, perfevent.Options{Logger: opts.Logger,
 		Switches: &perfevent.Switches{Sampled: opts.Trigger != nil}, Recent: opts.Trigger != nil && opts.Trigger.Before > 0})
 	if err != nil {
 		return nil, err
 	}
-	defer r.source.Close()
+	defer r.live.Close()
+	r.source = r.live
 	if opts.Trigger != nil {
 		if r.alarms, err = newAlarms(r, *opts.Trigger); err != nil {
 			return nil, err
 		}
 		defer r.alarms.close()
+		r.source = r.alarms
 	}
 	return r.run(ctx)
 }
@@ -97,8 +107,9 @@ const maxWaiting = 4
 type profiling struct {
 	opts     Options
 	plans    []table.Plan // of the collectors
-	source   *run.Live
-	notes    []string // of open
+	source   run.Source
+	live     *run.Live // beneath the source; nil with Options.Source
+	notes    []string  // of open
 	engine   *run.Engine
 	recorder *table.Recorder
 	begin    clocks
@@ -110,10 +121,6 @@ type profiling struct {
 type clocks struct {
 	monotonic uint64
 	wall      time.Time
-}
-
-func now() clocks {
-	return clocks{monotonic: perfevent.Now(), wall: time.Now()}
 }
 
 func (r *profiling) run(ctx context.Context) (*Result, error) {
@@ -128,31 +135,36 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	if r.alarms != nil && r.alarms.Before > 0 {
 		keep = r.alarms.Before + keepLives
 	}
-	var source run.Source = r.source
-	if r.alarms != nil {
-		source = r.alarms
-	}
 	var err error
-	if r.engine, err = run.New(source, run.Options{Unwind: userStacks, Keep: keep,
+	if r.engine, err = run.New(r.source, run.Options{Unwind: userStacks, Keep: keep,
 		Duration: r.opts.Duration, Spool: spoolBytes, Logger: r.opts.Logger}); err != nil {
 		return nil, err
 	}
 	defer r.engine.Close()
 	windows := make(chan *table.Window, maxWaiting)
-	r.begin = now()
+	r.begin = clocks{monotonic: r.source.Now(), wall: time.Now()}
 	r.recorder = table.NewRecorder(r.opts.Collectors, r.engine.Processes(), r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()), Spans: r.alarms != nil,
 		Emit: func(w *table.Window) { windows <- w },
-		// Nobody else sends, so that room stays.
-		Ready: func() bool { return len(windows) < cap(windows) },
+		Ready: func() bool {
+			// What is not live waits for the reports. Nobody else sends, so that room stays.
+			return r.live == nil || len(windows) < cap(windows)
+		},
 	})
 	if r.alarms != nil {
 		r.alarms.ready = func(n int) bool { return len(windows)+n <= cap(windows) }
 	}
-	r.meter()
-	if err := source.Enable(); err != nil {
+	if r.live != nil {
+		r.meter()
+	}
+	if err := r.source.Enable(); err != nil {
 		return nil, err
+	}
+	if r.opts.Armed != nil {
+		if err := r.opts.Armed(); err != nil {
+			return nil, err
+		}
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -164,22 +176,22 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 
 	err = r.engine.Run(ctx, tables{r.recorder, r})
 	r.logUsage()
-	whole := r.recorder.Finish(now().monotonic)
+	whole := r.recorder.Finish(r.source.Now())
 	close(windows)
 	if err := errors.Join(err, <-reported); err != nil {
 		return nil, err
 	}
-	return r.result(source, reporter, whole)
+	return r.result(reporter, whole)
 }
 
 // result closes the books. It runs after the reporting goroutine.
-func (r *profiling) result(source run.Source, reporter *reporter, whole *table.Window) (*Result, error) {
+func (r *profiling) result(reporter *reporter, whole *table.Window) (*Result, error) {
 	result := &Result{}
 	if whole != nil {
 		result.Whole = reporter.profile(whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}
-	account, err := source.Account()
+	account, err := r.source.Account()
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +247,10 @@ func (t tables) Round(before uint64) error {
 	var counts []table.Counts
 	var samples uint64
 	r.engine.Locked(func() { counts, samples = t.Counts(), t.Samples() })
-	for i := range counts {
-		r.grow(&r.growths[i], counts[i], before)
+	if r.live != nil {
+		for i := range counts {
+			r.grow(&r.growths[i], counts[i], before)
+		}
 	}
 	r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: samples})
 	return nil

@@ -14,7 +14,7 @@ func (r *profiling) meter() {
 		if metered, ok := collector.(table.Metered); ok {
 			metered.Running(r.running(first, n))
 		}
-		if heir, ok := collector.(table.Heir); ok && r.source.Inherits(first) {
+		if heir, ok := collector.(table.Heir); ok && r.live.Inherits(first) {
 			heir.Inherits()
 		}
 		first += n
@@ -24,7 +24,7 @@ func (r *profiling) meter() {
 // running reads how long n of the session's samplings, from first on, have counted.
 func (r *profiling) running(first, n int) func() ([]perfevent.Running, error) {
 	return func() ([]perfevent.Running, error) {
-		all, err := r.source.Running()
+		all, err := r.live.Running()
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,9 @@ import "github.com/ringtap/ringtap/internal/stack"
 // free places), and what the description of a process takes, its strings
 // included.
 const (
-	rowBytes     = 64
-	processBytes = 256
+	rowBytes       = 64
+	processBytes   = 256
+	histogramBytes = 1 << 10 // with the buckets of powers of two
 )
 
 // rest is the row of all samples that there was no memory for.
@@ -29,12 +30,13 @@ func (r *Recorder) room(bytes int) bool { return r.Bytes()+bytes <= r.opts.Memor
 
 // Bytes is the memory that counts against Options.Memory.
 func (r *Recorder) Bytes() int {
-	rows, processes := len(r.table.rows), len(r.live)
+	rows, processes, histograms := len(r.table.rows), len(r.live), len(r.table.histograms)
 	if r.whole != nil {
 		rows += len(r.whole.table.rows) + len(r.whole.passing.rows) + len(r.whole.passed.rows)
 		processes += len(r.whole.processes)
+		histograms += len(r.whole.table.histograms)
 	}
-	return r.stacks.Bytes() + rowBytes*rows + processBytes*processes + r.held()
+	return r.stacks.Bytes() + rowBytes*rows + processBytes*processes + histogramBytes*histograms + r.held()
 }
 
 // held is what the collectors hold themselves.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
@@ -97,6 +98,8 @@ type Plan struct {
 	Ordered bool
 	Stacks  stack.Stacks
 	Metrics []profile.Metric // the columns of a row
+	// Histogram, unless nil, is the scale of another column: see Rows.Observe.
+	Histogram *histogram.Scale
 	// Standing marks metrics that tell what stands when a window ends, such as
 	// memory that is not freed, so that windows don't add up.
 	Standing bool

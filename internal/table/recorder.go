@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -57,10 +58,12 @@ type Recorder struct {
 type part struct {
 	collector Collector
 	state     Stateful // the collector; nil if it remembers nothing
-	first     int      // of its samplings
-	column    int      // the first of its columns
+	index     int
+	first     int // of its samplings
+	column    int // the first of its columns
 	ordered   bool
-	standing  []int // its columns, if they don't add up
+	histogram *histogram.Scale // nil without
+	standing  []int            // its columns, if they don't add up
 	stacker   *stack.Stacker
 	rows      Rows
 	counts    Counts // of the window under way
@@ -89,7 +92,7 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 	for i, collector := range collectors {
 		plan := collector.Plan()
 		p := &r.parts[i]
-		*p = part{collector: collector, first: len(r.bySample), column: columns, ordered: plan.Ordered, stacker: r.stacks.Stacker(plan.Stacks)}
+		*p = part{collector: collector, index: i, histogram: plan.Histogram, first: len(r.bySample), column: columns, ordered: plan.Ordered, stacker: r.stacks.Stacker(plan.Stacks)}
 		p.state, _ = collector.(Stateful)
 		p.rows = Rows{recorder: r, part: p}
 		for _, sampling := range plan.Samplings {

@@ -65,6 +65,11 @@ func (r *Rows) AddLast(row Row, column int, n uint64) {
 	}
 }
 
+// Observe adds a value to the row's histogram, of a Plan that has one.
+func (r *Rows) Observe(row Row, value int64) {
+	r.recorder.table.histogram(observed{r.part.index, r.place(row)}, *r.part.histogram).Add(value)
+}
+
 // Keep has a row outlive the window that ends: see Stateful.End.
 func (r *Rows) Keep(row Row) {
 	if row.Known() {

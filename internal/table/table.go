@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/histogram"
 )
 
 // key names a row: a process and its two stacks.
@@ -19,13 +20,32 @@ type table struct {
 	columns int
 	rows    map[key]int // index of a row's first value
 	values  []uint64
-	last    key // the row that find has found last; unless found, none
-	at      int
-	found   bool
+	// histograms are those of rows of parts that have some.
+	histograms map[observed]*histogram.Histogram
+	last       key // the row that find has found last; unless found, none
+	at         int
+	found      bool
+}
+
+// observed is what a histogram is of: a row of a part.
+type observed struct {
+	part int
+	key  key
 }
 
 func newTable(columns int) *table {
-	return &table{columns: columns, rows: make(map[key]int)}
+	return &table{columns: columns, rows: make(map[key]int), histograms: make(map[observed]*histogram.Histogram)}
+}
+
+// histogram returns the histogram of a part's row, empty if it is new.
+func (t *table) histogram(of observed, scale histogram.Scale) *histogram.Histogram {
+	h := t.histograms[of]
+	if h == nil {
+		h = histogram.New(scale)
+		t.histograms[of] = h
+		t.row(of.key) // which is there then, though its values may be zero
+	}
+	return h
 }
 
 // find returns the values of the row, nil if it is new. They are valid until the
@@ -59,6 +79,9 @@ func (t *table) merge(other *table) {
 		for i, v := range other.values[at : at+other.columns] {
 			row[i] += v
 		}
+	}
+	for of, h := range other.histograms {
+		t.histogram(of, h.Scale()).Merge(h)
 	}
 }
 

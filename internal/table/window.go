@@ -2,6 +2,7 @@ package table
 
 import (
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 )
@@ -17,6 +18,19 @@ type Window struct {
 	stack.Set
 
 	Counts []Counts // of each collector
+}
+
+// histograms are those of a row, one for each collector; nil if there are none.
+func (r *Recorder) histograms(t *table, k key) (all []*histogram.Histogram) {
+	for i := range r.parts {
+		if h := t.histograms[observed{i, k}]; h != nil {
+			if all == nil {
+				all = make([]*histogram.Histogram, len(r.parts))
+			}
+			all[i] = h
+		}
+	}
+	return all
 }
 
 // window makes a Window of a table.
@@ -39,7 +53,8 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts []
 	described[noProcess] = profile.Process{PID: -1, NSPID: -1, TGID: -1, Comm: "[no memory left]"}
 	processes := make(map[int]int)
 	for _, k := range t.keys() {
-		if t.empty(k) {
+		histograms := r.histograms(t, k)
+		if histograms == nil && t.empty(k) {
 			continue
 		}
 		p, ok := processes[k.process]
@@ -48,7 +63,7 @@ func (r *Recorder) window(t *table, described map[int]profile.Process, counts []
 			processes[k.process] = p
 			w.Processes = append(w.Processes, described[k.process])
 		}
-		w.Rows = append(w.Rows, profile.Row{Process: p, User: index(k.user), Kernel: index(k.kernel), Values: t.row(k)})
+		w.Rows = append(w.Rows, profile.Row{Process: p, User: index(k.user), Kernel: index(k.kernel), Values: t.row(k), Histograms: histograms})
 	}
 	w.Set = r.stacks.Set(distinct)
 	return w

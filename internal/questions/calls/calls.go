@@ -3,7 +3,7 @@
 package calls
 
 import (
-	"sync"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/pair"
@@ -29,20 +29,14 @@ type Calls struct {
 	// seen: it is counted.
 	Sources []probe.Source
 	Stacks  stack.Stacks // of the places where calls begin
-	// Histogram asks for one of the calls' times: see TakeHistogram.
-	Histogram bool
+	// Histogram, unless nil, has rows have one of the times of calls that ended, from entry
+	// to return, in Units.
+	Histogram *histogram.Scale
+	Unit      time.Duration
 
 	calls *pair.Calls[table.Row]
 	rows  *table.Rows
-	times *histogram.Histogram // of the window under way
-
-	mu    sync.Mutex // of what follows
-	ended []*histogram.Histogram
 }
-
-// maxHistograms is how many histograms wait for one who takes them: more than
-// windows do.
-const maxHistograms = 16
 
 // The columns of Calls.
 const (
@@ -52,10 +46,9 @@ const (
 
 var _ table.Stateful = (*Calls)(nil)
 
-// NewCalls makes a Calls.
-func NewCalls(spec string, sources []probe.Source, stacks stack.Stacks, withHistogram bool) *Calls {
-	c := &Calls{Spec: spec, Sources: sources, Stacks: stacks, Histogram: withHistogram,
-		calls: pair.New[table.Row](), times: histogram.New(histogram.Log2())}
+// NewCalls makes a Calls without a histogram.
+func NewCalls(spec string, sources []probe.Source, stacks stack.Stacks) *Calls {
+	c := &Calls{Spec: spec, Sources: sources, Stacks: stacks, Unit: time.Nanosecond, calls: pair.New[table.Row]()}
 	c.calls.Gone = c.spent
 	return c
 }
@@ -65,7 +58,7 @@ func NewCalls(spec string, sources []probe.Source, stacks stack.Stacks, withHist
 func (c *Calls) Plan() table.Plan {
 	stacks := c.Stacks.Copying(stack.StormCopy)
 	p := table.Plan{
-		Name: "probe", Event: c.Spec, Stacks: stacks, Ordered: true,
+		Name: "probe", Event: c.Spec, Stacks: stacks, Ordered: true, Histogram: c.Histogram,
 		Metrics: []profile.Metric{
 			{Name: c.Spec + "Time", Type: c.Spec + " time", Unit: "nanoseconds", Scale: 1},
 			{Name: c.Spec + "Count", Type: c.Spec + " calls", Unit: "counts", Scale: 1},
@@ -117,8 +110,8 @@ func (c *Calls) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 // end counts the time of a call that has ended.
 func (c *Calls) end(e pair.Ended[table.Row]) {
 	c.rows.Add(e.Payload, callTime, e.Own)
-	if c.Histogram {
-		c.times.Add(int64(e.End - e.Start))
+	if c.Histogram != nil {
+		c.rows.Observe(e.Payload, int64(time.Duration(e.End-e.Start)/c.Unit))
 	}
 }
 
@@ -139,29 +132,6 @@ func (c *Calls) End(rows *table.Rows, now uint64) {
 	c.calls.ConfirmAll(c.end)
 	c.calls.Spent(now, c.spent)
 	c.calls.Each(func(call *pair.Call[table.Row]) { rows.Keep(call.Payload) })
-	if c.Histogram {
-		c.mu.Lock()
-		if len(c.ended) == maxHistograms {
-			c.ended = c.ended[1:]
-		}
-		c.ended = append(c.ended, c.times)
-		c.mu.Unlock()
-		c.times = histogram.New(histogram.Log2())
-	}
-}
-
-// TakeHistogram returns the histogram of the next window that has ended and was not
-// taken, in nanoseconds: of calls that ended in it, from entry to return. It is nil
-// if there is none. Any goroutine may ask.
-func (c *Calls) TakeHistogram() *histogram.Histogram {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.ended) == 0 {
-		return nil
-	}
-	h := c.ended[0]
-	c.ended = c.ended[1:]
-	return h
 }
 
 // Bytes is what the calls that go on take.

@@ -1,4 +1,4 @@
-package measure
+package histtrigger
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 )
 
-// TriggerOptions is what Triggers does.
-type TriggerOptions struct {
+// Options is what Run does.
+type Options struct {
 	Tracefs      *ftrace.FS
 	Enter, Leave *ftrace.Format // of the events of tracefs at a function's entry and return
 	PIDs         []int          // only these processes, their threads and children; nil: all but ourselves
@@ -33,11 +33,17 @@ type TriggerOptions struct {
 	Emit func(*Window) error
 }
 
+// Window is what was counted in a stretch of time.
+type Window struct {
+	End       time.Time
+	Histogram *histogram.Histogram // of nanoseconds; nil if there were no calls
+}
+
 // ErrNoTriggers says that the kernel can't make histograms of its own.
 var ErrNoTriggers = errors.New("the kernel has no hist triggers with synthetic events (CONFIG_HIST_TRIGGERS, CONFIG_SYNTH_EVENTS)")
 
-// TriggerAccount says where the calls of a run went.
-type TriggerAccount struct {
+// Account says where the calls of a run went.
+type Account struct {
 	Entered, Left uint64 // entries and returns that were seen
 	Values        uint64 // in the histograms
 	Dropped       uint64 // hits for whose thread there was no room
@@ -54,24 +60,24 @@ const (
 // every is how often it is asked whether the target still runs.
 const every = 50 * time.Millisecond
 
-// Triggers measures the time of a function's calls in the kernel itself: a hist
+// Run measures the time of a function's calls in the kernel itself: a hist
 // trigger at its entry keeps the time for the thread, one at its return generates
 // a synthetic event with the difference, and a third counts those. All are in a
 // trace instance of our own; nothing is recorded.
 //
 // A thread has room for one call: of calls in calls of the same function the
-// innermost is counted, and those around it are not. TriggerAccount tells.
+// innermost is counted, and those around it are not. Account tells.
 // Errors wrap ErrNoTriggers where the kernel has no such thing.
-func Triggers(ctx context.Context, o TriggerOptions) (account TriggerAccount, err error) {
+func Run(ctx context.Context, o Options) (account Account, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	synthetic, err := o.Tracefs.NewSynthetic("u64 took")
 	if errors.Is(err, os.ErrNotExist) {
-		return TriggerAccount{}, fmt.Errorf("%w: %w", ErrNoTriggers, err)
+		return Account{}, fmt.Errorf("%w: %w", ErrNoTriggers, err)
 	}
 	if err != nil {
-		return TriggerAccount{}, err
+		return Account{}, err
 	}
 	closing := func(what interface{ Close() error }) {
 		if closeErr := what.Close(); closeErr != nil {
@@ -81,17 +87,17 @@ func Triggers(ctx context.Context, o TriggerOptions) (account TriggerAccount, er
 	defer closing(synthetic)
 	instance, err := o.Tracefs.NewInstance()
 	if err != nil {
-		return TriggerAccount{}, err
+		return Account{}, err
 	}
 	defer closing(instance)
-	t := &triggers{TriggerOptions: o, instance: instance, synthetic: synthetic}
+	t := &triggers{Options: o, instance: instance, synthetic: synthetic}
 	defer func() { err = errors.Join(err, t.disarm()) }()
 	if err := t.arm(); err != nil {
-		return TriggerAccount{}, err
+		return Account{}, err
 	}
 	if o.Armed != nil {
 		if err := o.Armed(); err != nil {
-			return TriggerAccount{}, err
+			return Account{}, err
 		}
 	}
 	return t.follow(ctx)
@@ -99,7 +105,7 @@ func Triggers(ctx context.Context, o TriggerOptions) (account TriggerAccount, er
 
 // triggers is a run under way.
 type triggers struct {
-	TriggerOptions
+	Options
 	instance  *ftrace.Instance
 	synthetic *ftrace.Synthetic
 	set       []trigger
@@ -213,7 +219,7 @@ func (t *triggers) setProcess(list string, pid int) error {
 }
 
 // follow emits windows until the end.
-func (t *triggers) follow(ctx context.Context) (TriggerAccount, error) {
+func (t *triggers) follow(ctx context.Context) (Account, error) {
 	var end, interval <-chan time.Time
 	until := time.Now().Add(t.Duration)
 	if t.Duration > 0 {
@@ -239,7 +245,7 @@ func (t *triggers) follow(ctx context.Context) (TriggerAccount, error) {
 				return t.finish()
 			}
 			if _, err := t.emit(); err != nil {
-				return TriggerAccount{}, err
+				return Account{}, err
 			}
 		case <-ticker.C:
 			if t.ended() {
@@ -275,8 +281,8 @@ func (t *triggers) ended() bool {
 
 // finish emits the last window and closes the books. The hits are read before the
 // histogram, so that calls which go on in the meantime are none that it lacks.
-func (t *triggers) finish() (TriggerAccount, error) {
-	var account TriggerAccount
+func (t *triggers) finish() (Account, error) {
+	var account Account
 	for _, side := range []struct {
 		event *ftrace.Format
 		hits  *uint64
@@ -311,7 +317,7 @@ func (t *triggers) emit() (ftrace.Hist, error) {
 		return ftrace.Hist{}, err
 	}
 	if h.Count() > 0 {
-		w.Rows = []Row{{Histogram: h}}
+		w.Histogram = h
 	}
 	return hists[0], t.Emit(w)
 }
