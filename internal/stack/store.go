@@ -50,7 +50,7 @@ type User struct {
 }
 
 // User makes the user stack of a sample of a process. There is none where code would have to be
-// read that the process table refuses to read now (process.Table.Brief).
+// read that the process table refuses to read now (process.Table.CachedOnly).
 func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
 	if c := s.memo.find(&by.Stacks, p, sample); c != nil {
 		by.note(p, sample)
