@@ -78,25 +78,16 @@ func (m *memory) word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(m.data[off:]), true
 }
 
-// sized reads 1, 2, 4 or 8 bytes.
+// sized reads a number of 1, 2, 4 or 8 bytes.
 func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 	off := addr - m.base
-	if n := uint64(len(m.data)); off >= n || n-off < uint64(size) {
+	if n := uint64(len(m.data)); off >= n || n-off < uint64(size) || size == 0 || size > 8 || size&(size-1) != 0 {
 		return 0, false
 	}
 	m.sizes = true
-	b := m.data[off:]
-	switch size {
-	case 1:
-		return uint64(b[0]), true
-	case 2:
-		return uint64(binary.LittleEndian.Uint16(b)), true
-	case 4:
-		return uint64(binary.LittleEndian.Uint32(b)), true
-	case 8:
-		return binary.LittleEndian.Uint64(b), true
-	}
-	return 0, false
+	var word [8]byte
+	copy(word[:], m.data[off:off+uint64(size)])
+	return binary.LittleEndian.Uint64(word[:]), true
 }
 
 // evaluator runs DWARF expressions over registers and the copied stack. It is

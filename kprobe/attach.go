@@ -14,10 +14,10 @@ type AttachOptions struct {
 	Target  perfevent.Target // what the perf session will watch
 	Tracefs *ftrace.FS       // nil: the mounted one; if there is none it is mounted, and stays
 	Filter  string           // over the events' fields, for the kernel; "" for none
-	// Few is the number of perf events that the session opens for one probe, as
+	// PerSampling is the number of perf events that the session opens for one probe, as
 	// Target.PerSampling knows it; with 0 events of tracefs are preferred to
 	// perf's own.
-	Few int
+	PerSampling int
 	// Merge lets sites whose records have the same fields share an event, which
 	// is named as the first of them: an event takes the kernel long to open and
 	// to close, at however many sites it is. Which site was hit the sample's IP

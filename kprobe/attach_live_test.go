@@ -377,7 +377,7 @@ func TestLiveAWrongPlaceHasTheKernelsReason(t *testing.T) {
 		return &Plan{Definition: &Definition{Text: symbol, Kind: Entry}, Sites: []Site{{Symbol: symbol, Offset: offset, Event: "wrong"}}}
 	}
 	for _, p := range []*Plan{site("no_such_function", 0), site("vfs_fallocate", 1)} {
-		a, err := Attach(p, AttachOptions{Target: perfevent.System(), Few: 0})
+		a, err := Attach(p, AttachOptions{Target: perfevent.System(), PerSampling: 0})
 		var refused *ftrace.DefinitionError
 		if !errors.As(err, &refused) || refused.Message == "" {
 			t.Errorf("%s: the error is %v", p.Sites[0].Place(), err)

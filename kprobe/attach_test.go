@@ -45,15 +45,15 @@ func TestTheBestWayComesFirst(t *testing.T) {
 		o    AttachOptions
 		want []Way
 	}{
-		{"a function on few CPUs", planOf("f", "f"), AttachOptions{Few: 2}, []Way{WayPMU, WayKprobeEvents, WayFunction, WayBreakpoint}},
-		{"on many", planOf("f", "f"), AttachOptions{Few: 64}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
+		{"a function on few CPUs", planOf("f", "f"), AttachOptions{PerSampling: 2}, []Way{WayPMU, WayKprobeEvents, WayFunction, WayBreakpoint}},
+		{"on many", planOf("f", "f"), AttachOptions{PerSampling: 64}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
 		{"of a process", planOf("f", "f"), AttachOptions{}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"with arguments", args, AttachOptions{Few: 2}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"returns", returns, AttachOptions{Few: 2}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"with a filter", planOf("f", "f"), AttachOptions{Few: 2, Filter: "x == 1"}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"some functions", planOf("f*", many[:20]...), AttachOptions{Few: 2, Merge: true}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"very many", planOf("f*", many...), AttachOptions{Few: 2, Merge: true}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"the one that is asked for", planOf("f", "f"), AttachOptions{Few: 2, Way: WayBreakpoint}, []Way{WayBreakpoint}},
+		{"with arguments", args, AttachOptions{PerSampling: 2}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
+		{"returns", returns, AttachOptions{PerSampling: 2}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
+		{"with a filter", planOf("f", "f"), AttachOptions{PerSampling: 2, Filter: "x == 1"}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
+		{"some functions", planOf("f*", many[:20]...), AttachOptions{PerSampling: 2, Merge: true}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
+		{"very many", planOf("f*", many...), AttachOptions{PerSampling: 2, Merge: true}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
+		{"the one that is asked for", planOf("f", "f"), AttachOptions{PerSampling: 2, Way: WayBreakpoint}, []Way{WayBreakpoint}},
 	} {
 		test.o.Logger = slog.New(slog.DiscardHandler)
 		if got := order(test.plan, &test.o); !slices.Equal(got, test.want) {

@@ -33,7 +33,7 @@ func (p *Plan) notPMU(o *AttachOptions) string {
 		return "one return probe for all that is watched tells more"
 	case len(p.Sites) > 1:
 		return "there are several sites"
-	case o.Few == 0 || o.Few > fewEvents:
+	case o.PerSampling == 0 || o.PerSampling > fewEvents:
 		return "it would take many events, each of which costs time at every hit"
 	}
 	return ""

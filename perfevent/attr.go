@@ -9,9 +9,7 @@ import (
 // (include/uapi/linux/perf_event.h, in order of their arrival).
 const (
 	bitNamespaces = 1 << 28 // Linux 4.12
-	bitKsymbol    = 1 << 29 // 5.1
 	bitCgroup     = 1 << 32 // 5.7
-	bitTextPoke   = 1 << 33 // 5.8
 	bitPreciseIP  = 15      // the position of a two bit number
 )
 
@@ -105,7 +103,6 @@ func sideBandAttr(opts *Options, inherit bool, watermark uint32, format uint64) 
 	setBit(&attr.Bits, unix.PerfBitMmap|unix.PerfBitMmap2|bitNamespaces|bitCgroup, opts.SideBand == SideBandAll)
 	setBit(&attr.Bits, unix.PerfBitInherit, inherit)
 	setBit(&attr.Bits, unix.PerfBitContextSwitch, opts.Switches != nil && !opts.Switches.Sampled)
-	setBit(&attr.Bits, bitKsymbol|bitTextPoke, opts.KernelCode)
 	return attr
 }
 

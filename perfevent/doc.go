@@ -101,10 +101,9 @@
 // Events are configured with github.com/elastic/go-perf's Attr and
 // configurators, which hold the knowledge of event types and numbers. They are
 // then translated (attr.go) and opened through x/sys/unix, since go-perf cannot
-// say what is needed here: records of cgroups and changes of kernel code, lost
-// counts per event (PERF_FORMAT_LOST), and precise_ip, whose second bit it
-// drops. It cannot take over an event that was opened elsewhere, so the rings
-// are mapped here as well; its own reader starts a goroutine and an OS thread
+// say what is needed here: records of cgroups, lost counts per event
+// (PERF_FORMAT_LOST), and precise_ip, whose second bit it drops. It cannot take
+// over an event that was opened elsewhere, so the rings are mapped here as well; its own reader starts a goroutine and an OS thread
 // per ring. Its decoder is not used: it allocates several times per record,
 // panics on samples of kernel threads with registers, and takes the times of
 // mmap and comm records from the wrong place.

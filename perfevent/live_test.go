@@ -347,7 +347,7 @@ func TestLiveContextSwitchesAreRecordedWhenAskedFor(t *testing.T) {
 		if target == "system" {
 			on = System()
 		}
-		s := open(t, on, pageFaults(), Options{Switches: new(Switches), KernelCode: true})
+		s := open(t, on, pageFaults(), Options{Switches: new(Switches)})
 		enable(t, s)
 		out, wide := 0, 0
 		ctx, cancel := context.WithCancel(context.Background())

@@ -117,7 +117,7 @@ func (s *Session) dropFeature(err error) bool {
 		s.format &^= unix.PERF_FORMAT_LOST
 		return true
 	}
-	for _, bit := range []uint64{bitTextPoke, bitCgroup, bitKsymbol, bitNamespaces} {
+	for _, bit := range []uint64{bitCgroup, bitNamespaces} {
 		if s.dropped&bit == 0 {
 			s.dropped |= bit
 			return true

@@ -30,9 +30,6 @@ type Options struct {
 	SideBand SideBand
 	// Switches, unless nil, records context switches of the target: *Switch.
 	Switches *Switches
-	// KernelCode records kernel code that comes and goes, and changes of it: *Ksymbol
-	// and *TextPoke. Whole system only.
-	KernelCode bool
 
 	// Recent leaves room for OpenRecent in what an ordinary user may lock.
 	Recent bool

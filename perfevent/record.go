@@ -162,7 +162,7 @@ type Cgroup struct {
 }
 
 // Ksymbol says that kernel code came (a BPF program, an ftrace trampoline) or
-// went.
+// went. No session asks for it; perf record does.
 type Ksymbol struct {
 	Header
 	Addr       uint64
@@ -172,7 +172,7 @@ type Ksymbol struct {
 	Name       []byte
 }
 
-// TextPoke says that the kernel changed its own code.
+// TextPoke says that the kernel changed its own code. No session asks for it.
 type TextPoke struct {
 	Header
 	Addr     uint64

@@ -22,9 +22,9 @@ type AttachOptions struct {
 	Target  perfevent.Target // what the perf session will watch
 	Tracefs *ftrace.FS       // nil: the mounted one; if there is none it is mounted, and stays
 	Filter  string           // over the events' fields, for the kernel; "" for none
-	// Few is the number of perf events that the session opens for one probe, as
+	// PerSampling is the number of perf events that the session opens for one probe, as
 	// Target.PerSampling knows it; with 0 tracefs's events are preferred.
-	Few int
+	PerSampling int
 	// Merge lets sites whose records have the same fields share an event of
 	// tracefs, which is named as the first of them. An event takes the kernel
 	// a tenth of a second to close, at however many sites it is. Which site was
@@ -64,7 +64,7 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	merge := o.Merge && len(p.Sites) > 1
-	if o.Few > 0 && o.Few <= fewEvents && !p.fetches() && o.Filter == "" && !merge && !inherits(o.Target) {
+	if o.PerSampling > 0 && o.PerSampling <= fewEvents && !p.fetches() && o.Filter == "" && !merge && !inherits(o.Target) {
 		a, err := attachPMU(p, o)
 		if !errors.Is(err, perfevent.ErrNoEvent) {
 			return a, err

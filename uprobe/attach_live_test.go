@@ -21,7 +21,7 @@ func TestLiveThreadsAndChildrenAreHitToTheLastCall(t *testing.T) {
 	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target", Options{})
 	calls := pace.Calls(20000)
-	if hits := trace(t, p, AttachOptions{Few: 1}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {
+	if hits := trace(t, p, AttachOptions{PerSampling: 1}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {
 		t.Errorf("of a process %d hits, want %d", len(hits), 5*calls)
 	}
 	if hits := traceSystem(t, p, AttachOptions{}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {

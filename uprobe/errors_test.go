@@ -111,6 +111,7 @@ func TestArgumentsThatCannotBeFetchedArePointedAt(t *testing.T) {
 		{"p:" + program + ":target n b", "b", "big"},
 		{"p:" + stripped + ":target n", "n", "$arg1"},
 		{"p:" + gobuild + ":main.greet $arg40", "$arg40", ""},
+		{"p:alias " + program + ":targ[et", "[et", "not closed"},
 	} {
 		text := strings.Replace(test.text, "+0x4", within, 1)
 		p, err := tryResolve(text, Options{})

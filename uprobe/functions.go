@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/library"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe/placement"
 )
@@ -55,7 +56,12 @@ func (r *resolver) find() ([]symbols.Function, error) {
 	if len(found) > 0 && !imported {
 		return found, nil // tables that could not be read do not matter
 	}
-	if err != nil {
+	var malformed *names.GlobError
+	switch {
+	case errors.As(err, &malformed): // nor is it a name, as operator[] is one
+		start := strings.Index(d.Text, ":"+d.Symbol) + 1
+		return nil, &ftrace.SyntaxError{Text: d.Text, Pos: start + malformed.Pos, Message: "invalid probe: " + malformed.Reason}
+	case err != nil:
 		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("read its symbols: %w", err)}
 	}
 	failed := &SymbolError{
@@ -104,9 +110,9 @@ func exports(t *library.Target, name string) bool {
 
 // explain notes what probing these functions means, where it may surprise.
 func (r *resolver) explain(found []symbols.Function) {
-	var names []string
+	var called []string
 	for _, fn := range found {
-		names = append(names, symbols.DemangleParams(fn.Name))
+		called = append(called, symbols.DemangleParams(fn.Name))
 		switch fn.Kind {
 		case symbols.Indirect:
 			r.note("%s is an indirect function (IFUNC): this probe is on its resolver, which runs once when a program is linked to it and not at each call", fn.Name)
@@ -115,8 +121,8 @@ func (r *resolver) explain(found []symbols.Function) {
 		}
 	}
 	if len(found) > 1 && !r.definition.Pattern {
-		slices.Sort(names)
-		r.note("%s has %d functions called %s; all are probed: %s", r.Path, len(found), r.definition.Symbol, several(slices.Compact(names)))
+		slices.Sort(called)
+		r.note("%s has %d functions called %s; all are probed: %s", r.Path, len(found), r.definition.Symbol, several(slices.Compact(called)))
 	}
 }
 

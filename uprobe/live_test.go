@@ -59,7 +59,7 @@ func traceCommand(t *testing.T, p *Plan, o AttachOptions, c *perfevent.Command) 
 func traceSystem(t *testing.T, p *Plan, o AttachOptions, command string, args ...string) []hit {
 	t.Helper()
 	needRoot(t)
-	o.Target, o.Few = perfevent.System(), 1
+	o.Target, o.PerSampling = perfevent.System(), 1
 	return record(t, p, o, func() {
 		if out, err := exec.Command("taskset", append([]string{"1", command}, args...)...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)

@@ -29,8 +29,8 @@ type Options struct {
 //
 // The error is one of package library's if the target is not found, or a
 // *TargetError, *SymbolError, *MarkError, *PlaceError, *TooManyError,
-// *symbols.NoCodeError, or for an argument a *ftrace.SyntaxError that points at
-// it.
+// *symbols.NoCodeError, or for an argument or a malformed pattern a
+// *ftrace.SyntaxError that points at it.
 func Resolve(d *Definition, o Options) (*Plan, error) {
 	t, err := openTarget(d.Target, o.PID)
 	if err != nil {

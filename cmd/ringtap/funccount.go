@@ -125,6 +125,10 @@ func several(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// manyEvents is how many events take the kernel seconds to close: for each it waits
+// until no CPU runs its code any more (tracepoint_synchronize_unregister), some 40 ms.
+const manyEvents = 50
+
 // countEvents counts by perf events, or where places share one by what the kernel
 // counts at each.
 func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
@@ -156,10 +160,14 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
 		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
+		Emitted: func() error {
+			if events := len(set.Sources); events >= manyEvents {
+				fmt.Fprintf(out.stderr, "note: the kernel takes a while to close %d events, one after another\n", events)
+			}
+			_, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n")
+			return err
+		},
 	})
-	if err == nil {
-		_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
-	}
 	return errors.Join(err, printMissed(out, set))
 }
 

@@ -29,6 +29,9 @@ type Options struct {
 	// Emit is given the hits of each interval, by the names in Set.Functions, to
 	// keep. Its error ends the run.
 	Emit func(hits map[string]uint64) error
+	// Emitted, unless nil, is called after the last Emit and before the events are
+	// closed, which takes the kernel long where there are many. Its error is Run's.
+	Emitted func() error
 }
 
 // fewOwn is for how many sources our own hits are counted too.
@@ -48,7 +51,10 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	return r.emitAll(ctx)
+	if err := r.emitAll(ctx); err != nil || o.Emitted == nil {
+		return err
+	}
+	return o.Emitted()
 }
 
 // run is counters at work.

@@ -30,8 +30,10 @@ func TestLiveOurOwnHitsAreLeftOutOfTheWholeSystems(t *testing.T) {
 	for _, leaveOut := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
 		var hits uint64
+		emitted := 0
 		err := count.Run(ctx, count.Options{
 			Target: perfevent.System(), Set: set, LeaveOutOwn: leaveOut,
+			Emitted: func() error { emitted++; return nil },
 			Armed: func() error {
 				defer cancel()
 				for range calls {
@@ -45,6 +47,9 @@ func TestLiveOurOwnHitsAreLeftOutOfTheWholeSystems(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if emitted != 1 {
+			t.Errorf("the end was told %d times", emitted)
 		}
 		if own := hits >= calls; own == leaveOut {
 			t.Errorf("%d hits, with %d of our own; they are left out: %t", hits, calls, leaveOut)

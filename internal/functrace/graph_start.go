@@ -28,27 +28,27 @@ func startsOf(words []string) (starts, error) {
 	return all, nil
 }
 
-// isStray tells whether a record is of a call that none of the functions chosen
+// isUnrequested tells whether a record is of a call that none of the functions chosen
 // leads to. A thread that enters one of them while nothing is recorded is marked as
 // being in it, and nothing takes the mark away at its return: what the thread
 // calls next the kernel takes for a graph's beginning, up to its end. It comes when
 // the recording begins, and where an earlier graph was ended in the middle
 // (ftrace_graph_addr in kernel/trace/trace.h).
-func (g *graph) isStray(e *ftrace.Entry, c *call, begins bool) bool {
+func (g *graph) isUnrequested(e *ftrace.Entry, c *call, begins bool) bool {
 	thread := c.pid
 	if thread == 0 {
 		thread = -1 - e.CPU // each CPU has an idle task
 	}
-	switch stray := g.strays[thread]; {
+	switch unrequested := g.unrequested[thread]; {
 	case len(g.starts) == 0, c.depth > 0:
-		return stray
+		return unrequested
 	case g.starts[g.functions.start(c.function)]:
-		delete(g.strays, thread)
+		delete(g.unrequested, thread)
 		return false
 	case begins:
-		g.strays[thread] = true
+		g.unrequested[thread] = true
 	default:
-		delete(g.strays, thread)
+		delete(g.unrequested, thread)
 	}
 	return true
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 )
 
-// setThreads has the room trace the target's threads only, and never our own.
+// setThreads has the tracer trace the target's threads only, and never our own.
 // Threads and children that are born later are followed by the kernel
 // (function-fork), in both lists.
-func (r *room) setThreads(pids []int, tid int) error {
+func (r *tracing) setThreads(pids []int, tid int) error {
 	if tid != 0 {
 		if !(process.Host{}).Exists(tid) {
 			return fmt.Errorf("thread %d: %w", tid, unix.ESRCH)
@@ -55,7 +55,7 @@ func (r *room) setThreads(pids []int, tid int) error {
 // setProcess adds the threads of a process to a list. Those that are born
 // meanwhile may be of a thread that was not in the list yet: it looks again until
 // there are no more.
-func (r *room) setProcess(list string, pid int) error {
+func (r *tracing) setProcess(list string, pid int) error {
 	listed := map[string]bool{}
 	for {
 		threads, err := process.Host{}.Threads(pid)
@@ -82,7 +82,7 @@ func (r *room) setProcess(list string, pid int) error {
 
 // ended tells whether nothing of the target is left: the kernel takes threads
 // that end off the list.
-func (r *room) ended(pids []int, tid int) bool {
+func (r *tracing) ended(pids []int, tid int) bool {
 	switch {
 	case tid != 0:
 		return !process.Host{}.Exists(tid)

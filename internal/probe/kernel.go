@@ -43,7 +43,7 @@ func (s *Set) resolveKernel(text string) (*kprobe.Plan, error) {
 
 // attachKernel makes sources of the sites of a plan, and returns them.
 func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
-	a, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: s.options.Target, Filter: s.options.Filter, Few: s.few(),
+	a, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: s.options.Target, Filter: s.options.Filter, PerSampling: s.perSampling(),
 		Merge: share, UserStacks: s.options.UserStacks, Way: s.options.Way, Logger: s.options.Logger})
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ type Options struct {
 	// UserStacks says that user stacks will be asked for: see kprobe.AttachOptions.
 	UserStacks bool
 	// PMU lets perf's own events stand in for those of tracefs, where they serve as
-	// well: see uprobe.AttachOptions.Few.
+	// well: see uprobe.AttachOptions.PerSampling.
 	PMU     bool
 	Sharing Sharing
 	Calls   Calls
@@ -157,8 +157,8 @@ func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter str
 	return s.Sources[first:]
 }
 
-// few is the number of perf events for each place, if that lets them be perf's own.
-func (s *Set) few() int {
+// perSampling is the number of perf events for each place, if that lets them be perf's own.
+func (s *Set) perSampling() int {
 	if s.options.PMU {
 		return s.options.Target.PerSampling()
 	}

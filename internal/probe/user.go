@@ -85,7 +85,7 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 		return nil, nil
 	}
 	a, err := uprobe.Attach(plan, uprobe.AttachOptions{Target: s.options.Target, Filter: s.options.Filter,
-		Few: s.few(), Merge: share, Logger: s.options.Logger})
+		PerSampling: s.perSampling(), Merge: share, Logger: s.options.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -78,11 +78,11 @@ func (t *Table) sweepObjects() {
 			p.mappings[i].object.mapped = true
 		}
 	}
-	isHeld := t.heldObjects()
+	held := t.heldObjects()
 	for _, o := range t.objects {
 		switch {
 		case o.Kind == Kernel || o.mapped:
-		case isHeld[o.ID]:
+		case held.has(o.ID):
 			o.drop() // its frames may be asked for by name
 		default:
 			t.endObject(o)
@@ -101,18 +101,17 @@ func (t *Table) sweepObjects() {
 	}
 }
 
-// heldObjects tells by ObjectID which objects are held: see Hold. There are many more
-// frames than objects, so that it is a slice.
-func (t *Table) heldObjects() []bool {
-	isHeld := make([]bool, t.last+1)
+// heldObjects returns the objects that are held: see Hold.
+func (t *Table) heldObjects() *objectSet {
+	held := new(objectSet)
 	if t.held != nil {
 		t.held(func(id callchain.ObjectID) {
-			if int(id) < len(isHeld) {
-				isHeld[id] = true
+			if id <= t.last {
+				held.add(id)
 			}
 		})
 	}
-	return isHeld
+	return held
 }
 
 // endObject takes an object's ID, which no other gets. A process that was forgotten and that

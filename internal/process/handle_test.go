@@ -261,27 +261,27 @@ func TestReadingMappingsAgainHidesNoExec(t *testing.T) {
 
 func TestWhatTakesLongIsRefusedWhileItMustBeBrief(t *testing.T) {
 	table := newTestTable(t, "testdata/proc")
-	table.Brief(true)
+	table.CachedOnly(true)
 	if p := table.Process(4242); p.PID != -1 || !table.Refused() {
 		t.Errorf("process %d was read from /proc", p.PID)
 	}
-	table.Brief(false)
+	table.CachedOnly(false)
 	p := table.Process(4242)
 	if p.PID != 4242 || table.Refused() {
 		t.Fatalf("process %d, refused %v", p.PID, table.Refused())
 	}
-	table.Brief(true)
+	table.CachedOnly(true)
 	if table.Process(4242) != p || table.Refused() {
 		t.Error("a process that is known was refused")
 	}
 	if _, ok := p.Find(0x400000); ok || !table.Refused() {
 		t.Error("a file was looked at for the first time")
 	}
-	table.Brief(false)
+	table.CachedOnly(false)
 	if got := pathAt(t, table, p, 0x400000); got == "" {
 		t.Error("nothing is found where it may take long")
 	}
-	table.Brief(true)
+	table.CachedOnly(true)
 	if _, ok := p.Find(0x400000); !ok || table.Refused() {
 		t.Error("a file that is known was refused")
 	}

@@ -53,8 +53,8 @@ type Table struct {
 	swept   int           // of them at the last sweep
 	now     func() uint64 // the host's clock
 
-	brief   bool // see Brief
-	refused bool
+	cachedOnly bool // see CachedOnly
+	refused    bool
 
 	asOf       uint64         // what Process is asked about, 0 for the present
 	lives      map[int][]life // by pid, the oldest first
@@ -139,18 +139,18 @@ func (t *Table) Process(pid int) *Process {
 	return t.load(pid)
 }
 
-// Brief has Process and Process.Find answer at once, until the next call: what would
+// CachedOnly has Process and Process.Find answer at once, until the next call: what would
 // be read of /proc or compiled for an answer is not known. Refused says that there was
 // such a thing since, so that the answers are worth nothing.
-func (t *Table) Brief(brief bool) { t.brief, t.refused = brief, false }
+func (t *Table) CachedOnly(on bool) { t.cachedOnly, t.refused = on, false }
 
-// Refused says that an answer was not given since Brief.
+// Refused says that an answer was not given since CachedOnly.
 func (t *Table) Refused() bool { return t.refused }
 
 // refuses says that nothing may be looked up that takes long, and notes it.
 func (t *Table) refuses() bool {
-	t.refused = t.refused || t.brief
-	return t.brief
+	t.refused = t.refused || t.cachedOnly
+	return t.cachedOnly
 }
 
 // Reread is Process for a caller without records, who looks at a process again: it is

@@ -24,6 +24,8 @@ type memo struct {
 // chain is a stack whose chain is known: see callchain.Unwinder.Repeatable.
 type chain struct {
 	version    uint64 // of the process's mappings; 0: holds nothing
+	unwind     Unwind // how it was found
+	entry      bool   // at a function's first instruction
 	pc, sp, fp uint64
 	length     int // of the copy
 	words      []word
@@ -48,9 +50,9 @@ const (
 
 func newMemo(arch callchain.Arch) *memo { return &memo{arch: arch, places: make([]chain, memoPlaces)} }
 
-// find returns the known chain of a sample, nil if there is none; keep then
+// find returns the known chain of a sample that is to be unwound so, nil if there is none; keep then
 // remembers it.
-func (m *memo) find(p *process.Process, sample *perfevent.Sample) *chain {
+func (m *memo) find(by *Stacks, p *process.Process, sample *perfevent.Sample) *chain {
 	m.group = nil
 	pc, sp, fp, ok := m.arch.Frame(sample.Regs.Mask, sample.Regs.Values)
 	if !ok || walksUser(sample.Callchain) {
@@ -61,7 +63,8 @@ func (m *memo) find(p *process.Process, sample *perfevent.Sample) *chain {
 	m.group = m.places[hash>>32%(memoPlaces/memoGroup)*memoGroup:][:memoGroup]
 	for i := range m.group {
 		c := &m.group[i]
-		if c.version == version && c.pc == pc && c.sp == sp && c.fp == fp && c.length == len(sample.Stack) && c.holds(sample.Stack) {
+		if c.version == version && c.pc == pc && c.sp == sp && c.fp == fp && c.length == len(sample.Stack) &&
+			c.unwind == by.Unwind && c.entry == by.Entry && c.holds(sample.Stack) {
 			return c
 		}
 	}
@@ -89,7 +92,7 @@ func (c *chain) holds(stack []byte) bool {
 
 // keep remembers the chain of the sample that find did not find, and the places of
 // the words that it follows from.
-func (m *memo) keep(p *process.Process, sample *perfevent.Sample, reads []uint32, id callchain.StackID, end callchain.End) {
+func (m *memo) keep(by *Stacks, p *process.Process, sample *perfevent.Sample, reads []uint32, id callchain.StackID, end callchain.End) {
 	if m.group == nil || len(reads) > memoWords {
 		return
 	}
@@ -99,7 +102,7 @@ func (m *memo) keep(p *process.Process, sample *perfevent.Sample, reads []uint32
 	for _, at := range reads {
 		words = append(words, word{at, binary.LittleEndian.Uint64(sample.Stack[at:])})
 	}
-	*c = chain{version: p.Version(), length: len(sample.Stack), words: words, id: id, end: end}
+	*c = chain{version: p.Version(), unwind: by.Unwind, entry: by.Entry, length: len(sample.Stack), words: words, id: id, end: end}
 	c.pc, c.sp, c.fp, _ = m.arch.Frame(sample.Regs.Mask, sample.Regs.Values)
 }
 

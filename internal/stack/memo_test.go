@@ -18,12 +18,13 @@ func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 	if p.Version() == 0 {
 		t.Fatal("the mappings have no version")
 	}
+	by := &Stacks{User: true, Unwind: Auto}
 	m := newMemo(callchain.Host())
 	first := tabletest.StackSample(100, 10, 11, 12, 13)
-	if m.find(p, first) != nil {
+	if m.find(by, p, first) != nil {
 		t.Fatal("an empty memo knows a chain")
 	}
-	m.keep(p, first, []uint32{8, 24}, 7, callchain.Complete)
+	m.keep(by, p, first, []uint32{8, 24}, 7, callchain.Complete)
 	for _, test := range []struct {
 		name   string
 		sample *perfevent.Sample
@@ -36,12 +37,17 @@ func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 		{"a shorter copy", tabletest.StackSample(100, 10, 11, 12), false},
 		{"it is still there", first, true},
 	} {
-		if got := m.find(p, test.sample); (got != nil) != test.known || got != nil && got.id != 7 {
+		if got := m.find(by, p, test.sample); (got != nil) != test.known || got != nil && got.id != 7 {
 			t.Errorf("%s: found %v", test.name, got)
 		}
 	}
+	for _, other := range []*Stacks{{User: true, Unwind: DWARF}, {User: true, Unwind: Auto, Entry: true}} {
+		if m.find(other, p, first) != nil {
+			t.Errorf("a chain that was found otherwise is taken for one of %+v", other)
+		}
+	}
 	m.forget()
-	if m.find(p, first) != nil {
+	if m.find(by, p, first) != nil {
 		t.Error("what was forgotten is known")
 	}
 }

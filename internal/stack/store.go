@@ -50,9 +50,9 @@ type User struct {
 }
 
 // User makes the user stack of a sample of a process. There is none where code would have to be
-// read that the process table refuses to read now (process.Table.Brief).
+// read that the process table refuses to read now (process.Table.CachedOnly).
 func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
-	if c := s.memo.find(p, sample); c != nil {
+	if c := s.memo.find(&by.Stacks, p, sample); c != nil {
 		by.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end}
 	}
@@ -62,7 +62,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
 	if kept && by.Repeatable() {
-		s.memo.keep(p, sample, by.Reads(), id, end)
+		s.memo.keep(&by.Stacks, p, sample, by.Reads(), id, end)
 	}
 	return User{Found: true, Kept: kept, ID: id, End: end}
 }

@@ -29,10 +29,10 @@ func (r *Recorder) Early(record perfevent.Record) bool {
 		r.follow(record)
 		return true
 	}
-	r.processes.Brief(true)
+	r.processes.CachedOnly(true)
 	r.unwind(sample)
 	refused := r.processes.Refused()
-	r.processes.Brief(false)
+	r.processes.CachedOnly(false)
 	if refused {
 		return false
 	}

@@ -6,9 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
 )
 
@@ -21,15 +20,8 @@ func TestALongRequestKeepsItsStackThroughOtherWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
-	t.Cleanup(processes.Close)
-	var last *table.Window
-	r := table.NewRecorder([]table.Collector{c}, processes, 0, table.Options{Interval: 100, Memory: 1 << 20, Emit: func(w *table.Window) { last = w }})
-	handle := func(sampling int, pid uint32, at, place uint64, raw ...uint64) {
-		s := tabletest.Hit(pid, at, place)
-		s.Sampling, s.Raw = sampling, tabletest.Raw(raw...)
-		tabletest.Handle(t, r, s)
-	}
+	r := livetest.NewRecorder(t, c)
+	handle := r.Sample
 	const device, write = 1 << 40, uint64('W') // no device of this host; the letter of rwbs
 	handle(blockQueued, 6, 3, 0x1000, device, 900, 8, write)
 	handle(blockQueued, 5, 4, 0xa1, device, 100, 8, write) // is issued late
@@ -54,7 +46,7 @@ func TestALongRequestKeepsItsStackThroughOtherWindows(t *testing.T) {
 	handle(blockCompleted, 6, 422, 0, device, 408, 8, write)
 	handle(blockIssued, 6, 423, 0, device+1, 0, 0, 'F'|'F'<<8)
 	handle(blockCompleted, 6, 424, 0, device+1, 0, 0, 'F'|'F'<<8)
-	r.Finish(500)
+	last := r.Finish(500)
 	type sums struct{ size, count uint64 }
 	got := make(map[uint64]sums)
 	for _, row := range last.Rows {

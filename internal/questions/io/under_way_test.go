@@ -7,8 +7,8 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
 )
 
@@ -19,15 +19,8 @@ func TestALongCallKeepsItsStackThroughOtherWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
-	t.Cleanup(processes.Close)
-	var last *table.Window
-	r := table.NewRecorder([]table.Collector{c}, processes, 0, table.Options{Interval: 100, Memory: 1 << 20, Emit: func(w *table.Window) { last = w }})
-	handle := func(sampling int, pid uint32, at, place uint64, raw ...uint64) {
-		s := tabletest.Hit(pid, at, place)
-		s.Sampling, s.Raw = sampling, tabletest.Raw(raw...)
-		tabletest.Handle(t, r, s)
-	}
+	r := livetest.NewRecorder(t, c)
+	handle := r.Sample
 	const read = unix.SYS_READ
 	handle(ioEnter, 6, 3, 0x1000, read, 0, 0, 10, 0, 0, 0)
 	handle(ioEnter, 5, 4, 0xabc, read, 0, 0, 10, 0, 0, 0)
@@ -37,7 +30,7 @@ func TestALongCallKeepsItsStackThroughOtherWindows(t *testing.T) {
 		handle(ioExit, 6, at+5, 0, read, 1)
 	}
 	handle(ioExit, 5, 404, 0, read, 7)
-	r.Finish(500)
+	last := r.Finish(500)
 	if len(last.Rows) != 1 || last.Rows[0].Values[ioSize] != 7 {
 		t.Fatalf("rows %v, want that of the long call", last.Rows)
 	}

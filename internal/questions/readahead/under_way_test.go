@@ -3,9 +3,8 @@ package readahead
 import (
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
 )
 
@@ -17,15 +16,8 @@ func TestPagesKeepTheirStackThroughOtherWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
-	t.Cleanup(processes.Close)
-	var last *table.Window
-	r := table.NewRecorder([]table.Collector{c}, processes, 0, table.Options{Interval: 100, Memory: 1 << 20, Emit: func(w *table.Window) { last = w }})
-	handle := func(sampling int, pid uint32, at, place uint64, raw ...uint64) {
-		s := tabletest.Hit(pid, at, place)
-		s.Sampling, s.Raw = sampling, tabletest.Raw(raw...)
-		tabletest.Handle(t, r, s)
-	}
+	r := livetest.NewRecorder(t, c)
+	handle := r.Sample
 	const added, unbounded, got = 1, 2, 4 // samplings
 	ahead := func(pid uint32, at, place, index uint64) {
 		handle(unbounded, pid, at, place, 1, 1, index, 4, 4)
@@ -38,7 +30,7 @@ func TestPagesKeepTheirStackThroughOtherWindows(t *testing.T) {
 		ahead(6, at, 0x2000+at, 1000+4*at)
 	}
 	handle(got, 5, 404, 0, 1, 1, 100, 100)
-	r.Finish(500)
+	last := r.Finish(500)
 	for _, row := range last.Rows {
 		if last.Stacks[row.Kernel].Frames[0].Offset == 0xabc {
 			if row.Values[unusedPages] != 1 || row.Values[usedPages] != 1 {
