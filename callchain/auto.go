@@ -4,7 +4,9 @@ package callchain
 // the kernel's chain. Where the leaf's object keeps frame pointers and the
 // kernel's walk is sound up to the outermost function, that is the chain. Else
 // the copy is unwound; where it ends too early, the kernel's chain goes on from
-// the record of the last frame reached, if that frame has one.
+// the record of the last frame reached, if that frame has one. Where the copy ends in
+// code that no table knows, such as a compiler makes at run time, the kernel's chain is
+// as good, and the longer of the two is taken.
 func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	from, version := len(dst), versionOf(space)
 	walked := 0
@@ -22,14 +24,29 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	case len(u.pcs) == 0: // no registers
 		return u.walked(dst, space, c, false)
 	}
+	unruled := u.lastUnruled(space, version)
 	if i, ok := u.meet(c); ok && u.lastKeepsRecord(space, version) {
-		dst, spliced := u.follow(dst, space, version, c.Chain[i:], c.MaxStack-i, true)
-		return dst, max(end, spliced)
+		var spliced End
+		dst, spliced = u.follow(dst, space, version, c.Chain[i:], c.MaxStack-i, true)
+		end = max(end, spliced)
+	} else if walked > len(dst)-from {
+		dst, end = u.walked(dst[:from], space, c, true)
 	}
-	if walked > len(dst)-from {
-		return u.walked(dst[:from], space, c, true)
+	if unruled && end != Complete {
+		return u.longer(dst, from, end, space, c)
 	}
 	return dst, end
+}
+
+// longer returns the kernel's chain if it has more frames than the one that dst holds
+// from an index on.
+func (u *Unwinder) longer(dst []Frame, from int, end End, space AddressSpace, c *Capture) ([]Frame, End) {
+	n := len(dst)
+	dst, kernel := u.walked(dst, space, c, false)
+	if chain := dst[n:]; len(chain) > n-from {
+		return dst[:from+copy(dst[from:], chain)], kernel
+	}
+	return dst[:n], end
 }
 
 func (u *Unwinder) leafKeepsFramePointers(space AddressSpace, version uint64, c *Capture) bool {
@@ -38,6 +55,16 @@ func (u *Unwinder) leafKeepsFramePointers(space AddressSpace, version uint64, c 
 	}
 	p := u.lookup(space, version, c.Chain[0])
 	return p != nil && p.table != nil && p.table.FramePointers()
+}
+
+// lastUnruled says whether no table has a rule for the frame unwound last.
+func (u *Unwinder) lastUnruled(space AddressSpace, version uint64) bool {
+	at := u.pcs[len(u.pcs)-1]
+	if len(u.pcs) > 1 {
+		at--
+	}
+	p := u.lookup(space, version, at)
+	return p != nil && p.set == nil
 }
 
 // lastKeepsRecord says whether the frame unwound last has a frame record, from

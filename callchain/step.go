@@ -30,7 +30,7 @@ func (u *Unwinder) missing(addr uint64) End {
 // there is none.
 func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if p.set == nil {
-		return u.stepFramePointer(s)
+		return u.stepWithoutRule(p, s)
 	}
 	set, m := p.set, u.machine
 	if set.ra.kind == ruleUndefined {

@@ -72,6 +72,8 @@ type Unwinder struct {
 	trampoline uint64 // see Probed
 	returns    Returns
 
+	derivation derivation
+
 	uncached place
 }
 
@@ -96,6 +98,7 @@ func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 	u.regs = c.Regs
 	u.mem = memory{base: c.Regs.v[u.machine.sp], data: c.Stack, reads: u.mem.reads[:0]}
 	u.trampoline, u.returns, u.other = trampolineOf(space), c.Returns, c.Other
+	u.derivation.use(space)
 	return u.walk(dst, space, step{leaf: true, exact: true, entry: c.Entry})
 }
 
@@ -122,7 +125,12 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		frame.Return = !s.exact
 		dst = append(dst, frame)
 		u.pcs = append(u.pcs, pc)
+		unruled := p.set == nil
+		from := u.regs
 		if end, done := u.step(p, &s); done {
+			if end != Complete && unruled && u.derivation.mayScan(Frame{Object: frame.Object, Offset: frame.PC()}) {
+				return u.scan(dst, space, &from, end)
+			}
 			return dst, end
 		}
 		if s.exact && u.other != nil && u.leaves() {

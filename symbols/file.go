@@ -73,7 +73,7 @@ func (f *File) Lookup(fileOffset uint64) (Symbol, bool) {
 	if into > fileOffset {
 		return Symbol{}, false
 	}
-	return Symbol{Name: t.name(i), Start: fileOffset - into, Size: uint64(t.entries[i].size)}, true
+	return Symbol{Name: t.name(i), Start: fileOffset - into, Size: uint64(t.entries[i].size), Guessed: t.entries[i].name&guessed != 0}, true
 }
 
 // Load reads the symbol tables if no Lookup has done so, and returns the errors

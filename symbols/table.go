@@ -27,6 +27,9 @@ type Symbol struct {
 	// Size is the length in bytes. A symbol whose table gives no size reaches
 	// to the next symbol or to the end of its section.
 	Size uint64
+	// Guessed says that the table gives no size: what is behind the function's end, and
+	// has no name of its own, seems to be of it. See File.Reaches.
+	Guessed bool
 }
 
 // table is a finished set of symbols: sixteen bytes and the name for each,
@@ -40,14 +43,18 @@ type table struct {
 type entry struct {
 	addr uint64
 	size uint32
-	name uint32 // where the name begins in names; it ends where the next one begins
+	name uint32 // where the name begins in names; it ends where the next one begins; with guessed
 }
 
+// guessed marks entries whose size is not the symbol's own. Names take less than that.
+const guessed = 1 << 31
+
 func (t *table) name(i int) string {
+	begin := t.entries[i].name &^ guessed
 	if i+1 < len(t.entries) {
-		return t.names[t.entries[i].name:t.entries[i+1].name]
+		return t.names[begin : t.entries[i+1].name&^guessed]
 	}
-	return t.names[t.entries[i].name:]
+	return t.names[begin:]
 }
 
 // lookup returns the index of the innermost entry that covers addr.
@@ -114,6 +121,9 @@ func (b *builder) finish() *table {
 			covered = max(covered, end)
 		}
 		t.entries[i] = entry{addr: c.addr, size: uint32(min(end-c.addr, math.MaxUint32)), name: uint32(names.Len())}
+		if c.size == 0 {
+			t.entries[i].name |= guessed
+		}
 		names.Write(b.nameOf(c))
 	}
 	t.names = names.String()

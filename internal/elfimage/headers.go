@@ -8,6 +8,7 @@ import (
 
 // fileHeader is what New needs of an ELF header, of either class.
 type fileHeader struct {
+	entry            uint64
 	phoff, shoff     uint64
 	phentsize, phnum int
 	shentsize, shnum int
@@ -18,6 +19,7 @@ type fileHeader struct {
 func (m *Image) header64(b []byte) fileHeader {
 	u16 := func(off int) int { return int(m.Order.Uint16(b[off:])) }
 	return fileHeader{
+		entry: m.Order.Uint64(b[24:]),
 		phoff: m.Order.Uint64(b[32:]), shoff: m.Order.Uint64(b[40:]),
 		phentsize: u16(54), phnum: u16(56), shentsize: u16(58), shnum: u16(60), shstrndx: u16(62),
 		phSize: 56, shSize: 64,
@@ -28,6 +30,7 @@ func (m *Image) header32(b []byte) fileHeader {
 	u16 := func(off int) int { return int(m.Order.Uint16(b[off:])) }
 	u32 := func(off int) uint64 { return uint64(m.Order.Uint32(b[off:])) }
 	return fileHeader{
+		entry: u32(24),
 		phoff: u32(28), shoff: u32(32),
 		phentsize: u16(42), phnum: u16(44), shentsize: u16(46), shnum: u16(48), shstrndx: u16(50),
 		phSize: 32, shSize: 40,

@@ -30,6 +30,7 @@ type Image struct {
 	Order    binary.ByteOrder
 	Is64     bool
 	Machine  elf.Machine
+	Entry    uint64              // virtual address of the first instruction, 0 if there is none
 	Segments []elf.ProgHeader    // without those that wrap around, in memory or in the file
 	Sections []elf.SectionHeader // FileSize and Addralign are not filled in
 }
@@ -70,6 +71,7 @@ func New(r io.ReaderAt, size int64) (*Image, error) {
 		return nil, fmt.Errorf("unknown class %d: %w", ident[elf.EI_CLASS], ErrNotELF)
 	}
 	m.Machine = elf.Machine(m.Order.Uint16(ident[18:]))
+	m.Entry = h.entry
 	m.readSections(&h)
 	if err := m.readSegments(&h); err != nil {
 		return nil, err

@@ -86,6 +86,20 @@ func (p *Process) Trampoline() uint64 {
 	return p.trampoline
 }
 
+// ReadCode implements callchain.Coded: it reads the file that an object is.
+func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) int {
+	o := p.table.objects[object]
+	if o == nil || p.table.refuses() {
+		return 0
+	}
+	r, _, err := o.Open()
+	if err != nil {
+		return 0
+	}
+	n, _ := r.ReadAt(b, int64(offset)) // an error is of what is left
+	return n
+}
+
 // findAgain reads the mappings again for an address that is in none of the
 // known ones. Records may have been lost, and some things have none: mremap(2),
 // and what threads do that are not of the session's target. But most such

@@ -96,7 +96,7 @@ func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame
 	if file == nil {
 		return frame
 	}
-	if symbol, ok := file.Lookup(f.Offset); ok {
+	if symbol, ok := lookUp(file, f.Offset); ok {
 		symbol.Name = strings.Clone(symbol.Name) // it is a part of all the file's names
 		named(&frame, symbol)
 	}
@@ -107,6 +107,13 @@ func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame
 		unnamed(&frame, file, object)
 	}
 	return frame
+}
+
+// lookUp finds the symbol of the function that holds the byte at an offset. One without a
+// size is not taken for whatever stands behind it.
+func lookUp(file *symbols.File, offset uint64) (symbols.Symbol, bool) {
+	symbol, ok := file.Lookup(offset)
+	return symbol, ok && (!symbol.Guessed || file.Reaches(symbol.Start, offset))
 }
 
 // unnamed gives a frame a name of its function's place: the offset in the file, which

@@ -235,7 +235,7 @@ func (s *Symbolizer) Function(f callchain.Frame, image *stack.Image) (start uint
 	if file == nil {
 		return 0, false
 	}
-	if symbol, ok := file.Lookup(f.Offset); ok {
+	if symbol, ok := lookUp(file, f.Offset); ok {
 		return symbol.Start, true
 	}
 	start, _, ok = file.Bounds(f.Offset)

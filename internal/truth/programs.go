@@ -24,6 +24,7 @@ type Program struct {
 const (
 	framePointers   = " -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "
 	noFramePointers = " -fomit-frame-pointer "
+	bare            = noFramePointers + "-fno-asynchronous-unwind-tables -fno-unwind-tables "
 )
 
 // programs is every program for every architecture, plain ones first.
@@ -118,6 +119,16 @@ var programs = []Program{
 		commands: "gcc -g -O2" + noFramePointers + "-o signal-nofp fault.c fault_amd64.S"},
 	{Name: "expression-nofp", Debug: true, arch: "amd64",
 		commands: "gcc -g -O2" + noFramePointers + "-o expression-nofp expression.c expression_amd64.S"},
+
+	// Nothing says how their code is unwound, musl's own neither, as in Alpine's images.
+	{Name: "musl-libc-bare", arch: "amd64",
+		commands: "musl-gcc -O2 -fno-builtin" + bare + "-o musl-libc-bare libc.c"},
+	{Name: "musl-callback-bare", arch: "amd64",
+		commands: "musl-gcc -O2" + bare + "-o musl-callback-bare callback.c"},
+	{Name: "musl-threads-bare-static", arch: "amd64",
+		commands: "musl-gcc -O2 -static" + bare + "-o musl-threads-bare-static threads.c"},
+	{Name: "musl-deep-bare", arch: "amd64",
+		commands: "musl-gcc -O2 -DDEPTH=24 -DFRAME=80" + bare + "-o musl-deep-bare deep.c"},
 
 	{Name: "cxx-O0-fp", FramePointers: true, Debug: true,
 		commands: "g++ -g -O0" + framePointers + "-o cxx-O0-fp straight.cc"},

@@ -1,0 +1,401 @@
+package callchain
+
+import (
+	"io"
+	"maps"
+	"math"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+)
+
+// Coded is an AddressSpace whose code can be read: of code without a rule one can then
+// be derived from the instructions up to its return.
+type Coded interface {
+	// ReadCode reads an object's code at an offset, as Frame has it, and returns how
+	// much of it there is.
+	ReadCode(object ObjectID, offset uint64, b []byte) int
+}
+
+// derived is the rule of a place that was derived from the code that follows: where the
+// return that it comes to finds its address, and the registers that are popped before.
+type derived struct {
+	known     bool
+	outermost bool // the code ends the thread, and returns to nobody
+	noReturn  bool // the code ends with a call that does not return
+	base      uint8
+	cfa       int64             // CFA - base
+	saved     [maxSaved]savedAt // how many are of n
+	n         int
+}
+
+// savedAt says where a register of the caller lies.
+type savedAt struct {
+	reg   uint8
+	value bool  // it is CFA + offset itself
+	lost  bool  // it is nowhere
+	at    int64 // offset from the CFA
+}
+
+// maxSaved is the number of registers that amd64 code saves for its caller: rbx, rbp,
+// r12 to r15 (psABI, 3.2.1).
+const maxSaved = 6
+
+// maxDerived bounds the places that are remembered.
+const maxDerived = 1 << 14
+
+// derivation finds rules in the code of one address space at a time. It remembers them.
+type derivation struct {
+	space AddressSpace
+	code  Coded // space, nil if its code can't be read
+
+	scanning bool // scan walks
+
+	rules   map[Frame]derived
+	calls   map[Frame]bool // whether a call goes before a place
+	entries map[ObjectID]uint64
+}
+
+// use has the derivation read the code of an address space.
+func (d *derivation) use(space AddressSpace) {
+	d.space = space
+	d.code, _ = space.(Coded)
+	if len(d.rules)+len(d.calls)+len(d.entries) > maxDerived || d.rules == nil {
+		d.rules, d.calls, d.entries = make(map[Frame]derived), make(map[Frame]bool), make(map[ObjectID]uint64)
+	}
+}
+
+// rule is the rule of the code at a place, whose Offset is where it goes on; false if the
+// code can't be read.
+func (d *derivation) rule(at Frame) (derived, bool) {
+	if r, ok := d.rules[at]; ok {
+		return r, true
+	}
+	f := follower{read: func(offset uint64, b []byte) int { return d.code.ReadCode(at.Object, offset, b) }}
+	r := f.derive(at.Offset)
+	if f.any { // else it may be readable later
+		d.rules[at] = r
+	}
+	return r, f.any
+}
+
+// isReturn says whether the instruction before a return address may be a call. Code that
+// can't be read gets the benefit of the doubt.
+func (d *derivation) isReturn(caller Frame) bool {
+	if is, ok := d.calls[caller]; ok {
+		return is
+	}
+	const longest = 7 // call *disp32(base,index,scale)
+	var b [longest]byte
+	end := caller.Offset + 1
+	if end < longest || d.code.ReadCode(caller.Object, end-longest, b[:]) < longest {
+		return true
+	}
+	is := b[2] == 0xe8 // call rel32
+	for n := 2; n <= longest; n++ {
+		is = is || b[longest-n] == 0xff && b[longest-n+1]>>3&7 == 2 // call r/m64
+	}
+	d.calls[caller] = is
+	return is
+}
+
+// stepWithoutRule leaves a frame of code that the tables do not know: by its own
+// instructions if they can be read and lead to a return address that follows a call,
+// else by the frame pointer.
+func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
+	if u.arch != AMD64 || u.derivation.code == nil || s.leaf && s.entry {
+		return u.stepFramePointer(s)
+	}
+	frame := p.frame
+	if !s.exact {
+		frame.Offset++
+	}
+	r, ok := u.derivation.rule(frame)
+	if !ok {
+		return u.stepFramePointer(s)
+	}
+	if !s.exact && (r.outermost || u.derivation.isStart(frame)) {
+		return Complete, true
+	}
+	if !r.known || !u.regs.has(r.base) {
+		return u.stepGuessed(s)
+	}
+	cfa := u.regs.v[r.base] + uint64(r.cfa)
+	ra, ok := u.mem.word(cfa - 8)
+	if !ok && r.base == u.machine.sp {
+		return u.missing(cfa - 8), true
+	}
+	if !ok || ra != u.trampoline && !u.isCaller(ra) || !s.rises(u.regs.v[u.machine.sp], cfa) {
+		return u.stepGuessed(s)
+	}
+	u.regs.set(u.machine.sp, cfa)
+	for _, at := range r.saved[:r.n] {
+		switch {
+		case at.lost:
+			u.regs.known &^= 1 << at.reg
+		case at.value:
+			u.regs.set(at.reg, cfa+uint64(at.at))
+		default:
+			u.load(at.reg, cfa+uint64(at.at))
+		}
+	}
+	*s = step{}
+	return u.enter(ra)
+}
+
+// stepGuessed follows the frame pointer of code that was read and tells nothing. It may
+// use the register for anything, and so zero in it does not say that there is no caller.
+func (u *Unwinder) stepGuessed(s *step) (End, bool) {
+	end, done := u.stepFramePointer(s)
+	if done && end == Complete {
+		end = Lost
+	}
+	if !done && !u.isCaller(u.regs.v[u.machine.pc]) {
+		return Lost, true
+	}
+	return end, done
+}
+
+// scannedWords bounds the words that are tried as a return address, and the frames that
+// the tries walk.
+const (
+	scannedWords  = 256
+	scannedFrames = 1024
+)
+
+// mayScan says whether the caller of a frame that no rule leaves may be looked for on the
+// stack: where its code was read, and while another's is only if no code could tell.
+func (d *derivation) mayScan(at Frame) bool {
+	r, read := d.rules[at]
+	return read && (!d.scanning || r.noReturn)
+}
+
+// scan looks on the stack for the caller of a frame that no rule leaves: the first word
+// that follows a call, and from which the walk comes to the outermost function. Code is
+// like that before a call that never returns. Without such a word the chain ends.
+func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([]Frame, End) {
+	known, pcs, walked := len(dst), len(u.pcs), 0
+	base, data, other := u.mem.base, u.mem.data, u.other
+	nested := u.derivation.scanning
+	u.derivation.scanning = true
+	defer func() { u.derivation.scanning = nested }()
+	u.repeatable = false // more words were read than Reads should hold
+	sp := (from.v[u.machine.sp] + 7) &^ 7
+	for range scannedWords {
+		u.mem.base, u.mem.data, u.other = base, data, other
+		ra, ok := u.mem.word(sp)
+		if !ok || walked > scannedFrames {
+			break
+		}
+		sp += 8
+		if !u.isCaller(ra) {
+			continue
+		}
+		u.regs = *from
+		u.regs.set(u.machine.sp, sp)
+		u.regs.set(u.machine.pc, ra)
+		var found End
+		if dst, found = u.walk(dst[:known], space, step{}); found == Complete {
+			return dst, found
+		}
+		walked += len(dst) - known
+		u.pcs = u.pcs[:pcs]
+	}
+	u.regs = *from
+	u.mem.base, u.mem.data, u.other = base, data, other
+	return dst[:known], end
+}
+
+// isCaller says whether code is called before an address.
+func (u *Unwinder) isCaller(ra uint64) bool {
+	p := u.lookup(u.derivation.space, versionOf(u.derivation.space), ra-1)
+	return p != nil && u.derivation.isReturn(p.frame)
+}
+
+// isStart says whether a frame is that of the program's first function, after its call:
+// it has no caller.
+func (d *derivation) isStart(caller Frame) bool {
+	start, ok := d.entries[caller.Object]
+	if !ok {
+		start = d.start(caller.Object)
+		d.entries[caller.Object] = start
+	}
+	return start == caller.Offset
+}
+
+// start is the offset behind the first call of the code that a program begins with; 0 if
+// it is not known.
+func (d *derivation) start(object ObjectID) uint64 {
+	image, err := elfimage.New(objectCode{d.code, object}, math.MaxInt64)
+	if err != nil {
+		return 0
+	}
+	at, ok := image.Offset(image.Entry)
+	f := follower{read: func(offset uint64, b []byte) int { return d.code.ReadCode(object, offset, b) }, left: 32, seen: make(map[uint64]bool)}
+	for s := (state{at: at}); ok; {
+		var inst x86asm.Inst
+		if inst, ok = f.next(&s); ok {
+			s.at += uint64(inst.Len)
+			if inst.Op == x86asm.CALL {
+				return s.at
+			}
+		}
+	}
+	return 0
+}
+
+// objectCode reads an object as a file.
+type objectCode struct {
+	code   Coded
+	object ObjectID
+}
+
+func (o objectCode) ReadAt(b []byte, off int64) (int, error) {
+	n := o.code.ReadCode(o.object, uint64(off), b)
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// value is what a register holds, as far as it is known: what a register held at the
+// place that is asked about, and a number; or what lies in memory there.
+type value struct {
+	known  bool
+	memory bool
+	reg    uint8 // DWARF column
+	off    int64
+}
+
+// state is the registers at one instruction of a path, and what the path has stored on
+// the stack.
+type state struct {
+	at     uint64 // offset of the instruction in the object
+	regs   [16]value
+	stores map[value]value // by the place, whose memory is not set
+	before x86asm.Op       // the instruction that led here
+	branch bool            // the path has come to a jump that is not always taken
+}
+
+// follower walks the paths from a place to the return of its function. All find the
+// stack pointer where it is then, so that the first one to come there tells.
+type follower struct {
+	read func(offset uint64, b []byte) int
+	any  bool // code was read
+	page []byte
+	from uint64 // offset of page
+	left int    // instructions that may still be looked at
+	seen map[uint64]bool
+}
+
+// maxFollowed bounds the instructions of one derivation.
+const maxFollowed = 1 << 12
+
+func (f *follower) derive(at uint64) derived {
+	f.left, f.seen = maxFollowed, make(map[uint64]bool)
+	first := state{at: at}
+	for i := range first.regs {
+		first.regs[i] = value{known: true, reg: uint8(i)}
+	}
+	noReturn := false
+	for paths := []state{first}; len(paths) > 0; {
+		s := &paths[len(paths)-1]
+		inst, ok := f.next(s)
+		if !ok {
+			paths = paths[:len(paths)-1]
+			continue
+		}
+		s.at += uint64(inst.Len)
+		before := s.before
+		if inst.Op == x86asm.NOP && before == x86asm.CALL {
+			if s.at%16 == 0 { // padding
+				noReturn = true
+				paths = paths[:len(paths)-1]
+			}
+			continue
+		}
+		s.before = inst.Op
+		switch inst.Op {
+		case x86asm.RET:
+			if r := s.rule(); r.known {
+				return r
+			}
+			paths = paths[:len(paths)-1]
+		case x86asm.HLT, x86asm.UD2, x86asm.UD1, x86asm.INT:
+			if before == x86asm.SYSCALL && !s.branch {
+				return derived{outermost: true}
+			}
+			paths = paths[:len(paths)-1]
+		case x86asm.JMP:
+			to, direct := inst.Args[0].(x86asm.Rel)
+			switch m, isMem := inst.Args[0].(x86asm.Mem); {
+			case direct:
+				s.at += uint64(int64(to))
+			case isMem && m.Base == x86asm.RIP:
+				// Another function, by its address in a table: it returns for this one.
+				return s.rule()
+			}
+			// Behind the jump of a switch its cases begin; behind one to another
+			// function something does that gives no return address.
+		default:
+			if to, ok := inst.Args[0].(x86asm.Rel); ok && inst.Op != x86asm.CALL {
+				s.branch = true
+				other := *s
+				other.at += uint64(int64(to))
+				other.stores = maps.Clone(s.stores)
+				// The path that goes straight on is followed first.
+				paths = append(paths[:len(paths)-1], other, *s)
+			} else if !s.execute(&inst) {
+				paths = paths[:len(paths)-1]
+			}
+		}
+	}
+	return derived{noReturn: noReturn}
+}
+
+// next decodes the instruction of a path; false where the path ends, or has come to one
+// that another has been at.
+func (f *follower) next(s *state) (inst x86asm.Inst, ok bool) {
+	if f.seen[s.at] || f.left == 0 {
+		return inst, false
+	}
+	f.seen[s.at] = true
+	f.left--
+	const longest = 15
+	if s.at < f.from || s.at+longest > f.from+uint64(len(f.page)) {
+		if f.page == nil {
+			f.page = make([]byte, 1024)
+		}
+		f.from, f.page = s.at, f.page[:cap(f.page)]
+		f.page = f.page[:max(0, f.read(s.at, f.page))]
+		f.any = f.any || len(f.page) > 0
+	}
+	if s.at-f.from >= uint64(len(f.page)) {
+		return inst, false
+	}
+	inst, err := x86asm.Decode(f.page[s.at-f.from:], 64)
+	return inst, err == nil
+}
+
+// rule is what a path says that has come to a return.
+func (s *state) rule() derived {
+	sp := s.regs[amd64.sp]
+	if !sp.known || sp.memory || sp.reg != amd64.sp && sp.reg != amd64.fp {
+		return derived{}
+	}
+	r := derived{known: true, base: sp.reg, cfa: sp.off + 8}
+	for _, reg := range [maxSaved]uint8{3, amd64.fp, 12, 13, 14, 15} {
+		v := s.regs[reg]
+		switch {
+		case v.known && !v.memory && v.reg == reg && v.off == 0:
+			continue // unchanged
+		case v.known && v.reg == sp.reg:
+			r.saved[r.n] = savedAt{reg: reg, value: !v.memory, at: v.off - r.cfa}
+		default:
+			r.saved[r.n] = savedAt{reg: reg, lost: true}
+		}
+		r.n++
+	}
+	return r
+}
