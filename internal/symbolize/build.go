@@ -27,7 +27,7 @@ type objectKey struct {
 
 // stacks fills in Stacks, Frames and Objects.
 func (b *build) stacks(progress func(done, all int)) {
-	all := b.distinct()
+	all := b.prepare()
 	b.profile.Stacks = make([]profile.Stack, len(b.set.Stacks))
 	for i, stack := range b.set.Stacks {
 		frames := make([]int, len(stack.Frames))
@@ -40,13 +40,27 @@ func (b *build) stacks(progress func(done, all int)) {
 	}
 }
 
-// distinct counts the distinct frames.
-func (b *build) distinct() int {
+// prepare has each file look up at once those of its frames that are new. It returns
+// the number of distinct frames of all kinds.
+func (b *build) prepare() int {
 	seen := make(map[callchain.Frame]struct{})
+	places := make(map[callchain.ObjectID][]uint64)
 	for _, stack := range b.set.Stacks {
 		for _, f := range stack.Frames {
+			if _, ok := seen[f]; ok {
+				continue
+			}
 			seen[f] = struct{}{}
+			if _, named := b.symbolizer.cache[f]; named || f.Object == callchain.Kernel {
+				continue
+			}
+			if image := b.set.Images[f.Object]; image != nil && hasFile(image.Kind) {
+				places[f.Object] = append(places[f.Object], f.Offset)
+			}
 		}
+	}
+	for id, offsets := range places {
+		b.symbolizer.prepare(id, b.set.Images[id], offsets)
 	}
 	return len(seen)
 }

@@ -143,7 +143,7 @@ func (s *Symbolizer) source(id callchain.ObjectID, image *stack.Image) *source {
 	return from
 }
 
-// load opens a file and reads its symbols.
+// load opens a file.
 func (s *Symbolizer) load(from *source, image *stack.Image) {
 	var err error
 	if from.file, err = openFile(image); err != nil {
@@ -204,17 +204,23 @@ func (s *Symbolizer) close(from *source) {
 	s.loaded -= from.size
 }
 
-// openFile opens the symbols of an image. With an error the File may be one
-// that has lost some of its tables, or nil.
+// prepare looks up new places of a file at once.
+func (s *Symbolizer) prepare(id callchain.ObjectID, image *stack.Image, offsets []uint64) {
+	file := s.file(s.source(id, image), image)
+	if file == nil {
+		return
+	}
+	if err := file.Prepare(offsets); err != nil {
+		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
+	}
+}
+
+// openFile opens the file of an image, whose symbols are read when they are asked for.
 func openFile(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
 		return nil, image.Err
 	}
-	f, err := symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: openDebugFile})
-	if err != nil {
-		return nil, err
-	}
-	return f, f.Load()
+	return symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: openDebugFile})
 }
 
 // Close closes the debug files that were opened. Profiles stay valid.
