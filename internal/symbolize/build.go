@@ -1,6 +1,8 @@
 package symbolize
 
 import (
+	"sync"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -40,18 +42,24 @@ func (b *build) stacks(progress func(done, all int)) {
 	}
 }
 
-// prepare has each file look up at once those of its frames that are new. It returns
+// prepare has the kernel's symbols and each file look up at once those of their frames
+// that are new. It returns
 // the number of distinct frames of all kinds.
 func (b *build) prepare() int {
 	seen := make(map[callchain.Frame]struct{})
 	places := make(map[callchain.ObjectID][]uint64)
+	var kernel []uint64
 	for _, stack := range b.set.Stacks {
 		for _, f := range stack.Frames {
 			if _, ok := seen[f]; ok {
 				continue
 			}
 			seen[f] = struct{}{}
-			if _, named := b.symbolizer.cache[f]; named || f.Object == callchain.Kernel {
+			if f.Object == callchain.Kernel {
+				kernel = append(kernel, f.Offset)
+				continue
+			}
+			if _, named := b.symbolizer.cache[f]; named {
 				continue
 			}
 			if image := b.set.Images[f.Object]; image != nil && hasFile(image.Kind) {
@@ -59,9 +67,13 @@ func (b *build) prepare() int {
 			}
 		}
 	}
+	// The kernel takes its time to write its symbols.
+	var kallsyms sync.WaitGroup
+	kallsyms.Go(func() { b.symbolizer.kernel.prepare(b.symbolizer.opts.Host, kernel) })
 	for id, offsets := range places {
 		b.symbolizer.prepare(id, b.set.Images[id], offsets)
 	}
+	kallsyms.Wait()
 	return len(seen)
 }
 

@@ -40,9 +40,7 @@ type Symbolizer struct {
 	cache  map[callchain.Frame]profile.Frame // of files; Object depends on the profile and is not kept
 	maps   map[callchain.ObjectID]perfMap    // of Options.Brief
 
-	kernel     *symbols.Kallsyms
-	kernelErr  error
-	kernelRead bool
+	kernel kernelNames
 }
 
 // New makes a Symbolizer that has read nothing yet.
@@ -81,8 +79,8 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	b.stacks(progress)
 	s.unload()
 	s.forget()
-	if s.kernelErr != nil {
-		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernelErr))
+	if s.kernel.err != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernel.err))
 	}
 	if len(s.cache) > maxCached {
 		clear(s.cache)
@@ -100,22 +98,6 @@ func (s *Symbolizer) Stack(of stack.Stack, objects map[callchain.ObjectID]*proce
 		frames = append(frames, p.Frames[i])
 	}
 	return frames, p.Objects
-}
-
-// kallsyms reads the kernel's symbols when the first kernel frame needs them.
-func (s *Symbolizer) kallsyms() *symbols.Kallsyms {
-	if s.kernelRead {
-		return s.kernel
-	}
-	s.kernelRead = true
-	f, err := s.opts.Host.Kallsyms()
-	if err != nil {
-		s.kernelErr = err
-		return nil
-	}
-	defer f.Close()
-	s.kernel, s.kernelErr = symbols.ReadKallsyms(f)
-	return s.kernel
 }
 
 // source is the file of an object, and what a profile says of it.
