@@ -16,6 +16,15 @@ exec $dir/bench-hits $last`
 	// replay builds the benchmark that replays an hour's profile.
 	replay = `go test -c -o $dir/table.test ./internal/table && echo && exec cat`
 
+	// compiling compiles Go's standard library over and over.
+	compiling = `command -v setsid >/dev/null || { echo "missing: setsid is not installed"; exit; }
+setsid sh -c 'while :; do rm -rf $dir/cache; GOCACHE=$dir/cache nice -n 5 go build -a -o /dev/null net/http; done' &
+echo
+read line
+kill -- -$!
+wait
+rm -rf $dir/cache`
+
 	perfBench = `command -v perf >/dev/null && echo || echo "missing: perf is not installed"; exec cat`
 
 	// findDD finds dd(1), which bpftrace wants unambiguous.
