@@ -38,6 +38,9 @@ type builder struct {
 	names      int // bytes of all names
 	allowed    int // how many there may be
 
+	want *wanted // what to collect symbols for; nil: all
+	seen bool    // there was a symbol, wanted or not
+
 	imports  bool        // whether functions of other files are collected too
 	imported []candidate // those, without addresses
 }
@@ -66,8 +69,13 @@ func (b *builder) add(source int, name uint32, length int, addr, size uint64, ra
 	if !ok {
 		return nil
 	}
+	b.seen = true
+	size = sizeWithin(addr, size, end)
+	if b.want != nil && !b.want.takes(addr, size, size > 0 || rank&rankFunction != 0) {
+		return nil
+	}
 	c := candidate{
-		addr: addr, size: uint32(min(size, end-addr, math.MaxUint32)),
+		addr: addr, size: uint32(size),
 		name: name, length: uint16(length), source: uint8(source), rank: rank, kind: kind,
 	}
 	return b.put(&b.candidates, c)

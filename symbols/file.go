@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/gotable"
@@ -25,6 +26,10 @@ type File struct {
 	symbolsOnce sync.Once
 	symbols     *table
 	symbolsErr  error
+
+	preparing sync.Mutex
+	calls     int // of Prepare
+	prepared  atomic.Pointer[map[uint64]prepared]
 
 	debugOnce sync.Once
 	debug     *separate
@@ -58,7 +63,16 @@ func Open(r io.ReaderAt, size int64, opts Options) (*File, error) {
 // offset. It allocates nothing. The first call reads the tables; what of them
 // can't be read is left out, and Load says why.
 func (f *File) Lookup(fileOffset uint64) (Symbol, bool) {
+	if found := f.prepared.Load(); found != nil {
+		if p, ok := (*found)[fileOffset]; ok {
+			return p.symbol, p.ok
+		}
+	}
 	t, _ := f.load()
+	return f.lookUp(t, fileOffset)
+}
+
+func (f *File) lookUp(t *table, fileOffset uint64) (Symbol, bool) {
 	addr, ok := f.image.Vaddr(fileOffset)
 	if !ok {
 		return Symbol{}, false
@@ -108,17 +122,16 @@ func (f *File) collect(b *builder) error {
 		if symtab, ok := image.SectionOf(elf.SHT_SYMTAB); ok {
 			err := b.addSymtab(image, symtab, nil)
 			errs = append(errs, err)
-			if full = err == nil && len(b.candidates) > 0; full {
+			if full = err == nil && b.seen; full {
 				break
 			}
 		}
 	}
 	if !full {
 		errs = append(errs, b.addDynsym(m), b.addMiniDebug(m))
-		if t, err := gotable.Open(m); err == nil {
+		t, err := f.goTable()
+		if errs = append(errs, err); t != nil {
 			errs = append(errs, b.addGoTable(t))
-		} else if !errors.Is(err, gotable.ErrNone) {
-			errs = append(errs, err)
 		}
 	}
 	errs = append(errs, b.addPLT(m))

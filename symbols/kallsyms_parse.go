@@ -39,16 +39,30 @@ func (p *kallsymsParser) parse(r io.Reader) (*Kallsyms, error) {
 }
 
 func (p *kallsymsParser) read(r io.Reader) error {
+	p.start()
+	return p.each(r, p.add)
+}
+
+func (p *kallsymsParser) start() {
 	p.modules = []string{""}
 	p.byName = map[string]uint16{}
 	p.hidden = true
-	if err := EachKernelSymbol(r, p.add); err != nil {
+}
+
+// each calls add for every line of r.
+func (p *kallsymsParser) each(r io.Reader, add func(*KernelSymbol) error) error {
+	if err := EachKernelSymbol(r, add); err != nil {
 		return fmt.Errorf("read kallsyms: %w", err)
 	}
 	if len(p.symbols) == 0 {
 		return errors.New("read kallsyms: no symbols")
 	}
 	return nil
+}
+
+// mark ends the function before an address.
+func (p *kallsymsParser) mark(addr uint64) {
+	p.symbols = append(p.symbols, kernelSymbol{addr: addr})
 }
 
 // add takes a line.

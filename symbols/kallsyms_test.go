@@ -172,3 +172,101 @@ func TestSymbolsAreReadAsTheKernelWritesThem(t *testing.T) {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
 }
+
+// TestFoundKernelFunctionsAreThoseOfTheWholeTable asks for every set of few addresses.
+func TestFoundKernelFunctionsAreThoseOfTheWholeTable(t *testing.T) {
+	whole, err := ReadKallsyms(strings.NewReader(kallsymsText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// arm64 has its modules below the kernel, and per-CPU symbols at the beginning.
+	const below = "0000000000000000 A __per_cpu_start\n0000000000001000 A __per_cpu_end\n" +
+		"ffff800080000000 T _stext\nffff800080000010 T start\nffff800080000100 t end\nffff800081000000 D data\n" +
+		"ffff80007a000000 t mod_init\t[mod]\nffff80007a000010 t mod_exit\t[mod]\nffff80007a001000 t bpf_prog\t[bpf]\n"
+	wholeBelow, err := ReadKallsyms(strings.NewReader(below))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		text  string
+		whole *Kallsyms
+	}{{kallsymsText, whole}, {below, wholeBelow}} {
+		var addrs []uint64
+		for l := range strings.Lines(test.text) {
+			addr, err := strconv.ParseUint(l[:16], 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addrs = append(addrs, addr-1, addr, addr+1, addr+0x800, addr+0x1500)
+		}
+		for i, x := range addrs {
+			for _, y := range addrs[i:] {
+				k, err := FindKallsyms(strings.NewReader(test.text), []uint64{y, x, x})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, addr := range []uint64{x, y} {
+					want, wanted := test.whole.Lookup(addr)
+					if got, ok := k.Lookup(addr); got != want || ok != wanted {
+						t.Fatalf("of %#x and %#x, Lookup(%#x) = %+v, %v; the whole table has %+v, %v", x, y, addr, got, ok, want, wanted)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFindKallsymsErrors(t *testing.T) {
+	hidden := strings.NewReader("0000000000000000 T _stext\n0000000000000000 t helper\n")
+	if _, err := FindKallsyms(hidden, []uint64{0xffffffff81000000}); !errors.Is(err, ErrAddressesHidden) {
+		t.Errorf("hidden addresses: %v, want %v", err, ErrAddressesHidden)
+	}
+	for _, text := range []string{"", "nonsense", "10 T a\nnonsense\n"} {
+		if _, err := FindKallsyms(strings.NewReader(text), []uint64{0x1000}); err == nil {
+			t.Errorf("FindKallsyms(%q) has no error", text)
+		}
+	}
+}
+
+func TestLiveFoundKernelFunctionsAreThoseOfTheWholeTable(t *testing.T) {
+	text := readKallsyms(t)
+	whole, err := ReadKallsyms(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var addrs []uint64
+	for i, e := range whole.table.entries {
+		if i%101 == 0 {
+			addrs = append(addrs, e.addr, e.addr+uint64(e.size)/2, e.addr+uint64(e.size)-1, e.addr+uint64(e.size))
+		}
+	}
+	k, err := FindKallsyms(bytes.NewReader(text), addrs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range addrs {
+		want, wanted := whole.Lookup(addr)
+		if got, ok := k.Lookup(addr); got != want || ok != wanted {
+			t.Errorf("Lookup(%#x) = %+v, %v; the whole table has %+v, %v", addr, got, ok, want, wanted)
+		}
+	}
+}
+
+func BenchmarkFindKallsyms(b *testing.B) {
+	text := readKallsyms(b)
+	whole, err := ReadKallsyms(bytes.NewReader(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var addrs []uint64
+	for i := range 300 {
+		addrs = append(addrs, whole.table.entries[i*len(whole.table.entries)/300].addr+1)
+	}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := FindKallsyms(bytes.NewReader(text), addrs); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -27,6 +27,9 @@ type target struct {
 	resolver uint64 // address of the function that chooses, of IRELATIVE
 }
 
+// pltSections are where stubs lie.
+var pltSections = []string{".plt", ".plt.sec", ".plt.got", ".iplt"}
+
 // addPLT names the stubs through which a file calls functions of other files,
 // and functions that are chosen at load time: `name@plt`. It knows those of
 // amd64 and arm64 (psABIs, "Procedure Linkage Table"), by decoding their jumps,
@@ -41,7 +44,7 @@ func (b *builder) addPLT(m *elfimage.Image) error {
 	default:
 		return nil
 	}
-	slots, lazy := pltSlots(m)
+	slots, lazy := b.pltSlots(m)
 	if len(slots) == 0 {
 		return nil
 	}
@@ -49,9 +52,9 @@ func (b *builder) addPLT(m *elfimage.Image) error {
 	if err != nil {
 		return fmt.Errorf("name linkage table: %w", err)
 	}
-	for _, name := range []string{".plt", ".plt.sec", ".plt.got", ".iplt"} {
+	for _, name := range pltSections {
 		s, ok := m.Section(name)
-		if !ok {
+		if !ok || b.want != nil && !b.want.within(s.Addr, s.Size) {
 			continue
 		}
 		code, err := m.Read(s.Offset, s.Size, maxPLT)
@@ -96,6 +99,13 @@ func (b *builder) addStubs(stubs []stub, nameOf func(slot uint64) []byte) error 
 		at = ends[i]
 	}
 	return nil
+}
+
+func (b *builder) pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {
+	if b.want != nil {
+		return b.want.slots, b.want.lazy
+	}
+	return pltSlots(m)
 }
 
 // pltSlots returns what the loader puts where for calls, and the slots of the

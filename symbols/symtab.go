@@ -21,11 +21,19 @@ func (b *builder) addSymtab(m *elfimage.Image, symtab *elf.SectionHeader, versio
 	if uint64(symtab.Link) >= uint64(len(m.Sections)) {
 		return fmt.Errorf("symbol table %s: no string table %d", symtab.Name, symtab.Link)
 	}
-	strtab, err := m.Bytes(&m.Sections[symtab.Link])
+	strtab, err := b.stringsOf(m, symtab.Link)
 	if err != nil {
 		return err
 	}
 	return b.addSymbols(m, symtab.Offset, symtab.Size, strtab, versions)
+}
+
+// stringsOf reads a section of strings.
+func (b *builder) stringsOf(m *elfimage.Image, section uint32) ([]byte, error) {
+	if b.want != nil {
+		return b.want.stringsOf(m, section)
+	}
+	return m.Bytes(&m.Sections[section])
 }
 
 // addSymbols collects the symbols in size bytes at offset.
@@ -99,6 +107,9 @@ func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
 	default:
 		return nil
 	}
+	if b.seen && b.want != nil && !b.want.asksFor(codeAddr(m, s), s.size, s.size > 0 || rank != 0) {
+		return nil
+	}
 	name := cbytes(b.sources[source], uint64(s.name), maxSymbolName)
 	if rank == 0 && isMark(name) {
 		return nil
@@ -125,11 +136,15 @@ func (b *builder) addSymbol(m *elfimage.Image, source int, s *symbol) error {
 	default:
 		rank |= rankExported | rankStrong
 	}
-	addr := s.value
+	return b.add(source, s.name, len(name), codeAddr(m, s), s.size, rank, kind)
+}
+
+// codeAddr is where the code of a symbol begins.
+func codeAddr(m *elfimage.Image, s *symbol) uint64 {
 	if m.Machine == elf.EM_ARM {
-		addr &^= 1 // the Thumb bit
+		return s.value &^ 1 // the Thumb bit
 	}
-	return b.add(source, s.name, len(name), addr, s.size, rank, kind)
+	return s.value
 }
 
 // isMark reports whether a label is for tools and not a name: the mapping

@@ -59,7 +59,7 @@ func (q *offCPU) make(a *asking) ([]table.Collector, error) {
 	}
 	switch {
 	case opts.Whole && opts.Switch != nil:
-		if opts.Blind, err = offcpu.BlindCPUs(opts.Switch); err != nil {
+		if opts.Blind, err = blindCPUs(a, opts.Switch); err != nil {
 			return nil, err
 		}
 		if len(opts.Blind) > 0 {

@@ -1,6 +1,8 @@
 package symbolize
 
 import (
+	"sync"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -27,7 +29,7 @@ type objectKey struct {
 
 // stacks fills in Stacks, Frames and Objects.
 func (b *build) stacks(progress func(done, all int)) {
-	all := b.distinct()
+	all := b.prepare()
 	b.profile.Stacks = make([]profile.Stack, len(b.set.Stacks))
 	for i, stack := range b.set.Stacks {
 		frames := make([]int, len(stack.Frames))
@@ -40,14 +42,38 @@ func (b *build) stacks(progress func(done, all int)) {
 	}
 }
 
-// distinct counts the distinct frames.
-func (b *build) distinct() int {
+// prepare has the kernel's symbols and each file look up at once those of their frames
+// that are new. It returns
+// the number of distinct frames of all kinds.
+func (b *build) prepare() int {
 	seen := make(map[callchain.Frame]struct{})
+	places := make(map[callchain.ObjectID][]uint64)
+	var kernel []uint64
 	for _, stack := range b.set.Stacks {
 		for _, f := range stack.Frames {
+			if _, ok := seen[f]; ok {
+				continue
+			}
 			seen[f] = struct{}{}
+			if f.Object == callchain.Kernel {
+				kernel = append(kernel, f.Offset)
+				continue
+			}
+			if _, named := b.symbolizer.cache[f]; named {
+				continue
+			}
+			if image := b.set.Images[f.Object]; image != nil && hasFile(image.Kind) {
+				places[f.Object] = append(places[f.Object], f.Offset)
+			}
 		}
 	}
+	// The kernel takes its time to write its symbols.
+	var kallsyms sync.WaitGroup
+	kallsyms.Go(func() { b.symbolizer.kernel.prepare(b.symbolizer.opts.Host, kernel) })
+	for id, offsets := range places {
+		b.symbolizer.prepare(id, b.set.Images[id], offsets)
+	}
+	kallsyms.Wait()
 	return len(seen)
 }
 

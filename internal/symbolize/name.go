@@ -54,11 +54,7 @@ func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 // kernelFrame names an address of the kernel or of one of its modules.
 func (b *build) kernelFrame(f callchain.Frame) profile.Frame {
 	frame := profile.Frame{Address: f.Offset, Return: f.Return}
-	kallsyms := b.symbolizer.kallsyms()
-	if kallsyms == nil {
-		return frame
-	}
-	symbol, ok := kallsyms.Lookup(f.Offset)
+	symbol, ok := b.symbolizer.kernel.lookUp(f.Offset)
 	if !ok {
 		return frame
 	}

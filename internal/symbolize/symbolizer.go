@@ -40,9 +40,7 @@ type Symbolizer struct {
 	cache  map[callchain.Frame]profile.Frame // of files; Object depends on the profile and is not kept
 	maps   map[callchain.ObjectID]perfMap    // of Options.Brief
 
-	kernel     *symbols.Kallsyms
-	kernelErr  error
-	kernelRead bool
+	kernel kernelNames
 }
 
 // New makes a Symbolizer that has read nothing yet.
@@ -81,8 +79,8 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	b.stacks(progress)
 	s.unload()
 	s.forget()
-	if s.kernelErr != nil {
-		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernelErr))
+	if s.kernel.err != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernel.err))
 	}
 	if len(s.cache) > maxCached {
 		clear(s.cache)
@@ -100,22 +98,6 @@ func (s *Symbolizer) Stack(of stack.Stack, objects map[callchain.ObjectID]*proce
 		frames = append(frames, p.Frames[i])
 	}
 	return frames, p.Objects
-}
-
-// kallsyms reads the kernel's symbols when the first kernel frame needs them.
-func (s *Symbolizer) kallsyms() *symbols.Kallsyms {
-	if s.kernelRead {
-		return s.kernel
-	}
-	s.kernelRead = true
-	f, err := s.opts.Host.Kallsyms()
-	if err != nil {
-		s.kernelErr = err
-		return nil
-	}
-	defer f.Close()
-	s.kernel, s.kernelErr = symbols.ReadKallsyms(f)
-	return s.kernel
 }
 
 // source is the file of an object, and what a profile says of it.
@@ -143,7 +125,7 @@ func (s *Symbolizer) source(id callchain.ObjectID, image *stack.Image) *source {
 	return from
 }
 
-// load opens a file and reads its symbols.
+// load opens a file.
 func (s *Symbolizer) load(from *source, image *stack.Image) {
 	var err error
 	if from.file, err = openFile(image); err != nil {
@@ -204,17 +186,23 @@ func (s *Symbolizer) close(from *source) {
 	s.loaded -= from.size
 }
 
-// openFile opens the symbols of an image. With an error the File may be one
-// that has lost some of its tables, or nil.
+// prepare looks up new places of a file at once.
+func (s *Symbolizer) prepare(id callchain.ObjectID, image *stack.Image, offsets []uint64) {
+	file := s.file(s.source(id, image), image)
+	if file == nil {
+		return
+	}
+	if err := file.Prepare(offsets); err != nil {
+		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
+	}
+}
+
+// openFile opens the file of an image, whose symbols are read when they are asked for.
 func openFile(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
 		return nil, image.Err
 	}
-	f, err := symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: symbols.DebugFiles("")})
-	if err != nil {
-		return nil, err
-	}
-	return f, f.Load()
+	return symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: symbols.DebugFiles("")})
 }
 
 // Close closes the debug files that were opened. Profiles stay valid.

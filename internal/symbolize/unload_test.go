@@ -50,7 +50,8 @@ func TestSymbolsOfManyFilesAreUnloaded(t *testing.T) {
 	}{
 		{"a known place of an old file", 0, tinyF + 3, "f", false},
 		{"a new place of an old file", 0, tinyStart + 8, "_start", true},
-		{"a new place of the last file", files - 1, tinyStart + 8, "_start", false},
+		{"a new place of the last file", files - 1, tinyStart + 8, "_start", true},
+		{"the same place again", files - 1, tinyStart + 8, "_start", false},
 	} {
 		before := read[test.file].count
 		if got := name(test.file, test.offset); got != test.want || (read[test.file].count > before) != test.read {

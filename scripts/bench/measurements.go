@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // measurements are all there are, in the order in which they run.
-var measurements = slices.Concat(profiles, inner, userProbes, kernelProbes, collectors)
+var measurements = slices.Concat(profiles, short, inner, userProbes, kernelProbes, collectors)
 
 // profiles compare the way from nothing to folded stacks, of the whole system at work.
 var profiles = []measurement{
@@ -43,7 +43,7 @@ var profiles = []measurement{
 		compare: []comparison{{what: "start to first armed event", unit: "ms", own: "ringtap", peer: "perf", most: 1}},
 	},
 	{
-		name: "short", // processes that run for less than a period
+		name: "lives", // processes that run for less than a period
 		turn: (*session).shortLives,
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c '" + manyTrue + "; times'", count: folded},
@@ -52,7 +52,7 @@ var profiles = []measurement{
 		compare: []comparison{{what: "1500 times /bin/true: CPU time that samples miss, of getrusage's", unit: "%", own: "ringtap", peer: "perf", most: 0.5}},
 	},
 	{
-		name:     "short",
+		name:     "lives",
 		workload: smallFiles, turn: (*session).shortLives,
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c 'make -sB -C $dir/small; times'", count: folded},
@@ -65,6 +65,28 @@ var profiles = []measurement{
 // manyTrue is for a shell.
 const manyTrue = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done"
 
+// short are runs of a second or some, on a host that compiles Go: what they cost, and
+// how long after their seconds they end, their start included.
+var short = []measurement{
+	{
+		name: "short", workload: compiling, turn: (*session).shortRun, times: 4, // one is short
+		tools: []tool{
+			{name: "on-cpu", line: "$ringtap on-cpu -d 1"},
+			{name: "on-cpu of 5 s", line: "$ringtap on-cpu -d 5"},
+			{name: "memleak", line: "$ringtap memleak -d 2"},
+			{name: "off-cpu", line: "$ringtap off-cpu --wakers -d 1"},
+		},
+		compare: []comparison{
+			{what: "on-cpu -d 1 of a host that compiles: CPU", unit: "s", own: "on-cpu: CPU", most: 0.08},
+			{what: "the same: end after its second", unit: "s", own: "on-cpu: after", most: 0.1},
+			{what: "the same: peak memory", unit: "MiB", own: "on-cpu: peak", most: 40},
+			{what: "on-cpu -d 5: end after its seconds", unit: "s", own: "on-cpu of 5 s: after", most: 0.3},
+			{what: "memleak -d 2: end after its seconds", unit: "s", own: "memleak: after", most: 0.3},
+			{what: "off-cpu --wakers -d 1: end after its second", unit: "s", own: "off-cpu: after", most: 0.3},
+		},
+	},
+}
+
 // oneReport are the flags of a profile that reports once, as perf does.
 const oneReport = "-f 999 -d $seconds -i $interval --out $out"
 
@@ -74,7 +96,7 @@ var inner = []measurement{
 		name: "inner", // unwinding, decoding, compiling tables
 		turn: (*session).benchmarks,
 		tools: []tool{
-			{name: "callchain", line: "go test -run=^$ -bench=^BenchmarkUnwind|^BenchmarkCompileLibc$ -benchmem ./callchain"},
+			{name: "callchain", line: "go test -run=^$ -bench=^BenchmarkUnwind|^BenchmarkCompileLibc$|^BenchmarkFirstFind$ -benchmem ./callchain"},
 			{name: "perfevent", line: "go test -run=^$ -bench=^BenchmarkDecode -benchmem ./perfevent"},
 		},
 		compare: []comparison{
@@ -84,8 +106,8 @@ var inner = []measurement{
 			{what: "decoding a sample, allocations", own: "DecodeSampleWith20Frames: allocs/op"},
 			{what: "decoding an MMAP2 record", unit: "ns", own: "DecodeMmap2: ns/op", most: 60},
 			{what: "decoding an MMAP2 record, allocations", own: "DecodeMmap2: allocs/op"},
-			{what: "compiling libc's .eh_frame", unit: "ms", own: "CompileLibc: ns/op", scale: 1e-6, most: 5},
-			{what: "its table", unit: "KiB", own: "CompileLibc: table-B", scale: 1. / 1024, most: 256},
+			{what: "opening libc's unwind information", unit: "ms", own: "CompileLibc: ns/op", scale: 1e-6, most: 0.1},
+			{what: "making the rules of a function", unit: "µs", own: "FirstFind: ns/op", scale: 1e-3, most: 20},
 		},
 	},
 	{
