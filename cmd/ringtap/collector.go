@@ -85,7 +85,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return ended(command)
+	return ended(ctx, out.stderr, command)
 }
 
 // target turns the flags into what is watched, and starts the command that is

@@ -16,12 +16,14 @@ type console struct {
 	drawn          bool // stdout is a terminal
 	live           bool // stderr is a terminal
 	width          int  // columns of stdout's terminal, 0 if it is none
+
+	file *os.File // what stdout writes to; nil if that is no file
 }
 
 func newConsole(stdout, stderr *os.File) *console {
 	width, drawn := terminal(stdout)
 	_, live := terminal(stderr)
-	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width}
+	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, file: stdout}
 }
 
 // terminal tells whether f is a terminal and how many columns it has.

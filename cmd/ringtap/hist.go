@@ -198,7 +198,7 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 		return err
 	}
 	printer.account(out.stderr, account)
-	return errors.Join(ended(command), printMissed(out, set))
+	return errors.Join(ended(ctx, out.stderr, command), printMissed(out, set))
 }
 
 // options are how all that is measured is attached.

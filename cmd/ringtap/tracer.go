@@ -63,7 +63,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if _, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n"); err != nil {
 		return ignoreClosedPipe(err)
 	}
-	return ended(t.command)
+	return ended(ctx, out.stderr, t.command)
 }
 
 // greeting is perf-tools' line before the first event.

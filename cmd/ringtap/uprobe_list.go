@@ -12,9 +12,6 @@ import (
 
 // listFunctions prints what can be probed, one name a line.
 func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
-	if u.list == "" {
-		return usagef("-l names no target")
-	}
 	pattern := ""
 	switch len(rest) {
 	case 0:
