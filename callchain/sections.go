@@ -31,6 +31,9 @@ func codeSegments(m *elfimage.Image) (code []*elf.ProgHeader) {
 func (c *compiler) segmentData(p *elf.ProgHeader, addr, size uint64) ([]byte, error) {
 	skip := addr - p.Vaddr
 	size = min(size, p.Filesz-skip, maxSection)
+	if err := c.file.CheckHoles(p.Off+skip, size); err != nil {
+		return nil, err
+	}
 	return io.ReadAll(io.NewSectionReader(c.file.Reader, int64(p.Off+skip), int64(size)))
 }
 

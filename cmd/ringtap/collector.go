@@ -40,6 +40,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	status := newStatus(out)
 	windows := 0
 	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines, Metric: flags.metric}
+	out.recording.Store(true)
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors,
 		Interval: time.Duration(flags.interval),

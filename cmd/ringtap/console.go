@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,8 @@ type console struct {
 	width          int  // columns of stdout's terminal, 0 if it is none
 
 	file *os.File // what stdout writes to; nil if that is no file
+
+	recording atomic.Bool // there is something to report; see handleSignals
 }
 
 func newConsole(stdout, stderr *os.File) *console {

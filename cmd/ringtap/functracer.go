@@ -83,6 +83,7 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	if out.file != nil {
 		go endWithReader(ctx, cancel, out.file)
 	}
+	out.recording.Store(true)
 	account, err := functrace.Run(ctx, fs, o)
 	if err == nil {
 		err = lines.release()

@@ -181,6 +181,7 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 	defer closing(out, set)
 	subject := h.subject(spec, set)
 	printer := &histPrinter{flags: h, out: out.stdout, subject: subject}
+	out.recording.Store(true)
 	account, err := measure.Run(ctx, measure.Options{
 		Target: target, Functions: subject.functions, Sources: set.Sources, Value: subject.field,
 		Scale: h.scale, Unit: units[h.unit].length, Stacks: h.stackKinds(spec, set), Top: h.top,

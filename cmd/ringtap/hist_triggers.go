@@ -56,6 +56,7 @@ func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *his
 		return true, err
 	}
 	printer := &histPrinter{flags: h, out: out.stdout, subject: &histSubject{text: spec.Text, functions: []string{spec.Text}}}
+	out.recording.Store(true)
 	account, err := measure.Triggers(ctx, measure.TriggerOptions{
 		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PID: h.pid, TID: h.tid,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),

@@ -32,7 +32,8 @@ func main() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go handleSignals(ctx, cancel)
+	out := newConsole(os.Stdout, os.Stderr)
+	go handleSignals(ctx, cancel, &out.recording)
 	// A closed pipe is an error of the write, so that the run can still end
 	// in order (head(1) closes it). The signal is caught and not ignored,
 	// which a command that ringtap starts would inherit.
@@ -40,7 +41,7 @@ func main() {
 	if isClosed(os.Stdout, os.Stderr) {
 		os.Exit(exitCode(os.Stderr, "ringtap", errClosedOutput))
 	}
-	os.Exit(run(ctx, os.Args, newConsole(os.Stdout, os.Stderr)))
+	os.Exit(run(ctx, os.Args, out))
 }
 
 // run runs the command that args name and returns the exit code. args[0] is

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,9 +40,14 @@ func quitSignals() []os.Signal {
 // wrappers pass on what the terminal has sent to all.
 const again = 250 * time.Millisecond
 
+// preparing is how long a run that has nothing to report yet may take to end in order:
+// it may be in the middle of a file of gigabytes.
+const preparing = time.Second
+
 // handleSignals ends the run at the first of endSignals by cancel; a second one, and
-// any of quitSignals, ends ringtap at once.
-func handleSignals(ctx context.Context, cancel func()) {
+// any of quitSignals, ends ringtap at once. One signal does where nothing is recorded
+// yet.
+func handleSignals(ctx context.Context, cancel func(), recording *atomic.Bool) {
 	end, quit := make(chan os.Signal, 8), make(chan os.Signal, 8)
 	signal.Notify(end, endSignals()...)
 	signal.Notify(quit, quitSignals()...)
@@ -52,6 +58,9 @@ func handleSignals(ctx context.Context, cancel func()) {
 			switch {
 			case first.IsZero():
 				first = time.Now()
+				if !recording.Load() {
+					time.AfterFunc(preparing, func() { endNow(s.(syscall.Signal), unix.SIGTERM) })
+				}
 				cancel()
 			case s != unix.SIGXCPU && time.Since(first) > again: // SIGXCPU comes each second
 				endNow(s.(syscall.Signal), unix.SIGKILL)

@@ -44,6 +44,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if flags.duration > 0 {
 		lines.limit = maxHeld
 	}
+	out.recording.Store(true)
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
