@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-
 )
 
 // countingFile counts what is read of a file.

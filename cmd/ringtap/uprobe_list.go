@@ -24,7 +24,7 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if err != nil {
 		return err
 	}
-	functions, _, err := uprobe.Functions(u.list, uprobe.Options{PID: cmp.Or(u.pid, u.tid), Logger: out.logger(u.verbose)})
+	functions, path, err := uprobe.Functions(u.list, uprobe.Options{PID: cmp.Or(u.pid, u.tid), Logger: out.logger(u.verbose)})
 	if err != nil {
 		return err
 	}
@@ -37,6 +37,12 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 		if (f.Kind == symbols.Defined || f.Kind == symbols.Indirect) && matches(name) {
 			names = append(names, visible.Text(name))
 		}
+	}
+	switch {
+	case len(names) == 0 && pattern != "":
+		return fmt.Errorf("no function of %s matches %q", visible.Text(path), pattern)
+	case len(names) == 0:
+		return fmt.Errorf("%s has no symbols (it is stripped): only addresses of it can be probed, p:%s:0xOFFSET", visible.Text(path), u.list)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
