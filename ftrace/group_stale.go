@@ -22,13 +22,33 @@ const stalePatience = 20 * time.Millisecond
 // others than ringtap is not touched. The error joins those of everything
 // that should have been removed and could not, for instance because another
 // program listens to the event.
-func (t *FS) RemoveStale() (removed []string, err error) {
+func (t *FS) RemoveStale() (removed []string, err error) { return t.removeOf(t.isStale) }
+
+// ownTries is how often RemoveOwn tries: the kernel may still be closing this process's
+// perf events. One try waits stalePatience.
+const ownTries = 50
+
+// RemoveOwn does what RemoveStale does for what this very process has made before it
+// executed a new program (execve(2)), which closed all of its events.
+func (t *FS) RemoveOwn() (removed []string, err error) {
+	for range ownTries {
+		var done []string
+		done, err = t.removeOf(func(name string) bool { return isMine(name) && !t.isLocked(name) })
+		if removed = append(removed, done...); err == nil {
+			break
+		}
+	}
+	return removed, err
+}
+
+// removeOf removes what belongs to the owners that isOwner says yes to.
+func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err error) {
 	var errs []error
 	stale := map[string]bool{}
 	isStale := func(name string) bool {
 		known, ok := stale[name]
 		if !ok {
-			known = t.isStale(name)
+			known = isOwner(name)
 			stale[name] = known
 		}
 		return known

@@ -57,8 +57,8 @@ func TestXZ(t *testing.T) {
 		if got, err := unxz(packed, len(text)); err != nil || !bytes.Equal(got, text) {
 			t.Errorf("xz %v: %d bytes, %v; want %d", args, len(got), err, len(text))
 		}
-		if _, err := unxz(packed, len(text)-1); err == nil {
-			t.Errorf("xz %v: more than the limit is not an error", args)
+		if _, err := unxz(packed, len(text)-1); !errors.Is(err, ErrSkipped) {
+			t.Errorf("xz %v: more than the limit gives %v", args, err)
 		}
 		for _, cut := range []int{0, 5, 12, 30, len(packed) / 2} {
 			if got, err := unxz(packed[:cut], len(text)); err == nil {
@@ -86,5 +86,29 @@ func TestXZRefusesADictionaryOfGigabytes(t *testing.T) {
 	packed[16] = 39 // 3 GiB
 	if _, err := unxz(packed, 1<<20); !errors.Is(err, errXZ) {
 		t.Errorf("got %v, want %v", err, errXZ)
+	}
+}
+
+// A section of 15 KB unpacks to 100 MB. It is not unpacked, and whoever asks for the
+// functions is told.
+func TestABombIsSkipped(t *testing.T) {
+	program := compiled.Copy(t, buildC(t, "-rdynamic"))
+	bomb := filepath.Join(t.TempDir(), "bomb")
+	if err := os.WriteFile(bomb, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(bomb, 100<<20); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "xz", "-0", bomb)
+	run(t, "strip", program)
+	run(t, "objcopy", "--add-section", ".gnu_debugdata="+bomb+".xz", program)
+	f := openFile(t, program, Options{})
+	functions, err := f.Functions()
+	if !errors.Is(err, ErrSkipped) || len(functions) == 0 {
+		t.Errorf("%d functions, %v", len(functions), err)
+	}
+	if err := f.Load(); !errors.Is(err, ErrSkipped) {
+		t.Errorf("Load: %v", err)
 	}
 }

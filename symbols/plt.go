@@ -11,6 +11,8 @@ import (
 const (
 	maxPLT      = 16 << 20 // bytes; a stub is 8 at least
 	maxPLTNames = 16 << 20 // bytes of the names of its stubs
+
+	maxRelocations = 4 << 20 // of one file
 )
 
 // stub is a piece of a procedure linkage table that jumps to the address in a
@@ -117,6 +119,7 @@ func pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {
 	}
 	slots := map[uint64]target{}
 	var lazy []uint64
+	seen := 0 // in all tables together
 	for _, s := range m.Sections {
 		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 {
 			continue
@@ -131,7 +134,8 @@ func pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {
 			case data:
 				slots[r.Where] = target{symbol: r.Symbol}
 			}
-			return len(slots) < maxSymbols
+			seen++
+			return seen < maxRelocations
 		})
 	}
 	return slots, lazy

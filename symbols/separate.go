@@ -123,6 +123,9 @@ func belongs(m *elfimage.Image, id []byte, linked bool, sum uint32) error {
 	if m.Size > maxSeparate {
 		return fmt.Errorf("%d bytes: too large to check", m.Size)
 	}
+	if err := m.CheckHoles(0, uint64(m.Size)); err != nil {
+		return err
+	}
 	crc := crc32.NewIEEE()
 	if _, err := io.Copy(crc, io.NewSectionReader(m.Reader, 0, m.Size)); err != nil {
 		return fmt.Errorf("checksum: %w", err)

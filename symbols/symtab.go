@@ -15,6 +15,10 @@ const versionHidden = 0x8000
 // symbolChunk is how many bytes of a symbol table are held while it is read.
 const symbolChunk = 24 << 13
 
+// maxEntries is how many entries a symbol table may have; the largest browsers have
+// some millions, of which not all are functions.
+const maxEntries = 16 << 20
+
 // addSymtab collects the code symbols of a symbol table section of m: .symtab
 // or .dynsym. versions is .gnu.version beside the latter.
 func (b *builder) addSymtab(m *elfimage.Image, symtab *elf.SectionHeader, versions []byte) error {
@@ -43,6 +47,12 @@ func (b *builder) addSymbols(m *elfimage.Image, offset, size uint64, strtab, ver
 		return err
 	}
 	entsize := symbolSize(m)
+	if size/entsize > maxEntries {
+		return errTooMany
+	}
+	if err := m.CheckHoles(offset, size); err != nil {
+		return fmt.Errorf("read symbols: %w", err)
+	}
 	for index := uint64(0); index < size/entsize; {
 		chunk, err := m.Read(offset+index*entsize, min(symbolChunk, size-index*entsize), symbolChunk)
 		if err != nil {

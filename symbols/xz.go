@@ -21,16 +21,24 @@ const (
 var errXZ = errors.New("malformed xz data")
 
 // unxz decompresses a .xz stream (The .xz File Format, version 1.2) of LZMA2
-// blocks to limit bytes at most; a longer one is an error. Checksums are not
-// looked at: what comes out is parsed as hostile data anyway.
+// blocks to limit bytes at most; one that says that it is longer is an error that
+// wraps ErrSkipped, and nothing is unpacked. Checksums are not looked at: what comes
+// out is parsed as hostile data anyway.
 func unxz(data []byte, limit int) ([]byte, error) {
 	if len(data) < 12 || string(data[:6]) != "\xfd7zXZ\x00" {
 		return nil, errXZ
 	}
 	checkSizes := [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 	check := checkSizes[data[7]&0xf]
+	size, err := xzSize(data)
+	if err != nil {
+		return nil, err
+	}
+	if size > uint64(limit) {
+		return nil, fmt.Errorf("%d bytes unpack to %d, more than %d: %w", len(data), size, limit, ErrSkipped)
+	}
 	in := bytes.NewReader(data[12:])
-	var out bytes.Buffer
+	out := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	for range maxXZBlocks {
 		dict, err := xzBlockHeader(in)
 		if err == io.EOF {
@@ -40,16 +48,17 @@ func unxz(data []byte, limit int) ([]byte, error) {
 			return nil, err
 		}
 		before := in.Len()
-		block, err := lzma.Reader2Config{DictCap: dict}.NewReader2(in)
+		// No distance reaches further back than to the first byte.
+		block, err := lzma.Reader2Config{DictCap: max(min(dict, int(size)), lzma.MinDictCap)}.NewReader2(in)
 		if err != nil {
 			return nil, fmt.Errorf("decompress xz block: %w", err)
 		}
-		n, err := io.Copy(&out, io.LimitReader(block, int64(limit-out.Len())+1))
+		_, err = io.Copy(out, io.LimitReader(block, int64(size)-int64(out.Len())+1))
 		if err != nil {
 			return nil, fmt.Errorf("decompress xz block: %w", err)
 		}
-		if n > 0 && out.Len() > limit {
-			return nil, fmt.Errorf("xz data holds more than %d bytes", limit)
+		if uint64(out.Len()) > size {
+			return nil, fmt.Errorf("more than the %d bytes that its index tells: %w", size, errXZ)
 		}
 		padding := -(before - in.Len()) & 3
 		if _, err := in.Seek(int64(padding+check), io.SeekCurrent); err != nil {
@@ -57,6 +66,38 @@ func unxz(data []byte, limit int) ([]byte, error) {
 		}
 	}
 	return nil, fmt.Errorf("more than %d blocks: %w", maxXZBlocks, errXZ)
+}
+
+// xzSize returns the bytes that a stream unpacks to, which its index tells (section 4
+// of the format). The footer says how long the index before it is.
+func xzSize(data []byte) (size uint64, err error) {
+	const footer = 12
+	// The stream may have padding behind it.
+	for len(data) > 2*footer && binary.LittleEndian.Uint32(data[len(data)-4:]) == 0 {
+		data = data[:len(data)-4]
+	}
+	if len(data) < 2*footer || string(data[len(data)-2:]) != "YZ" {
+		return 0, fmt.Errorf("no footer: %w", errXZ)
+	}
+	end := len(data) - footer
+	length := (uint64(binary.LittleEndian.Uint32(data[end+4:])) + 1) * 4
+	if length > uint64(end) || data[uint64(end)-length] != 0 {
+		return 0, fmt.Errorf("no index: %w", errXZ)
+	}
+	index := bytes.NewReader(data[uint64(end)-length+1 : end])
+	blocks, err := binary.ReadUvarint(index)
+	if err != nil || blocks > maxXZBlocks {
+		return 0, fmt.Errorf("more than %d blocks: %w", maxXZBlocks, errXZ)
+	}
+	for range blocks {
+		_, err1 := binary.ReadUvarint(index) // how long the block is
+		unpacked, err2 := binary.ReadUvarint(index)
+		if err1 != nil || err2 != nil || size+unpacked < size {
+			return 0, fmt.Errorf("index: %w", errXZ)
+		}
+		size += unpacked
+	}
+	return size, nil
 }
 
 // xzBlockHeader reads a block's header (section 3.1 of the format) and returns

@@ -113,5 +113,8 @@ func Functions(target string, o Options) (functions []symbols.Function, path str
 	if err != nil && len(functions) == 0 {
 		return nil, t.Path, &TargetError{Path: t.Path, Err: err}
 	}
+	if err != nil && o.Logger != nil {
+		o.Logger.Warn("some symbols can't be read", "file", t.Path, "error", err)
+	}
 	return functions, t.Path, nil
 }

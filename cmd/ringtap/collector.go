@@ -43,6 +43,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	status := newStatus(out)
 	windows := 0
 	write := flags.writer(out, collectors)
+	out.recording.Store(true)
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors,
 		Interval: time.Duration(flags.interval),
@@ -82,7 +83,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if hint := sleepHint(flags.command); hint != "" {
 		fmt.Fprintln(out.stderr, hint)
 	}
-	return ended(command)
+	return ended(ctx, out.stderr, command)
 }
 
 // sleepHint is for who measures the whole host with a sleep, as one does with perf: "" for

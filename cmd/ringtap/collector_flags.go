@@ -92,9 +92,6 @@ const maxFrequency = uint64(time.Second)
 // files that can't be written: nobody wants to hear of those after an hour.
 func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	if flags.Changed("command") {
-		if c.shell == "" {
-			return usagef("-c names no command")
-		}
 		if flags.ArgsLenAtDash() >= 0 {
 			return usagef("-c and -- both name a command to run: give one")
 		}
@@ -116,8 +113,6 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("-p, -t, -g and a command to run exclude each other")
 	case flags.Changed("tid") && c.tid <= 0:
 		return usagef("-t %d is not a thread id", c.tid)
-	case flags.Changed("cgroup") && c.cgroup == "":
-		return usagef("-g names no control group")
 	case c.frequency < 1 || c.frequency > maxFrequency:
 		return usagef("-f %d: from 1 to kernel.perf_event_max_sample_rate; it is on-cpu's, all else is seen at every event", c.frequency)
 	case time.Duration(c.interval) < minInterval:

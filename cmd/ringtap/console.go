@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -22,12 +23,16 @@ type console struct {
 
 	// page, unless nil, is given a command's page in the place of --help's text.
 	page func(*manual.Page, *pflag.FlagSet)
+
+	file *os.File // what stdout writes to; nil if that is no file
+
+	recording atomic.Bool // there is something to report; see handleSignals
 }
 
 func newConsole(stdout, stderr *os.File) *console {
 	width, drawn := terminal(stdout)
 	_, live := terminal(stderr)
-	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width}
+	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, file: stdout}
 }
 
 // colors tells whether standard output may have colors: when is auto, always or never.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,7 +34,10 @@ func newFlags(out *console, name, text string) *pflag.FlagSet {
 // parse parses args and turns what pflag finds wrong into a usageError.
 func parse(flags *pflag.FlagSet, args []string) error {
 	err := flags.Parse(args)
-	if err == nil || errors.Is(err, pflag.ErrHelp) {
+	if err == nil {
+		return refuseEmpty(flags)
+	}
+	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
 	var invalid *pflag.InvalidValueError
@@ -51,6 +55,34 @@ func parse(flags *pflag.FlagSet, args []string) error {
 		return usagef("--%s %q: %s (%s)", flag.Name, invalid.GetValue(), why, usage)
 	}
 	return &usageError{err}
+}
+
+// refuseEmpty refuses arguments without text, which a shell makes of a variable that
+// is not set ("$PID"), and which would otherwise stand for everything. Those of a
+// command to run are its own, but for its name.
+func refuseEmpty(flags *pflag.FlagSet) error {
+	var empty error
+	flags.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if empty == nil && slices.Contains(values, "") {
+			_, usage := pflag.UnquoteUsage(f)
+			empty = usagef("--%s is empty (%s)", f.Name, usage)
+		}
+	})
+	if empty != nil {
+		return empty
+	}
+	own := flags.Args()
+	if dash := flags.ArgsLenAtDash(); dash >= 0 {
+		own = own[:min(dash+1, len(own))]
+	}
+	if i := slices.Index(own, ""); i >= 0 {
+		return usagef("argument %d of %d is empty", i+1, len(flags.Args()))
+	}
+	return nil
 }
 
 // secondsFlag is a length of time given as a number of seconds ("5", "0.5") or

@@ -155,6 +155,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 		}
 	}
 	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
+	out.recording.Store(true)
 	err = count.Run(ctx, count.Options{
 		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pids == nil,
 		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,

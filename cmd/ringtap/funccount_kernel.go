@@ -65,6 +65,7 @@ func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *prob
 		return nil, err
 	}
 	logger := out.logger(c.verbose)
+	out.recording.Store(true)
 	account, err := functrace.Count(ctx, tracefs, functrace.CountOptions{
 		Functions: []string{spec.Probe}, PIDs: c.pids, Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func(functions int) error {

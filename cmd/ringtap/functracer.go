@@ -79,9 +79,10 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if file, ok := out.stdout.(*os.File); ok {
-		go endWithReader(ctx, cancel, file)
+	if out.file != nil {
+		go endWithReader(ctx, cancel, out.file)
 	}
+	out.recording.Store(true)
 	account, err := functrace.Run(ctx, fs, o)
 	if err == nil {
 		err = lines.release()

@@ -187,6 +187,7 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 	defer closing(out, set)
 	h.sayChildren(out)
 	printer := &histPrinter{flags: h, out: out.stdout, subject: h.subject(spec, set)}
+	out.recording.Store(true)
 	collectors, err := h.collectors(printer.subject, h.stackKinds(spec, set), set.Sources)
 	var field *calls.FieldError
 	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
@@ -207,7 +208,7 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 		return err
 	}
 	printer.account(out.stderr, collectors, result)
-	return errors.Join(ended(command), printMissed(out, set))
+	return errors.Join(ended(ctx, out.stderr, command), printMissed(out, set))
 }
 
 // histMemory bounds what distinct stacks and histograms take, in bytes.

@@ -57,6 +57,7 @@ func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *his
 	}
 	printer := &histPrinter{flags: h, out: out.stdout, subject: &histSubject{text: spec.Text, functions: []string{spec.Text}}}
 	h.sayChildren(out)
+	out.recording.Store(true)
 	account, err := histtrigger.Run(ctx, histtrigger.Options{
 		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PIDs: h.pids, TID: h.tid,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),

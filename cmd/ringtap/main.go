@@ -27,32 +27,29 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
-	// The first signal ends the run with a full report; a second one ends
-	// ringtap at once, as it would any other program.
-	context.AfterFunc(ctx, stop)
+	if len(os.Args) == 3 && os.Args[1] == cleanUpArgument {
+		os.Exit(cleanUp(os.Stderr, os.Args[2]))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	out := newConsole(os.Stdout, os.Stderr)
+	go handleSignals(ctx, cancel, &out.recording)
 	// A closed pipe is an error of the write, so that the run can still end
 	// in order (head(1) closes it). The signal is caught and not ignored,
 	// which a command that ringtap starts would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(run(ctx, os.Args, newConsole(os.Stdout, os.Stderr)))
-}
-
-// endSignals are the signals that end a run. Under nohup(1) the hangup of the
-// terminal is none. An ignored SIGINT is one all the same: shells ignore it for
-// what a script starts in the background, and scripts end a profiler by it.
-func endSignals() []os.Signal {
-	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
+	if isClosed(os.Stdout, os.Stderr) {
+		os.Exit(exitCode(os.Stderr, "ringtap", errClosedOutput))
 	}
-	return signals
+	os.Exit(run(ctx, os.Args, out))
 }
 
 // run runs the command that args name and returns the exit code. args[0] is
 // the name that the program was called by: a link named after a command runs
 // that command.
 func run(ctx context.Context, args []string, out *console) int {
+	stdout := &output{Writer: out.stdout}
+	out.stdout = stdout
 	args, cmd := args[1:], find(filepath.Base(args[0]))
 	if cmd == nil {
 		var err error
@@ -60,7 +57,11 @@ func run(ctx context.Context, args []string, out *console) int {
 			return exitCode(out.stderr, "ringtap", err)
 		}
 	}
-	return exitCode(out.stderr, "ringtap "+cmd.name, cmd.run(ctx, out, args))
+	err := cmd.run(ctx, out, args)
+	if err == nil || errors.Is(err, pflag.ErrHelp) {
+		err = stdout.err()
+	}
+	return exitCode(out.stderr, "ringtap "+cmd.name, err)
 }
 
 // exitCode prints err, if it is one, under the name of the command, and returns

@@ -1,16 +1,33 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
+	"unsafe"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // start starts the command that a run is about. It is held before its first
 // instruction until the events are armed; its output is ours.
+//
+// The command stays in ringtap's process group, so that the terminal treats it as it
+// would without ringtap: it may read, Ctrl-C reaches it, and Ctrl-Z stops both. What it
+// starts is found by descent instead: the kernel makes orphans ringtap's own children
+// (PR_SET_CHILD_SUBREAPER).
 func start(args []string) (*perfevent.Command, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -18,7 +35,74 @@ func start(args []string) (*perfevent.Command, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", args[0], err)
 	}
+	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil {
+		children := make(chan os.Signal, 1)
+		signal.Notify(children, unix.SIGCHLD)
+		go reapOrphans(children, command.PID())
+	}
 	return command, nil
+}
+
+// reapOrphans takes the exit status of every child but the command, whose status is
+// waited for elsewhere.
+func reapOrphans(children <-chan os.Signal, command int) {
+	for range children {
+		for {
+			var ended unix.Siginfo
+			err := unix.Waitid(unix.P_ALL, 0, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+			pid := childOf(&ended)
+			if err != nil || pid == 0 || pid == command {
+				break
+			}
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// childOf returns the process that waitid(2) tells of, 0 for none: si_pid, which lies
+// there on 64-bit machines.
+func childOf(info *unix.Siginfo) int {
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), 16)))
+}
+
+// started lists the processes that descend from this one, each behind its parent. A
+// process that began a session of its own is a daemon, and not among them.
+func started() []int {
+	all, err := process.Host{}.Processes()
+	if err != nil {
+		return nil
+	}
+	self := os.Getpid()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(snapshot.WithChildren(process.Host{}, all, []int{self}), func(pid int) bool {
+		of, err := unix.Getsid(pid)
+		return pid == self || err != nil || of != session
+	})
+}
+
+// signalRounds bounds how often signalStarted looks for processes that were started
+// meanwhile.
+const signalRounds = 100
+
+// signalStarted sends s to each process that descends from this one, parents first, so
+// that a shell does not go on to its next command.
+func signalStarted(s syscall.Signal) {
+	told := make(map[int]bool)
+	for range signalRounds {
+		before := len(told)
+		for _, pid := range started() {
+			if !told[pid] {
+				told[pid] = true
+				_ = unix.Kill(pid, s) // it may have ended by itself
+			}
+		}
+		if len(told) == before {
+			return
+		}
+	}
 }
 
 // leave sees to it that the command does not stay behind, whatever has failed:
@@ -29,23 +113,38 @@ func leave(command *perfevent.Command) {
 	}
 	command.Kill()
 	if command.Stop() {
+		signalStarted(unix.SIGTERM)
 		_, _ = command.Wait() // there is another error to tell
 	}
 }
 
+// patience is how long a command may take to end before ringtap tells what it waits for.
+const patience = time.Second
+
 // ended waits for the end of the command that was run, if there is one, and
 // returns a statusError if it failed by itself. One that still runs, because the
-// run was shorter, is told to end.
-func ended(command *perfevent.Command) error {
+// run was shorter, is told to end, and so is all that it has started. What a command
+// that ended by itself has left running is told.
+func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) error {
 	if command == nil {
 		return nil
 	}
 	stopped := command.Stop()
+	if stopped || ctx.Err() != nil {
+		signalStarted(unix.SIGTERM)
+	}
+	late := time.AfterFunc(patience, func() {
+		fmt.Fprintf(stderr, "waiting for process %d to end; Ctrl-C kills it\n", command.PID())
+	})
 	state, err := command.Wait()
+	late.Stop()
 	if err != nil {
 		return err
 	}
 	status := state.Sys().(syscall.WaitStatus)
+	if !stopped && ctx.Err() == nil {
+		sayLeft(stderr, started())
+	}
 	switch {
 	case stopped:
 		return nil
@@ -55,4 +154,19 @@ func ended(command *perfevent.Command) error {
 		return statusError(status.ExitStatus())
 	}
 	return nil
+}
+
+// mostLeft is how many processes sayLeft names.
+const mostLeft = 5
+
+func sayLeft(stderr io.Writer, left []int) {
+	var names []string
+	for _, pid := range left {
+		if comm := (process.Host{}).Comm(pid); comm != "" && len(names) < mostLeft {
+			names = append(names, fmt.Sprintf("%d %s", pid, visible.Text(comm)))
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(stderr, "note: the command has ended and left processes running (%d): %s\n", len(left), strings.Join(names, ", "))
+	}
 }

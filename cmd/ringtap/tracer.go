@@ -45,6 +45,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if flags.duration > 0 {
 		lines.limit = maxHeld
 	}
+	out.recording.Store(true)
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
@@ -67,7 +68,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if _, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n"); err != nil {
 		return ignoreClosedPipe(err)
 	}
-	return ended(t.command)
+	return ended(ctx, out.stderr, t.command)
 }
 
 // greeting is perf-tools' line before the first event.

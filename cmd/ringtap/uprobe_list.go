@@ -13,9 +13,6 @@ import (
 // listFunctions prints what can be probed, one a line: the functions' names, and the
 // definitions of USDT probes with the types of their arguments.
 func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
-	if u.list == "" {
-		return usagef("-l names no target")
-	}
 	pattern := ""
 	switch len(rest) {
 	case 0:
@@ -29,7 +26,7 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 		return err
 	}
 	options := uprobe.Options{PID: cmp.Or(append(u.roots, u.tid)...), Logger: out.logger(u.verbose)}
-	functions, _, err := uprobe.Functions(u.list, options)
+	functions, path, err := uprobe.Functions(u.list, options)
 	if err != nil {
 		return err
 	}
@@ -52,6 +49,12 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 		if matches(m.Provider + ":" + m.Name) {
 			names = append(names, visible.Text("u:"+u.list+":"+m.String()))
 		}
+	}
+	switch {
+	case len(names) == 0 && pattern != "":
+		return fmt.Errorf("no function and no USDT probe of %s matches %q", visible.Text(path), pattern)
+	case len(names) == 0:
+		return fmt.Errorf("%s has no symbols (it is stripped): only addresses of it can be probed, p:%s:0xOFFSET", visible.Text(path), u.list)
 	}
 	for _, name := range slices.Compact(names) {
 		if _, err = fmt.Fprintln(out.stdout, name); err != nil {

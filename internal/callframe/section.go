@@ -48,7 +48,7 @@ func EHFrame(m *elfimage.Image) (*Section, error) {
 		if s.Size > maxSection {
 			return nil, fmt.Errorf("read .eh_frame: %d bytes: %w", s.Size, elfimage.ErrTooLarge)
 		}
-		return newSection(m, s.Addr, s.Offset, s.Size, head), nil
+		return newSection(m, s.Addr, s.Offset, s.Size, head)
 	}
 	if head == nil {
 		return nil, nil
@@ -60,18 +60,21 @@ func EHFrame(m *elfimage.Image) (*Section, error) {
 	for i := range m.Segments {
 		if p := &m.Segments[i]; p.Type == elf.PT_LOAD && addr-p.Vaddr < p.Filesz {
 			skip := addr - p.Vaddr
-			return newSection(m, addr, p.Off+skip, min(p.Filesz-skip, maxSection), head), nil
+			return newSection(m, addr, p.Off+skip, min(p.Filesz-skip, maxSection), head)
 		}
 	}
 	return nil, fmt.Errorf("read .eh_frame at %#x: no segment holds it", addr)
 }
 
-func newSection(m *elfimage.Image, addr, offset, size uint64, head *header) *Section {
+func newSection(m *elfimage.Image, addr, offset, size uint64, head *header) (*Section, error) {
+	if err := m.CheckHoles(offset, size); err != nil {
+		return nil, err
+	}
 	s := &Section{image: m, file: io.NewSectionReader(m.Reader, int64(offset), int64(size)), addr: addr, size: size}
 	if head != nil {
 		s.header = head.table()
 	}
-	return s
+	return s, nil
 }
 
 // DebugFrame finds .debug_frame, compressed or not; nil if there is none. A
@@ -81,7 +84,10 @@ func DebugFrame(m *elfimage.Image) (*Section, error) {
 		if s.Size > maxSection {
 			return nil, fmt.Errorf("read .debug_frame: %d bytes: %w", s.Size, elfimage.ErrTooLarge)
 		}
-		d := newSection(m, 0, s.Offset, s.Size, nil)
+		d, err := newSection(m, 0, s.Offset, s.Size, nil)
+		if err != nil {
+			return nil, err
+		}
 		d.debug = true
 		return d, nil
 	}

@@ -110,8 +110,13 @@ func (m *Image) readSections(h *fileHeader) {
 	if err != nil {
 		return
 	}
+	left := maxSectionNames // thousands of sections can share one name of kilobytes
 	for i, name := range names {
-		sections[i].Name = sectionName(strtab, name)
+		text := sectionName(strtab, name)
+		if left -= len(text); left < 0 {
+			return
+		}
+		sections[i].Name = text
 	}
 }
 

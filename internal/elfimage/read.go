@@ -24,6 +24,9 @@ func (m *Image) Read(off, n, limit uint64) ([]byte, error) {
 		if got, err := m.Reader.ReadAt(last[:], int64(off+n-1)); got == 0 {
 			return nil, fmt.Errorf("%d bytes at offset %d: %w", n, off, unexpected(err))
 		}
+		if err := m.CheckHoles(off, n); err != nil {
+			return nil, err
+		}
 	}
 	b := make([]byte, n)
 	if got, err := m.Reader.ReadAt(b, int64(off)); uint64(got) < n {

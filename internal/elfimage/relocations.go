@@ -14,11 +14,15 @@ type Relocation struct {
 const relocationChunk = 4096
 
 // Relocations calls visit with the entries of a relocation table at a file
-// offset until it returns false.
+// offset until it returns false. A table that no real file has, by its size or its
+// holes, has none.
 func (m *Image) Relocations(offset, size uint64, rela bool, visit func(Relocation) bool) {
 	entsize := 2 * m.WordSize()
 	if rela {
 		entsize = 3 * m.WordSize()
+	}
+	if size > maxTable || m.CheckHoles(offset, size) != nil {
+		return
 	}
 	for done := uint64(0); done+entsize <= size; {
 		b, err := m.Read(offset+done, min(relocationChunk*entsize, size-done), relocationChunk*entsize)

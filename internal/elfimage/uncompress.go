@@ -51,7 +51,7 @@ func (m *Image) plain(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 
 // compressed reads a section with a compression header. The library's reader
 // knows zstd, which the standard library has nowhere else; it is given its
-// sections only after their sizes were found sane.
+// sections only after their sizes were found sane, each as a file of its own.
 func (m *Image) compressed(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	head, err := m.Read(s.Offset, 3*m.WordSize(), maxTable)
 	if err != nil {
@@ -60,15 +60,52 @@ func (m *Image) compressed(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	if !believable(m.Word(head[m.WordSize():]), s.Size, limit) {
 		return nil, ErrTooLarge
 	}
-	file, err := elf.NewFile(io.NewSectionReader(m.Reader, 0, m.Size))
+	packed, err := m.Read(s.Offset, s.Size, limit)
+	if err != nil {
+		return nil, err
+	}
+	file, err := elf.NewFile(bytes.NewReader(m.alone(s, packed)))
 	if err != nil {
 		return nil, fmt.Errorf("open for decompression: %w", err)
 	}
-	section := file.Section(s.Name)
-	if section == nil {
-		return nil, io.ErrUnexpectedEOF
+	return file.Sections[1].Data()
+}
+
+// alone makes an ELF file of one compressed section: the library would read all
+// headers and names of the real file, however long that says they are.
+func (m *Image) alone(s *elf.SectionHeader, packed []byte) []byte {
+	const sections = 3 // none, the section, the names of sections
+	if !m.Is64 {
+		header := elf.Header32{Version: 1, Shoff: 52, Ehsize: 52, Shentsize: 40, Shnum: sections, Shstrndx: 2, Machine: uint16(m.Machine)}
+		copy(header.Ident[:], elf.ELFMAG)
+		header.Ident[elf.EI_CLASS], header.Ident[elf.EI_DATA], header.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS32), m.dataEncoding(), 1
+		at := uint32(52 + sections*40)
+		return m.encode(header, elf.Section32{},
+			elf.Section32{Type: uint32(elf.SHT_PROGBITS), Flags: uint32(elf.SHF_COMPRESSED), Off: at, Size: uint32(len(packed))},
+			elf.Section32{Type: uint32(elf.SHT_STRTAB), Off: at + uint32(len(packed)), Size: 1}, packed, byte(0))
 	}
-	return section.Data()
+	header := elf.Header64{Version: 1, Shoff: 64, Ehsize: 64, Shentsize: 64, Shnum: sections, Shstrndx: 2, Machine: uint16(m.Machine)}
+	copy(header.Ident[:], elf.ELFMAG)
+	header.Ident[elf.EI_CLASS], header.Ident[elf.EI_DATA], header.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), m.dataEncoding(), 1
+	at := uint64(64 + sections*64)
+	return m.encode(header, elf.Section64{},
+		elf.Section64{Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_COMPRESSED), Off: at, Size: uint64(len(packed))},
+		elf.Section64{Type: uint32(elf.SHT_STRTAB), Off: at + uint64(len(packed)), Size: 1}, packed, byte(0))
+}
+
+func (m *Image) dataEncoding() byte {
+	if m.Order == binary.BigEndian {
+		return byte(elf.ELFDATA2MSB)
+	}
+	return byte(elf.ELFDATA2LSB)
+}
+
+func (m *Image) encode(parts ...any) []byte {
+	var out bytes.Buffer
+	for _, part := range parts {
+		_ = binary.Write(&out, m.Order, part) // a Buffer takes everything
+	}
+	return out.Bytes()
 }
 
 func (m *Image) gnuCompressed(s *elf.SectionHeader, limit uint64) ([]byte, error) {

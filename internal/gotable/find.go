@@ -96,9 +96,12 @@ func sections(m *elfimage.Image, names ...string) (in []place) {
 }
 
 func segments(m *elfimage.Image, want func(elf.ProgFlag) bool) (in []place) {
+	left := uint64(maxTable) // of all segments together: a file can have the same bytes in thousands
 	for i := range m.Segments {
 		if s := &m.Segments[i]; s.Type == elf.PT_LOAD && want(s.Flags) {
-			in = append(in, place{s.Off, min(s.Filesz, maxTable), s.Vaddr})
+			size := min(s.Filesz, left)
+			in = append(in, place{s.Off, size, s.Vaddr})
+			left -= size
 		}
 	}
 	return in
@@ -108,6 +111,9 @@ func segments(m *elfimage.Image, want func(elf.ProgFlag) bool) (in []place) {
 // step, and their offset in the file, until it returns true.
 func scan(m *elfimage.Image, p place, step uint64, match func(off uint64, b []byte) bool) error {
 	const chunk, look = 1 << 20, 16
+	if err := m.CheckHoles(p.offset, p.size); err != nil {
+		return err
+	}
 	for done := -p.vaddr % step; done+look <= p.size; done += chunk {
 		b, err := m.Read(p.offset+done, min(chunk+look, p.size-done), chunk+look)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -156,6 +157,15 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 		}
 		return n, err
 	}
+}
+
+// SyscallConn has readers look at the descriptor, as that of an *os.File.
+func (f *file) SyscallConn() (syscall.RawConn, error) {
+	open, err := f.opened()
+	if err != nil {
+		return nil, err
+	}
+	return open.SyscallConn()
 }
 
 // opened returns the open file.

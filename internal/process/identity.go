@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // errReplaced says that a name leads to another file than it did.
@@ -67,19 +69,19 @@ const maxNotes = 64 << 10
 
 // checkBuildID tells whether an ELF file has a build id.
 func checkBuildID(fd int, size int64, want []byte) error {
-	image, err := elf.NewFile(io.NewSectionReader(preader(fd), 0, size))
+	image, err := elfimage.New(preader(fd), size)
 	if err != nil {
 		return err
 	}
-	for _, segment := range image.Progs {
-		if segment.Type != elf.PT_NOTE || segment.Filesz > maxNotes {
+	for _, segment := range image.Segments {
+		if segment.Type != elf.PT_NOTE {
 			continue
 		}
-		notes := make([]byte, segment.Filesz)
-		if _, err := segment.ReadAt(notes, 0); err != nil {
+		notes, err := image.Read(segment.Off, segment.Filesz, maxNotes)
+		if err != nil {
 			continue
 		}
-		if id := findBuildID(notes, image.ByteOrder); id != nil {
+		if id := findBuildID(notes, image.Order); id != nil {
 			if bytes.Equal(id, want) {
 				return nil
 			}

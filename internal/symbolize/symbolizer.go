@@ -28,6 +28,8 @@ const (
 	maxCached = 1 << 20
 	maxFiles  = 1 << 10
 	maxLoaded = 1 << 30
+
+	maxSkipped = 10 // files whose skipped symbols a run tells of
 )
 
 // Symbolizer gives frames their names, those of one run: an ObjectID must name
@@ -41,6 +43,9 @@ type Symbolizer struct {
 	maps   map[callchain.ObjectID]perfMap    // of Options.Brief
 
 	kernel kernelNames
+
+	notes   []string // for the next profile
+	skipped int      // files that have had a note
 }
 
 // New makes a Symbolizer that has read nothing yet.
@@ -79,6 +84,7 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	b.stacks(progress)
 	s.unload()
 	s.forget()
+	p.Notes, s.notes = append(p.Notes, s.notes...), nil
 	if s.kernel.err != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernel.err))
 	}
@@ -130,6 +136,10 @@ func (s *Symbolizer) load(from *source, image *stack.Image) {
 	var err error
 	if from.file, err = openFile(image); err != nil {
 		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
+		if errors.Is(err, symbols.ErrSkipped) && s.skipped < maxSkipped && !from.unloaded {
+			s.skipped++
+			s.notes = append(s.notes, fmt.Sprintf("%s: %v", image.Path, err))
+		}
 	}
 	if from.size, from.unloaded = image.Size, false; from.file != nil {
 		s.loaded += from.size

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/pace"
+)
+
+// A tracer whose lines nobody reads waits for its write for ever. The first Ctrl-C
+// can't end it, the second does, and tracefs is as it was.
+func TestLiveASecondInterruptLeavesNothing(t *testing.T) {
+	fs := needTracefs(t, "uprobe_events")
+	resetRingtap(t) // what others have left
+	before := tracefsState(t, fs)
+	k := startKnown(t, "steps", 1<<30)
+	p := startRingtap(t, k, []string{"uprobe", `p:/proc/self/exe:"github.com/ringtap/ringtap/cmd/ringtap.knownStep" %sp:x64`, "-p", "PID"})
+	p.readLines(t, 1)
+	k.run()
+	waitUntil(t, "it waits for its write", func() bool {
+		waits, _ := filepath.Glob("/proc/" + strconv.Itoa(p.Process.Pid) + "/task/*/wchan")
+		return slices.ContainsFunc(waits, func(path string) bool {
+			text, err := os.ReadFile(path)
+			return err == nil && bytes.Contains(text, []byte("pipe_write"))
+		})
+	})
+	ended := make(chan *os.ProcessState, 1)
+	go func() {
+		state, _ := p.Process.Wait() // Cmd.Wait would close the pipe
+		ended <- state
+	}()
+	var state *os.ProcessState
+	waitUntil(t, "it ends", func() bool {
+		select {
+		case state = <-ended:
+			return true
+		default:
+			_ = p.Process.Signal(unix.SIGINT) // a person presses Ctrl-C until it ends
+			return false
+		}
+	})
+	if state.ExitCode() != 128+int(unix.SIGINT) {
+		t.Errorf("it ended with %v", state)
+	}
+	_ = p.Wait() // for its messages
+	if text := p.errors.String(); strings.Contains(text, "goroutine") {
+		t.Error(text)
+	}
+	sameState(t, before, tracefsState(t, fs))
+}
+
+// What a command has started ends with it, whoever its parent is by then, where the run
+// ends first. What a command that ended by itself has left is named.
+func TestLiveACommandEndsWithAllThatItStarted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const line = `echo $$ >pids; sleep 1001 & echo $! >>pids; (sleep 1002 & echo $! >>pids); timeout 1003 sh -c 'echo $$ >>pids; sleep 1004' & echo $! >>pids; `
+	run := func(end string, interrupt bool) (pids []int, stderr string) {
+		t.Helper()
+		cmd := exec.Command(exe)
+		cmd.Args = []string{"ringtap", "on-cpu", "-c", line + end}
+		cmd.Dir = t.TempDir()
+		// A file: a pipe would be open as long as what the command has left.
+		messages, err := os.Create(cmd.Dir + "/stderr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer messages.Close()
+		cmd.Stderr = messages
+		pace.Limit(t, cmd)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var b []byte
+		waitUntil(t, "all have started", func() bool {
+			b, _ = os.ReadFile(cmd.Dir + "/pids")
+			return bytes.Count(b, []byte("\n")) == 5
+		})
+		if interrupt {
+			_ = cmd.Process.Signal(unix.SIGINT)
+		}
+		err = cmd.Wait()
+		text, _ := os.ReadFile(messages.Name())
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for field := range strings.FieldsSeq(string(b)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+		return pids, string(text)
+	}
+	pids, _ := run("sleep 1005", true)
+	for _, pid := range pids {
+		waitUntil(t, "process "+strconv.Itoa(pid)+" ends", func() bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) })
+	}
+
+	pids, stderr := run("while [ $(wc -l <pids) -lt 5 ]; do sleep 0.01; done", false)
+	for i, pid := range pids {
+		if lives := unix.Kill(pid, unix.SIGKILL) == nil; lives != (i > 0) {
+			t.Errorf("process %d, the command's number %d, lives: %t", pid, i, lives)
+		}
+		if i > 0 && !strings.Contains(stderr, strconv.Itoa(pid)+" ") {
+			t.Errorf("nothing tells of process %d:\n%s", pid, stderr)
+		}
+	}
+}
+
+func waitUntil(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(pace.End); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never comes that %s", what)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// output is standard output. It remembers its first error, so that no command can
+// lose what it prints and end with success.
+type output struct {
+	io.Writer
+	failed atomic.Pointer[error]
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if err != nil {
+		o.failed.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+// err returns the first error. A reader that has seen enough (head(1)) is none.
+func (o *output) err() error {
+	err := o.failed.Load()
+	if err == nil || errors.Is(*err, syscall.EPIPE) {
+		return nil
+	}
+	return *err
+}
+
+var errClosedOutput = errors.New("standard output is closed, or is /dev/null opened for reading and writing: to discard it, use >/dev/null")
+
+// isClosed tells whether f was a closed descriptor when this program began (">&-").
+// The Go runtime opens /dev/null for reading and writing in its place, in each place
+// anew. A shell's >/dev/null is for writing only. Some parents discard output through
+// descriptors like the runtime's: they share one, or discard standard error as well.
+func isClosed(f, stderr *os.File) bool {
+	return isRuntimesNull(f) && !isRuntimesNull(stderr) && !sameDescription(f, os.Stdin)
+}
+
+func isRuntimesNull(f *os.File) bool {
+	var stat unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR || stat.Rdev != unix.Mkdev(1, 3) {
+		return false
+	}
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR && flags&unix.O_APPEND == 0
+}
+
+// sameDescription tells whether two descriptors came from one open(2), which kcmp(2)
+// knows. A kernel without it is taken to say no.
+func sameDescription(f, g *os.File) bool {
+	const kcmpFile = 0 // KCMP_FILE
+	pid := uintptr(os.Getpid())
+	order, _, errno := unix.Syscall6(unix.SYS_KCMP, pid, pid, kcmpFile, f.Fd(), g.Fd(), 0)
+	return errno == 0 && order == 0
+}

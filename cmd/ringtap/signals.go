@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+)
+
+// endSignals are the signals that end a run with its report. Under nohup(1) the
+// hangup of the terminal is none. An ignored SIGINT is one all the same: shells ignore
+// it for what a script starts in the background, and scripts end a profiler by it.
+// SIGXCPU comes at the soft limit of CPU time (ulimit -t); the kernel kills at the
+// hard one.
+func endSignals() []os.Signal {
+	signals := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGXCPU}
+	if !signal.Ignored(unix.SIGHUP) {
+		signals = append(signals, unix.SIGHUP)
+	}
+	return signals
+}
+
+// quitSignals are the signals that end a run at once, without a report: those for
+// which the Go runtime would print its goroutines and leave events behind.
+func quitSignals() []os.Signal {
+	return []os.Signal{unix.SIGQUIT, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGSTKFLT}
+}
+
+// again is how long a signal may take to come twice before the second one means
+// something: timeout(1) sends one to its command and one to the command's group, and
+// wrappers pass on what the terminal has sent to all.
+const again = 250 * time.Millisecond
+
+// preparing is how long a run that has nothing to report yet may take to end in order:
+// it may be in the middle of a file of gigabytes.
+const preparing = time.Second
+
+// handleSignals ends the run at the first of endSignals by cancel; a second one, and
+// any of quitSignals, ends ringtap at once. One signal does where nothing is recorded
+// yet.
+func handleSignals(ctx context.Context, cancel func(), recording *atomic.Bool) {
+	end, quit := make(chan os.Signal, 8), make(chan os.Signal, 8)
+	signal.Notify(end, endSignals()...)
+	signal.Notify(quit, quitSignals()...)
+	var first time.Time
+	for {
+		select {
+		case s := <-end:
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				if !recording.Load() {
+					time.AfterFunc(preparing, func() { endNow(s.(syscall.Signal), unix.SIGTERM) })
+				}
+				cancel()
+			case s != unix.SIGXCPU && time.Since(first) > again: // SIGXCPU comes each second
+				endNow(s.(syscall.Signal), unix.SIGKILL)
+			}
+		case s := <-quit:
+			how := unix.SIGTERM
+			if ctx.Err() != nil { // what was started has been told to end already
+				how = unix.SIGKILL
+			}
+			endNow(s.(syscall.Signal), how)
+		}
+	}
+}
+
+// endNow ends ringtap without a report. It sends how to what ringtap has started.
+// Then ringtap executes itself anew: by that the kernel ends all threads, whatever they
+// wait for, and closes all events. The process keeps its id and its start time, and with
+// them the names of what it has in tracefs, which cleanUp removes.
+func endNow(s, how syscall.Signal) {
+	signalStarted(how)
+	code := 128 + int(s)
+	// What is ignored stays so, and a third Ctrl-C does not end the cleaning half-way.
+	ignoreEnds()
+	_ = unix.Exec("/proc/self/exe", []string{"ringtap", cleanUpArgument, strconv.Itoa(code)}, os.Environ())
+	os.Exit(code)
+}
+
+func ignoreEnds() { signal.Ignore(append(endSignals(), quitSignals()...)...) }
+
+// cleanUpArgument has ringtap do nothing but clean up. The exit code follows it.
+const cleanUpArgument = "--clean-up-and-exit"
+
+// cleanUp removes what this process had in tracefs before endNow.
+func cleanUp(stderr io.Writer, code string) int {
+	ignoreEnds() // the runtime has taken all but SIGINT and SIGHUP back
+	if tracefs, err := ftrace.Find(); err == nil {
+		if _, err := tracefs.RemoveOwn(); err != nil {
+			fmt.Fprintln(stderr, "ringtap: probes stay behind:", err)
+		}
+	}
+	n, err := strconv.Atoi(code)
+	if err != nil {
+		return exitUsage
+	}
+	return n
+}
