@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/runtimes"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/table"
 )
@@ -16,6 +17,7 @@ type reporter struct {
 	run        *run
 	symbolizer *symbolize.Symbolizer
 	unknown    uint64 // frames without a name, of the window that had most
+	runtimes   runtimes.Seen
 }
 
 func newReporter(r *run) *reporter {
@@ -43,6 +45,7 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 		if interval := r.run.opts.Interval; interval > 0 && p.Duration > interval && r.run.alarms == nil {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
+		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
 		noteLosses(p, r.run.plans)
 		if failed = r.run.opts.Report(p); failed != nil {
 			cancel()
