@@ -30,7 +30,7 @@ type collectorFlags struct {
 	outputs      []string
 	metric       string
 	unwind       string
-	inlines      bool
+	jvm, inlines bool
 	memory       int
 	verbose      bool
 	trigger      triggerFlags
@@ -59,6 +59,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&c.metric, "metric", "", "the `column` that tables are ordered by and files with a single value show (default: the first)")
 	flags.StringVar(&c.unwind, "unwind", "auto", "how user stacks are found: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), auto")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
+	flags.BoolVar(&c.jvm, "jvm", false, "at the end of each interval, ask Java virtual machines (JDK 17 and later) for the names of their code")
 	flags.IntVar(&c.memory, "max-memory", 256, "bound in `MiB` of the memory for distinct stacks and what collectors hold; past it what is new is counted together")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "say on standard error what is done and why")
 }

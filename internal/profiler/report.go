@@ -18,6 +18,7 @@ type reporter struct {
 	symbolizer *symbolize.Symbolizer
 	unknown    uint64 // frames without a name, of the window that had most
 	runtimes   runtimes.Seen
+	machines   virtualMachines
 }
 
 func newReporter(r *run) *reporter {
@@ -27,6 +28,7 @@ func newReporter(r *run) *reporter {
 
 // close frees what symbols were read from.
 func (r *reporter) close() {
+	r.machines.close()
 	if err := r.symbolizer.Close(); err != nil {
 		r.run.opts.Logger.Info("close debug files", "error", err)
 	}
@@ -40,7 +42,12 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 		if failed != nil {
 			continue
 		}
+		var notes []string
+		if r.run.opts.JVM {
+			notes = r.machines.writeMaps(w)
+		}
 		p := r.profile(w)
+		p.Notes = append(p.Notes, notes...)
 		r.unknown = max(r.unknown, p.Accounts[0].Unknown)
 		if interval := r.run.opts.Interval; interval > 0 && p.Duration > interval && r.run.alarms == nil {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))

@@ -28,6 +28,7 @@ type Options struct {
 	Duration   time.Duration // 0: until the context is done or the target has ended
 	Whole      bool          // also make the profile of the whole run
 	Lines      bool          // source lines and inlined functions
+	JVM        bool          // have Java virtual machines write maps of their code; see package jvm
 	Memory     int           // bound in bytes of what distinct stacks take
 	Logger     *slog.Logger  // nil discards
 
@@ -172,6 +173,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 func (r *run) result(reporter *reporter, whole *table.Window) (*Result, error) {
 	result := &Result{}
 	if whole != nil {
+		reporter.machines.name(whole)
 		result.Whole = reporter.profile(whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}

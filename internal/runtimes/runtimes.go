@@ -183,7 +183,7 @@ func (p *process) advice() string {
 	case node:
 		return "start it as node --perf-basic-prof"
 	case java:
-		return fmt.Sprintf("run jcmd %d Compiler.perfmap while it is profiled (JDK 17 and later)", p.pid)
+		return fmt.Sprintf("give --jvm, or run jcmd %d Compiler.perfmap while it is profiled (JDK 17 and later)", p.pid)
 	case dotnet:
 		return "start it with DOTNET_PerfMapEnabled=1 in its environment"
 	case ruby:
