@@ -94,6 +94,12 @@ func FuzzFunctionsAndParams(f *testing.F) {
 
 func checkParams(t *testing.T, file *File, offset uint64) {
 	params, err := file.Params(offset)
+	for _, p := range params[:min(len(params), 4)] {
+		for _, path := range []string{p.Name, p.Name + "->x", "*" + p.Name, p.Name + "[1]"} {
+			_, _ = file.Value(offset, path)
+			_, _ = file.Value(offset+4, path)
+		}
+	}
 	if err != nil && len(params) > 0 {
 		t.Fatalf("%v and %v", params, err)
 	}

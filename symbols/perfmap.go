@@ -47,7 +47,7 @@ type jitted struct {
 // with START and SIZE in hexadecimal and a NAME that may hold spaces. It reads
 // limit bytes at most, MaxPerfMap when limit is zero. Where entries overlap the
 // later one wins, since its code has overwritten the other's. The only errors
-// are those of r.
+// are those of r. It reads a jitdump file as well, of which the names are taken.
 //
 // The file lies in a directory that anyone can write to. Before its names are
 // shown as those of process PID the caller must have checked that it is a
@@ -63,6 +63,15 @@ func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
 	var names []byte
 	limited := &io.LimitedReader{R: r, N: limit}
 	lines := bufio.NewReaderSize(limited, maxSymbolName+256)
+	if begin, _ := lines.Peek(4); isJitdump(begin) {
+		var err error
+		if entries, names, err = p.readJitdump(lines); err != nil {
+			return nil, err
+		}
+		p.Cut = p.Cut || limited.N == 0
+		p.ranges, p.names = flatten(entries), string(names)
+		return p, nil
+	}
 	for {
 		line, err := lines.ReadSlice('\n')
 		if err == bufio.ErrBufferFull { // no name is that long: pass over the rest of the line

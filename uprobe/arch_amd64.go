@@ -9,6 +9,9 @@ const machine = elf.EM_X86_64
 // instruction: the call has pushed the return address.
 const cfaOffset = 8
 
+// instructionPointer is the kernel's name of the register that leads to the probe.
+const instructionPointer = "%ip"
+
 // registerNames are the kernel's names (arch/x86/kernel/ptrace.c,
 // regoffset_table) of the registers by the numbers of the psABI's figure 3.36.
 var registerNames = [...]string{

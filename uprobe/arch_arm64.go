@@ -9,6 +9,9 @@ const machine = elf.EM_AARCH64
 // instruction: a call pushes nothing.
 const cfaOffset = 0
 
+// instructionPointer is the kernel's name of the register that leads to the probe.
+const instructionPointer = "%pc"
+
 // registerNames are the kernel's names (arch/arm64/kernel/ptrace.c,
 // regoffset_table) of the registers by their numbers in DWARF for AArch64.
 var registerNames = [...]string{

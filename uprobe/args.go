@@ -15,24 +15,32 @@ import (
 // argNumber finds the arguments of the calling convention in a fetch argument.
 var argNumber = regexp.MustCompile(`\$arg[0-9]+`)
 
-// args translates the definition's arguments for a function that begins at a
-// file offset. Entry says whether its arguments are still where the caller put
-// them.
-func (r *resolver) args(function uint64, entry bool) ([]ftrace.FetchArg, error) {
+// args translates the definition's arguments for the instruction at a file offset, of a
+// function that begins at another. Entry says whether the function's arguments are still
+// where the caller put them.
+func (r *resolver) args(function, at uint64, entry bool) ([]ftrace.FetchArg, error) {
+	probed := at
+	if entry {
+		at = function
+	}
 	var out []ftrace.FetchArg
 	for _, arg := range r.definition.Args {
 		fetched := []ftrace.FetchArg{arg.Fetch}
-		if arg.Param != "" {
-			var err error
-			if fetched, err = r.params(arg, function); err != nil {
-				return nil, err
-			}
+		var err error
+		switch {
+		case arg.Path != "" || arg.Param != "" && !entry:
+			fetched, err = r.path(arg, at, probed)
+		case arg.Param != "":
+			fetched, err = r.params(arg, function, probed)
+		}
+		if err != nil {
+			return nil, err
 		}
 		for _, a := range fetched {
 			if a.Name == "" {
 				a.Name = "arg" + strconv.Itoa(len(out)+1)
 			}
-			if arg.Param != "" && arg.Fetch.Name == "" {
+			if arg.Param+arg.Path != "" && arg.Fetch.Name == "" {
 				a.Name = ftrace.FreeArgName(a.Name, out)
 			}
 			a, err := r.userArg(a, arg.Pos, function, entry)

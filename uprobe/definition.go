@@ -55,6 +55,8 @@ type Arg struct {
 	// Param is the parameter's name, "$args" for all of them, or "" where Fetch
 	// says it all.
 	Param string
+	// Path is a path of members that begins with a variable, "" for none: r->id, pos[1].x.
+	Path string
 	// Fetch is the argument in the kernel's grammar. For a Param only the Name
 	// and Type are filled in, where the definition gives them. Name is "" where
 	// the definition gives none.

@@ -163,7 +163,7 @@ func (r *resolver) function(fn *symbols.Function) error {
 	if err := probeable(code, site.Offset-fn.Offset); err != nil {
 		return &PlaceError{Path: r.Path, Offset: site.Offset, Err: err}
 	}
-	if site.Args, err = r.args(fn.Offset, site.Entry); err != nil {
+	if site.Args, err = r.args(fn.Offset, site.Offset, site.Entry); err != nil {
 		return err
 	}
 	r.add(site)
@@ -175,7 +175,7 @@ func (r *resolver) function(fn *symbols.Function) error {
 // copies a stack or walks it, nor a program that throws an exception through the
 // function: there each return instruction is probed.
 func (r *resolver) returns(fn *symbols.Function, event string) error {
-	args, err := r.args(fn.Offset, true)
+	args, err := r.args(fn.Offset, fn.Offset, true)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,9 @@ func (r *resolver) lines() error {
 	for _, place := range places {
 		site := Site{Offset: place.Offset, Symbol: place.Function}
 		site.Event = ftrace.EventIdentifier(fmt.Sprintf("%s_L%d", symbols.Demangle(place.Function), place.Line))
+		function := place.Offset
 		if fn, ok := r.holding(place.Offset); ok {
+			function = fn.Offset
 			code, err := r.code(fn.Offset, fn.Size)
 			if err != nil {
 				return err
@@ -32,7 +34,7 @@ func (r *resolver) lines() error {
 			skip, _ := code.Entry()
 			site.Entry = place.Offset-fn.Offset <= uint64(skip)
 		}
-		if site.Args, err = r.args(place.Offset, site.Entry); err != nil {
+		if site.Args, err = r.args(function, place.Offset, site.Entry); err != nil {
 			return err
 		}
 		r.add(site)

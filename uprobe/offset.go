@@ -56,7 +56,11 @@ func (r *resolver) offset() error {
 		return &PlaceError{Path: r.Path, Offset: d.Address, Err: err}
 	}
 	var err error
-	if site.Args, err = r.args(d.Address, site.Entry); err != nil {
+	function := d.Address
+	if known {
+		function = fn.Offset
+	}
+	if site.Args, err = r.args(function, d.Address, site.Entry); err != nil {
 		return err
 	}
 	r.add(site)

@@ -13,7 +13,7 @@ import (
 
 // params turns an argument that names a parameter, or all of them, into what the
 // kernel fetches at the function's first instruction.
-func (r *resolver) params(arg Arg, function uint64) ([]ftrace.FetchArg, error) {
+func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, error) {
 	if r.definition.Kind == Mark {
 		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", arg.Param)
 	}
@@ -37,6 +37,9 @@ func (r *resolver) params(arg Arg, function uint64) ([]ftrace.FetchArg, error) {
 		}
 		r.explainParts(p, fetched)
 		return fetched, nil
+	}
+	if variable, err := r.path(arg, function, probed); err == nil {
+		return variable, nil // of the source file
 	}
 	if len(names) == 0 {
 		return nil, r.argError(arg.Pos, "%s: %s has no parameters", arg.Param, name)

@@ -1,6 +1,7 @@
 package uprobe
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"strings"
@@ -11,6 +12,10 @@ import (
 // paramArg is an argument that names a parameter of the function. Nothing in
 // the kernel's grammar begins with a letter.
 var paramArg = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)=)?(\$args|[\p{L}_][\p{L}\p{N}_]*)(?::(.*))?$`)
+
+// pathArg is an argument that is a path of members from a variable, with a name and a type
+// if they are given. Nothing in the kernel's grammar begins with a letter.
+var pathArg = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)=)?([*(]*[\p{L}_][^:=]*)(?::(.*))?$`)
 
 // args reads the fetch arguments up to the end of the text.
 func (p *parser) args(d *Definition) error {
@@ -34,6 +39,11 @@ func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 	arg := Arg{Pos: pos}
 	m := paramArg.FindStringSubmatch(word)
 	if m == nil {
+		if m = pathArg.FindStringSubmatch(word); m != nil {
+			arg.Path, m[2] = m[2], ""
+		}
+	}
+	if m == nil {
 		fetch, err := p.fetch(word, pos, 0)
 		arg.Fetch = fetch
 		if name, _, ok := strings.Cut(word, "="); !ok || name != fetch.Name {
@@ -56,9 +66,9 @@ func (p *parser) arg(d *Definition, word string, pos int) (Arg, error) {
 	}
 	switch {
 	case d.Kind == Return:
-		return arg, p.fail(pos, "%s is a parameter, and those are gone when the function returns; $retval is what it returns", arg.Param)
-	case d.Kind == Entry && (d.Place != PlaceFunction || d.Offset > 0):
-		return arg, p.fail(pos, "%s is a parameter, and where those are is known at a function's first instruction only", arg.Param)
+		return arg, p.fail(pos, "%s is a parameter, and those are gone when the function returns; $retval is what it returns", cmp.Or(arg.Param, arg.Path))
+	case arg.Param == "$args" && d.Kind == Entry && (d.Place != PlaceFunction || d.Offset > 0):
+		return arg, p.fail(pos, "$args is all parameters, and where those are is known at a function's first instruction only; name variables one by one")
 	}
 	return arg, nil
 }

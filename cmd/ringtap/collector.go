@@ -51,6 +51,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		Duration: time.Duration(flags.duration),
 		Whole:    len(flags.outputs) > 0,
 		Lines:    flags.inlines,
+		JVM:      flags.jvm,
 		Memory:   flags.memory << 20,
 		Logger:   out.logger(flags.verbose),
 		Progress: status.show,

@@ -31,7 +31,7 @@ type collectorFlags struct {
 	outputs      []string
 	metric       string
 	unwind       string
-	inlines      bool
+	jvm, inlines bool
 	memory       int
 	verbose      bool
 	tables       bool
@@ -61,6 +61,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&c.unwind, "unwind", "auto", "unwind user stacks by `METHOD`: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), or auto")
 	manual.SetValues(flags, "unwind", "auto", "fp", "dwarf")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
+	flags.BoolVar(&c.jvm, "jvm", false, "at the end of each interval, ask Java virtual machines (JDK 17 and later) for the names of their code")
 	flags.IntVar(&c.memory, "max-memory", 256, "use at most this many `MIB` for distinct stacks and for what collectors hold; beyond that, new stacks are merged")
 	manual.SetGroup(flags, whatGroup)
 	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+strings.Join(report.Forms(), " ")+" (may be repeated)")

@@ -18,15 +18,18 @@ Trace a place in user code and print a line for each hit, as the kernel does.
 
 p is the entry of a function and r its return. TARGET is a path, a command or a library
 ("libc"). SYMBOL may be a C++, Rust or (in quotes) Go name as the source has it, or a
-pattern ('mem*'). ARGUMENTS are the kernel's fetch arguments, $arg1 and so on, and names
-of parameters where there is debug information ($args for all). FILTER is the kernel's
-event filter, over the names of the arguments.
+pattern ('mem*'). ARGUMENTS are the kernel's fetch arguments, $arg1 and so on, and, where
+there is debug information, names of parameters ($args for all), of local variables at
+FILE:LINE, and their members (r->id, s.pos[1].x). FILTER is the kernel's event filter, over
+the names of the arguments.
 
   ringtap uprobe p:bash:readline                            each call, in all processes
   ringtap uprobe 'r:bash:readline +0($retval):string'       what users type
   ringtap uprobe 'r:libc:fopen file=$retval' 'file == 0'    calls that fail
   ringtap uprobe -p 1182 -s p:libc:malloc                   with stacks, one process
   ringtap uprobe 'p:./prog:func name n'                     parameters by name
+  ringtap uprobe 'p:./prog:handle r->id r->name'            members of a structure
+  ringtap uprobe 'p:./prog:file.c:42 msec'                  a local variable at a line
   ringtap uprobe -l bash 'read*'                            what can be probed
 
 ringtap moves a probe forward past instructions that change nothing visible if the kernel

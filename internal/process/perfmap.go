@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 
@@ -20,7 +21,8 @@ var errForeign = errors.New("it belongs neither to the process's user nor to roo
 // for its generated code to /tmp/perf-PID.map (tools/perf/Documentation/
 // jit-interface.txt in the kernel's tree), from the begin to where it ends now.
 // The file is looked for in the process's own root directory, under its pid in
-// its own pid namespace, when the first sample meets the memory and, if there
+// its own pid namespace; if there is none, a jitdump file that the process has mapped
+// stands in for it. It is looked for when the first sample meets the memory and, if there
 // was none, when PerfMap is called while the process lives; it stays readable
 // after that. The text is the process's and not to be trusted.
 //
@@ -53,18 +55,32 @@ func (o *Object) openPerfMap() error {
 	}
 	name := "/tmp/perf-" + strconv.Itoa(p.NSPID) + ".map"
 	var last error = os.ErrNotExist
-	for root := range p.table.roots(p) {
-		fd, st, err := openfile.Beneath(root, name, openfile.NoLink)
-		if err != nil {
-			last = err
-			continue
+	for _, name := range append([]string{name}, p.jitdumps()...) {
+		for root := range p.table.roots(p) {
+			fd, st, err := openfile.Beneath(root, name, openfile.NoLink)
+			if err != nil {
+				last = err
+				continue
+			}
+			if !slices.Contains(uids, st.Uid) {
+				unix.Close(fd)
+				return fmt.Errorf("%s: %w", name, errForeign)
+			}
+			o.perfMap, err = p.table.files.add(fd, &st, &file{name: name, roots: []string{root}, grows: true})
+			return err
 		}
-		if !slices.Contains(uids, st.Uid) {
-			unix.Close(fd)
-			return fmt.Errorf("%s: %w", name, errForeign)
-		}
-		o.perfMap, err = p.table.files.add(fd, &st, &file{name: name, roots: []string{root}, grows: true})
-		return err
 	}
 	return fmt.Errorf("open %s: %w", name, last)
+}
+
+// jitdumps are the paths of the jitdump files that the process has mapped, by which it
+// marks them for perf (tools/perf/Documentation/jitdump-specification.txt).
+func (p *Process) jitdumps() (paths []string) {
+	name := "jit-" + strconv.Itoa(p.NSPID) + ".dump"
+	for i := range p.mappings {
+		if o := p.mappings[i].object; o != nil && path.IsAbs(o.Path) && path.Base(o.Path) == name && !slices.Contains(paths, o.Path) {
+			paths = append(paths, o.Path)
+		}
+	}
+	return paths
 }

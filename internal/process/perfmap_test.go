@@ -58,6 +58,19 @@ func TestPerfMapIsFoundInTheContainerAndKept(t *testing.T) {
 	}
 }
 
+func TestAJitdumpFileThatIsMappedStandsInForThePerfMap(t *testing.T) {
+	proc, root := jitTree(t)
+	must(t, os.MkdirAll(filepath.Join(root, "work"), 0o755))
+	must(t, os.WriteFile(filepath.Join(root, "work/jit-5.dump"), []byte("dump"), 0o644))
+	must(t, os.WriteFile(filepath.Join(root, "work/jit-6.dump"), []byte("another's"), 0o644))
+	must(t, os.WriteFile(filepath.Join(proc, "77/maps"), []byte("10000-20000 rwxp 00000000 00:00 0 \n"+
+		"30000-31000 r-xp 00000000 08:01 98 /work/jit-6.dump\n40000-41000 r-xp 00000000 08:01 99 /work/jit-5.dump\n"), 0o644))
+	table := newTestTable(t, proc)
+	if got := readPerfMap(t, objectAt(t, table, 77, 0x10010)); got != "dump" {
+		t.Errorf("the map is %q", got)
+	}
+}
+
 func TestPerfMapMayComeAfterTheFirstSample(t *testing.T) {
 	proc, root := jitTree(t)
 	table := newTestTable(t, proc)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/runtimes"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/table"
 )
@@ -16,6 +17,8 @@ type reporter struct {
 	run        *profiling
 	symbolizer *symbolize.Symbolizer
 	unknown    uint64 // frames without a name, of the window that had most
+	runtimes   runtimes.Seen
+	machines   virtualMachines
 }
 
 func newReporter(r *profiling) *reporter {
@@ -25,6 +28,7 @@ func newReporter(r *profiling) *reporter {
 
 // close frees what symbols were read from.
 func (r *reporter) close() {
+	r.machines.close()
 	if err := r.symbolizer.Close(); err != nil {
 		r.run.opts.Logger.Info("close debug files", "error", err)
 	}
@@ -38,11 +42,17 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 		if failed != nil {
 			continue
 		}
+		var notes []string
+		if r.run.opts.JVM {
+			notes = r.machines.writeMaps(w)
+		}
 		p := r.profile(w)
+		p.Notes = append(p.Notes, notes...)
 		r.unknown = max(r.unknown, p.Accounts[0].Unknown)
 		if interval := r.run.opts.Interval; interval > 0 && p.Duration > interval && r.run.alarms == nil {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
+		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
 		noteLosses(p, r.run.plans)
 		if failed = r.run.opts.Report(p); failed != nil {
 			cancel()

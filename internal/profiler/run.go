@@ -30,6 +30,7 @@ type Options struct {
 	Duration   time.Duration // 0: until the context is done or the target has ended
 	Whole      bool          // also make the profile of the whole run
 	Lines      bool          // source lines and inlined functions
+	JVM        bool          // have Java virtual machines write maps of their code; see package jvm
 	Memory     int           // bound in bytes of what distinct stacks take
 	Logger     *slog.Logger  // nil discards
 
@@ -188,6 +189,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 func (r *profiling) result(reporter *reporter, whole *table.Window) (*Result, error) {
 	result := &Result{}
 	if whole != nil {
+		reporter.machines.name(whole)
 		result.Whole = reporter.profile(whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}

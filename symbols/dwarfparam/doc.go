@@ -1,4 +1,4 @@
-// Package dwarfparam finds the parameters of a function in debug information:
+// Package dwarfparam finds the parameters and variables of a function in debug information:
 // their names, their types as the source wrote them, and where their values are
 // before the first instruction of the function runs, which is where a probe at
 // its entry reads them.
@@ -18,6 +18,11 @@
 // another parameter.
 //
 // What is not known is said so in Location.Why; nothing is guessed.
+//
+// Evaluate follows a path of members from a variable, at any instruction:
+//
+//	path → cexpr.Parser → Evaluate ─┬─ the variable: variable.go, by its scope and location
+//	                                └─ members, elements, pointers: path.go → Value
 //
 // # Limits
 //

@@ -1,0 +1,16 @@
+package jvm
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// dup is a copy of a descriptor.
+func dup(fd int) (*os.File, error) {
+	copied, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(copied), "socket"), nil
+}

@@ -1,0 +1,68 @@
+package symbols
+
+import (
+	"errors"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/framerule"
+	"github.com/ringtap/ringtap/symbols/dwarfparam"
+)
+
+// Value is what a path of members leads to; see dwarfparam.Value.
+type Value = dwarfparam.Value
+
+// ErrNoVariables is wrapped by the error of Value when there is no debug information about
+// the code.
+var ErrNoVariables = errors.New("no debug information about the variables of this code")
+
+// Value works out what a path of members from a variable leads to, when the instruction at
+// a file offset is about to run: see dwarfparam.Evaluate. The error is a
+// *dwarfparam.PathError, or wraps ErrNoVariables.
+func (f *File) Value(offset uint64, path string) (Value, error) {
+	s := &f.lines
+	s.once.Do(func() { s.open(f) })
+	addr, ok := f.image.Vaddr(offset)
+	if s.dwarf == nil || !ok {
+		return Value{}, errors.Join(ErrNoVariables, s.err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, err := dwarfparam.Evaluate(s.dwarf, addr, path, f.frame, dwarfparam.Options{Machine: f.image.Machine, Clone: f.isClone(offset)})
+	if err != nil && errors.Is(err, dwarfparam.ErrNoFunction) {
+		return Value{}, errors.Join(ErrNoVariables, err)
+	}
+	return v, err
+}
+
+// maxFrameTables bounds the unwind tables that are read, bytes.
+const maxFrameTables = 256 << 20
+
+// frame is how the canonical frame address is computed at an instruction.
+func (f *File) frame(vaddr uint64) (register int, offset int64, err error) {
+	images := []*elfimage.Image{f.image}
+	if debug, err := f.debugImage(); err == nil && debug != nil {
+		images = append(images, debug)
+	}
+	err = framerule.ErrNone
+	for _, image := range images {
+		for _, name := range []string{".eh_frame", ".debug_frame"} {
+			section, ok := image.Section(name)
+			if !ok {
+				continue
+			}
+			data, readErr := image.Uncompressed(name, maxFrameTables)
+			if readErr != nil {
+				continue
+			}
+			tables := framerule.Section{Data: data, Addr: section.Addr, Debug: name == ".debug_frame"}
+			rule, ruleErr := tables.Find(vaddr)
+			if ruleErr == nil {
+				return int(rule.Register), rule.Offset, nil
+			}
+			if !errors.Is(ruleErr, framerule.ErrNone) {
+				err = ruleErr
+			}
+		}
+	}
+	return 0, 0, err
+}

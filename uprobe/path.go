@@ -1,0 +1,111 @@
+package uprobe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/symbols"
+	"github.com/ringtap/ringtap/symbols/dwarfparam"
+)
+
+// maxElements is the most elements of an array that the kernel fetches
+// (MAX_ARRAY_LEN in kernel/trace/trace_probe.h).
+const maxElements = 64
+
+// path turns an argument that is a variable, or a path of members from one, into what the
+// kernel fetches. The variables are those at the instruction at a file offset; the probe is
+// at the same one, or at another of a function's entry.
+func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
+	path := cmp.Or(arg.Path, arg.Param)
+	if r.definition.Kind == Mark {
+		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", path)
+	}
+	v, err := r.symbols.Value(at, path)
+	var wrong *dwarfparam.PathError
+	switch {
+	case errors.As(err, &wrong):
+		begin := strings.Index(r.definition.Text[arg.Pos:], path)
+		return nil, r.argError(arg.Pos+max(begin, 0)+wrong.Pos, "%v", wrong)
+	case err != nil:
+		return nil, r.argError(arg.Pos, "%s: %v; compile with -g, or name a register", path, err)
+	}
+	if v.Register == dwarfparam.InstructionPointer && len(v.Offsets) > 0 {
+		v.Offsets[0] -= int64(probed - at)
+	}
+	a, err := fetchValue(v, arg.Fetch)
+	if err != nil {
+		return nil, r.argError(arg.Pos, "%s can't be fetched: %v", path, err)
+	}
+	return []ftrace.FetchArg{a}, nil
+}
+
+// fetchValue is a value as the kernel fetches it. Want has the name and the type that the
+// definition asks for, if it does.
+func fetchValue(v symbols.Value, want ftrace.FetchArg) (ftrace.FetchArg, error) {
+	a := ftrace.FetchArg{Name: cmp.Or(want.Name, ftrace.EventIdentifier(v.Name)), Type: want.Type}
+	place, err := fetchPlace(v)
+	if err != nil {
+		return a, err
+	}
+	a.Fetch = place
+	isString := strings.HasPrefix(strings.TrimPrefix(want.Type, "u"), "string")
+	switch {
+	case isString && v.Text, want.Type == "" && v.Text:
+		a.Type = cmp.Or(want.Type, "string") // it lies at the place
+	case isString && v.Kind != dwarfparam.CString && v.Kind != dwarfparam.Pointer:
+		return a, fmt.Errorf("it is %s, and no text", v.Type)
+	case isString, want.Type == "" && v.Kind == dwarfparam.CString && v.Count == 0:
+		a.Fetch, a.Type = "+0("+place+")", cmp.Or(want.Type, "string")
+	case want.Type == "":
+		a.Type, err = valueType(v)
+	case v.Bits > 0:
+		return a, fmt.Errorf("it is a bitfield, whose type is its own")
+	}
+	return a, err
+}
+
+// fetchPlace is the kernel's expression for the value.
+func fetchPlace(v symbols.Value) (string, error) {
+	if v.Constant {
+		return fmt.Sprintf("\\%d", v.Number), nil
+	}
+	place := ""
+	switch {
+	case v.Register == dwarfparam.InstructionPointer:
+		place = instructionPointer
+	case v.Register < 0 || v.Register >= len(registerNames):
+		return "", fmt.Errorf("it is in register %d of DWARF's numbering, which the kernel does not fetch", v.Register)
+	default:
+		place = "%" + registerNames[v.Register]
+	}
+	for _, offset := range v.Offsets {
+		place = fmt.Sprintf("%+d(%s)", offset, place)
+	}
+	return place, nil
+}
+
+// valueType is the kernel's type for a value.
+func valueType(v symbols.Value) (string, error) {
+	if v.Bits > 0 {
+		return fmt.Sprintf("b%d@%d/%d", v.Bits, v.Bit, 8*v.Size), nil
+	}
+	p := symbols.Param{Type: v.Type, Kind: v.Kind, Size: v.Size}
+	if len(v.Offsets) == 0 {
+		p.Location = dwarfparam.Location{Where: dwarfparam.Register, Bit: v.Bit}
+	}
+	typ, err := paramType(p)
+	switch {
+	case err != nil || v.Kind != dwarfparam.Struct && v.Count == 0 && !isArray(v):
+		return typ, err
+	case v.Count == 0:
+		return "", fmt.Errorf("it is %s, whose length is not known: name an element", v.Type)
+	case v.Count > maxElements:
+		return "", fmt.Errorf("it is %s, and the kernel fetches %d elements at most: name one, or give a type, as %s[%d]", v.Type, maxElements, typ, maxElements)
+	}
+	return fmt.Sprintf("%s[%d]", typ, v.Count), nil
+}
+
+func isArray(v symbols.Value) bool { return strings.HasSuffix(v.Type, "]") }
