@@ -26,8 +26,9 @@ no bytes, IOTime the time inside of all of them, IOErrors the calls that failed.
 A call that is under way when a window ends counts its time in each, its bytes in the
 last. One that was under way before the run began has no stack. A call that a signal
 interrupts has failed, though the kernel may start it again. Before Linux 6.3 the bytes
-of sendmmsg and recvmmsg are not known and count as 0. Not seen: what a program moves
-through mapped memory, io_submit or io_uring, and the system calls of 32-bit programs.
+of sendmmsg and recvmmsg are not known and count as 0. A request of io_uring counts from
+its submission to its completion, by the stack that submitted it. Not seen: what a program
+moves through mapped memory or io_submit, and the system calls of 32-bit programs.
 
 --by looks a descriptor up in /proc when it is first used, some milliseconds after the
 call. Of what was closed by then the call that made it tells the type, or it is
