@@ -31,8 +31,9 @@ its submission to its completion, by the stack that submitted it. Not seen: what
 moves through mapped memory or io_submit, and the system calls of 32-bit programs.
 
 --by looks a descriptor up in /proc when it is first used, some milliseconds after the
-call. Of what was closed by then the call that made it tells the type, or it is
-[closed]; what took its place is taken for it.
+call. Of what was closed by then the call that opened it tells the path, where its text
+could be had (~ before it: read from memory a moment later), or the type, or it is
+[closed]; what took its place may be taken for it.
 
 --block shows what disks are asked for instead, by the stack that asked, device and kind:
 BlockSize, BlockCount (requests), and BlockTime from their issue to their completion.
@@ -100,6 +101,13 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 	collector, err := io.New(formats, io.By(q.by), stacks)
 	if err != nil {
 		return nil, err
+	}
+	if q.by == string(io.ByFile) {
+		stop, err := collector.ReadPaths(tracefs, a.out.logger(a.verbose))
+		if err != nil {
+			return nil, err
+		}
+		a.closing(stop)
 	}
 	for _, pid := range a.watched() {
 		collector.Look(pid)

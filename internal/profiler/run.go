@@ -237,7 +237,7 @@ func (r *run) read(ctx context.Context) error {
 // reader is the way of the records to the recorder. It counts without a copy what needs
 // no more.
 func (r *run) reader() *perfevent.Reader {
-	return &perfevent.Reader{Spool: spoolBytes, BeforeSpool: r.recorder.Early, Round: r.round}
+	return &perfevent.Reader{Spool: spoolBytes, BeforeSpool: r.recorder.Early, Round: r.round, Unordered: r.seen()}
 }
 
 // enable lets the run begin.

@@ -45,6 +45,7 @@ type Collector struct {
 	descriptors *descriptors       // nil unless rows are split by what is behind them
 	uring       *uring             // nil where the kernel does not tell of its requests
 	uringUsers  map[uint32]string  // the names of processes that use it
+	opens       *opens             // nil where paths are not read
 	kinds       []int              // of the samplings
 	lossy       bool               // records were lost: an exit without an entry says nothing
 }
@@ -87,6 +88,7 @@ const (
 	ioReceived
 	ioSubmit
 	ioComplete
+	ioOpen
 )
 
 var _ table.Stateful = (*Collector)(nil)
@@ -180,6 +182,9 @@ func (c *Collector) Plan() table.Plan {
 		stacks.Ask(&submit)
 		p.Samplings = append(p.Samplings, submit, sampling(c.formats.Complete, ""))
 	}
+	if c.opens != nil {
+		p.Samplings = append(p.Samplings, c.opens.samplings()...)
+	}
 	return p
 }
 
@@ -208,6 +213,8 @@ func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 		c.submit(rows, s)
 	case ioComplete:
 		c.uring.complete(rows, s)
+	case ioOpen:
+		c.opens.open(sampling, s)
 	}
 }
 
@@ -246,6 +253,9 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 	if !ok || !ok2 || called == nil {
 		if c.descriptors != nil {
 			c.descriptors.made(s.PID, id, ret)
+			if open, ok := c.opens.take(s.TID); ok && ret >= 0 {
+				c.descriptors.opened(s.PID, int32(ret), open)
+			}
 		}
 		return
 	}

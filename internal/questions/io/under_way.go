@@ -18,6 +18,7 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 			rows.Add(call.row, ioTime, r.Time-min(call.since, r.Time))
 		}
 		delete(c.calls, r.TID)
+		c.opens.take(r.TID)
 		delete(c.known, r.TID)
 		if r.PID != r.TID {
 			return
@@ -58,6 +59,9 @@ func (c *Collector) End(rows *table.Rows, now uint64) {
 func (c *Collector) Forget(uint64) {
 	clear(c.calls)
 	clear(c.known)
+	if c.opens != nil {
+		clear(c.opens.opening)
+	}
 	if c.uring != nil {
 		clear(c.uring.pending)
 	}
@@ -74,6 +78,9 @@ func (c *Collector) Bytes() int {
 	}
 	if c.descriptors != nil {
 		n += c.descriptors.bytes()
+	}
+	if c.opens != nil {
+		n += openingBytes * len(c.opens.opening)
 	}
 	return n
 }
