@@ -52,6 +52,10 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 	setBit(&attr.Bits, unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv, s.ExcludeKernel)
 	setBit(&attr.Bits, unix.PerfBitExcludeIdle, s.ExcludeIdle)
 	setBit(&attr.Bits, unix.PerfBitExcludeGuest, s.ExcludeGuest)
+	if s.Soon {
+		attr.Bits &^= unix.PerfBitWatermark
+		attr.Wakeup = 1 // events
+	}
 	if s.Frequency > 0 {
 		attr.Sample = s.Frequency
 		attr.Bits |= unix.PerfBitFreq

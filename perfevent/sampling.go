@@ -66,6 +66,10 @@ type Sampling struct {
 	// says which it is. It is for samplings by time or by a Period above 1.
 	ByCPU bool
 
+	// Soon wakes the reader at each sample, for Reader.Unordered, in place of a ring that
+	// is a quarter full: see Options.NoBuffering for what that costs.
+	Soon bool
+
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
 	// 3 (exactly there), for hardware that can.
 	PreciseIP uint8

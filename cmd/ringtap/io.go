@@ -28,12 +28,14 @@ the time in all calls, and IOErrors the calls that failed.
 If a call spans several intervals, its time counts in each and its bytes count in the
 last. A call that began before the run has no stack. A call that a signal interrupts has
 failed, even if the kernel restarts it. Before Linux 6.3 the bytes of sendmmsg and
-recvmmsg are unknown and count as 0. ringtap does not see what a program moves through
-mapped memory, io_submit or io_uring, or the system calls of 32-bit programs.
+recvmmsg are unknown and count as 0. A request of io_uring counts from its submission
+to its completion, by the stack that submitted it. ringtap does not see what a program
+moves through mapped memory or io_submit, or the system calls of 32-bit programs.
 
 --by looks up a descriptor in /proc when it is first used, some milliseconds after the
-call. If it was closed by then, the call tells the type of the file, or the row says
-[closed].
+call. If it was closed by then, the call that opened it tells the path, where ringtap could
+read it (~ marks a path read from memory a moment later), or the type; otherwise the row
+says [closed]. A file that took its place may be mistaken for it.
 
 --block shows requests to block devices instead, by the stack that made them, the device
 and the kind: BlockSize, BlockCount, and BlockTime from issue to completion. A request's
@@ -101,6 +103,13 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 	collector, err := io.New(process.Host{}, formats, io.By(q.by), stacks)
 	if err != nil {
 		return nil, err
+	}
+	if q.by == string(io.ByFile) {
+		stop, err := collector.ReadPaths(tracefs, a.out.logger(a.verbose))
+		if err != nil {
+			return nil, err
+		}
+		a.closing(stop)
 	}
 	for _, pid := range a.watched() {
 		collector.Look(pid)

@@ -138,7 +138,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	}
 	var err error
 	if r.engine, err = run.New(r.source, run.Options{Unwind: userStacks, Keep: keep,
-		Duration: r.opts.Duration, Spool: spoolBytes, Logger: r.opts.Logger}); err != nil {
+		Duration: r.opts.Duration, Spool: spoolBytes, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
 		return nil, err
 	}
 	defer r.engine.Close()

@@ -14,7 +14,8 @@ import (
 // methods are called on the goroutine of the Recorder, and keep nothing of a
 // sample.
 //
-// A collector may also be Stateful, a Noter, Metered, and an Heir.
+// A collector may also be Stateful, a Noter, Metered, an Heir, and a
+// Watcher.
 type Collector interface {
 	// Plan is what the collector opens and how its rows read, as it stands
 	// after the last Retreat.
@@ -72,6 +73,15 @@ type Heir interface {
 	// Inherits is called once, before the events are enabled, where the threads of the
 	// target hand down the plan's first sampling to their children.
 	Inherits()
+}
+
+// Watcher is a Collector that reads what may be gone when its samples come in the order
+// of time, such as a process's memory.
+type Watcher interface {
+	// Seen is what is offered each record as soon as it can be, those of the collector's
+	// samplings and those of processes, by another goroutine and before Fold: see
+	// perfevent.Reader.Unordered. It is asked for once. Nil needs none.
+	Seen() func(perfevent.Record)
 }
 
 // Hint is what an error of opening says about its cure, for the notes of Retreat.

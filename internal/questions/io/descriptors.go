@@ -27,8 +27,8 @@ const (
 // descriptor up when it is first used, a little after that: the records come in
 // portions. A descriptor that stays is looked up once, until the process closes it
 // or starts another program. Of one that is gone when it is looked up, the call
-// that made it tells the type; what had been opened anew in its place by then is
-// taken for it.
+// that made it tells the path, or the type; what had been opened anew in its place by
+// then is taken for it where no path is known.
 type descriptors struct {
 	host   process.Host
 	by     By
@@ -41,7 +41,8 @@ type descriptors struct {
 // descriptor is what is known of one.
 type descriptor struct {
 	word   string
-	looked bool // it has been looked up; else it is what the call that made it tells
+	path   string // by which it was opened; "" if that is not known
+	looked bool   // it has been looked up; else it is what the call that made it tells
 	atExec fate
 }
 
@@ -65,7 +66,7 @@ func newDescriptors(host process.Host, by By) *descriptors {
 }
 
 // descriptorBytes is what a descriptor takes.
-const descriptorBytes = 48
+const descriptorBytes = 64
 
 func (d *descriptors) bytes() int { return descriptorBytes * (d.count + 8*len(d.labels)) }
 
@@ -102,7 +103,7 @@ func (d *descriptors) of(pid uint32, called *ioCalled, index int, args []byte) s
 		return known.word
 	}
 	word, ok := d.look(pid, fd)
-	if !ok {
+	if !ok || !isFile(word, known.path) {
 		word = cmp.Or(known.word, "closed")
 	}
 	known.word, known.looked = word, true
@@ -128,7 +129,7 @@ func (d *descriptors) lookAll(pid uint32) {
 	}
 	for _, fd := range fds {
 		if word, ok := d.look(pid, int32(fd)); ok {
-			d.set(pid, int32(fd), descriptor{word, true, d.fate(pid, fd)})
+			d.set(pid, int32(fd), descriptor{word: word, looked: true, atExec: d.fate(pid, fd)})
 		}
 	}
 	d.whole[pid] = true

@@ -66,7 +66,7 @@ func (d *descriptors) replaced(pid uint32) {
 			delete(d.known[pid], fd)
 			d.count--
 		case unsure:
-			d.known[pid][fd] = descriptor{word: known.word}
+			d.known[pid][fd] = descriptor{word: known.word, path: known.path}
 			delete(d.whole, pid)
 		}
 	}

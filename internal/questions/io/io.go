@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
@@ -41,6 +43,10 @@ type Collector struct {
 	known       map[uint32]bool
 	calls       map[uint32]*ioCall // by thread
 	descriptors *descriptors       // nil unless rows are split by what is behind them
+	uring       *uring             // nil where the kernel does not tell of its requests
+	uringUsers  map[uint32]string  // the names of processes that use it
+	opens       *opens             // nil where paths are not read
+	kinds       []int              // of the samplings
 	lossy       bool               // records were lost: an exit without an entry says nothing
 }
 
@@ -51,6 +57,9 @@ type Formats struct {
 	// the kernel has none (before Linux 6.3). They alone tell how many bytes
 	// sendmmsg(2) and recvmmsg(2) move, whose results are messages.
 	Sent, Received *ftrace.Format
+	// Submit and Complete are io_uring:io_uring_submit_req and io_uring_complete, nil
+	// where the kernel has none.
+	Submit, Complete *ftrace.Format
 }
 
 // ioCall is the system call that a thread is in, or was in last.
@@ -71,18 +80,20 @@ const (
 	ioErrors
 )
 
-// The samplings; the last two may be missing.
+// The kinds of samplings; all but the first two may be missing.
 const (
 	ioEnter = iota
 	ioExit
 	ioSent
 	ioReceived
+	ioSubmit
+	ioComplete
+	ioOpen
 )
 
 var _ table.Stateful = (*Collector)(nil)
 
-// ReadFormats reads the tracepoints' formats. Sent and Received are nil before Linux 6.3,
-// which has no such tracepoints.
+// ReadFormats reads the tracepoints' formats.
 func ReadFormats(tracefs *ftrace.FS) (formats Formats, err error) {
 	if formats.Enter, err = tracefs.Format("raw_syscalls", "sys_enter"); err != nil {
 		return formats, err
@@ -94,15 +105,16 @@ func ReadFormats(tracefs *ftrace.FS) (formats Formats, err error) {
 	if err == nil {
 		formats.Received, err = tracefs.Format("sock", "sock_recv_length")
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return formats, err
 	}
-	return formats, err
+	return formats, formats.readURing(tracefs)
 }
 
 // New makes an io collector of a machine's run that begins now.
 func New(host process.Host, formats Formats, by By, stacks stack.Stacks) (*Collector, error) {
-	c := &Collector{formats: formats, by: by, stacks: stacks, known: make(map[uint32]bool), calls: make(map[uint32]*ioCall)}
+	c := &Collector{formats: formats, by: by, stacks: stacks, known: make(map[uint32]bool), calls: make(map[uint32]*ioCall),
+		uring: newURing(&formats), uringUsers: make(map[uint32]string), kinds: []int{ioEnter, ioExit}}
 	c.id, c.args = formats.Enter.Field("id"), formats.Enter.Field("args")
 	c.outID, c.ret = formats.Exit.Field("id"), formats.Exit.Field("ret")
 	if c.id == nil || c.args == nil || c.outID == nil || c.ret == nil {
@@ -110,6 +122,12 @@ func New(host process.Host, formats Formats, by By, stacks stack.Stacks) (*Colle
 	}
 	if formats.Sent != nil && formats.Received != nil {
 		c.sent, c.got = formats.Sent.Field("ret"), formats.Received.Field("ret")
+	}
+	if c.sent != nil && c.got != nil {
+		c.kinds = append(c.kinds, ioSent, ioReceived)
+	}
+	if c.uring != nil {
+		c.kinds = append(c.kinds, ioSubmit, ioComplete)
 	}
 	if by != ByNothing {
 		c.descriptors = newDescriptors(host, by)
@@ -125,7 +143,8 @@ func (c *Collector) Look(pid int) {
 	}
 }
 
-// Plan is the two tracepoints of system calls, and the two of sockets.
+// Plan is the two tracepoints of system calls, the two of sockets, and the two of
+// io_uring.
 func (c *Collector) Plan() table.Plan {
 	stacks := c.stacks.Copying(stack.StormCopy)
 	p := table.Plan{
@@ -142,11 +161,14 @@ func (c *Collector) Plan() table.Plan {
 	}
 	// One register is enough to tell 32-bit code.
 	const oneRegister = 1
-	var closing, making []int64
-	if c.by == ByType || c.by == ByFile {
-		closing, making = slices.Collect(maps.Keys(closingCalls)), slices.AppendSeq(slices.Collect(maps.Keys(makingCalls)), maps.Keys(pairCalls))
+	var others, making []int64
+	if c.uring == nil {
+		others = append(others, unix.SYS_IO_URING_ENTER)
 	}
-	enter := sampling(c.formats.Enter, anyOf("id", ioNumbers(closing...)))
+	if c.by == ByType || c.by == ByFile {
+		others, making = slices.AppendSeq(others, maps.Keys(closingCalls)), slices.AppendSeq(slices.Collect(maps.Keys(makingCalls)), maps.Keys(pairCalls))
+	}
+	enter := sampling(c.formats.Enter, anyOf("id", ioNumbers(others...)))
 	enter.UserRegs = oneRegister
 	stacks.Ask(&enter)
 	exit := sampling(c.formats.Exit, anyOf("id", ioNumbers(making...)))
@@ -154,6 +176,14 @@ func (c *Collector) Plan() table.Plan {
 	p.Samplings = []perfevent.Sampling{enter, exit}
 	if c.sent != nil && c.got != nil {
 		p.Samplings = append(p.Samplings, sampling(c.formats.Sent, "ret > 0"), sampling(c.formats.Received, "ret > 0"))
+	}
+	if c.uring != nil {
+		submit := sampling(c.formats.Submit, anyOf("opcode", movingRequests))
+		stacks.Ask(&submit)
+		p.Samplings = append(p.Samplings, submit, sampling(c.formats.Complete, ""))
+	}
+	if c.opens != nil {
+		p.Samplings = append(p.Samplings, c.opens.samplings()...)
 	}
 	return p
 }
@@ -172,13 +202,19 @@ func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 	if rows.Own(s.PID) {
 		return
 	}
-	switch sampling {
+	switch kind := c.kinds[sampling]; kind {
 	case ioEnter:
 		c.enter(rows, s)
 	case ioExit:
 		c.exit(rows, s)
 	case ioSent, ioReceived:
-		c.message(sampling, s)
+		c.message(kind, s)
+	case ioSubmit:
+		c.submit(rows, s)
+	case ioComplete:
+		c.uring.complete(rows, s)
+	case ioOpen:
+		c.opens.open(sampling, s)
 	}
 }
 
@@ -187,7 +223,9 @@ func (c *Collector) enter(rows *table.Rows, s *perfevent.Sample) {
 	id, ok := c.id.Int(s.Raw)
 	called := ioCalls[id]
 	if !ok || called == nil {
-		if c.descriptors != nil {
+		if id == unix.SYS_IO_URING_ENTER {
+			c.usesURing(rows, s.PID)
+		} else if c.descriptors != nil {
 			c.descriptors.closing(s.PID, id, c.arguments(s))
 		}
 		return
@@ -215,6 +253,9 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 	if !ok || !ok2 || called == nil {
 		if c.descriptors != nil {
 			c.descriptors.made(s.PID, id, ret)
+			if open, ok := c.opens.take(s.TID); ok && ret >= 0 {
+				c.descriptors.opened(s.PID, int32(ret), open)
+			}
 		}
 		return
 	}
@@ -240,12 +281,12 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 }
 
 // message adds the bytes of one of the messages of a call.
-func (c *Collector) message(sampling int, s *perfevent.Sample) {
+func (c *Collector) message(kind int, s *perfevent.Sample) {
 	call, length := c.calls[s.TID], c.sent
-	if sampling == ioReceived {
+	if kind == ioReceived {
 		length = c.got
 	}
-	if call == nil || !call.under || !call.call.messages || call.call.sends != (sampling == ioSent) {
+	if call == nil || !call.under || !call.call.messages || call.call.sends != (kind == ioSent) {
 		return
 	}
 	if n, ok := length.Int(s.Raw); ok && n > 0 {

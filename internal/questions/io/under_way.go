@@ -18,9 +18,16 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 			rows.Add(call.row, ioTime, r.Time-min(call.since, r.Time))
 		}
 		delete(c.calls, r.TID)
+		c.opens.take(r.TID)
 		delete(c.known, r.TID)
-		if c.descriptors != nil && r.PID == r.TID {
+		if r.PID != r.TID {
+			return
+		}
+		if c.descriptors != nil {
 			c.descriptors.forget(r.PID)
+		}
+		if _, uses := c.uringUsers[r.PID]; uses && c.uring != nil {
+			c.uring.ended(r.PID)
 		}
 	case *perfevent.Comm:
 		if c.descriptors != nil && r.Exec {
@@ -43,12 +50,21 @@ func (c *Collector) End(rows *table.Rows, now uint64) {
 		}
 		rows.Keep(call.row)
 	}
+	if c.uring != nil {
+		c.uring.end(rows, now)
+	}
 }
 
 // Forget forgets the calls under way: they may be over where records go on.
 func (c *Collector) Forget(uint64) {
 	clear(c.calls)
 	clear(c.known)
+	if c.opens != nil {
+		clear(c.opens.opening)
+	}
+	if c.uring != nil {
+		clear(c.uring.pending)
+	}
 	if c.descriptors != nil {
 		c.descriptors.forgetAll()
 	}
@@ -57,8 +73,14 @@ func (c *Collector) Forget(uint64) {
 // Bytes is what the threads' calls and the descriptors take.
 func (c *Collector) Bytes() int {
 	n := ioCallBytes * len(c.calls)
+	if c.uring != nil {
+		n += requestBytes * len(c.uring.pending)
+	}
 	if c.descriptors != nil {
 		n += c.descriptors.bytes()
+	}
+	if c.opens != nil {
+		n += openingBytes * len(c.opens.opening)
 	}
 	return n
 }

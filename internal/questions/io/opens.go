@@ -1,0 +1,190 @@
+package io
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
+	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/syscalltext"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// opens tells the paths by which files are opened. A file that is closed soon is not
+// there any more when its descriptor is looked up.
+type opens struct {
+	calls   []openCall // by the index of their sampling, from first on
+	first   int
+	texts   *syscalltext.Attachment
+	opening map[uint32]opened // by thread, of the call that it is in
+	record  []byte
+}
+
+// openCall is a system call that opens a file.
+type openCall struct {
+	source *probe.Source
+	path   string // the parameter
+}
+
+// opened is what a call opens.
+type opened struct {
+	dir  int32 // what a path begins at that is not absolute
+	path string
+	late bool // it was read later, when it may have been another
+}
+
+// openingCalls are the names of the system calls.
+var openingCalls = []string{"openat", "open", "openat2", "creat"}
+
+// ReadPaths has rows that are split by file show the paths by which files were opened,
+// where they are gone when they are looked up: exact where the kernel records the text, and
+// else as the process's memory has it a moment later. It changes Plan. The caller closes
+// what it returns after the events.
+func (c *Collector) ReadPaths(tracefs *ftrace.FS, logger *slog.Logger) (close func() error, err error) {
+	o := &opens{first: len(c.kinds), opening: make(map[uint32]opened)}
+	// The texts' samplings are known by their index among all.
+	sources := make([]probe.Source, o.first)
+	for i := range sources {
+		sources[i].Format = c.formats.Enter
+	}
+	for _, name := range openingCalls {
+		format, err := tracefs.Format("syscalls", "sys_enter_"+name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // not on this machine
+		}
+		if err != nil {
+			return nil, err
+		}
+		params := syscalltext.Params(format)
+		if len(params) == 0 {
+			continue
+		}
+		sources = append(sources, probe.Source{Event: perfevent.Tracepoint(uint64(format.ID), "syscalls:"+format.Name), Format: format})
+		o.calls = append(o.calls, openCall{path: params[0].Name})
+	}
+	if len(o.calls) == 0 {
+		return func() error { return nil }, nil
+	}
+	if o.texts, err = syscalltext.Attach(sources, syscalltext.Options{Tracefs: tracefs, Logger: logger}); err != nil {
+		return nil, err
+	}
+	for i := range o.calls {
+		o.calls[i].source = &sources[o.first+i]
+		c.kinds = append(c.kinds, ioOpen)
+	}
+	c.opens = o
+	return o.texts.Close, nil
+}
+
+// samplings are those of the calls.
+func (o *opens) samplings() (all []perfevent.Sampling) {
+	for i := range o.calls {
+		s := o.calls[i].source.Sampling()
+		o.calls[i].source.AskRecord(&s)
+		s.Soon = o.texts.Seen() != nil
+		all = append(all, s)
+	}
+	return all
+}
+
+// Seen is offered the records as soon as they come: see table.Watcher.
+func (c *Collector) Seen() func(perfevent.Record) {
+	if c.opens == nil {
+		return nil
+	}
+	return c.opens.texts.Seen()
+}
+
+// open sees a call begin.
+func (o *opens) open(sampling int, s *perfevent.Sample) {
+	call := &o.calls[sampling-o.first]
+	record := s.Raw
+	if call.source.Record != nil {
+		o.record = call.source.Record(o.record[:0], s)
+		record = o.record
+	}
+	delete(o.opening, s.TID)
+	field := call.source.Format.Field(printfmt.SyscallText(call.path))
+	if field == nil {
+		return
+	}
+	path, _ := field.Bytes(record)
+	open := opened{dir: unix.AT_FDCWD, path: string(path), late: isLate(call, record)}
+	if len(path) == 0 || open.late && !isText(path) {
+		return
+	}
+	if dir := call.source.Format.Field("dfd"); dir != nil {
+		fd, _ := dir.Int(record)
+		open.dir = int32(fd)
+	}
+	o.opening[s.TID] = open
+}
+
+// isLate tells whether a record's path was read later than the call began.
+func isLate(call *openCall, record []byte) bool {
+	field := call.source.Format.Field(printfmt.SyscallTextLate(call.path))
+	if field == nil {
+		return false
+	}
+	late, _ := field.Uint(record)
+	return late != 0
+}
+
+// isText tells whether bytes can be taken for a path. What the program has put in a
+// path's place meanwhile most often can't: an address, a number.
+func isText(path []byte) bool {
+	return utf8.Valid(path) && !bytes.ContainsFunc(path, unicode.IsControl)
+}
+
+// take returns what the call has opened that a thread comes from, once.
+func (o *opens) take(tid uint32) (open opened, ok bool) {
+	if o == nil {
+		return opened{}, false
+	}
+	open, ok = o.opening[tid]
+	delete(o.opening, tid)
+	return open, ok
+}
+
+// openingBytes is what a call under way takes.
+const openingBytes = 128
+
+// later marks what was read later than it was used, as package printfmt does.
+const later = "~"
+
+// opened sees a file be opened. A path that is not absolute stays so where nobody knows
+// any more what it began at.
+func (d *descriptors) opened(pid uint32, fd int32, open opened) {
+	path := open.path
+	if !strings.HasPrefix(path, "/") {
+		dir, isLate := strings.CutPrefix(d.known[pid][open.dir].word, later)
+		if open.dir == unix.AT_FDCWD {
+			dir, _ = d.host.Link(int(pid), "cwd")
+		}
+		if strings.HasPrefix(dir, "/") {
+			path = filepath.Join(dir, path)
+			open.late = open.late || isLate
+		}
+	}
+	known := descriptor{word: path, path: path}
+	if open.late {
+		known.word = later + path
+	}
+	d.set(pid, fd, known)
+}
+
+// isFile tells whether a descriptor that is looked up is still the file that was opened
+// by a path. Links on the way and names that lead elsewhere are all right.
+func isFile(link, path string) bool {
+	base := filepath.Base(path)
+	return path == "" || base == "." || base == ".." || filepath.Base(strings.TrimSuffix(link, " (deleted)")) == base
+}

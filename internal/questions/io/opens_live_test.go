@@ -1,0 +1,66 @@
+package io_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions/io"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// The paths are on the program's stack, which comes with the record where the kernel does
+// not record the text.
+func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
+	formats := ioFormats(t)
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, dir, files := livetest.Program(t, "opens"), t.TempDir(), pace.Calls(300)
+	var whole *profile.Profile
+	pace.Lossless(t, func() uint64 {
+		collector, err := io.New(process.Host{}, formats, io.ByFile, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop, err := collector.ReadPaths(tracefs, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var account profile.Account
+		whole, account = livetest.Run(t, exec.Command(program, fmt.Sprint(files), dir), perfevent.Started, collector, 0)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		return account.Lost
+	})
+	moved := livetest.ByFunction(whole, "[")
+	for i := range files {
+		name := fmt.Sprintf("%s/f%d", dir, i)
+		names := []string{name}
+		switch i % 3 { // see the program
+		case 1: // its working directory may be gone
+			names = append(names, filepath.Base(name))
+		case 2: // the path of the directory may be read later
+			names = append(names, "~"+name)
+		}
+		var got livetest.Moved
+		for _, name := range names {
+			for j, n := range moved["["+name+"]"] {
+				got[j] += n
+			}
+		}
+		if got[0] != uint64(100+i) || got[1] != 1 {
+			t.Errorf("%q: %d bytes in %d calls, want %d in one", names, got[0], got[1], 100+i)
+		}
+	}
+}

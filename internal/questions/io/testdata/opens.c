@@ -1,0 +1,34 @@
+// Writes many files of a directory, each of which is closed and removed at once.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+	static char b[8192];
+	if (argc < 3 || chdir(argv[2]))
+		return 1;
+	int dir = open(argv[2], O_DIRECTORY);
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		char path[512]; // what the kernel copies of the stack has it
+		int fd;
+		switch (i % 3) {
+		case 0:
+			snprintf(path, sizeof path, "%s/f%d", argv[2], i);
+			fd = openat(AT_FDCWD, path, O_CREAT | O_WRONLY, 0600);
+			break;
+		case 1:
+			snprintf(path, sizeof path, "f%d", i);
+			fd = openat(AT_FDCWD, path, O_CREAT | O_WRONLY, 0600);
+			break;
+		default:
+			snprintf(path, sizeof path, "f%d", i);
+			fd = openat(dir, path, O_CREAT | O_WRONLY, 0600);
+		}
+		if (fd < 0 || write(fd, b, 100 + i) != 100 + i || close(fd) || unlink(path))
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,200 @@
+package io
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// uring counts the requests of io_uring(7), which move bytes without a system call of
+// their own: from io_uring_submit_req, which has the stack that submitted, to
+// io_uring_complete, which has the result.
+type uring struct {
+	request, opcode, data, ring     *ftrace.Field // of the submission
+	doneRequest, doneData, doneRing *ftrace.Field // of the completion
+	result, flags                   *ftrace.Field
+
+	pending map[uint64]*ioRequest // by the address of the request
+}
+
+// ioRequest is a request under way.
+type ioRequest struct {
+	pid        uint32
+	row        table.Row
+	since      uint64 // what of its time has not been added yet begins here
+	ring, data uint64 // the ring, and what the program calls the request
+}
+
+// movingRequests are the opcodes of requests that move bytes (enum io_uring_op in
+// include/uapi/linux/io_uring.h), ascending.
+var movingRequests = []int64{
+	1, 2, // READV, WRITEV
+	4, 5, // READ_FIXED, WRITE_FIXED
+	9, 10, // SENDMSG, RECVMSG
+	22, 23, // READ, WRITE
+	26, 27, // SEND, RECV
+	30, 33, // SPLICE, TEE
+	47, 48, 49, // SEND_ZC, SENDMSG_ZC, READ_MULTISHOT
+	58, 60, 61, // RECV_ZC, READV_FIXED, WRITEV_FIXED
+}
+
+// The flags of a completion (IORING_CQE_F_…).
+const (
+	moreFollows  = 1 << 1 // the request goes on
+	notification = 1 << 3 // its memory is free again, and nothing was moved
+)
+
+// maxRequests bounds the requests under way that are known.
+const maxRequests = 1 << 16
+
+// requestBytes is what a request takes in the collector's tables.
+const requestBytes = 160
+
+// readURing reads the tracepoints of io_uring, nil where the kernel has none. The
+// submission had another name before Linux 6.4.
+func (f *Formats) readURing(tracefs *ftrace.FS) (err error) {
+	for _, name := range []string{"io_uring_submit_req", "io_uring_submit_sqe"} {
+		if f.Submit, err = tracefs.Format("io_uring", name); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		f.Complete, err = tracefs.Format("io_uring", "io_uring_complete")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		f.Submit, f.Complete, err = nil, nil, nil
+	}
+	return err
+}
+
+// newURing makes what counts the requests; nil where the kernel does not tell which
+// completion belongs to which submission (before Linux 5.17).
+func newURing(f *Formats) *uring {
+	u := &uring{pending: make(map[uint64]*ioRequest)}
+	if f.Submit == nil || f.Complete == nil {
+		return nil
+	}
+	u.request, u.opcode, u.data, u.ring = f.Submit.Field("req"), f.Submit.Field("opcode"), f.Submit.Field("user_data"), f.Submit.Field("ctx")
+	u.doneRequest, u.doneData, u.doneRing = f.Complete.Field("req"), f.Complete.Field("user_data"), f.Complete.Field("ctx")
+	u.result, u.flags = f.Complete.Field("res"), f.Complete.Field("cflags")
+	if slices.Contains([]*ftrace.Field{u.request, u.opcode, u.data, u.ring, u.doneRequest, u.doneData, u.doneRing, u.result, u.flags}, nil) {
+		return nil
+	}
+	return u
+}
+
+// submit begins a request.
+func (u *uring) submit(rows *table.Rows, s *perfevent.Sample, row table.Row) {
+	if len(u.pending) >= maxRequests {
+		rows.LeaveOut()
+		return
+	}
+	u.pending[number(u.request, s)] = &ioRequest{pid: s.PID, row: row, since: s.Time, ring: number(u.ring, s), data: number(u.data, s)}
+}
+
+// complete ends a request, or one round of it.
+func (u *uring) complete(rows *table.Rows, s *perfevent.Sample) {
+	request, flags := number(u.doneRequest, s), number(u.flags, s)
+	r := u.pending[request]
+	if request == 0 {
+		request, r = u.ofRing(number(u.doneRing, s), number(u.doneData, s))
+	}
+	if r == nil {
+		return // it moves nothing, or began before the run
+	}
+	rows.Add(r.row, ioTime, s.Time-min(r.since, s.Time))
+	r.since = s.Time
+	if flags&moreFollows == 0 {
+		delete(u.pending, request)
+	}
+	result, _ := u.result.Int(s.Raw)
+	switch {
+	case flags&notification != 0:
+	case result < 0:
+		rows.Add(r.row, ioErrors, 1)
+	default:
+		rows.Add(r.row, ioSize, uint64(result))
+		rows.Add(r.row, ioCount, 1)
+	}
+}
+
+// ofRing finds a request that has had one of its results: the kernel names the ring and
+// the program's own word for the request then.
+func (u *uring) ofRing(ring, data uint64) (request uint64, r *ioRequest) {
+	for request, r := range u.pending {
+		if r.ring == ring && r.data == data {
+			return request, r
+		}
+	}
+	return 0, nil
+}
+
+// number is a field's value as it is in the record.
+func number(field *ftrace.Field, s *perfevent.Sample) uint64 {
+	n, _ := field.Int(s.Raw)
+	return uint64(n)
+}
+
+// end adds the time of the requests under way, up to the end of the window.
+func (u *uring) end(rows *table.Rows, now uint64) {
+	for _, r := range u.pending {
+		if now > r.since {
+			rows.Add(r.row, ioTime, now-r.since)
+			r.since = now
+		}
+		rows.Keep(r.row)
+	}
+}
+
+// ended forgets the requests of a process.
+func (u *uring) ended(pid uint32) {
+	for request, r := range u.pending {
+		if r.pid == pid {
+			delete(u.pending, request)
+		}
+	}
+}
+
+// submit begins a request.
+func (c *Collector) submit(rows *table.Rows, s *perfevent.Sample) {
+	row := rows.Of(s)
+	c.usesURing(rows, s.PID)
+	if c.by != ByNothing {
+		row = rows.With(row, "[io_uring]") // which descriptor it is of nobody tells
+	}
+	c.uring.submit(rows, s, row)
+}
+
+// usesURing remembers that a process uses io_uring.
+func (c *Collector) usesURing(rows *table.Rows, pid uint32) {
+	if _, known := c.uringUsers[pid]; !known {
+		c.uringUsers[pid] = rows.Comm(rows.Process(pid))
+	}
+}
+
+// Notes tells which processes use io_uring.
+func (c *Collector) Notes(bool) []string {
+	if len(c.uringUsers) == 0 {
+		return nil
+	}
+	var names []string
+	for pid, name := range c.uringUsers {
+		names = append(names, strings.TrimSpace(fmt.Sprintf("%d %s", pid, name)))
+	}
+	slices.Sort(names)
+	const most = 5
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d others", n))
+	}
+	text := "io_uring is used by " + strings.Join(names, ", ")
+	if c.uring == nil {
+		return []string{text + ": this kernel does not tell what its requests move, and they are not counted"}
+	}
+	return []string{text + ": its requests count from their submission to their completion"}
+}
