@@ -19,6 +19,10 @@ takes. Meanwhile the whole kernel is slower, by half or more.
   ringtap funcgraph -a vfs_read            with times and names
   ringtap funcgraph -p 198 -I vfs_read     one process, without interrupts
   ringtap funcgraph -d 1 vfs_read > out    for one second, written at the end
+
+The function tracers run in a trace instance of ringtap's own. Before Linux 6.11 funcgraph
+and funcslower need the host's only graph tracer. They refuse to run if it is in use, save
+its settings and restore them; after kill -9 the next ringtap does that, or ringtap reset.
 `
 
 // graphFlags are the flags of funcgraph and funcslower beyond those of all.

@@ -32,6 +32,12 @@ names of the arguments.
   ringtap kprobe 'p:vfs_read count' 'count > 65536'         large reads
   ringtap kprobe -s p:tcp_retransmit_skb                    with kernel stacks
   ringtap kprobe -l 'tcp_*'                                 what can be probed
+
+There are four ways to trace a function: perf's own kprobe events, kprobe_events of
+tracefs, perf's ftrace:function, and execution breakpoints. ringtap takes the best that the
+kernel has; --verbose says which and why, and --way selects one. ringtap reports hits the
+kernel missed. If a function was renamed, was compiled away or cannot be probed, the error
+says why and which function to take today.
 `
 
 // kprobeFlags are the flags of kprobe alone.

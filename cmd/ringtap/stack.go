@@ -28,6 +28,12 @@ place appear together, the largest group first.
 
 With -g a number is a process id as the processes in the group see it; without a number,
 all processes of the group are shown.
+
+ringtap finds user stacks without the registers of a waiting thread: from where it waits
+by unwind tables and, where a function keeps its frame in an unknown register, by the one
+place on the stack that a call from there leads to. It samples a running thread once. It
+also shows the goroutines of a Go program (1.18 and later, stripped or not), with their
+states and reasons.
 `
 
 // stackFlags are the flags of stack.

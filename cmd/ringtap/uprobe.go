@@ -32,6 +32,13 @@ event filter, over the names of the arguments.
 ringtap moves a probe forward past instructions that change nothing visible if the kernel
 would have to single-step there. The definition that it prints shows the place; --exact
 turns this off.
+
+Nothing stays behind. Probes without arguments disappear with the process. Probes with
+arguments are tracefs events in a group of the process's own; ringtap removes them at
+every end except kill -9, and the next run removes those.
+
+Before Linux 6.12 the kernel itself loses some hits of a process's forked children with -p
+and -- COMMAND. Without a target it loses none.
 `
 
 // uprobeFlags are the flags of uprobe alone.
