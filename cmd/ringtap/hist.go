@@ -93,6 +93,7 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 // add defines the flags.
 func (h *histFlags) add(flags *pflag.FlagSet) {
 	h.targetFlags.add(flags)
+	h.addCgroup(flags)
 	addDuration(flags, &h.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &h.interval, "")
 	manual.SetGroup(flags, whenGroup)

@@ -29,6 +29,8 @@ func (h *histFlags) useTriggers(out *console, spec *histSpec) (bool, error) {
 		reason = "the kernel's triggers count by powers of two"
 	case h.unit != "ns":
 		reason = "the kernel's triggers count nanoseconds"
+	case h.cgroup != "":
+		reason = "the kernel's triggers know no control groups"
 	case h.command != nil:
 		reason = "a command is followed from its first instruction on"
 	case h.way == "pairs":

@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -16,6 +18,9 @@ import (
 type targetFlags struct {
 	pid, tid int
 	command  []string // -- COMMAND ARG...
+
+	cgroup string     // of those that can watch one; after check its directory
+	group  probe.View // the processes in it
 }
 
 // add defines the flags.
@@ -23,6 +28,33 @@ func (t *targetFlags) add(flags *pflag.FlagSet) {
 	addPID(flags, &t.pid)
 	addTID(flags, &t.tid, "L")
 	manual.SetGroup(flags, targetGroup)
+}
+
+// addCgroup defines the flag of the tracers that can watch a control group.
+func (t *targetFlags) addCgroup(flags *pflag.FlagSet) {
+	addCgroup(flags, &t.cgroup)
+	manual.SetGroup(flags, targetGroup)
+}
+
+// findCgroup finds the control group that was named and the processes in it.
+func (t *targetFlags) findCgroup(flags *pflag.FlagSet) error {
+	switch {
+	case !flags.Changed("cgroup"):
+		return nil
+	case t.cgroup == "":
+		return usagef("-g names no control group")
+	case t.command != nil || flags.Changed("pid") || flags.Changed("tid"):
+		return usagef("-p, -L, -g and a command to run exclude each other")
+	}
+	dir, err := cgroup.Find(t.cgroup)
+	if err == nil {
+		t.cgroup = dir
+		t.group, err = probe.InCgroup(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("-g %s: %w", t.cgroup, err)
+	}
+	return nil
 }
 
 // takeCommand takes the command to run from the parsed flags, and returns the
@@ -50,7 +82,7 @@ func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	case flags.Changed("tid") && t.tid <= 0:
 		return usagef("-L %d is not a thread id", t.tid)
 	}
-	return nil
+	return t.findCgroup(flags)
 }
 
 // target is what is watched, and the command that was started for it, held until
@@ -67,12 +99,19 @@ func (t *targetFlags) target() (perfevent.Target, *perfevent.Command, error) {
 		return perfevent.Process(t.pid), nil, nil
 	case t.tid != 0:
 		return perfevent.Thread(t.tid), nil, nil
+	case t.cgroup != "":
+		return perfevent.InCgroup(t.cgroup), nil, nil
 	}
 	return perfevent.System(), nil, nil
 }
 
-// view is the process as which files are looked for.
-func (t *targetFlags) view() probe.View { return viewOf(t.pid, t.tid) }
+// view is the processes as which files are looked for.
+func (t *targetFlags) view() probe.View {
+	if t.cgroup != "" {
+		return t.group
+	}
+	return viewOf(t.pid, t.tid)
+}
 
 // viewOf is the view of a process or thread, if there is one.
 func viewOf(pid, tid int) probe.View {
@@ -97,6 +136,7 @@ type tracerFlags struct {
 // add defines the flags.
 func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	t.targetFlags.add(flags)
+	t.addCgroup(flags)
 	addDuration(flags, &t.duration, " and print everything then")
 	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end with exit code 1 at more than `N` hits a second (default: no limit)")
 	manual.SetGroup(flags, whenGroup)

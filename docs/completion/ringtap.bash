@@ -155,31 +155,34 @@ _ringtap() {
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		--max-rate) return ;;
 		-l|--list) return ;;
 		--limit) return ;;
 		esac
-		options='--pid --tid --duration --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --verbose --help' ;;
+		options='--pid --tid --cgroup --duration --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --verbose --help' ;;
 	kprobe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		--max-rate) return ;;
 		--limit) return ;;
 		--way) COMPREPLY=($(compgen -W 'pmu kprobe_events ftrace:function breakpoint' -- "$word")); return ;;
 		esac
-		options='--pid --tid --duration --max-rate --list --stacks --user --limit --way --view --headers --verbose --force --help' ;;
+		options='--pid --tid --cgroup --duration --max-rate --list --stacks --user --limit --way --view --headers --verbose --force --help' ;;
 	tpoint)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		--max-rate) return ;;
 		--text) COMPREPLY=($(compgen -W 'auto tracepoint kprobe memory none' -- "$word")); return ;;
 		esac
-		options='--pid --tid --duration --max-rate --list --stacks --user --text --view --headers --verbose --help' ;;
+		options='--pid --tid --cgroup --duration --max-rate --list --stacks --user --text --view --headers --verbose --help' ;;
 	functrace)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -216,6 +219,7 @@ _ringtap() {
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		-i|--interval) return ;;
 		--limit) return ;;
@@ -224,7 +228,7 @@ _ringtap() {
 		--linear) return ;;
 		-t|--top) return ;;
 		esac
-		options='--pid --tid --duration --interval --by-stack --user --kernel --exact --limit --way --unit --linear --top --timestamp --json --verbose --help' ;;
+		options='--pid --tid --cgroup --duration --interval --by-stack --user --kernel --exact --limit --way --unit --linear --top --timestamp --json --verbose --help' ;;
 	stack)
 		case $before in
 		-g|--cgroup) return ;;
