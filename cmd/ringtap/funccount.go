@@ -15,10 +15,9 @@ import (
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
-const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN}
+const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN} [-- COMMAND ARG...]
 
 Count calls of kernel functions (PATTERN, MODULE:PATTERN) or user functions (TARGET is a
 path, a command or a library), or hits of tracepoints. A pattern stands for one function
@@ -29,13 +28,14 @@ or several ('vfs_*').
   ringtap funccount -t 10 'ext4_*'                  the ten most called
   ringtap funccount -d 5 'libc:mem*'                user functions, counted in the kernel
   ringtap funccount -p 1182 ./prog:'*'              one process
+  ringtap funccount 'libc:*alloc' -- ./prog         a command from beginning to end
   ringtap funccount -d 1 't:syscalls:sys_enter_*'   tracepoints
 `
 
 // countFlags are the flags of funccount.
 type countFlags struct {
+	targetFlags
 	duration, interval secondsFlag
-	pid                int
 	top                int
 	times              bool
 	limit              int
@@ -46,8 +46,8 @@ type countFlags struct {
 func countFunctions(ctx context.Context, out *console, args []string) error {
 	var c countFlags
 	flags := newFlags(out, "funccount", funccountUsage)
-	addPID(flags, &c.pid)
-	manual.SetGroup(flags, targetGroup)
+	c.targetFlags.add(flags)
+	c.addCgroup(flags)
 	addDuration(flags, &c.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &c.interval, "")
 	manual.SetGroup(flags, whenGroup)
@@ -61,20 +61,24 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	rest := flags.Args()
+	rest, err := c.takeCommand(flags)
+	if err != nil {
+		return err
+	}
 	switch {
 	case len(rest) == 0:
 		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	case len(rest) > 1:
 		return usagef("unexpected argument %q", rest[1])
-	case flags.Changed("pid") && c.pid <= 0:
-		return usagef("-p %d is not a process id", c.pid)
 	case flags.Changed("top") && c.top < 1:
 		return usagef("-t %d: at least one function", c.top)
 	case c.limit < 1:
 		return usagef("--limit %d: at least one function", c.limit)
 	case !slices.Contains([]string{"auto", wayFunction, wayKprobe}, c.way):
 		return usagef("--way %s: one of auto, function, kprobe", c.way)
+	}
+	if err := c.check(flags); err != nil {
+		return err
 	}
 	return ignoreClosedPipe(c.count(ctx, out, rest[0]))
 }
@@ -89,7 +93,7 @@ func (c *countFlags) count(ctx context.Context, out *console, text string) error
 	if strings.TrimSpace(names) == "" {
 		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
 	}
-	spec, err := probe.Parse("p:"+names, viewOf(c.pid, 0))
+	spec, err := probe.Parse("p:"+names, c.view())
 	if err != nil {
 		return wrongSpec(err)
 	}
@@ -128,13 +132,15 @@ func several(n int, thing string) string {
 // counts at each.
 func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
 	logger := out.logger(c.verbose)
-	options := probe.Options{View: viewOf(c.pid, 0), Limit: c.limit, PMU: spec.Place == probe.User,
+	target, command, err := c.target()
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	options := probe.Options{Target: target, View: c.view(), Limit: c.limit, PMU: spec.Place == probe.User,
 		Counts: true, Way: kprobe.WayKprobeEvents, Logger: logger}
-	if c.pid != 0 {
-		options.Target = perfevent.Process(c.pid)
-		if spec.Place == probe.Kernel {
-			options.Sharing = probe.ShareNone // the kernel counts everyone's hits
-		}
+	if !c.wholeSystem() && (spec.Place == probe.Kernel || c.tid != 0 || c.cgroup != "") {
+		options.Sharing = probe.ShareNone // the kernel counts everyone's hits
 	}
 	set, err := probe.Open(spec, options)
 	if spec.Place != probe.Kernel {
@@ -151,13 +157,16 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	}
 	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
 	err = count.Run(ctx, count.Options{
-		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pid == 0,
+		Target: target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.wholeSystem(),
 		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
 		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
 	})
 	if err == nil {
 		_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
+	}
+	if err == nil {
+		err = ended(command)
 	}
 	return errors.Join(err, printMissed(out, set))
 }

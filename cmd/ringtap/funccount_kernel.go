@@ -60,6 +60,9 @@ var errNotCountable = errors.New("this kernel lets no one count its functions: i
 
 // countByTracer counts by the function tracer; refused says that there is none.
 func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *probe.Spec) (refused, err error) {
+	if c.tid != 0 || c.cgroup != "" || c.command != nil {
+		return errors.New("the function tracer counts the calls of processes (-p) and of the whole system"), nil
+	}
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err

@@ -105,6 +105,11 @@ func (t *targetFlags) target() (perfevent.Target, *perfevent.Command, error) {
 	return perfevent.System(), nil, nil
 }
 
+// wholeSystem tells that nothing narrows what is watched.
+func (t *targetFlags) wholeSystem() bool {
+	return t.command == nil && t.pid == 0 && t.tid == 0 && t.cgroup == ""
+}
+
 // view is the processes as which files are looked for.
 func (t *targetFlags) view() probe.View {
 	if t.cgroup != "" {

@@ -208,13 +208,15 @@ _ringtap() {
 	funccount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		-i|--interval) return ;;
 		--limit) return ;;
 		--way) COMPREPLY=($(compgen -W 'auto function kprobe' -- "$word")); return ;;
 		-t|--top) return ;;
 		esac
-		options='--pid --duration --interval --limit --way --top --timestamp --verbose --help' ;;
+		options='--pid --tid --cgroup --duration --interval --limit --way --top --timestamp --verbose --help' ;;
 	hist)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

@@ -266,6 +266,8 @@ complete -c ringtap -n '__fish_seen_subcommand_from funcslower' -s t -l time -d 
 complete -c ringtap -n '__fish_seen_subcommand_from funcslower' -s F -l force -d 'trace even if the kernel or another user of the tracer objects'
 complete -c ringtap -n '__fish_seen_subcommand_from funcslower' -s h -l help -d 'show this help'
 complete -c ringtap -n '__fish_seen_subcommand_from funccount' -s p -l pid -x -a '(__fish_complete_pids)' -d 'only process PID'
+complete -c ringtap -n '__fish_seen_subcommand_from funccount' -s L -l tid -x -d 'only thread TID'
+complete -c ringtap -n '__fish_seen_subcommand_from funccount' -s g -l cgroup -x -d 'only control group CGROUP'
 complete -c ringtap -n '__fish_seen_subcommand_from funccount' -s d -l duration -x -d 'end after this many SECONDS'
 complete -c ringtap -n '__fish_seen_subcommand_from funccount' -s i -l interval -x -d 'report every SECONDS'
 complete -c ringtap -n '__fish_seen_subcommand_from funccount' -l limit -x -d 'refuse a pattern that matches more than N places'
