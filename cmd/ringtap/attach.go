@@ -47,7 +47,7 @@ func wrongSpec(err error) error {
 // closing closes what was attached and prints what stays behind.
 func closing(out *console, a io.Closer) {
 	if err := a.Close(); err != nil {
-		fmt.Fprintln(out.stderr, "ringtap: probes stay behind:", err)
+		fmt.Fprintln(out.stderr, "ringtap: could not remove these probes:", err)
 	}
 }
 
@@ -55,7 +55,7 @@ func closing(out *console, a io.Closer) {
 func printMissed(out *console, set *probe.Set) error {
 	missed, err := set.Missed()
 	if missed > 0 {
-		fmt.Fprintf(out.stderr, "%d hits missed by the kernel: it was in the middle of another probe, or too many calls were under way at once\n", missed)
+		fmt.Fprintf(out.stderr, "the kernel missed %d hits: it was handling another probe, or too many calls were in progress at once\n", missed)
 	}
 	return err
 }

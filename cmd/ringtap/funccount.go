@@ -67,7 +67,7 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	}
 	switch {
 	case len(rest) == 0:
-		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
+		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
 	case len(rest) > 1:
 		return usagef("unexpected argument %q", rest[1])
 	case flags.Changed("top") && c.top < 1:
@@ -91,7 +91,7 @@ func (c *countFlags) count(ctx context.Context, out *console, text string) error
 	}
 	names = strings.TrimPrefix(text, "p:")
 	if strings.TrimSpace(names) == "" {
-		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
+		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
 	}
 	spec, err := probe.Parse("p:"+names, c.view())
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	defer closing(out, set)
 	for _, name := range set.Functions {
 		if strings.HasPrefix(name, "sched:sched_stat_") {
-			fmt.Fprintf(out.stderr, "note: %s counts the nanoseconds that its hits are about\n", name)
+			fmt.Fprintf(out.stderr, "note: %s counts nanoseconds, not hits\n", name)
 		}
 	}
 	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())

@@ -67,10 +67,10 @@ func traceGraph(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return usagef("no function given, such as vfs_read")
+		return usagef("give a function, such as vfs_read")
 	}
 	if *depth < 0 {
-		return usagef("-m %d: a depth is 1 or more, 0 is all", *depth)
+		return usagef("-m %d: want a depth of 1 or more, or 0 for all", *depth)
 	}
 	if err := g.check(flags); err != nil {
 		return err

@@ -79,7 +79,7 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 	case k.list:
 		return listKernelFunctions(out, strings.Join(rest, ""))
 	case len(rest) == 0:
-		return usagef("no definition given, such as p:do_sys_openat2")
+		return usagef("give a definition, such as p:do_sys_openat2")
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}

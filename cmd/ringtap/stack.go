@@ -65,7 +65,7 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 && f.cgroup == "" {
-		return usagef("no process given: its id or its name")
+		return usagef("give the id or the name of a process")
 	}
 	f.args = f.owners(out, flags.Args())
 	pids, asked, err := f.processes()
@@ -89,7 +89,7 @@ func (f *stackFlags) owners(out *console, args []string) (owners []string) {
 	for _, arg := range args {
 		if tid, err := strconv.Atoi(arg); err == nil && f.cgroup == "" {
 			if status, err := host.Status(tid); err == nil && status.TGID != tid {
-				fmt.Fprintf(out.stderr, "note: %d is a thread of process %d %s, which is shown\n", tid, status.TGID, visible.Text(host.Comm(status.TGID)))
+				fmt.Fprintf(out.stderr, "note: %d is a thread; showing its process %d %s\n", tid, status.TGID, visible.Text(host.Comm(status.TGID)))
 				arg = strconv.Itoa(status.TGID)
 			}
 		}
@@ -147,10 +147,10 @@ func (f *stackFlags) process(among []int, arg string) ([]int, error) {
 		if found := snapshot.InNamespace(process.Host{}, among, pid); len(found) > 0 {
 			return found, nil
 		}
-		return nil, fmt.Errorf("no process of %s is number %d there", f.cgroup, pid)
+		return nil, fmt.Errorf("no process in %s has number %d there", f.cgroup, pid)
 	}
 	if found := snapshot.Named(process.Host{}, among, arg); len(found) > 0 {
 		return found, nil
 	}
-	return nil, fmt.Errorf("no process is called %q", arg)
+	return nil, fmt.Errorf("no process has the name %q", arg)
 }

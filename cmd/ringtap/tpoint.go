@@ -59,7 +59,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	case list:
 		return listTracepoints(out, strings.Join(rest, ""))
 	case len(rest) == 0:
-		return usagef("no tracepoint given, such as sched:sched_switch")
+		return usagef("give a tracepoint, such as sched:sched_switch")
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a tracepoint and a filter, each in one pair of quotes", rest[2])
 	}

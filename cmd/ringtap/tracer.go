@@ -82,9 +82,9 @@ func (t *tracing) greeting(flags *tracerFlags) string {
 // there.
 func sayAccount(w io.Writer, a follow.Account) {
 	if a.Lost > 0 {
-		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", a.Lost, a.Lost+a.Shown+a.Own)
+		fmt.Fprintf(w, "lost %d of %d events, which came faster than ringtap could read them\n", a.Lost, a.Lost+a.Shown+a.Own)
 	}
 	if a.Cut > 0 {
-		fmt.Fprintf(w, "%d of %d user stacks cut short: deeper than the %d KiB that are copied\n", a.Cut, a.Shown, lineCopy>>10)
+		fmt.Fprintf(w, "%d of %d user stacks are cut short: they are deeper than the %d KiB that ringtap copies\n", a.Cut, a.Shown, lineCopy>>10)
 	}
 }

@@ -42,9 +42,9 @@ func (t *targetFlags) findCgroup(flags *pflag.FlagSet) error {
 	case !flags.Changed("cgroup"):
 		return nil
 	case t.cgroup == "":
-		return usagef("-g names no control group")
+		return usagef("-g needs a control group")
 	case t.command != nil || flags.Changed("pid") || flags.Changed("tid"):
-		return usagef("-p, -L, -g and a command to run exclude each other")
+		return usagef("give only one of -p, -L, -g and a command to run")
 	}
 	dir, err := cgroup.Find(t.cgroup)
 	if err == nil {
@@ -74,9 +74,9 @@ func (t *targetFlags) takeCommand(flags *pflag.FlagSet) ([]string, error) {
 func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	switch {
 	case flags.Changed("pid") && flags.Changed("tid"):
-		return usagef("-p and -L exclude each other")
+		return usagef("give only one of -p and -L")
 	case t.command != nil && (flags.Changed("pid") || flags.Changed("tid")):
-		return usagef("-p, -L and a command to run exclude each other")
+		return usagef("give only one of -p, -L and a command to run")
 	case flags.Changed("pid") && t.pid <= 0:
 		return usagef("-p %d is not a process id", t.pid)
 	case flags.Changed("tid") && t.tid <= 0:
@@ -163,7 +163,7 @@ func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 		err = t.check(flags)
 	}
 	if err == nil && t.duration > 0 && t.show {
-		err = usagef("-d and -v exclude each other: -v traces nothing")
+		err = usagef("give only one of -d and -v: -v traces nothing")
 	}
 	return args, err
 }

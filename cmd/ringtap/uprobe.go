@@ -77,7 +77,7 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	}
 	switch {
 	case len(rest) == 0:
-		return usagef("no definition given, such as p:bash:readline")
+		return usagef("give a definition, such as p:bash:readline")
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}

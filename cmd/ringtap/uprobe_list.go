@@ -13,7 +13,7 @@ import (
 // listFunctions prints what can be probed, one name a line.
 func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if u.list == "" {
-		return usagef("-l names no target")
+		return usagef("-l needs a target")
 	}
 	pattern := ""
 	switch len(rest) {
