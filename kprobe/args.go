@@ -16,7 +16,7 @@ import (
 var argNumber = regexp.MustCompile(`\$arg[0-9]+`)
 
 // errNoTypes says what an argument by its name needs.
-var errNoTypes = errors.New("this kernel has no type information (BTF, CONFIG_DEBUG_INFO_BTF) to find it with: name where it is, such as $arg1 or +8($arg1)")
+var errNoTypes = errors.New("this kernel has no type information (BTF, CONFIG_DEBUG_INFO_BTF) to find it: give its location, such as $arg1 or +8($arg1)")
 
 // args translates the definition's arguments for a function. Entry says whether
 // the probe is at its first instruction.

@@ -51,7 +51,7 @@ func openRoom(top *ftrace.FS, tracer string, force bool) (*room, error) {
 		return nil, &NoTracerError{Tracer: tracer}
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/ftrace_enabled"); err == nil && strings.TrimSpace(string(text)) == "0" {
-		return nil, errors.New("function tracing is switched off on this host: sysctl kernel.ftrace_enabled=1 switches it on")
+		return nil, errors.New("function tracing is off on this host: sysctl kernel.ftrace_enabled=1 turns it on")
 	}
 	r := &room{top: top, force: force}
 	instance, err := top.NewInstance()
@@ -153,7 +153,7 @@ func (r *room) start(tracer string) error {
 	err := r.set("current_tracer", tracer)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return errors.New("the tracer can't be changed: another program reads trace_pipe of tracefs itself, and would take the records")
+		return errors.New("cannot change the tracer: another program reads tracefs's trace_pipe and would take the records")
 	case err != nil:
 		return &NoTracerError{Tracer: tracer, Err: rootCause(err)}
 	}

@@ -31,7 +31,7 @@ func BlindCPUs(format *ftrace.Format) ([]int, error) {
 	}
 	session, err := perfevent.Open(perfevent.System(), samplings, perfevent.Options{RingBytes: 256 << 10, SideBand: perfevent.SideBandNames})
 	if err != nil {
-		return nil, fmt.Errorf("see whether idle CPUs are seen: %w", err)
+		return nil, fmt.Errorf("check whether idle CPUs are traced: %w", err)
 	}
 	defer session.Close()
 	if err := session.Enable(); err != nil {
