@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/probe"
@@ -14,9 +15,35 @@ import (
 
 // attach attaches to what a spec names and prints the notes about it.
 func attach(out *console, spec *probe.Spec, o probe.Options) (*probe.Set, error) {
-	set, err := probe.Open(spec, o)
+	return attachAll(out, []*probe.Spec{spec}, o)
+}
+
+// attachAll attaches to what several specs name.
+func attachAll(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
+	set, err := probe.OpenAll(specs, o)
 	printNotes(out, set.Notes)
 	return set, wrongSpec(err)
+}
+
+// definitions tells the definitions that come first from the filter that may follow.
+func definitions(args []string, example string) (texts []string, filter string, err error) {
+	isDefinition := func(text string) bool {
+		return len(text) > 1 && strings.ContainsRune("pru", rune(text[0])) && strings.ContainsAny(text[1:2], ":0123456789")
+	}
+	for i, arg := range args {
+		switch {
+		case i == 0 || isDefinition(arg):
+			texts = append(texts, arg)
+		case i == len(args)-1:
+			filter = arg
+		default:
+			return nil, "", usagef("unexpected argument %q: want definitions and then a filter, each in one pair of quotes", args[i+1])
+		}
+	}
+	if len(texts) == 0 {
+		return nil, "", usagef("give a definition, such as %s", example)
+	}
+	return texts, filter, nil
 }
 
 func printNotes(out *console, notes []string) {

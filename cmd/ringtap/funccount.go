@@ -55,7 +55,7 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	addWay(flags, &c.way, "auto", ": function (the function tracer), kprobe (probes that lose nothing), or auto", "auto", wayFunction, wayKprobe)
 	manual.SetGroup(flags, whatGroup)
 	addTop(flags, &c.top, "t", 0, ": functions, by calls (default: all)")
-	addTimestamp(flags, &c.times)
+	addTimestamp(flags, &c.times, ", with each interval")
 	addVerbose(flags, &c.verbose, "")
 	manual.SetGroup(flags, outputGroup)
 	if err := parse(flags, args); err != nil {

@@ -23,6 +23,7 @@ import (
 type funcFlags struct {
 	targetFlags // no command can be run
 	duration    secondsFlag
+	live        bool
 	headers     bool
 	force       bool
 	verbose     bool
@@ -32,6 +33,7 @@ type funcFlags struct {
 func (f *funcFlags) add(flags *pflag.FlagSet) {
 	f.targetFlags.add(flags)
 	addDuration(flags, &f.duration, " and print everything then")
+	addLive(flags, &f.live)
 	manual.SetGroup(flags, whenGroup)
 	addHeaders(flags, &f.headers)
 	addVerbose(flags, &f.verbose, "")
@@ -66,7 +68,7 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 		return err
 	}
 	lines := held{to: out.stdout}
-	if f.duration > 0 {
+	if f.duration > 0 && !f.live {
 		lines.limit = maxHeld
 	}
 	o.Out, o.Logger = &lines, out.logger(f.verbose)

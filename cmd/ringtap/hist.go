@@ -108,7 +108,7 @@ func (h *histFlags) add(flags *pflag.FlagSet) {
 	manual.SetValues(flags, "unit", "ns", "us", "ms")
 	flags.StringVar(&h.linear, "linear", "", "use buckets of equal width, `MIN,MAX,STEP` in the unit (default: powers of two)")
 	addTop(flags, &h.top, "t", 10, ": stacks, by calls, with -s")
-	addTimestamp(flags, &h.times)
+	addTimestamp(flags, &h.times, ", with each interval")
 	addJSON(flags, &h.json, ", an object for each interval")
 	addVerbose(flags, &h.verbose, "")
 	manual.SetGroup(flags, outputGroup)

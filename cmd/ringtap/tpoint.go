@@ -15,7 +15,7 @@ import (
 	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
-const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT [FILTER]} [-- COMMAND ARG...]
+const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT[,SYSTEM:EVENT...] [FILTER]} [-- COMMAND ARG...]
 
 Trace a kernel tracepoint and print a line for each hit, as the kernel does. EVENT may be
 a pattern. FILTER is the kernel's event filter, over the fields that -v shows.
@@ -23,7 +23,8 @@ a pattern. FILTER is the kernel's event filter, over the fields that -v shows.
   ringtap tpoint -l '*open*'                                what can be traced
   ringtap tpoint syscalls:sys_enter_openat                  which files are opened
   ringtap tpoint -s block:block_rq_issue                    disk requests with kernel stacks
-  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'       several tracepoints and a filter
+  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'       a pattern and a filter
+  ringtap tpoint sched:sched_wakeup,sched:sched_switch      two tracepoints in one run
 
 ringtap shows file names and other texts behind the pointers of system calls. It reads
 ~"TEXT" from the process's memory a moment after the call, so that it may differ from what
@@ -63,7 +64,11 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a tracepoint and a filter, each in one pair of quotes", rest[2])
 	}
-	set, err := attach(out, &probe.Spec{Place: probe.Tracepoint, Probe: rest[0]}, probe.Options{Filter: strings.Join(rest[1:], "")})
+	var specs []*probe.Spec
+	for name := range strings.SplitSeq(rest[0], ",") {
+		specs = append(specs, &probe.Spec{Place: probe.Tracepoint, Probe: name})
+	}
+	set, err := attachAll(out, specs, probe.Options{Filter: strings.Join(rest[1:], "")})
 	if err != nil {
 		return err
 	}

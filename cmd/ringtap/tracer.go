@@ -40,14 +40,14 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		}
 	}
 	logger := out.logger(flags.verbose)
-	lines := held{to: out.stdout}
-	if flags.duration > 0 {
-		lines.limit = maxHeld
-	}
+	lines := flags.held(out.stdout)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hits := firstHits{to: &lines, left: flags.maxHits, enough: cancel}
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
+		MaxRate: flags.maxRate, Out: &hits, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() { fmt.Fprint(out.stdout, t.greeting(flags), header) },
 	})
 	if err == nil {
@@ -69,7 +69,10 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 // greeting is perf-tools' line before the first event.
 func (t *tracing) greeting(flags *tracerFlags) string {
 	name, about := visible.Text(t.name), ""
-	if flags.duration > 0 {
+	switch {
+	case flags.duration > 0 && flags.live:
+		return fmt.Sprintf("Tracing %s for %s seconds...\n", name, flags.seconds())
+	case flags.duration > 0:
 		return fmt.Sprintf("Tracing %s for %s seconds (buffered)...\n", name, flags.seconds())
 	}
 	if t.about != "" {

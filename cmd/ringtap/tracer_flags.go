@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -134,7 +135,10 @@ type tracerFlags struct {
 	show     bool // the formats, and trace nothing
 	headers  bool
 	force    bool
+	live     bool
+	times    bool
 	maxRate  uint64
+	maxHits  uint64
 	verbose  bool
 }
 
@@ -143,10 +147,13 @@ func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	t.targetFlags.add(flags)
 	t.addCgroup(flags)
 	addDuration(flags, &t.duration, " and print everything then")
+	addLive(flags, &t.live)
+	flags.Uint64VarP(&t.maxHits, "max-hits", "n", 0, "end after `N` hits (default: no limit)")
 	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end with exit code 1 at more than `N` hits a second (default: no limit)")
 	manual.SetGroup(flags, whenGroup)
 	flags.BoolVarP(&t.show, "view", "v", false, "print the format of the event's records and where the probe is, and trace nothing")
 	addHeaders(flags, &t.headers)
+	addTimestamp(flags, &t.times, ", before each line, in ISO 8601")
 	addVerbose(flags, &t.verbose, "")
 	manual.SetGroup(flags, outputGroup)
 	addForce(flags, &t.force)
@@ -166,6 +173,16 @@ func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 		err = usagef("give only one of -d and -v: -v traces nothing")
 	}
 	return args, err
+}
+
+// held are the lines of a run that go to w: all at the end with -d, as perf-tools has it,
+// unless they are wanted at once.
+func (t *tracerFlags) held(w io.Writer) held {
+	lines := held{to: w}
+	if t.duration > 0 && !t.live {
+		lines.limit = maxHeld
+	}
+	return lines
 }
 
 // seconds is the duration as messages have it.

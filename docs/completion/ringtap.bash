@@ -157,39 +157,42 @@ _ringtap() {
 		-L|--tid) return ;;
 		-g|--cgroup) return ;;
 		-d|--duration) return ;;
+		-n|--max-hits) return ;;
 		--max-rate) return ;;
 		-l|--list) return ;;
 		--limit) return ;;
 		esac
-		options='--pid --tid --cgroup --duration --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --verbose --help' ;;
+		options='--pid --tid --cgroup --duration --live --max-hits --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --timestamp --verbose --help' ;;
 	kprobe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-g|--cgroup) return ;;
 		-d|--duration) return ;;
+		-n|--max-hits) return ;;
 		--max-rate) return ;;
 		--limit) return ;;
 		--way) COMPREPLY=($(compgen -W 'pmu kprobe_events ftrace:function breakpoint' -- "$word")); return ;;
 		esac
-		options='--pid --tid --cgroup --duration --max-rate --list --stacks --user --limit --way --view --headers --verbose --force --help' ;;
+		options='--pid --tid --cgroup --duration --live --max-hits --max-rate --list --stacks --user --limit --way --view --headers --timestamp --verbose --force --help' ;;
 	tpoint)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-g|--cgroup) return ;;
 		-d|--duration) return ;;
+		-n|--max-hits) return ;;
 		--max-rate) return ;;
 		--text) COMPREPLY=($(compgen -W 'auto tracepoint kprobe memory none' -- "$word")); return ;;
 		esac
-		options='--pid --tid --cgroup --duration --max-rate --list --stacks --user --text --view --headers --verbose --help' ;;
+		options='--pid --tid --cgroup --duration --live --max-hits --max-rate --list --stacks --user --text --view --headers --timestamp --verbose --help' ;;
 	functrace)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-d|--duration) return ;;
 		esac
-		options='--pid --tid --duration --stacks --headers --verbose --help' ;;
+		options='--pid --tid --duration --live --stacks --headers --verbose --help' ;;
 	funcgraph)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -197,14 +200,14 @@ _ringtap() {
 		-d|--duration) return ;;
 		-m|--max-depth) return ;;
 		esac
-		options='--pid --tid --duration --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --time --no-duration --tail --force --help' ;;
+		options='--pid --tid --duration --live --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --time --no-duration --tail --force --help' ;;
 	funcslower)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-d|--duration) return ;;
 		esac
-		options='--pid --tid --duration --on-cpu --headers --verbose --all-columns --task --time --force --help' ;;
+		options='--pid --tid --duration --live --on-cpu --headers --verbose --all-columns --task --time --force --help' ;;
 	funccount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

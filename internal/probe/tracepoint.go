@@ -55,14 +55,17 @@ func (s *Set) tracepoints(pattern string) error {
 		s.note("left out %s: the kernel does not let it be sampled; funccount counts it", notSampled)
 		names = slices.Delete(names, i, i+1)
 	}
-	for i, name := range names {
+	for _, name := range names {
+		if slices.Contains(s.Functions, name.String()) {
+			continue // of another pattern too
+		}
 		format, err := tracefs.Format(name.System, name.Name)
 		if err != nil {
 			return err
 		}
 		s.Functions = append(s.Functions, name.String())
 		s.Sources = append(s.Sources, Source{
-			Event: perfevent.Tracepoint(uint64(format.ID), name.String()), Filter: s.options.Filter, Format: format, Function: i,
+			Event: perfevent.Tracepoint(uint64(format.ID), name.String()), Filter: s.options.Filter, Format: format, Function: len(s.Functions) - 1,
 		})
 	}
 	return nil
