@@ -1,4 +1,4 @@
-// Package oncpu counts samples at a fixed frequency of whatever runs.
+// Package oncpu is the collector of CPU time: samples, at a fixed frequency, of what runs.
 package oncpu
 
 import (
