@@ -1,6 +1,6 @@
-// Package ftrace is the way to the kernel's tracefs: which events there are, what
-// their records hold, and how to make new events on places of one's own in programs
-// and in the kernel. Package printfmt prints the records.
+// Package ftrace reads and writes the kernel's tracefs. It lists events, describes their
+// records, and defines new events at places in programs and in the kernel. Package
+// printfmt prints the records.
 //
 //	Find, Mount → FS ─┬─ Events, Format → ParseFormat → Field; printfmt.New, printfmt.AppendLine
 //	                  ├─ ParseFetchArgs → UserArgs, KernelArgs → DefineProbes → Group
@@ -8,8 +8,8 @@
 //	                  └─ NewInstance ─┬─ OpenPipe → Entry
 //	                                  └─ NewSynthetic → Hists
 //
-// The package does not know perf rings. An event becomes a perf event by its
-// number, and a record that perf delivers becomes a line by its format:
+// The package does not know perf rings. An event's number makes it a perf event, and
+// its format turns a record that perf delivers into a line:
 //
 //	"sched:sched_switch" → FS.Format → perfevent.Tracepoint(uint64(f.ID), …)
 //	perfevent.Sample.Raw → printfmt.AppendLine

@@ -66,9 +66,9 @@ func refusal(errno unix.Errno) string {
 		unix.ENOMEM:        "there is no memory left",
 	}[errno]
 	if meaning == "" {
-		return fmt.Sprintf("The kernel refuses the definition: %v", errno)
+		return fmt.Sprintf("The kernel rejected the definition: %v", errno)
 	}
-	return fmt.Sprintf("The kernel refuses the definition: %s (%v)", meaning, errno)
+	return fmt.Sprintf("The kernel rejected the definition: %s (%v)", meaning, errno)
 }
 
 // loggedError is an entry of the file error_log

@@ -22,7 +22,7 @@ func ExampleUserArgs() {
 	}
 	// Output:
 	// amd64 [cmd=+0(%dx):string arg2=%si:x32] []
-	// arm64 [cmd=+0(%x2):string arg2=%x1:x32] [these are registers of amd64; on arm64 what they stand for was taken: %esi is %x1]
+	// arm64 [cmd=+0(%x2):string arg2=%x1:x32] [these are amd64 registers; on arm64 ringtap used their equivalents: %esi is %x1]
 }
 
 // A mistake is shown where it is.

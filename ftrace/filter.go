@@ -79,7 +79,7 @@ func (t *FS) fields(system, event string) string {
 		}
 	}
 	if len(names) == 0 {
-		return "; the event has no fields but those of all events, such as common_pid"
+		return "; the event has only the fields of all events, such as common_pid"
 	}
 	return "; the event's fields are " + strings.Join(names, ", ")
 }
@@ -135,7 +135,7 @@ func tryFilter(path, filter string) error {
 //	             ^
 //	parse_error: Expecting numeric field
 func explainFilter(filter, text string, errno unix.Errno) *FilterError {
-	e := &FilterError{Filter: filter, Pos: -1, Message: fmt.Sprintf("The kernel refuses the filter: %v", errno), Err: errno}
+	e := &FilterError{Filter: filter, Pos: -1, Message: fmt.Sprintf("The kernel rejected the filter: %v", errno), Err: errno}
 	rest, ok := strings.CutPrefix(text, strings.TrimRight(filter, " \t\n\v\f\r")+"\n")
 	if !ok {
 		return e

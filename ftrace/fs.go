@@ -34,7 +34,7 @@ func Find() (*FS, error) {
 		if err := isTracing(dir); err == nil {
 			return &FS{dir: dir}, nil
 		} else if errors.Is(err, os.ErrPermission) {
-			return nil, fmt.Errorf("look into %s: %w (root alone may, as it is mounted)", dir, errors.Unwrap(err))
+			return nil, fmt.Errorf("look into %s: %w (only root may read it as it is mounted)", dir, errors.Unwrap(err))
 		}
 	}
 	return nil, ErrNotMounted

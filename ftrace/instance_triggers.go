@@ -50,7 +50,7 @@ func removeTriggersOf(file string) (removed int, err error) {
 	}
 	left, err := readTriggers(file)
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("%s: a trigger stays: %s", file, left[0])
+		err = fmt.Errorf("%s: could not remove a trigger: %s", file, left[0])
 	}
 	return len(before) - len(left), err
 }

@@ -35,7 +35,7 @@ func translateArgs(args []FetchArg, regs *registerSet, arch string, isReturn boo
 		translated := source
 		switch {
 		case source == "$retval" && !isReturn:
-			return nil, nil, fmt.Errorf("argument %s: $retval is known when the function returns: use a return probe (r:)", arg)
+			return nil, nil, fmt.Errorf("argument %s: $retval exists only when the function returns: use a return probe (r:)", arg)
 		case strings.HasPrefix(source, "$arg"):
 			if isReturn {
 				return nil, nil, fmt.Errorf("argument %s: when the function returns, its arguments are gone: fetch %s with an entry probe (p:)", arg, source)
@@ -90,7 +90,7 @@ func foreignNote(foreign map[string]string, arch string) string {
 	for i, from := range names {
 		names[i] = from + " is " + foreign[from]
 	}
-	return fmt.Sprintf("these are registers of amd64; on %s what they stand for was taken: %s", arch, strings.Join(names, ", "))
+	return fmt.Sprintf("these are amd64 registers; on %s ringtap used their equivalents: %s", arch, strings.Join(names, ", "))
 }
 
 // RegisterError says that an architecture has no register of that name.

@@ -58,9 +58,9 @@ func TestRegistersAreNamedAsPeopleNameThem(t *testing.T) {
 		{"a part for an address", "amd64", "s=+0(%esi):string", "s=+0(%si):string", false, []string{"s: an address has 64 bits, so all of %si is taken for %esi"}},
 		{"arm64's parts", "arm64", "%w0 %fp %lr", "arg1=%x0:x32 arg2=%x29 arg3=%lr", false, nil},
 		{"amd64's arguments on arm64", "arm64", "+0(%di):string n=%esi", "arg1=+0(%x0):string n=%x1:x32", false,
-			[]string{"these are registers of amd64; on arm64 what they stand for was taken: %di is %x0, %esi is %x1"}},
+			[]string{"these are amd64 registers; on arm64 ringtap used their equivalents: %di is %x0, %esi is %x1"}},
 		{"amd64's return value on arm64", "arm64", "%ax", "arg1=%x0", true,
-			[]string{"these are registers of amd64; on arm64 what they stand for was taken: %ax is %x0"}},
+			[]string{"these are amd64 registers; on arm64 ringtap used their equivalents: %ax is %x0"}},
 		{"the return value", "arm64", "$retval", "arg1=$retval", true, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -241,18 +241,18 @@ func (t *FS) putBack(notes []note) (restored []string, left []note, err error) {
 		current, err := t.setting(n.name)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("put %s back: %w", n.name, err))
+			errs = append(errs, fmt.Errorf("restore %s: %w", n.name, err))
 			left = append(left, n)
 			continue
 		case current == n.before && !livesOn(n.name):
 			continue // a list whose threads have all ended is not "no list"
 		case n.now != "" && current != n.now, livesOn(n.name) && taken:
-			errs = append(errs, fmt.Errorf("%s is not put back to %s: someone else has made it %s", n.name, brief(n.before), brief(current)))
+			errs = append(errs, fmt.Errorf("did not restore %s to %s: another program has set it to %s", n.name, brief(n.before), brief(current)))
 			taken = taken || n.name == "current_tracer"
 			continue
 		}
 		if err := t.put(n.name, n.before, os.O_TRUNC); err != nil {
-			errs = append(errs, fmt.Errorf("put %s back to %s: %w", n.name, brief(n.before), err))
+			errs = append(errs, fmt.Errorf("restore %s to %s: %w", n.name, brief(n.before), err))
 			left = append(left, n)
 			continue
 		}

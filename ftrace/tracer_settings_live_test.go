@@ -108,7 +108,7 @@ func TestLiveWhatSomeoneElseHasChangedIsHis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tracefs.put("tracing_thresh", "0", os.O_TRUNC)
-	if err := s.Close(); err == nil || !strings.Contains(err.Error(), `someone else has made it "90"`) {
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), `another program has set it to "90"`) {
 		t.Errorf("the error is %v", err)
 	}
 	wantThreshold(t, tracefs, "90")

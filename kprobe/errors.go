@@ -75,7 +75,7 @@ type TooManyError struct {
 }
 
 func (e *TooManyError) Error() string {
-	return visible.Text(fmt.Sprintf("%s stands for %d places, more than the %d that are allowed", e.Definition, e.Count, e.Max))
+	return visible.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
 }
 
 // PlaceError says that an address or an offset is no place for a probe. Err is

@@ -36,7 +36,7 @@ func ExampleSymbolError() {
 	_, err = kprobe.Resolve(definition, kprobe.Options{Root: "testdata/amd64"})
 	fmt.Println(err)
 	// Output:
-	// the kernel has no function finish_task_switch; today it is finish_task_switch.isra.0 (the compiler made it of finish_task_switch, and may have changed its arguments)
+	// the kernel has no function finish_task_switch; today it is finish_task_switch.isra.0 (the compiler cloned it from finish_task_switch, and may have changed its arguments)
 }
 
 // A pattern stands for functions; in a list they are sorted.

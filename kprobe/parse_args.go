@@ -156,7 +156,7 @@ func (p *parser) checkPath(d *Definition, arg *Arg, pos int) error {
 	case d.Kind == Return && !strings.Contains(arg.Path, "$retval"):
 		return p.fail(pos, "%s is a parameter, and those are gone when the function returns; $retval is what it returns", arg.Path)
 	case d.Kind == Entry && strings.Contains(arg.Path, "$retval"):
-		return p.fail(pos, "$retval is known when the function returns: use a return probe (r:)")
+		return p.fail(pos, "$retval exists only when the function returns: use a return probe (r:)")
 	}
 	if d.Kind == Entry && (d.Offset > 0 || d.Symbol == "") {
 		return p.fail(pos, "where %s is is known at a function's first instruction only; name a register instead", arg.Path)

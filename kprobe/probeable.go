@@ -30,11 +30,11 @@ func (r *resolver) unprobeable(f *Function) string {
 	}
 	for _, s := range r.refused {
 		if s.has(f.Address) {
-			return "it is on the kernel's blacklist (debugfs's kprobes/blacklist), mostly since handling a probe would come to it again"
+			return "it is on the kernel's blacklist (debugfs's kprobes/blacklist), mostly because handling a probe would reach it again"
 		}
 	}
 	if r.lookup.traced != nil && !f.Traceable {
-		return "the kernel does not let it be traced (notrace): it is not in available_filter_functions"
+		return "the kernel does not allow tracing it (notrace): it is not in available_filter_functions"
 	}
 	return ""
 }
@@ -48,18 +48,18 @@ func (r *resolver) explain(f *Function) {
 		}
 	}
 	if clones := r.lookup.clones(f); len(clones) > 0 {
-		r.note("some calls go past %s, to what the compiler made of it: probe %s to see those too", f.Name, strings.Join(clones, ", "))
+		r.note("some calls bypass %s and go to the compiler's clones of it: probe %s to see those too", f.Name, strings.Join(clones, ", "))
 	}
 	if r.usesArguments() {
 		switch {
 		case strings.Contains(f.Name, ".isra.") || strings.Contains(f.Name, ".constprop."):
-			r.note("%s is what the compiler made of %s: some of its arguments may be missing or elsewhere", f.Name, baseName(f.Name))
+			r.note("%s is the compiler's clone of %s: some of its arguments may be missing or elsewhere", f.Name, baseName(f.Name))
 		case isWrapper(f.Name):
 			r.note("the arguments of a system call are in memory, where the first argument of %s points to: %s", f.Name, systemCallArgs(r.arch))
 		}
 	}
 	if r.definition.Kind == Return && strings.Contains(f.Name, ".part.") {
-		r.note("%s is a part of %s that the compiler split off: calls that end before it are not seen", f.Name, baseName(f.Name))
+		r.note("%s is a part of %s that the compiler split off: calls that end before it do not show", f.Name, baseName(f.Name))
 	}
 }
 

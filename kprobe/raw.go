@@ -102,7 +102,7 @@ func newRawBreakpoint(p *Plan, arch string) (*rawBreakpoint, error) {
 			name, ok := strings.CutPrefix(a.Fetch, "%")
 			number, known := numbers[name]
 			if !ok || !known {
-				return nil, fmt.Errorf("argument %s: a breakpoint shows registers, and no memory or what it points to", a)
+				return nil, fmt.Errorf("argument %s: a breakpoint shows only registers, not memory", a)
 			}
 			size, err := ftrace.NumberSize(a)
 			if err != nil {

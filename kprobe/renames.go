@@ -105,7 +105,7 @@ func whyRenamed(name string, today []string) string {
 		return "since Linux " + r.since
 	}
 	if slices.ContainsFunc(today, func(t string) bool { return baseName(t) == name }) {
-		return "the compiler made it of " + name + ", and may have changed its arguments"
+		return "the compiler cloned it from " + name + ", and may have changed its arguments"
 	}
 	if _, ok := systemCall(name); ok {
 		return "since Linux 4.17; its own arguments are in memory then, where the first argument points to"
@@ -171,7 +171,7 @@ var busy = map[string]string{
 // busyNote warns of a function that is called very often; "" if it is none.
 func busyNote(f *Function) string {
 	if when, ok := busy[baseName(f.Name)]; ok {
-		return fmt.Sprintf("%s runs %s: each hit takes the kernel a microsecond, so mind the load", f.Name, when)
+		return fmt.Sprintf("%s runs %s: each hit costs about a microsecond", f.Name, when)
 	}
 	return ""
 }

@@ -153,9 +153,9 @@ func (r *resolver) resolve() error {
 func (r *resolver) unlisted() error {
 	d := r.definition
 	if d.Pattern {
-		return errors.New("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS), so it can't be known which functions match " + visible.Text(d.Symbol))
+		return errors.New("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS), so ringtap cannot tell which functions match " + visible.Text(d.Symbol))
 	}
-	r.note("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS): nothing about %s could be looked up", d.Symbol)
+	r.note("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS): ringtap cannot look up %s", d.Symbol)
 	return r.add(Function{Name: d.Symbol, Module: d.Module}, d.Offset, d.Address)
 }
 
@@ -212,7 +212,7 @@ func (r *resolver) usable(functions []Function) ([]Function, error) {
 		return nil, first
 	}
 	if left := len(functions) - len(usable); left > 0 {
-		r.note("%d of the %d functions that %s stands for can't be probed and are left out", left, len(functions), r.definition.Symbol)
+		r.note("left out %d of the %d functions that %s matches: they cannot be probed", left, len(functions), r.definition.Symbol)
 	}
 	return usable, nil
 }
@@ -235,7 +235,7 @@ func (r *resolver) ambiguous() error {
 			continue
 		}
 		if s.Address == 0 {
-			return fmt.Errorf("there are %d symbols called %s, which only addresses tell apart: %w", count[s.Function.Name], s.Function.Name, ErrAddressesHidden)
+			return fmt.Errorf("there are %d symbols named %s, and only addresses distinguish them: %w", count[s.Function.Name], s.Function.Name, ErrAddressesHidden)
 		}
 		s.Symbol = ""
 		r.plan.text = r.lookup.table.sections["text"].start

@@ -84,7 +84,7 @@ func TestPerfToolsExamplesRunOnBothArchitectures(t *testing.T) {
 			if len(p.Sites) != 1 || p.Name() != test.event || !slices.Equal(fetches(p), want) {
 				t.Errorf("%s on %s: %+v; want event %s, %q", test.text, arch, p.Sites, test.event, want)
 			}
-			if foreign := arch == "arm64" && strings.Contains(test.text, "%"); foreign != slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "registers of amd64") }) {
+			if foreign := arch == "arm64" && strings.Contains(test.text, "%"); foreign != slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "amd64 registers") }) {
 				t.Errorf("%s on %s: notes %q", test.text, arch, p.Notes)
 			}
 		}
@@ -254,7 +254,7 @@ func TestWhatSurprisesIsNoted(t *testing.T) {
 		{"p:mark_page_accessed", "probe folio_mark_accessed"},
 		{"p:add_to_page_cache_lru", "probe filemap_add_folio"},
 		{"p:try_to_wake_up", "at every wakeup"},
-		{"p:finish_task_switch.isra.0 %di", "what the compiler made of finish_task_switch"},
+		{"p:finish_task_switch.isra.0 %di", "the compiler's clone of finish_task_switch"},
 		{"p:__x64_sys_openat %di", "+0x70($arg1), +0x68($arg1)"},
 		{"r:getname_flags.part.0", "a part of getname_flags"},
 		{"p:getname_flags", "probe getname_flags.part.0 to see those too"},

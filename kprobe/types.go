@@ -131,7 +131,7 @@ func (e *evaluator) describe() error {
 	name, suffix, _ := strings.Cut(e.function, ".")
 	if strings.HasPrefix(suffix, "part.") || strings.HasPrefix(suffix, "cold") {
 		// A piece of a function, whose arguments are the compiler's own.
-		e.unknown = fmt.Sprintf("%s is a piece that the compiler cut out of %s, and its arguments are not known; %s", e.function, name, withoutTypes)
+		e.unknown = fmt.Sprintf("%s is a part that the compiler split off %s, and its arguments are unknown; %s", e.function, name, withoutTypes)
 		return nil
 	}
 	var protos []btf.Type

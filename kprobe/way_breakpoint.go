@@ -26,7 +26,7 @@ func attachBreakpoint(p *Plan, o *AttachOptions) (*Attachment, error) {
 	for i := range p.Sites {
 		s := &p.Sites[i]
 		if s.Address == 0 {
-			return nil, errors.New("the address of " + s.Place() + " is not known: /proc/kallsyms hides addresses from all but root (kernel.kptr_restrict)")
+			return nil, errors.New("the address of " + s.Place() + " is not known: /proc/kallsyms hides addresses from everyone but root (kernel.kptr_restrict)")
 		}
 		format, err := ftrace.KprobeFormat("breakpoints", s.Event, s.Args)
 		if err != nil {
@@ -49,7 +49,7 @@ func attachBreakpoint(p *Plan, o *AttachOptions) (*Attachment, error) {
 func tryBreakpoint(event perfevent.Event) error {
 	c, err := perfevent.OpenCounters(perfevent.System(), []perfevent.Event{event}, perfevent.Options{})
 	if open := (*perfevent.OpenError)(nil); errors.As(err, &open) && errors.Is(err, perfevent.ErrNotProbeable) {
-		return fmt.Errorf("it takes none there, on x86 without CONFIG_KPROBES nowhere in itself: %w", open.Err)
+		return fmt.Errorf("it allows none there, and on x86 without CONFIG_KPROBES none in its own code: %w", open.Err)
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	errEntries    = errors.New("it sees functions being entered, and nothing else")
+	errEntries    = errors.New("it only traces function entries")
 	errUserStacks = errors.New("it has no user stacks")
 )
 
@@ -53,7 +53,7 @@ func attachFunction(p *Plan, o *AttachOptions) (*Attachment, error) {
 	}
 	id, err := tracefs.EventID("ftrace", "function")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("it was built without, CONFIG_FUNCTION_TRACER")
+		return nil, errors.New("it was built without CONFIG_FUNCTION_TRACER")
 	}
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (p *Plan) notPMU(o *AttachOptions) string {
 		// Each of the events is a return probe of its own, and takes the others'
 		// trampolines for where the function returns to. They follow few calls
 		// at once and don't tell what they miss.
-		return "one return probe for all that is watched tells more"
+		return "a single return probe gives more information"
 	case len(p.Sites) > 1:
 		return "there are several sites"
 	case o.PerSampling == 0 || o.PerSampling > fewEvents:

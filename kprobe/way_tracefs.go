@@ -10,7 +10,7 @@ import (
 )
 
 // errNoProbes is why there are neither kprobe_events nor perf's own.
-var errNoProbes = errors.New("it was built without, CONFIG_KPROBE_EVENTS")
+var errNoProbes = errors.New("it was built without CONFIG_KPROBE_EVENTS")
 
 func attachTracefs(p *Plan, o *AttachOptions) (*Attachment, error) {
 	probes := make([]ftrace.Probe, len(p.Sites))

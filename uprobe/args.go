@@ -66,7 +66,7 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 		if a.Fetch, err = goArgs(a.Fetch); err != nil {
 			return a, r.argError(pos, "%v", err)
 		}
-		r.note("Go passes arguments in registers of its own, word by word: a string is two of $arg1, $arg2 …, a slice three")
+		r.note("Go passes arguments in its own registers, word by word: a string takes two of $arg1, $arg2 …, and a slice three")
 	}
 	out, notes, err := ftrace.UserArgs([]ftrace.FetchArg{a}, runtime.GOARCH, isReturn)
 	if err != nil || len(out) != 1 {
@@ -106,7 +106,7 @@ func goArgs(fetch string) (string, error) {
 	out := argNumber.ReplaceAllStringFunc(fetch, func(arg string) string {
 		n, _ := strconv.Atoi(arg[len("$arg"):])
 		if n < 1 || n > len(goRegisters) {
-			err = fmt.Errorf("%s: Go passes $arg1 to $arg%d in registers, and the others where only it knows", arg, len(goRegisters))
+			err = fmt.Errorf("%s: Go passes only $arg1 to $arg%d in registers", arg, len(goRegisters))
 			return arg
 		}
 		return "%" + goRegisters[n-1]

@@ -49,7 +49,7 @@ type Attachment struct {
 // or child that inherits one, the kernel reads the path of the probed file again,
 // from the address that we gave it but in the memory of the process that forks
 // (perf_uprobe_init in kernel/trace/trace_event_perf.c): its clone(2) fails.
-var errInherit = errors.New("perf's own uprobe events can't watch a process: it could start no threads or children any more")
+var errInherit = errors.New("perf's own uprobe events cannot watch a process: it could no longer start threads or children")
 
 // Attach makes events of a plan's sites: perf's own uprobe events, which vanish
 // with their file descriptors, where no argument is fetched, there is no filter,

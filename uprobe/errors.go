@@ -14,7 +14,7 @@ var (
 	ErrNotELF    = symbols.ErrNotELF
 	ErrTruncated = errors.New("the file is cut short")
 	ErrMachine   = errors.New("code for another machine")
-	ErrNoCode    = errors.New("there is no code in it that could run: an object file, or debug information only")
+	ErrNoCode    = errors.New("it contains no code that could run: it is an object file or only debug information")
 )
 
 // TargetError says why a file that was found can't be probed.
@@ -66,7 +66,7 @@ type TooManyError struct {
 }
 
 func (e *TooManyError) Error() string {
-	return visible.Text(fmt.Sprintf("%s stands for %d places, more than the %d that are allowed", e.Definition, e.Count, e.Max))
+	return visible.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
 }
 
 // PlaceError says that an offset is no place for a probe. Err is one of package

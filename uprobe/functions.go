@@ -39,7 +39,7 @@ func (r *resolver) functions() error {
 		if len(r.plan.Sites) == 0 {
 			return &TargetError{Path: r.Path, Err: fmt.Errorf("none of the functions called %s can be probed: %s", d.Symbol, several(refused))}
 		}
-		r.note("not probed, since they can't be: %s", several(refused))
+		r.note("not probed, because they cannot be: %s", several(refused))
 	}
 	return nil
 }
@@ -115,9 +115,9 @@ func (r *resolver) explain(found []symbols.Function) {
 		called = append(called, symbols.DemangleParams(fn.Name))
 		switch fn.Kind {
 		case symbols.Indirect:
-			r.note("%s is an indirect function (IFUNC): this probe is on its resolver, which runs once when a program is linked to it and not at each call", fn.Name)
+			r.note("%s is an indirect function (IFUNC): this probe is on its resolver, which runs once at link time, not at each call", fn.Name)
 		case symbols.PLT:
-			r.note("%s is the stub through which %s calls the function of another library: calls from elsewhere do not pass it", fn.Name, r.Path)
+			r.note("%s is the stub through which %s calls another library's function: calls from elsewhere bypass it", fn.Name, r.Path)
 		}
 	}
 	if len(found) > 1 && !r.definition.Pattern {
@@ -200,7 +200,7 @@ func (r *resolver) returns(fn *symbols.Function, event string) error {
 		}
 		if err == nil && ends == nil {
 			if unwound {
-				r.note("an exception or a panic that passes through %s while its return is probed ends the program", symbols.Demangle(fn.Name))
+				r.note("an exception or panic that unwinds through %s while its return is probed ends the program", symbols.Demangle(fn.Name))
 			}
 			r.add(Site{Offset: fn.Offset, Return: true, Symbol: fn.Name, Event: event, Args: args, Unwound: unwound})
 			return nil

@@ -85,7 +85,7 @@ func (r *resolver) markArgs(mark usdt.Probe) ([]ftrace.FetchArg, error) {
 		all, err := mark.FetchArgs(r.image.Machine)
 		if arg.Param == "$args" {
 			if err != nil {
-				r.note("%s is fetched without the arguments that can't be: %v", &mark, err)
+				r.note("left out arguments of %s that cannot be fetched: %v", &mark, err)
 			}
 			out = append(out, all...)
 			continue

@@ -19,7 +19,7 @@ const maxDecode = 1 << 20
 
 var (
 	errNotExecuted = errors.New("no code is there")
-	errNoStart     = errors.New("no function is known before it from which to tell whether an instruction begins there: take one from a disassembler and say that it is exact")
+	errNoStart     = errors.New("no function is known before it, so ringtap cannot tell whether an instruction begins there: take the offset from a disassembler and use --exact")
 	errNotStart    = errors.New("a return probe is on a function's first instruction, and no function begins here")
 )
 

@@ -53,7 +53,7 @@ func (r *resolver) allParams(name string, known []symbols.Param) []ftrace.FetchA
 	for _, p := range known {
 		fetched, err := fetchParam(p, ftrace.FetchArg{})
 		if err != nil {
-			r.note("%s of %s is left out: %v", p.Name, name, err)
+			r.note("left out %s of %s: %v", p.Name, name, err)
 			continue
 		}
 		r.explainParts(p, fetched)
@@ -71,7 +71,7 @@ func (r *resolver) nameOf(function uint64) string {
 
 func (r *resolver) explainParts(p symbols.Param, fetched []ftrace.FetchArg) {
 	if isText(p) && len(fetched) == 2 && fetched[0].Type == "string" {
-		r.note("%s has no zero byte at its end: only its first %s bytes belong to it", fetched[0].Name, fetched[1].Name)
+		r.note("%s does not end in a zero byte: only its first %s bytes belong to it", fetched[0].Name, fetched[1].Name)
 	}
 }
 
@@ -135,7 +135,7 @@ func fetchParts(p symbols.Param, name, wantType string) ([]ftrace.FetchArg, erro
 // function's first instruction.
 func fetchLocation(l dwarfparam.Location) (string, error) {
 	if l.Where == dwarfparam.Nowhere {
-		return "", fmt.Errorf("%s", cmp.Or(l.Why, "where it is is not known"))
+		return "", fmt.Errorf("%s", cmp.Or(l.Why, "its location is unknown"))
 	}
 	if l.Where == dwarfparam.Stack {
 		return fmt.Sprintf("%+d(%%sp)", l.Offset+cfaOffset), nil

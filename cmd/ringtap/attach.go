@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/probe"
@@ -14,9 +15,35 @@ import (
 
 // attach attaches to what a spec names and prints the notes about it.
 func attach(out *console, spec *probe.Spec, o probe.Options) (*probe.Set, error) {
-	set, err := probe.Open(spec, o)
+	return attachAll(out, []*probe.Spec{spec}, o)
+}
+
+// attachAll attaches to what several specs name.
+func attachAll(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
+	set, err := probe.OpenAll(specs, o)
 	printNotes(out, set.Notes)
 	return set, wrongSpec(err)
+}
+
+// definitions tells the definitions that come first from the filter that may follow.
+func definitions(args []string, example string) (texts []string, filter string, err error) {
+	isDefinition := func(text string) bool {
+		return len(text) > 1 && strings.ContainsRune("pru", rune(text[0])) && strings.ContainsAny(text[1:2], ":0123456789")
+	}
+	for i, arg := range args {
+		switch {
+		case i == 0 || isDefinition(arg):
+			texts = append(texts, arg)
+		case i == len(args)-1:
+			filter = arg
+		default:
+			return nil, "", usagef("unexpected argument %q: want definitions and then a filter, each in one pair of quotes", args[i+1])
+		}
+	}
+	if len(texts) == 0 {
+		return nil, "", usagef("give a definition, such as %s", example)
+	}
+	return texts, filter, nil
 }
 
 func printNotes(out *console, notes []string) {
@@ -47,7 +74,7 @@ func wrongSpec(err error) error {
 // closing closes what was attached and prints what stays behind.
 func closing(out *console, a io.Closer) {
 	if err := a.Close(); err != nil {
-		fmt.Fprintln(out.stderr, "ringtap: probes stay behind:", err)
+		fmt.Fprintln(out.stderr, "ringtap: could not remove these probes:", err)
 	}
 }
 
@@ -55,7 +82,7 @@ func closing(out *console, a io.Closer) {
 func printMissed(out *console, set *probe.Set) error {
 	missed, err := set.Missed()
 	if missed > 0 {
-		fmt.Fprintf(out.stderr, "%d hits missed by the kernel: it was in the middle of another probe, or too many calls were under way at once\n", missed)
+		fmt.Fprintf(out.stderr, "the kernel missed %d hits: it was handling another probe, or too many calls were in progress at once\n", missed)
 	}
 	return err
 }

@@ -33,6 +33,6 @@ func sayBlind(a *asking, tracefs *ftrace.FS, missed string) {
 	if err != nil || len(blind) == 0 {
 		return
 	}
-	fmt.Fprintf(a.out.stderr, "note: this kernel may trace nothing while CPU %s is idle: %s\n",
+	fmt.Fprintf(a.out.stderr, "note: this kernel may not trace CPU %s while it is idle: %s\n",
 		strings.ReplaceAll(strings.Trim(fmt.Sprint(blind), "[]"), " ", ", "), missed)
 }

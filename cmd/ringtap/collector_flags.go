@@ -94,7 +94,7 @@ const maxFrequency = uint64(time.Second)
 func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	if flags.Changed("command") {
 		if flags.ArgsLenAtDash() >= 0 {
-			return usagef("-c and -- both name a command to run: give one")
+			return usagef("give a command to run with -c or after --, not both")
 		}
 		c.command = []string{"/bin/sh", "-c", c.shell}
 	}
@@ -111,11 +111,11 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	case flags.ArgsLenAtDash() >= 0 && len(c.command) == 0:
 		return usagef("no command after --")
 	case targets > 1:
-		return usagef("-p, -t, -g and a command to run exclude each other")
+		return usagef("give only one of -p, -t, -g and a command to run")
 	case flags.Changed("tid") && c.tid <= 0:
 		return usagef("-t %d is not a thread id", c.tid)
 	case c.frequency < 1 || c.frequency > maxFrequency:
-		return usagef("-f %d: from 1 to kernel.perf_event_max_sample_rate; it is on-cpu's, all else is seen at every event", c.frequency)
+		return usagef("-f %d: want 1 to kernel.perf_event_max_sample_rate; only on-cpu samples, the other collectors see every event", c.frequency)
 	case time.Duration(c.interval) < minInterval:
 		return usagef("-i %s: at least %s seconds", &c.interval, formatSeconds(minInterval))
 	case c.top < 1:

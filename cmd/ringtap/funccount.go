@@ -17,7 +17,7 @@ import (
 	"github.com/ringtap/ringtap/kprobe"
 )
 
-const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN}
+const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN} [-- COMMAND ARG...]
 
 Count calls of kernel functions (PATTERN, MODULE:PATTERN) or user functions (TARGET is a
 path, a command or a library), or hits of tracepoints. A pattern stands for one function
@@ -28,25 +28,26 @@ or several ('vfs_*').
   ringtap funccount -t 10 'ext4_*'                  the ten most called
   ringtap funccount -d 5 'libc:mem*'                user functions, counted in the kernel
   ringtap funccount -p 1182 ./prog:'*'              one process
+  ringtap funccount 'libc:*alloc' -- ./prog         a command from beginning to end
   ringtap funccount -d 1 't:syscalls:sys_enter_*'   tracepoints
 `
 
 // countFlags are the flags of funccount.
 type countFlags struct {
+	targetFlags
 	duration, interval secondsFlag
-	processFlags
-	top     int
-	times   bool
-	limit   int
-	way     string
-	verbose bool
+	top                int
+	times              bool
+	limit              int
+	way                string
+	verbose            bool
 }
 
 func countFunctions(ctx context.Context, out *console, args []string) error {
 	var c countFlags
 	flags := newFlags(out, "funccount", funccountUsage)
-	c.processFlags.add(flags)
-	manual.SetGroup(flags, targetGroup)
+	c.targetFlags.add(flags)
+	c.addCgroup(flags)
 	addDuration(flags, &c.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &c.interval, "")
 	manual.SetGroup(flags, whenGroup)
@@ -54,16 +55,19 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	addWay(flags, &c.way, "auto", ": function (the function tracer), kprobe (probes that lose nothing), or auto", "auto", wayFunction, wayKprobe)
 	manual.SetGroup(flags, whatGroup)
 	addTop(flags, &c.top, "t", 0, ": functions, by calls (default: all)")
-	addTimestamp(flags, &c.times)
+	addTimestamp(flags, &c.times, ", with each interval")
 	addVerbose(flags, &c.verbose, "")
 	manual.SetGroup(flags, outputGroup)
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	rest := flags.Args()
+	rest, err := c.takeCommand(flags)
+	if err != nil {
+		return err
+	}
 	switch {
 	case len(rest) == 0:
-		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
+		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
 	case len(rest) > 1:
 		return usagef("unexpected argument %q", rest[1])
 	case flags.Changed("top") && c.top < 1:
@@ -73,7 +77,7 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	case !slices.Contains([]string{"auto", wayFunction, wayKprobe}, c.way):
 		return usagef("--way %s: one of auto, function, kprobe", c.way)
 	}
-	if err := c.find(flags); err != nil {
+	if err := c.check(flags); err != nil {
 		return err
 	}
 	c.sayChildren(out)
@@ -88,9 +92,9 @@ func (c *countFlags) count(ctx context.Context, out *console, text string) error
 	}
 	names = strings.TrimPrefix(text, "p:")
 	if strings.TrimSpace(names) == "" {
-		return usagef("no functions given, such as 'vfs_*' or 'libc:mem*'")
+		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
 	}
-	spec, err := probe.Parse("p:"+names, viewOf(c.roots, 0))
+	spec, err := probe.Parse("p:"+names, c.view())
 	if err != nil {
 		return wrongSpec(err)
 	}
@@ -133,13 +137,15 @@ const manyEvents = 50
 // counts at each.
 func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
 	logger := out.logger(c.verbose)
-	options := probe.Options{View: viewOf(c.roots, 0), Limit: c.limit, PMU: spec.Place == probe.User,
+	target, command, err := c.target()
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	options := probe.Options{Target: target, View: c.view(), Limit: c.limit, PMU: spec.Place == probe.User,
 		Counts: true, Way: kprobe.WayKprobeEvents, Logger: logger}
-	if c.pids != nil {
-		options.Target = c.target()
-		if spec.Place == probe.Kernel {
-			options.Sharing = probe.ShareNone // the kernel counts everyone's hits
-		}
+	if !c.wholeSystem() && (spec.Place == probe.Kernel || c.tid != 0 || c.cgroup != "") {
+		options.Sharing = probe.ShareNone // the kernel counts everyone's hits
 	}
 	set, err := probe.Open(spec, options)
 	if spec.Place != probe.Kernel {
@@ -151,13 +157,13 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	defer closing(out, set)
 	for _, name := range set.Functions {
 		if strings.HasPrefix(name, "sched:sched_stat_") {
-			fmt.Fprintf(out.stderr, "note: %s counts the nanoseconds that its hits are about\n", name)
+			fmt.Fprintf(out.stderr, "note: %s counts nanoseconds, not hits\n", name)
 		}
 	}
 	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
 	out.recording.Store(true)
 	err = count.Run(ctx, count.Options{
-		Target: options.Target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.pids == nil,
+		Target: target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.wholeSystem(),
 		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
 		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
@@ -169,6 +175,9 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 			return err
 		},
 	})
+	if err == nil {
+		err = ended(ctx, out.stderr, command)
+	}
 	return errors.Join(err, printMissed(out, set))
 }
 

@@ -55,11 +55,14 @@ func (c *countFlags) countKernel(ctx context.Context, out *console, spec *probe.
 }
 
 // errNotCountable is the whole story for most; --verbose has the rest.
-var errNotCountable = errors.New("this kernel lets no one count its functions: it has neither kprobe_events (CONFIG_KPROBE_EVENTS) nor a function tracer that may be used; " +
+var errNotCountable = errors.New("this kernel cannot count calls of its functions: it has neither kprobe_events (CONFIG_KPROBE_EVENTS) nor a usable function tracer; " +
 	"tracepoints ('t:syscalls:sys_enter_*') and user functions ('libc:mem*') can be counted")
 
 // countByTracer counts by the function tracer; refused says that there is none.
 func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *probe.Spec) (refused, err error) {
+	if c.tid != 0 || c.cgroup != "" || c.command != nil {
+		return errors.New("the function tracer counts the calls of processes (-p) and of the whole system"), nil
+	}
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *prob
 	}
 	_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	if account.Lost > 0 {
-		fmt.Fprintf(out.stderr, "%d calls of %d lost: they came faster than they could be counted; --way kprobe loses none\n", account.Lost, account.Lost+account.Shown)
+		fmt.Fprintf(out.stderr, "lost %d of %d calls, which came faster than ringtap could count them; --way kprobe loses none\n", account.Lost, account.Lost+account.Shown)
 	}
 	return nil, err
 }

@@ -19,6 +19,10 @@ takes. Meanwhile the whole kernel is slower, by half or more.
   ringtap funcgraph -a vfs_read            with times and names
   ringtap funcgraph -p 198 -I vfs_read     one process, without interrupts
   ringtap funcgraph -d 1 vfs_read > out    for one second, written at the end
+
+The function tracers run in a trace instance of ringtap's own. Before Linux 6.11 funcgraph
+and funcslower need the host's only graph tracer. They refuse to run if it is in use, save
+its settings and restore them; after kill -9 the next ringtap does that, or ringtap reset.
 `
 
 // graphFlags are the flags of funcgraph and funcslower beyond those of all.
@@ -63,10 +67,10 @@ func traceGraph(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return usagef("no function given, such as vfs_read")
+		return usagef("give a function, such as vfs_read")
 	}
 	if *depth < 0 {
-		return usagef("-m %d: a depth is 1 or more, 0 is all", *depth)
+		return usagef("-m %d: want a depth of 1 or more, or 0 for all", *depth)
 	}
 	if err := g.check(flags); err != nil {
 		return err

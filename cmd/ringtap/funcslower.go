@@ -29,16 +29,16 @@ func traceSlower(ctx context.Context, out *console, args []string) error {
 	}
 	switch flags.NArg() {
 	case 0:
-		return usagef("no function given, such as vfs_read 10000")
+		return usagef("give a function, such as vfs_read 10000")
 	case 1:
-		return usagef("no latency given, in microseconds: %s 10000", flags.Arg(0))
+		return usagef("give a latency in microseconds: %s 10000", flags.Arg(0))
 	case 2:
 	default:
 		return usagef("unexpected argument %q: a function and a latency", flags.Arg(2))
 	}
 	usecs, err := strconv.ParseInt(flags.Arg(1), 10, 64)
 	if err != nil || usecs <= 0 || usecs > math.MaxInt64/1000 {
-		return usagef("%q is not a latency: a number of microseconds, 1 or more", flags.Arg(1))
+		return usagef("%q is not a latency: want a number of microseconds, 1 or more", flags.Arg(1))
 	}
 	if err := g.check(flags); err != nil {
 		return err

@@ -30,7 +30,7 @@ func traceCalls(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return usagef("no function given, such as vfs_read")
+		return usagef("give a function, such as vfs_read")
 	}
 	if err := f.check(flags); err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 type funcFlags struct {
 	targetFlags // no command can be run
 	duration    secondsFlag
+	live        bool
 	headers     bool
 	force       bool
 	verbose     bool
@@ -32,6 +33,7 @@ type funcFlags struct {
 func (f *funcFlags) add(flags *pflag.FlagSet) {
 	f.targetFlags.add(flags)
 	addDuration(flags, &f.duration, " and print everything then")
+	addLive(flags, &f.live)
 	manual.SetGroup(flags, whenGroup)
 	addHeaders(flags, &f.headers)
 	addVerbose(flags, &f.verbose, "")
@@ -66,7 +68,7 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 		return err
 	}
 	lines := held{to: out.stdout}
-	if f.duration > 0 {
+	if f.duration > 0 && !f.live {
 		lines.limit = maxHeld
 	}
 	o.Out, o.Logger = &lines, out.logger(f.verbose)
@@ -95,14 +97,14 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	case errors.As(err, &wrong):
 		return &usageError{err}
 	case errors.As(err, &busy) && busy.Ringtap:
-		return fmt.Errorf("%w. This kernel has one function_graph tracer for all: end the other first", err)
+		return fmt.Errorf("%w. This kernel has only one function_graph tracer: end the other ringtap first", err)
 	case errors.As(err, &busy):
-		return fmt.Errorf("%w. This kernel has one function_graph tracer for all, or one filter and threshold: -F takes them nonetheless", err)
+		return fmt.Errorf("%w. This kernel has only one function_graph tracer, or only one filter and threshold for it: -F takes it anyway", err)
 	case err != nil:
 		return err
 	}
 	if account.Lost > 0 {
-		fmt.Fprintf(out.stderr, "%d records lost: they came faster than they could be read\n", account.Lost)
+		fmt.Fprintf(out.stderr, "lost %d records, which came faster than ringtap could read them\n", account.Lost)
 	}
 	_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	return ignoreClosedPipe(err)

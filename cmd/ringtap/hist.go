@@ -85,7 +85,7 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 	}
 	switch {
 	case len(rest) == 0:
-		return usagef("nothing to measure given, such as vfs_read or libc:malloc")
+		return usagef("give a function or value to measure, such as vfs_read or libc:malloc")
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}
@@ -95,6 +95,7 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 // add defines the flags.
 func (h *histFlags) add(flags *pflag.FlagSet) {
 	h.targetFlags.add(flags)
+	h.addCgroup(flags)
 	addDuration(flags, &h.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &h.interval, "")
 	manual.SetGroup(flags, whenGroup)
@@ -109,7 +110,7 @@ func (h *histFlags) add(flags *pflag.FlagSet) {
 	manual.SetValues(flags, "unit", "ns", "us", "ms")
 	flags.StringVar(&h.linear, "linear", "", "use buckets of equal width, `MIN,MAX,STEP` in the unit (default: powers of two)")
 	addTop(flags, &h.top, "t", 10, ": stacks, by calls, with -s")
-	addTimestamp(flags, &h.times)
+	addTimestamp(flags, &h.times, ", with each interval")
 	addJSON(flags, &h.json, ", an object for each interval")
 	addVerbose(flags, &h.verbose, "")
 	manual.SetGroup(flags, outputGroup)
@@ -153,7 +154,7 @@ func (h *histFlags) measure(ctx context.Context, out *console, text, filter stri
 		return err
 	}
 	if filter != "" && !spec.value {
-		return usagef("%s is measured by the time of its calls, which has no fields to filter by; if %s is what is to be counted, it goes into the same quotes: '%s %s'", text, filter, text, filter)
+		return usagef("hist measures how long %s takes, and there are no fields to filter; to count values of %s, put it in the same quotes: '%s %s'", text, filter, text, filter)
 	}
 	if use, err := h.useTriggers(out, spec); err != nil {
 		return err

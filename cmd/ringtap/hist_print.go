@@ -240,19 +240,19 @@ func (p *histPrinter) account(w io.Writer, collectors []table.Collector, result 
 		lost, counted, unkept = lost+account.Lost, counted+account.Counted, unkept+account.Unkept
 	}
 	var says says
-	says.add(a.Before, "return without an entry (a call that had begun before, or the child of a fork)", "returns without an entry (calls that had begun before, or children of a fork)")
+	says.add(a.Before, "return without an entry (a call that began earlier, or the child of a fork)", "returns without an entry (calls that began earlier, or children of a fork)")
 	says.add(a.Open, "call had not returned at the end", "calls had not returned at the end")
 	says.add(a.Left, "call never returns (longjmp, exit) or was nested too deep for the kernel", "calls never return (longjmp, exit) or were nested too deep for the kernel")
-	says.add(a.Broken, "call was given up because records were lost", "calls were given up because records were lost")
+	says.add(a.Broken, "call was dropped because records were lost", "calls were dropped because records were lost")
 	says.add(unreadable, "hit had no value", "hits had no value")
 	if len(says) > 0 {
 		fmt.Fprintf(w, "not in the histogram: %s\n", strings.Join(says, "; "))
 	}
 	if lost > 0 {
-		fmt.Fprintf(w, "%d of %d hits lost: they came faster than they could be read\n", lost, counted)
+		fmt.Fprintf(w, "lost %d of %d hits, which came faster than ringtap could read them\n", lost, counted)
 	}
 	if unkept > 0 {
-		fmt.Fprintf(w, "%d values have no stack: there was no memory for more of them\n", unkept)
+		fmt.Fprintf(w, "%d values have no stack, because there was no memory for more stacks\n", unkept)
 	}
 	sayNotes(w, result.Notes)
 }

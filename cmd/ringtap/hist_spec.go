@@ -30,13 +30,13 @@ func (h *histFlags) parseSpec(text string) (*histSpec, error) {
 	}
 	switch {
 	case spec.Arguments > 1:
-		return nil, usagef("%s: a histogram is of one argument", text)
+		return nil, usagef("%s: a histogram takes one argument", text)
 	case spec.Arguments == 1:
 		return &histSpec{Spec: spec, value: true}, nil
 	case spec.Kind == 'u':
-		return nil, usagef("%s: a mark takes no time; with one of its arguments, such as arg1, its values are counted", text)
+		return nil, usagef("%s: a USDT probe takes no time; name one of its arguments, such as arg1, to count its values", text)
 	case !spec.Whole:
-		return nil, usagef("%s: only whole functions can be timed; with an argument, its values at that place are counted", text)
+		return nil, usagef("%s: only whole functions can be timed; name an argument to count its values there", text)
 	}
 	return &histSpec{Spec: spec}, nil
 }
@@ -48,9 +48,9 @@ func parseTracepoint(text string, words []string) (*histSpec, error) {
 	}
 	switch len(words) {
 	case 1:
-		return nil, usagef("%s takes no time: which of its fields is to be counted? Give it behind the name", words[0])
+		return nil, usagef("%s takes no time: add the field to count after the name", words[0])
 	case 2:
 		return &histSpec{Spec: &probe.Spec{Text: text, Place: probe.Tracepoint, Probe: words[0]}, field: words[1], value: true}, nil
 	}
-	return nil, usagef("%s: a histogram is of one field", text)
+	return nil, usagef("%s: a histogram takes one field", text)
 }

@@ -29,6 +29,8 @@ func (h *histFlags) useTriggers(out *console, spec *histSpec) (bool, error) {
 		reason = "the kernel's triggers count by powers of two"
 	case h.unit != "ns":
 		reason = "the kernel's triggers count nanoseconds"
+	case h.cgroup != "":
+		reason = "the kernel's triggers know no control groups"
 	case h.command != nil:
 		reason = "a command is followed from its first instruction on"
 	case h.way == "pairs":
@@ -77,7 +79,7 @@ func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *his
 }
 
 // errNoEvents is why the kernel can't count by itself.
-var errNoEvents = errors.New("it takes events of tracefs at one entry and one return")
+var errNoEvents = errors.New("hist triggers need tracefs events at one entry and one return")
 
 // attachPair attaches to the entry and the return of one function.
 func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error) {
@@ -87,7 +89,7 @@ func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error)
 	var several *kprobe.TooManyError
 	switch {
 	case errors.As(err, &several):
-		return nil, fmt.Errorf("%w, and not %d functions", errNoEvents, several.Count)
+		return nil, fmt.Errorf("%w, not %d functions", errNoEvents, several.Count)
 	case errors.As(err, new(*kprobe.WayError)):
 		return nil, fmt.Errorf("%w: %w", errNoEvents, err)
 	case errors.As(err, new(*uprobe.TooManyError)):
@@ -102,15 +104,15 @@ func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error)
 }
 
 // errNotOne is why the kernel can't count the calls of a user function.
-var errNotOne = fmt.Errorf("%w, and neither several functions nor one of Go", errNoEvents)
+var errNotOne = fmt.Errorf("%w, not several functions or a Go function", errNoEvents)
 
 // sayTriggerAccount says which calls are not in a histogram of the kernel's.
 func sayTriggerAccount(w io.Writer, a histtrigger.Account) {
 	if calls := max(a.Entered, a.Left); calls > a.Values {
-		fmt.Fprintf(w, "not in the histogram: %d of %d calls, that began before, had not returned at the end, or were around another call of the function (--way pairs tells, and counts the last)\n",
+		fmt.Fprintf(w, "not in the histogram: %d of %d calls, which began earlier, had not returned at the end, or contained another call of the function (--way pairs tells them apart and counts the last kind)\n",
 			calls-a.Values, calls)
 	}
 	if a.Dropped > 0 {
-		fmt.Fprintf(w, "%d hits dropped by the kernel: there were too many threads\n", a.Dropped)
+		fmt.Fprintf(w, "the kernel dropped %d hits, because there were too many threads\n", a.Dropped)
 	}
 }

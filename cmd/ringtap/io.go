@@ -73,7 +73,7 @@ func (q *ioQuestion) validate() error {
 		return usagef("--by %q: one of type, fd, file", q.by)
 	}
 	if q.block && q.by != "" {
-		return usagef("--block and --by exclude each other: rows of --block are split by device")
+		return usagef("give only one of --block and --by: --block splits rows by device")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]table.Collector
 	if err != nil {
 		return nil, fmt.Errorf("--block: %w (a kernel without CONFIG_BLOCK has none)", err)
 	}
-	sayBlind(a, tracefs, "a request that is completed then counts as under way")
+	sayBlind(a, tracefs, "a request that completes then still counts as in progress")
 	collector, err := block.New(formats, a.wholeSystem(), a.stacks())
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtap/ringtap/kprobe"
 )
 
-const kprobeUsage = `kprobe [options] {-l [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
+const kprobeUsage = `kprobe [options] {-l [PATTERN] | DEFINITION... [FILTER]} [-- COMMAND ARG...]
 
 Trace a place in the kernel and print a line for each hit, as the kernel does.
 
@@ -32,6 +32,12 @@ names of the arguments.
   ringtap kprobe 'p:vfs_read count' 'count > 65536'         large reads
   ringtap kprobe -s p:tcp_retransmit_skb                    with kernel stacks
   ringtap kprobe -l 'tcp_*'                                 what can be probed
+
+There are four ways to trace a function: perf's own kprobe events, kprobe_events of
+tracefs, perf's ftrace:function, and execution breakpoints. ringtap takes the best that the
+kernel has; --verbose says which and why, and --way selects one. ringtap reports hits the
+kernel missed. If a function was renamed, was compiled away or cannot be probed, the error
+says why and which function to take today.
 `
 
 // kprobeFlags are the flags of kprobe alone.
@@ -72,12 +78,12 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
 	case k.list:
 		return listKernelFunctions(out, strings.Join(rest, ""))
-	case len(rest) == 0:
-		return usagef("no definition given, such as p:do_sys_openat2")
-	case len(rest) > 2:
-		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
 	}
-	return k.trace(ctx, out, rest[0], strings.Join(rest[1:], ""))
+	texts, filter, err := definitions(rest, "p:do_sys_openat2")
+	if err != nil {
+		return err
+	}
+	return k.trace(ctx, out, texts, filter)
 }
 
 // kprobeWays are the names of the ways, in the order in which they are tried.
@@ -92,11 +98,15 @@ func checkWay(way string) error {
 	return usagef("--way %s: one of %s", way, strings.Join(kprobeWays(), ", "))
 }
 
-// trace attaches to what the definition means and follows its hits.
-func (k *kprobeFlags) trace(ctx context.Context, out *console, text, filter string) error {
-	spec, err := probe.ParseKernel(text)
-	if err != nil {
-		return wrongSpec(err)
+// trace attaches to what the definitions mean and follows the hits.
+func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, filter string) error {
+	var specs []*probe.Spec
+	for _, text := range texts {
+		spec, err := probe.ParseKernel(text)
+		if err != nil {
+			return wrongSpec(err)
+		}
+		specs = append(specs, spec)
 	}
 	target, command, err := k.target()
 	if err != nil {
@@ -107,7 +117,7 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 	if k.show {
 		way = kprobe.WayKprobeEvents // the others have no format file
 	}
-	set, err := attach(out, spec, probe.Options{
+	set, err := attachAll(out, specs, probe.Options{
 		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Way: way,
 		PMU: true, UserStacks: k.user, Logger: out.logger(k.verbose),
 	})
@@ -115,8 +125,10 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 		return err
 	}
 	defer closing(out, set)
-	if note := quicker(text, len(set.Functions), filter, k.user); note != "" {
-		printNotes(out, []string{note})
+	if len(texts) == 1 {
+		if note := quicker(texts[0], len(set.Functions), filter, k.user); note != "" {
+			printNotes(out, []string{note})
+		}
 	}
 	if k.show {
 		return viewFormats(out, set)

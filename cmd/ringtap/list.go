@@ -55,7 +55,7 @@ func listEvents(_ context.Context, out *console, args []string) error {
 		return err
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("no event is called %q", pattern)
+		return fmt.Errorf("no event matches %q", pattern)
 	}
 	return ignoreClosedPipe(report.WriteTable(out.stdout, []string{"event", "kind"}, rows,
 		report.TableOptions{Drawn: out.drawn, Width: out.width}))

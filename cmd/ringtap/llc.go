@@ -66,9 +66,9 @@ func saySharing(w io.Writer, c *llc.Collector) {
 	say := func(event perfevent.Event, r perfevent.Running) {
 		switch name := visible.Text(event.String()); {
 		case r.Enabled > 0 && r.Counted == 0:
-			fmt.Fprintf(w, "%s has not counted: all counters of the CPU were in use\n", name)
+			fmt.Fprintf(w, "%s did not count, because all counters of the CPU were in use\n", name)
 		case r.Counted < r.Enabled/100*99:
-			fmt.Fprintf(w, "%s counted %.0f %% of the time, sharing the CPU's counters with others: the numbers are scaled to all of it\n",
+			fmt.Fprintf(w, "%s counted %.0f%% of the time, because it shared the CPU's counters; the numbers are scaled up\n",
 				name, 100*float64(r.Counted)/float64(r.Enabled))
 		}
 	}

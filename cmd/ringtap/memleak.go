@@ -95,7 +95,7 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 		where.PIDs = a.pids
 	case a.tid != 0:
 		where.PIDs = []int{a.tid}
-		fmt.Fprintln(a.out.stderr, "note: what other threads free of this one's memory is not seen, and stays in the table; -p watches them all")
+		fmt.Fprintln(a.out.stderr, "note: ringtap does not see what other threads free of this thread's memory, which stays in the table; -p watches them all")
 	case a.cgroup != "":
 		where.Cgroup = a.cgroup
 	}
@@ -125,7 +125,7 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 // sayUnwatched says of which files operator new is left out.
 func (q *memleakQuestion) sayUnwatched(out *console, found *allocator.Probes) {
 	for _, file := range found.Unwatched {
-		fmt.Fprintf(out.stderr, "note: operator new of %s is not watched, since a probe there ends a program that catches std::bad_alloc; --throwing-new watches it\n", visible.Text(file))
+		fmt.Fprintf(out.stderr, "note: ringtap does not probe operator new of %s, because a probe there ends a program that catches std::bad_alloc; --throwing-new probes it\n", visible.Text(file))
 	}
 }
 
@@ -137,17 +137,17 @@ func (q *memleakQuestion) sayMissed(out *console, of missing) {
 	missed := of.Missed()
 	switch {
 	case missed.Frees > 0 && q.missedFrees:
-		fmt.Fprintf(out.stderr, "memleak: %d frees were not seen, but that their memory was allocated again; what was there was dropped\n", missed.Frees)
+		fmt.Fprintf(out.stderr, "memleak: missed %d frees, as later allocations at the same addresses show; their memory was dropped from the table\n", missed.Frees)
 	case missed.Frees > 0:
-		fmt.Fprintf(out.stderr, "memleak: %d frees were not seen, but that their memory was allocated again; what was there counts as leaked (-W drops it)\n", missed.Frees)
+		fmt.Fprintf(out.stderr, "memleak: missed %d frees, as later allocations at the same addresses show; their memory counts as leaked (-W drops it)\n", missed.Frees)
 	}
 	if missed.Unkept > 0 {
-		fmt.Fprintf(out.stderr, "memleak: %d allocations were left out of the tables, since what --max-memory allows was used up: raise it, or sample with --every\n", missed.Unkept)
+		fmt.Fprintf(out.stderr, "memleak: left out %d allocations, because --max-memory was used up: raise it, or sample with --every\n", missed.Unkept)
 	}
 	if missed.Lost {
-		fmt.Fprintln(out.stderr, "memleak: records were lost, and with frees among them what is shown may be free; fewer are lost of one process (-p)")
+		fmt.Fprintln(out.stderr, "memleak: records were lost, and some may have been frees: memory that is shown may be free; watching one process (-p) loses fewer")
 	}
 	if missed.Unread > 0 {
-		fmt.Fprintf(out.stderr, "memleak: %d allocations were left out, since their addresses could not be read\n", missed.Unread)
+		fmt.Fprintf(out.stderr, "memleak: left out %d allocations whose addresses could not be read\n", missed.Unread)
 	}
 }

@@ -27,12 +27,12 @@ func (q *memleakQuestion) kernelMemory(a *asking) (*memleak.Kernel, error) {
 		return nil, err
 	}
 	if len(collector.Plan().Samplings) == 0 {
-		return nil, errors.New("this kernel has no tracepoints of its allocators (kmem:kmalloc and the like, CONFIG_TRACING): its memory can't be watched; memleak without -k watches that of programs")
+		return nil, errors.New("this kernel has no tracepoints of its allocators (kmem:kmalloc and the like, CONFIG_TRACING): memleak cannot watch its memory; without -k it watches the memory of programs")
 	}
 	if !a.wholeSystem() {
-		fmt.Fprintln(a.out.stderr, "note: what others free of the target's kernel memory, such as the kernel's own threads, is not seen and stays in the table")
+		fmt.Fprintln(a.out.stderr, "note: ringtap does not see what others, such as kernel threads, free of the target's kernel memory, which stays in the table")
 	}
-	sayBlind(a, tracefs, "what is freed then stays in the table, or with -W until the memory is used again")
+	sayBlind(a, tracefs, "memory freed then stays in the table, or with -W until it is used again")
 	a.closing(collector.Close)
 	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
 	return collector, nil
@@ -47,7 +47,7 @@ func kernelSymbols(a *asking) func(address uint64) string {
 	defer file.Close()
 	table, err := symbols.ReadKallsyms(file)
 	if err != nil {
-		fmt.Fprintf(a.out.stderr, "note: pages that slab caches are made of are counted twice, since the kernel's functions have no names: %v\n", err)
+		fmt.Fprintf(a.out.stderr, "note: pages of slab caches count twice, because the kernel's functions have no names: %v\n", err)
 		return nil
 	}
 	return func(address uint64) string {

@@ -22,6 +22,20 @@ system.
 COLLECTOR is another collector that runs at the same time (off-cpu, memleak, io,
 readahead, llc, probe SPEC). Their columns stand beside those of on-cpu, joined where the
 stacks are equal.
+
+With --unwind auto, ringtap copies up to 64 KiB of stack with each sample (32 KiB above 250
+Hz) and unwinds it with the tables that every distribution ships (.eh_frame). Code without
+frame pointers therefore shows whole stacks. Go code is unwound by Go's own tables.
+--unwind fp takes the kernel's frame-pointer walk, which is cheaper, and adds the caller
+that this walk skips at the first instructions of a function.
+
+-T 'memory some 150000 2000000' waits until tasks have stalled on memory for 150 ms within
+2 s (/proc/pressure, or the control group's own with -g), records one interval, and waits
+again. Nothing is recorded in between. With --before 5 the rings keep the last seconds all
+the time, and the report shows what happened before the alarm.
+
+Ctrl-C ends a run with a full report. A command ends with its run. ringtap reports lost
+samples, stacks that were cut short and frames without names whenever there are any.
 `
 
 // onCPU is the question of on-cpu.

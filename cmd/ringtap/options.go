@@ -47,8 +47,12 @@ func addTop(flags *pflag.FlagSet, top *int, letter string, number int, detail st
 	flags.IntVarP(top, "top", letter, number, "show only the `N` highest"+detail)
 }
 
-func addTimestamp(flags *pflag.FlagSet, times *bool) {
-	flags.BoolVarP(times, "timestamp", "T", false, "print the time of day with each interval")
+func addTimestamp(flags *pflag.FlagSet, times *bool, detail string) {
+	flags.BoolVarP(times, "timestamp", "T", false, "print the time of day"+detail)
+}
+
+func addLive(flags *pflag.FlagSet, live *bool) {
+	flags.BoolVar(live, "live", false, "with -d, print lines as they come")
 }
 
 func addUser(flags *pflag.FlagSet, user *bool, detail string) {

@@ -39,7 +39,7 @@ func (f *triggerFlags) validate(flags *pflag.FlagSet) error {
 	}
 	if !flags.Changed("trigger") {
 		if f.before > 0 && flags.Changed("interval") {
-			return usagef("--before without -T shows one table, of the time before the end: -i is the time after an alarm of -T")
+			return usagef("--before without -T gives one report, of the time before the end: -i is the time after an alarm of -T")
 		}
 		return nil
 	}
@@ -59,10 +59,10 @@ func (f *triggerFlags) suits(collectors []table.Collector) error {
 	for _, c := range collectors {
 		plan := c.Plan()
 		if plan.Standing {
-			return usagef("%s tells what stands at the end of a time, by all that has happened before: the last seconds before an alarm (--before) don't tell that", plan.Name)
+			return usagef("%s depends on everything since the start, so that it cannot report the last seconds before an alarm (--before)", plan.Name)
 		}
 		if _, ok := c.(table.Metered); ok {
-			return usagef("%s scales by how long its counters had the hardware: of the last seconds before an alarm (--before) nobody has noted that", plan.Name)
+			return usagef("%s scales by how long its counters had the hardware, which is unknown for the last seconds before an alarm (--before)", plan.Name)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (f *triggerFlags) said(out *console, result *profiler.Result) error {
 	if f.text == "" || result.Alarms > 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(out.stderr, "no alarm of %s: nothing was recorded\n", f.trigger)
+	_, err := fmt.Fprintf(out.stderr, "%s did not alarm: nothing was recorded\n", f.trigger)
 	return err
 }
 

@@ -31,7 +31,7 @@ func TestOnlyCollectorsThatCanTellWhatWasBeforeAreAsked(t *testing.T) {
 	}{
 		{"samples of time", time.Second, []table.Collector{onCPU}, ""},
 		{"what stands, after an alarm", 0, []table.Collector{&standing{}}, ""},
-		{"what stands, before it", time.Second, []table.Collector{onCPU, &standing{}}, "leaks tells what stands at the end of a time"},
+		{"what stands, before it", time.Second, []table.Collector{onCPU, &standing{}}, "leaks depends on everything since the start"},
 		{"counters, after an alarm", 0, []table.Collector{onCPU, llc}, ""},
 		{"counters, before it", time.Second, []table.Collector{onCPU, llc}, "llc scales by how long its counters had the hardware"},
 	} {

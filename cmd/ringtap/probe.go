@@ -62,10 +62,10 @@ func (q *probeQuestion) flags(flags *pflag.FlagSet) {
 
 func (q *probeQuestion) take(args []string) ([]string, error) {
 	if len(args) == 0 {
-		return nil, usagef("no probe given, such as libc:malloc")
+		return nil, usagef("give a probe, such as libc:malloc")
 	}
 	if slices.Contains(q.specs, args[0]) {
-		return nil, usagef("the probe %s is named twice", args[0])
+		return nil, usagef("probe %s appears twice", args[0])
 	}
 	q.specs = append(q.specs, args[0])
 	return args[1:], nil
@@ -76,7 +76,7 @@ func (q *probeQuestion) validate() error {
 	case q.limit < 1:
 		return usagef("--limit %d: at least one place", q.limit)
 	case q.count && q.hist:
-		return usagef("--hist needs times, and with --count there are none")
+		return usagef("--hist needs times, and --count takes none")
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (q *probeQuestion) make(a *asking) ([]table.Collector, error) {
 		made, err := q.collector(a, spec)
 		var none *kprobe.SymbolError
 		if errors.As(err, &none) && !strings.Contains(spec, ":") {
-			return nil, fmt.Errorf("%w; a user function is named with its file, as libc:%s", err, visible.Text(spec))
+			return nil, fmt.Errorf("%w; name a user function with its file: libc:%s", err, visible.Text(spec))
 		}
 		if err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func (q *probeQuestion) collector(a *asking, text string) (table.Collector, erro
 	case spec.Kind == 'p' && spec.Whole && spec.Arguments == 0 && !q.count:
 		options.Calls = probe.AllCalls
 	case q.hist:
-		return nil, usagef("--hist: %s takes no time that could be told: only whole functions can be timed", text)
+		return nil, usagef("--hist: %s cannot be timed: only whole functions can be timed", text)
 	}
 	set, err := attach(a.out, spec, options)
 	if err != nil {
@@ -125,7 +125,7 @@ func (q *probeQuestion) collector(a *asking, text string) (table.Collector, erro
 	stacks.Entry = set.AtEntry
 	if !set.Timed() {
 		if q.hist {
-			return nil, usagef("--hist: the times of %s are not known", text)
+			return nil, usagef("--hist: the times of %s are unknown", text)
 		}
 		return &calls.Hits{Spec: text, Sources: set.Sources, Stacks: stacks}, nil
 	}

@@ -16,12 +16,12 @@ import (
 func sayCalls(w io.Writer, c *calls.Calls) {
 	a := c.Account()
 	var says says
-	says.add(a.Before, "return without an entry (a call that had begun before, or the child of a fork) is not in it", "returns without an entry (calls that had begun before, or children of a fork) are not in it")
+	says.add(a.Before, "return without an entry (a call that began earlier, or the child of a fork) is not included", "returns without an entry (calls that began earlier, or children of a fork) are not included")
 	says.add(a.Open, "call had not returned at the end", "calls had not returned at the end")
 	says.add(a.Left, "call never returns (exit, longjmp) or was nested too deep for the kernel", "calls never return (exit, longjmp) or were nested too deep for the kernel")
-	says.add(a.Broken, "call was given up because records were lost", "calls were given up because records were lost")
+	says.add(a.Broken, "call was dropped because records were lost", "calls were dropped because records were lost")
 	if len(says) > 0 {
-		fmt.Fprintf(w, "%s: of the time, %s\n", visible.Text(c.Spec), strings.Join(says, "; "))
+		fmt.Fprintf(w, "%s: of the times, %s\n", visible.Text(c.Spec), strings.Join(says, "; "))
 	}
 }
 

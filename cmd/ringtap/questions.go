@@ -180,7 +180,7 @@ func takeQuestions(named map[*questionKind]question, first *questionKind, args [
 		if !slices.Contains(asked, q) {
 			asked = append(asked, q)
 		} else if len(rest) == len(args) {
-			return nil, usagef("%s is named twice", kind.name)
+			return nil, usagef("%s appears twice", kind.name)
 		}
 		if args = rest; len(args) == 0 {
 			return asked, nil
@@ -201,5 +201,5 @@ func unexpected(arg string) error {
 	if near := nearest(arg, names); near != "" {
 		guess = "did you mean " + near + "?"
 	}
-	return usagef("unexpected argument %q: %s (a command to run is given after --)", arg, guess)
+	return usagef("unexpected argument %q: %s (a command to run goes after --)", arg, guess)
 }

@@ -32,7 +32,7 @@ func reset(_ context.Context, out *console, args []string) error {
 	}
 	fs, err := ftrace.Find()
 	if errors.Is(err, ftrace.ErrNotMounted) {
-		_, err = fmt.Fprintln(out.stdout, "nothing was left: tracefs is not mounted")
+		_, err = fmt.Fprintln(out.stdout, "nothing is left: tracefs is not mounted")
 		return ignoreClosedPipe(err)
 	}
 	if err != nil {

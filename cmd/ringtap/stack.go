@@ -28,6 +28,12 @@ place appear together, the largest group first.
 
 With -g a number is a process id as the processes in the group see it; without a number,
 all processes of the group are shown.
+
+ringtap finds user stacks without the registers of a waiting thread: from where it waits
+by unwind tables and, where a function keeps its frame in an unknown register, by the one
+place on the stack that a call from there leads to. It samples a running thread once. It
+also shows the goroutines of a Go program (1.18 and later, stripped or not), with their
+states and reasons.
 `
 
 // stackFlags are the flags of stack.
@@ -62,7 +68,7 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 	}
 	args = append(flags.Args(), named...)
 	if len(args) == 0 && f.cgroup == "" {
-		return usagef("no process given: its id or its name")
+		return usagef("give the id or the name of a process")
 	}
 	f.args = f.owners(out, args)
 	pids, asked, err := f.processes()
@@ -86,7 +92,7 @@ func (f *stackFlags) owners(out *console, args []string) (owners []string) {
 	for _, arg := range args {
 		if tid, err := strconv.Atoi(arg); err == nil && f.cgroup == "" {
 			if status, err := host.Status(tid); err == nil && status.TGID != tid {
-				fmt.Fprintf(out.stderr, "note: %d is a thread of process %d %s, which is shown\n", tid, status.TGID, visible.Text(host.Comm(status.TGID)))
+				fmt.Fprintf(out.stderr, "note: %d is a thread; showing its process %d %s\n", tid, status.TGID, visible.Text(host.Comm(status.TGID)))
 				arg = strconv.Itoa(status.TGID)
 			}
 		}
@@ -144,10 +150,10 @@ func (f *stackFlags) process(among []int, arg string) ([]int, error) {
 		if found := snapshot.InNamespace(process.Host{}, among, pid); len(found) > 0 {
 			return found, nil
 		}
-		return nil, fmt.Errorf("no process of %s is number %d there", f.cgroup, pid)
+		return nil, fmt.Errorf("no process in %s has number %d there", f.cgroup, pid)
 	}
 	if found := snapshot.Named(process.Host{}, among, arg); len(found) > 0 {
 		return found, nil
 	}
-	return nil, fmt.Errorf("no process is called %q", arg)
+	return nil, fmt.Errorf("no process has the name %q", arg)
 }

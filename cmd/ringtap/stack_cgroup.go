@@ -17,7 +17,7 @@ func processesIn(name string) ([]int, error) {
 		return nil, fmt.Errorf("list the processes of a control group: %w", err)
 	}
 	if len(pids) == 0 {
-		return nil, fmt.Errorf("no process is in the control group %s", path)
+		return nil, fmt.Errorf("no process is in control group %s", path)
 	}
 	return pids, nil
 }

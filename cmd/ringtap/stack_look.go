@@ -114,7 +114,7 @@ func (l *stackLooks) write(n int, snapshots []*snapshot.Snapshot) error {
 		}
 	} else {
 		if n > 1 {
-			fmt.Fprintf(w, "\nlook %d, %s\n\n", n, time.Now().Format(time.TimeOnly))
+			fmt.Fprintf(w, "\nlook %d, %s\n\n", n, time.Now().Format(time.RFC3339))
 		}
 		writeDeadlocks(w, circles)
 		for i, s := range snapshots {

@@ -39,7 +39,7 @@ func (w stackText) write() {
 		w.group(group.Threads)
 	}
 	if len(runtime) > 0 {
-		fmt.Fprintf(w, "\n%s of the Go runtime (%s): without a goroutine to run, or its own; --all shows them\n",
+		fmt.Fprintf(w, "\n%s of the Go runtime (%s), idle or its own; --all shows them\n",
 			counted(len(runtime), "thread"), named(runtime))
 	}
 }

@@ -65,7 +65,7 @@ func (s *status) draw(p *profiler.Progress) {
 		fmt.Fprintf(s.w, "\r\x1b[Ksymbolizing %d of %d frames", p.Named, p.Frames)
 		return
 	}
-	fmt.Fprintf(s.w, "\r\x1b[Ksampling %s: %d samples in this interval (Ctrl-C ends)", p.Elapsed.Round(time.Second), p.Samples)
+	fmt.Fprintf(s.w, "\r\x1b[Ksampling %s: %d samples in this interval (Ctrl-C to end)", p.Elapsed.Round(time.Second), p.Samples)
 }
 
 // without takes the line away while write writes to the same terminal.

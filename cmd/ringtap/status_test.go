@@ -26,10 +26,10 @@ func TestTheStatusLineGivesWayToWhatIsWritten(t *testing.T) {
 	s.draw(&profiler.Progress{Elapsed: 2 * time.Second})
 	s.close()
 	const erase = "\r\x1b[K"
-	want := erase + "sampling 2s: 7 samples in this interval (Ctrl-C ends)" +
+	want := erase + "sampling 2s: 7 samples in this interval (Ctrl-C to end)" +
 		erase + "symbolizing 3 of 9 frames" +
 		erase + "table\n" +
-		erase + "sampling 2s: 0 samples in this interval (Ctrl-C ends)" +
+		erase + "sampling 2s: 0 samples in this interval (Ctrl-C to end)" +
 		erase
 	if got := screen.String(); got != want {
 		t.Errorf("on the screen\n%q, want\n%q", got, want)

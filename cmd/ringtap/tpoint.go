@@ -15,7 +15,7 @@ import (
 	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
-const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT [FILTER]} [-- COMMAND ARG...]
+const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT[,SYSTEM:EVENT...] [FILTER]} [-- COMMAND ARG...]
 
 Trace a kernel tracepoint and print a line for each hit, as the kernel does. EVENT may be
 a pattern. FILTER is the kernel's event filter, over the fields that -v shows.
@@ -23,7 +23,8 @@ a pattern. FILTER is the kernel's event filter, over the fields that -v shows.
   ringtap tpoint -l '*open*'                                what can be traced
   ringtap tpoint syscalls:sys_enter_openat                  which files are opened
   ringtap tpoint -s block:block_rq_issue                    disk requests with kernel stacks
-  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'       several tracepoints and a filter
+  ringtap tpoint 'sched:sched_process_*' 'pid > 1000'       a pattern and a filter
+  ringtap tpoint sched:sched_wakeup,sched:sched_switch      two tracepoints in one run
   ringtap tpoint syscalls:sys_enter_openat 'filename ~ "/etc/*" && flags & 1'
 
 ringtap shows file names and other texts behind the pointers of system calls. It reads
@@ -61,12 +62,16 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	case list:
 		return listTracepoints(out, strings.Join(rest, ""))
 	case len(rest) == 0:
-		return usagef("no tracepoint given, such as sched:sched_switch")
+		return usagef("give a tracepoint, such as sched:sched_switch")
 	case len(rest) > 2:
 		return usagef("unexpected argument %q: a tracepoint and a filter, each in one pair of quotes", rest[2])
 	}
+	var specs []*probe.Spec
+	for name := range strings.SplitSeq(rest[0], ",") {
+		specs = append(specs, &probe.Spec{Place: probe.Tracepoint, Probe: name})
+	}
 	filter := strings.Join(rest[1:], "")
-	set, err := attach(out, &probe.Spec{Place: probe.Tracepoint, Probe: rest[0]}, probe.Options{Filter: filter})
+	set, err := attachAll(out, specs, probe.Options{Filter: filter})
 	if err != nil {
 		return err
 	}

@@ -41,15 +41,15 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 		}
 	}
 	logger := out.logger(flags.verbose)
-	lines := held{to: out.stdout}
-	if flags.duration > 0 {
-		lines.limit = maxHeld
-	}
 	out.recording.Store(true)
+	lines := flags.held(out.stdout)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hits := firstHits{to: &lines, left: flags.maxHits, enough: cancel}
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		MaxRate: flags.maxRate, Out: &lines, Logger: logger,
+		MaxRate: flags.maxRate, Out: &hits, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() {
 			flags.sayChildren(out)
 			fmt.Fprint(out.stdout, t.greeting(flags), header)
@@ -74,7 +74,10 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 // greeting is perf-tools' line before the first event.
 func (t *tracing) greeting(flags *tracerFlags) string {
 	name, about := visible.Text(t.name), ""
-	if flags.duration > 0 {
+	switch {
+	case flags.duration > 0 && flags.live:
+		return fmt.Sprintf("Tracing %s for %s seconds...\n", name, flags.seconds())
+	case flags.duration > 0:
 		return fmt.Sprintf("Tracing %s for %s seconds (buffered)...\n", name, flags.seconds())
 	}
 	if t.about != "" {
@@ -87,13 +90,13 @@ func (t *tracing) greeting(flags *tracerFlags) string {
 // there.
 func sayAccount(w io.Writer, a follow.Account) {
 	if lost := a.All().Lost; lost > 0 {
-		fmt.Fprintf(w, "%d events lost of %d: they came faster than they could be read\n", lost, lost+a.Shown+a.Own+a.Filtered+a.Unread)
+		fmt.Fprintf(w, "lost %d of %d events, which came faster than ringtap could read them\n", lost, lost+a.Shown+a.Own+a.Filtered+a.Unread)
 	}
 	if a.Unread > 0 {
-		fmt.Fprintf(w, "%d of %d hits could not be compared and are left out: their text could not be read\n", a.Unread, a.Unread+a.Filtered+a.Shown)
+		fmt.Fprintf(w, "left out %d of %d hits, because ringtap could not read the text to compare\n", a.Unread, a.Unread+a.Filtered+a.Shown)
 	}
 	if a.Cut > 0 {
-		fmt.Fprintf(w, "%d of %d user stacks cut short: deeper than the %d KiB that are copied\n", a.Cut, a.Shown, lineCopy>>10)
+		fmt.Fprintf(w, "%d of %d user stacks are cut short: they are deeper than the %d KiB that ringtap copies\n", a.Cut, a.Shown, lineCopy>>10)
 	}
 	sayNotes(w, a.Notes())
 }

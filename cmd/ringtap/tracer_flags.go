@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -16,6 +19,9 @@ type targetFlags struct {
 	processFlags
 	tid     int
 	command []string // -- COMMAND ARG...
+
+	cgroup string     // of those that can watch one; after check its directory
+	group  probe.View // the processes in it
 }
 
 // add defines the flags.
@@ -23,6 +29,33 @@ func (t *targetFlags) add(flags *pflag.FlagSet) {
 	t.processFlags.add(flags)
 	addTID(flags, &t.tid, "L")
 	manual.SetGroup(flags, targetGroup)
+}
+
+// addCgroup defines the flag of the tracers that can watch a control group.
+func (t *targetFlags) addCgroup(flags *pflag.FlagSet) {
+	addCgroup(flags, &t.cgroup)
+	manual.SetGroup(flags, targetGroup)
+}
+
+// findCgroup finds the control group that was named and the processes in it.
+func (t *targetFlags) findCgroup(flags *pflag.FlagSet) error {
+	switch {
+	case !flags.Changed("cgroup"):
+		return nil
+	case t.cgroup == "":
+		return usagef("-g needs a control group")
+	case t.command != nil || flags.Changed("pid") || flags.Changed("tid"):
+		return usagef("give only one of -p, -L, -g and a command to run")
+	}
+	dir, err := cgroup.Find(t.cgroup)
+	if err == nil {
+		t.cgroup = dir
+		t.group, err = probe.InCgroup(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("-g %s: %w", t.cgroup, err)
+	}
+	return nil
 }
 
 // takeCommand takes the command to run from the parsed flags, and returns the
@@ -42,13 +75,16 @@ func (t *targetFlags) takeCommand(flags *pflag.FlagSet) ([]string, error) {
 func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	switch {
 	case flags.Changed("pid") && flags.Changed("tid"):
-		return usagef("-p and -L exclude each other")
+		return usagef("give only one of -p and -L")
 	case t.command != nil && (flags.Changed("pid") || flags.Changed("tid")):
-		return usagef("-p, -L and a command to run exclude each other")
+		return usagef("give only one of -p, -L and a command to run")
 	case flags.Changed("tid") && t.tid <= 0:
 		return usagef("-L %d is not a thread id", t.tid)
 	}
-	return t.find(flags)
+	if err := t.find(flags); err != nil {
+		return err
+	}
+	return t.findCgroup(flags)
 }
 
 // target is what is watched, and the command that was started for it, held until
@@ -65,12 +101,24 @@ func (t *targetFlags) target() (perfevent.Target, *perfevent.Command, error) {
 		return t.processFlags.target(), nil, nil
 	case t.tid != 0:
 		return perfevent.Thread(t.tid), nil, nil
+	case t.cgroup != "":
+		return perfevent.InCgroup(t.cgroup), nil, nil
 	}
 	return perfevent.System(), nil, nil
 }
 
-// view is the process as which files are looked for.
-func (t *targetFlags) view() probe.View { return viewOf(t.roots, t.tid) }
+// wholeSystem tells that nothing narrows what is watched.
+func (t *targetFlags) wholeSystem() bool {
+	return t.command == nil && t.pids == nil && t.tid == 0 && t.cgroup == ""
+}
+
+// view is the processes as which files are looked for.
+func (t *targetFlags) view() probe.View {
+	if t.cgroup != "" {
+		return t.group
+	}
+	return viewOf(t.roots, t.tid)
+}
 
 // viewOf is the view of processes or of a thread, if there are any.
 func viewOf(pids []int, tid int) probe.View {
@@ -88,18 +136,25 @@ type tracerFlags struct {
 	show     bool // the formats, and trace nothing
 	headers  bool
 	force    bool
+	live     bool
+	times    bool
 	maxRate  uint64
+	maxHits  uint64
 	verbose  bool
 }
 
 // add defines the flags.
 func (t *tracerFlags) add(flags *pflag.FlagSet) {
 	t.targetFlags.add(flags)
+	t.addCgroup(flags)
 	addDuration(flags, &t.duration, " and print everything then")
+	addLive(flags, &t.live)
+	flags.Uint64VarP(&t.maxHits, "max-hits", "n", 0, "end after `N` hits (default: no limit)")
 	flags.Uint64Var(&t.maxRate, "max-rate", 0, "end with exit code 1 at more than `N` hits a second (default: no limit)")
 	manual.SetGroup(flags, whenGroup)
 	flags.BoolVarP(&t.show, "view", "v", false, "print the format of the event's records and where the probe is, and trace nothing")
 	addHeaders(flags, &t.headers)
+	addTimestamp(flags, &t.times, ", before each line, in ISO 8601")
 	addVerbose(flags, &t.verbose, "")
 	manual.SetGroup(flags, outputGroup)
 	addForce(flags, &t.force)
@@ -116,9 +171,19 @@ func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 		err = t.check(flags)
 	}
 	if err == nil && t.duration > 0 && t.show {
-		err = usagef("-d and -v exclude each other: -v traces nothing")
+		err = usagef("give only one of -d and -v: -v traces nothing")
 	}
 	return args, err
+}
+
+// held are the lines of a run that go to w: all at the end with -d, as perf-tools has it,
+// unless they are wanted at once.
+func (t *tracerFlags) held(w io.Writer) held {
+	lines := held{to: w}
+	if t.duration > 0 && !t.live {
+		lines.limit = maxHeld
+	}
+	return lines
 }
 
 // seconds is the duration as messages have it.

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 )
 
-const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION [FILTER]} [-- COMMAND ARG...]
+const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION... [FILTER]} [-- COMMAND ARG...]
 
 Trace a place in user code and print a line for each hit, as the kernel does.
 
@@ -27,6 +26,7 @@ the names of the arguments.
   ringtap uprobe 'r:bash:readline +0($retval):string'       what users type
   ringtap uprobe 'r:libc:fopen file=$retval' 'file == 0'    calls that fail
   ringtap uprobe -p 1182 -s p:libc:malloc                   with stacks, one process
+  ringtap uprobe 'p:libc:malloc $arg1' p:libc:free          two functions in one run
   ringtap uprobe 'p:./prog:func name n'                     parameters by name
   ringtap uprobe 'p:./prog:handle r->id r->name'            members of a structure
   ringtap uprobe 'p:./prog:file.c:42 msec'                  a local variable at a line
@@ -35,6 +35,13 @@ the names of the arguments.
 ringtap moves a probe forward past instructions that change nothing visible if the kernel
 would have to single-step there. The definition that it prints shows the place; --exact
 turns this off.
+
+Nothing stays behind. Probes without arguments disappear with the process. Probes with
+arguments are tracefs events in a group of the process's own; ringtap removes them at
+every end except kill -9, and the next run removes those.
+
+Before Linux 6.12 the kernel itself loses some hits of a process's forked children with -p
+and -- COMMAND. Without a target it loses none.
 `
 
 // uprobeFlags are the flags of uprobe alone.
@@ -71,27 +78,29 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	if flags.Changed("list") {
 		return u.listFunctions(out, rest)
 	}
-	switch {
-	case len(rest) == 0:
-		return usagef("no definition given, such as p:bash:readline")
-	case len(rest) > 2:
-		return usagef("unexpected argument %q: a definition and a filter, each in one pair of quotes", rest[2])
+	texts, filter, err := definitions(rest, "p:bash:readline")
+	if err != nil {
+		return err
 	}
-	return u.trace(ctx, out, rest[0], strings.Join(rest[1:], ""))
+	return u.trace(ctx, out, texts, filter)
 }
 
-// trace attaches to what the definition means and follows its hits.
-func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter string) error {
-	spec, err := probe.ParseUser(text)
-	if err != nil {
-		return wrongSpec(err)
+// trace attaches to what the definitions mean and follows the hits.
+func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, filter string) error {
+	var specs []*probe.Spec
+	for _, text := range texts {
+		spec, err := probe.ParseUser(text)
+		if err != nil {
+			return wrongSpec(err)
+		}
+		specs = append(specs, spec)
 	}
 	target, command, err := u.target()
 	if err != nil {
 		return err
 	}
 	defer leave(command)
-	set, err := attach(out, spec, probe.Options{
+	set, err := attachAll(out, specs, probe.Options{
 		Target: target, View: u.view(), Filter: filter, Limit: u.limit, Exact: u.exact,
 		PMU: !u.show, Logger: out.logger(u.verbose), // perf's own events have no format file
 	})
@@ -105,10 +114,14 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, text, filter stri
 		}
 		return viewFormats(out, set)
 	}
+	about := set.Definition
+	if len(specs) > 1 {
+		about = "" // there are several
+	}
 	stacks := lineStacks(u.user, u.kernel)
 	stacks.Entry = set.AtEntry
 	return trace(ctx, out, &u.tracerFlags, tracing{
-		name: nameOf("uprobe", set), about: set.Definition,
+		name: nameOf("uprobe", set), about: about,
 		sources: set.Sources, stacks: stacks, target: target, command: command,
 	})
 }

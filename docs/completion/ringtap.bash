@@ -30,7 +30,7 @@ _ringtap() {
 		--metric) return ;;
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --idle --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --idle --help' ;;
 	off-cpu)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -50,7 +50,7 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		--min) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --min --wakers --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --min --wakers --help' ;;
 	memleak)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -71,7 +71,7 @@ _ringtap() {
 		--older) return ;;
 		--every) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --missed-frees --older --every --throwing-new --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --missed-frees --older --every --throwing-new --help' ;;
 	io)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -91,7 +91,7 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		--by) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --by --block --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --by --block --help' ;;
 	readahead)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -110,7 +110,7 @@ _ringtap() {
 		--metric) return ;;
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --help' ;;
 	llc)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -130,7 +130,7 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		-P|--period) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --period --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --period --help' ;;
 	probe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -150,43 +150,49 @@ _ringtap() {
 		--color) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
 		--limit) return ;;
 		esac
-		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --max-memory --out --top --metric --tables --color --verbose --exact --limit --count --hist --help' ;;
+		options='--pid --tree --tid --cgroup --command --all-cpus --duration --interval --trigger --before --frequency --user --kernel --unwind --inlines --jvm --max-memory --out --top --metric --tables --color --verbose --exact --limit --count --hist --help' ;;
 	uprobe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
+		-n|--max-hits) return ;;
 		--max-rate) return ;;
 		-l|--list) return ;;
 		--limit) return ;;
 		esac
-		options='--pid --tree --tid --duration --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --duration --live --max-hits --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --timestamp --verbose --help' ;;
 	kprobe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
+		-n|--max-hits) return ;;
 		--max-rate) return ;;
 		--limit) return ;;
 		--way) COMPREPLY=($(compgen -W 'pmu kprobe_events ftrace:function breakpoint' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --duration --max-rate --list --stacks --user --limit --way --view --headers --verbose --force --help' ;;
+		options='--pid --tree --tid --cgroup --duration --live --max-hits --max-rate --list --stacks --user --limit --way --view --headers --timestamp --verbose --force --help' ;;
 	tpoint)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
+		-n|--max-hits) return ;;
 		--max-rate) return ;;
 		--text) COMPREPLY=($(compgen -W 'auto tracepoint kprobe memory none' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --duration --max-rate --list --stacks --user --text --view --headers --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --duration --live --max-hits --max-rate --list --stacks --user --text --view --headers --timestamp --verbose --help' ;;
 	functrace)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-d|--duration) return ;;
 		esac
-		options='--pid --tree --tid --duration --stacks --headers --verbose --help' ;;
+		options='--pid --tree --tid --duration --live --stacks --headers --verbose --help' ;;
 	funcgraph)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -194,28 +200,31 @@ _ringtap() {
 		-d|--duration) return ;;
 		-m|--max-depth) return ;;
 		esac
-		options='--pid --tree --tid --duration --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --time --no-duration --tail --force --help' ;;
+		options='--pid --tree --tid --duration --live --on-cpu --max-depth --no-interrupts --headers --verbose --all-columns --task --time --no-duration --tail --force --help' ;;
 	funcslower)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
 		-d|--duration) return ;;
 		esac
-		options='--pid --tree --tid --duration --on-cpu --headers --verbose --all-columns --task --time --force --help' ;;
+		options='--pid --tree --tid --duration --live --on-cpu --headers --verbose --all-columns --task --time --force --help' ;;
 	funccount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		-i|--interval) return ;;
 		--limit) return ;;
 		--way) COMPREPLY=($(compgen -W 'auto function kprobe' -- "$word")); return ;;
 		-t|--top) return ;;
 		esac
-		options='--pid --tree --duration --interval --limit --way --top --timestamp --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --duration --interval --limit --way --top --timestamp --verbose --help' ;;
 	hist)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
 		-L|--tid) return ;;
+		-g|--cgroup) return ;;
 		-d|--duration) return ;;
 		-i|--interval) return ;;
 		--limit) return ;;
@@ -224,7 +233,7 @@ _ringtap() {
 		--linear) return ;;
 		-t|--top) return ;;
 		esac
-		options='--pid --tree --tid --duration --interval --by-stack --user --kernel --exact --limit --way --unit --linear --top --timestamp --json --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --duration --interval --by-stack --user --kernel --exact --limit --way --unit --linear --top --timestamp --json --verbose --help' ;;
 	stack)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

@@ -3,13 +3,12 @@
 //	ftrace.Format → New → Printer ─┬─ Append: what the event says
 //	                               └─ AppendLine: a line of trace_pipe
 //
-// A print format is a format string and expressions in C, made for programs
+// A print format is a format string and C expressions. The kernel writes it for programs
 // like this one. New compiles it once: types and arithmetic as C has
 // them, the kernel's own extensions of printf, and the helpers that the
-// kernel's events call. Append then prints a record without allocating. What is
-// not in the record, such as a variable of the kernel's, is printed as ?; a print
-// format that can't be followed turns into a list of name=value, and Fallback
-// says why.
+// kernel's events call. Append then prints a record without allocating. Append
+// prints ? for what is not in the record, such as a kernel variable. If it cannot follow
+// a print format, it prints a list of name=value, and Fallback says why.
 //
 // The kernel does not follow the print formats of its probes and system calls
 // itself; they are printed as it prints them, since the aim is the text of

@@ -1,6 +1,5 @@
-// Package allocator knows the functions by which programs take and give back
-// memory: which there are in the files that a process maps, what their arguments
-// mean, and how they become perf events.
+// Package allocator finds the functions that allocate and free memory in the files that
+// a process maps, knows what their arguments mean, and attaches perf events to them.
 //
 //	target → Find → Files ─ Resolve ─→ Functions ─ Attach ─→ Events → perf session
 //	   │                       │                      └ few events, of many places each

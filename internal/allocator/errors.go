@@ -19,10 +19,10 @@ func (e *NoneError) Error() string {
 	var symbol *uprobe.SymbolError
 	switch {
 	case errors.As(e.Err, &symbol) && symbol.Stripped && !symbol.Imported:
-		text += fmt.Sprintf(": %s is linked statically and its symbols were stripped, so that nothing tells where its allocator is; "+
+		text += fmt.Sprintf(": %s is statically linked and stripped, so that ringtap cannot find its allocator; "+
 			"run it with its symbol table, or install its debug file (.gnu_debuglink or build id)", symbol.Path)
 	case errors.Is(e.Err, uprobe.ErrMachine):
-		text += fmt.Sprintf(": %v; memleak sees the allocators of this machine's own programs only", e.Err)
+		text += fmt.Sprintf(": %v; memleak sees only the allocators of this machine's own programs", e.Err)
 	case errors.As(e.Err, &symbol):
 		text += fmt.Sprintf(": %s has none and loads no library that has one; memory that it takes by system calls, as Go's runtime does, "+
 			"shows at a tracepoint: probe t:syscalls:sys_enter_mmap", symbol.Path)

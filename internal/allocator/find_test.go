@@ -157,7 +157,7 @@ func TestWhyThereIsNoAllocator(t *testing.T) {
 	_, err := Find(Where{Command: []string{stripped}})
 	var none *NoneError
 	var symbol *uprobe.SymbolError
-	if !errors.As(err, &none) || !errors.As(err, &symbol) || !symbol.Stripped || !strings.Contains(err.Error(), "symbols were stripped") {
+	if !errors.As(err, &none) || !errors.As(err, &symbol) || !symbol.Stripped || !strings.Contains(err.Error(), "statically linked and stripped") {
 		t.Errorf("%v", err)
 	}
 	if _, err := Find(Where{PIDs: []int{1 << 22}}); err == nil || !strings.Contains(err.Error(), "4194304") {

@@ -49,7 +49,7 @@ func (f *finder) process(pid int, knownOnly bool) (why, err error) {
 }
 
 // errNoProgram is why a kernel thread, or a process that has ended, has no allocator.
-var errNoProgram = errors.New("it runs no program: of a kernel thread -k shows the memory")
+var errNoProgram = errors.New("it is a kernel thread: -k shows kernel memory")
 
 // everywhere looks at the programs that run, which may have an allocator of their own,
 // and at the files with the names of allocators that they have mapped: those of

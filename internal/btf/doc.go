@@ -5,10 +5,9 @@
 //	Read, ReadModule, Parse → Spec ─┬─ Find(Func, "vfs_read") → Type ─→ Target, Param
 //	                                └─ Type(id), Types         Type ─→ Field, Member, Size, String
 //
-// Opening notes where each type begins, four bytes for each, and nothing else:
-// a Type is a view into the bytes, made without allocating, and a name is found by
-// looking at all of them. That takes less than reading the file does, and programs
-// ask for a handful of names.
+// Opening records only where each type begins, in four bytes each. A Type is a view into
+// the bytes and needs no allocation. Find looks at every type, which takes less time than
+// reading the file; programs ask for a handful of names.
 //
 // # What holds
 //

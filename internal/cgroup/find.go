@@ -56,7 +56,7 @@ func find(mounts, name string) (string, error) {
 	case len(hierarchies) == 0:
 		return "", errors.New("no cgroup v2 and no perf_event hierarchy is mounted")
 	case len(found) == 0:
-		return "", fmt.Errorf("no such directory, and no control group below %s has that in its name", strings.Join(hierarchies, ", "))
+		return "", fmt.Errorf("no such directory, and no control group below %s contains that in its name", strings.Join(hierarchies, ", "))
 	case len(found) > 1:
 		return "", fmt.Errorf("%d control groups have that in their names:\n  %s", len(found), strings.Join(found, "\n  "))
 	}

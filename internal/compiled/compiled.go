@@ -1,6 +1,6 @@
-// Package compiled gives tests the programs that they compile, and compiles each
-// only once: what was compiled stays in a cache on disk, under a hash of the
-// sources, the command lines, the environment and the compilers.
+// Package compiled compiles programs for tests, each one only once. It keeps them in a
+// cache on disk, under a hash of the sources, the command lines, the environment and the
+// compilers.
 //
 //	Recipe → Dir, shared by all tests of all packages → Copy, where a test needs its own
 //

@@ -1,4 +1,4 @@
-// Package count counts the hits of sources, with no record of any: nothing is lost.
+// Package count counts the hits of sources without records, so that it loses none.
 //
 //	probe.Set ─┬─ perfevent.Counters, one for each source ─┬→ Emit, each interval
 //	           └─ Set.Hits, where places share an event ───┘

@@ -6,6 +6,6 @@
 //	                            ├→ socket:[inode] ─→ /proc/PID/net/{tcp,tcp6,udp,udp6,unix,…}
 //	                            └→ anon_inode:[eventpoll] ─→ /proc/PID/fdinfo/N
 //
-// Everything is read when it is asked for first, and then kept: a Table is good for
-// one look at a process.
+// A Table reads everything on first use and keeps it. Use a new one for each look at a
+// process.
 package descriptors

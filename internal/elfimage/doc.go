@@ -1,5 +1,5 @@
-// Package elfimage reads ELF files of every class and byte order, as little of
-// them as is asked for: the headers at once, all else when it is wanted.
+// Package elfimage reads ELF files of every class and byte order. It reads the headers at
+// once and everything else on demand.
 //
 //	io.ReaderAt ─ New ─→ Image: segments, sections
 //	                      ├ Read, Bytes, BytesAt   by file offset, section, address

@@ -40,5 +40,5 @@ func (h *host) mounted(hierarchy string) error {
 			return nil
 		}
 	}
-	return errors.New("no cgroup hierarchy with it is mounted")
+	return errors.New("no cgroup hierarchy with this controller is mounted")
 }

@@ -1,7 +1,7 @@
-// Package facility finds out what the running kernel offers to ringtap and what
-// is used in the place of what it does not: the table of `ringtap check`.
+// Package facility finds out what the running kernel offers to ringtap and what replaces
+// missing facilities, and judges by that which commands work. `ringtap check` prints both.
 //
-// A Need has choices in order of preference; the first that is present is used.
-// Presence is found by trying (an event is opened on this process and closed
-// again) or by the file that the kernel shows for it; nothing is changed.
+// A Need has choices in order of preference, and ringtap uses the first that is present.
+// To find out, the package opens an event on this process and closes it again, or looks
+// for the kernel's file. It changes nothing.
 package facility

@@ -31,6 +31,9 @@ type Options struct {
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
 	Printing printfmt.Options
+	// Stamp, unless nil, appends what stands before the line of a hit at that time of
+	// the records' clock.
+	Stamp func(dst []byte, nanoseconds uint64) []byte
 	// Out is given whole lines. Its error ends the run.
 	Out    io.Writer
 	Logger *slog.Logger // nil discards
@@ -221,7 +224,11 @@ func (f *follower) show(sample *perfevent.Sample) {
 	if comm == nil {
 		comm = unknown
 	}
-	f.line = printfmt.AppendLine(f.line[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
+	f.line = f.line[:0]
+	if f.opts.Stamp != nil {
+		f.line = f.opts.Stamp(f.line, sample.Time)
+	}
+	f.line = printfmt.AppendLine(f.line, comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw, format, f.printers[sample.Sampling])
 	f.line = append(f.line, '\n')
 	if f.stacks != nil {
 		f.head = printfmt.AppendHead(f.head[:0], comm, int(sample.TID), int(sample.CPU), sample.Time, sample.Raw)

@@ -9,9 +9,9 @@
 //
 // The function tracer runs in an instance, beside anyone else's tracing. The
 // function_graph tracer can do so since Linux 6.11 only, and its start, depth and
-// threshold are the kernel's one and only still; what must be changed of those is
-// noted first and put back on every way out (ftrace.Settings says how). It is
-// refused where someone uses them.
+// threshold are the kernel's one and only still; the package saves those
+// that it must change and restores them on every exit path (see ftrace.Settings). It
+// refuses to run where someone else uses them.
 //
 // Lines are the kernel's own (kernel/trace/trace_functions.c and
 // trace_functions_graph.c), but for three things: names of tasks are escaped, a

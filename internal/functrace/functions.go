@@ -43,7 +43,7 @@ func filterWord(word string) (string, error) {
 	case name == "" || strings.Contains(word, ":") && module == "":
 		return "", &NameError{word, "no name"}
 	case strings.Trim(name, "0123456789") == "":
-		return "", &NameError{word, "a number is no name"}
+		return "", &NameError{word, "a number is not a name"}
 	case len(word) > 250:
 		return "", &NameError{word, "too long for a name"}
 	}
@@ -150,7 +150,7 @@ func checkWord(word string) error {
 		return err
 	}
 	if !slices.ContainsFunc(functions, func(f kprobe.Function) bool { return f.Traceable }) {
-		return fmt.Errorf("%s can't be traced: the kernel has it, but not in available_filter_functions (it is marked notrace, or inlined everywhere)", visible.Text(word))
+		return fmt.Errorf("%s can't be traced: the kernel has it, but not in available_filter_functions (it is marked notrace or inlined everywhere)", visible.Text(word))
 	}
 	return nil
 }

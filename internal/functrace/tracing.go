@@ -52,7 +52,7 @@ func openTracing(top *ftrace.FS, tracer string, force bool) (*tracing, error) {
 		return nil, &NoTracerError{Tracer: tracer}
 	}
 	if on, err := proc.Live.Sysctl("kernel/ftrace_enabled"); err == nil && on == "0" {
-		return nil, errors.New("function tracing is switched off on this host: sysctl kernel.ftrace_enabled=1 switches it on")
+		return nil, errors.New("function tracing is off on this host: sysctl kernel.ftrace_enabled=1 turns it on")
 	}
 	r := &tracing{top: top, force: force}
 	instance, err := top.NewInstance()
@@ -154,7 +154,7 @@ func (r *tracing) start(tracer string) error {
 	err := r.set("current_tracer", tracer)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return errors.New("the tracer can't be changed: another program reads trace_pipe of tracefs itself, and would take the records")
+		return errors.New("cannot change the tracer: another program reads tracefs's trace_pipe and would take the records")
 	case err != nil:
 		return &NoTracerError{Tracer: tracer, Err: rootCause(err)}
 	}

@@ -1,5 +1,5 @@
-// Package hermetic keeps what a shell hands down from deciding a test: signals that
-// nohup(1) ignores, the umask, limits, the locale and the zone of time.
+// Package hermetic keeps tests independent of what they inherit from a shell: signals
+// that nohup(1) ignores, the umask, limits, the locale and the time zone.
 package hermetic
 
 import (

@@ -1,6 +1,5 @@
-// Package manual writes what there is to read about a program's commands: the text of
-// --help, manual pages, and the completion scripts of shells. All are views of one
-// Program, so that they can't disagree.
+// Package manual writes the text of --help, manual pages, and shell completion scripts.
+// All are views of one Program, so that they cannot disagree.
 //
 // Help texts are written as people type them, and Parse reads them:
 //
@@ -8,7 +7,7 @@
 //
 //	Paragraphs that say what the command does.
 //
-//	  ringtap on-cpu -d 5      an example and, two blanks and more apart, what it is of
+//	  ringtap on-cpu -d 5      an example and, after two or more blanks, what it shows
 //
 //	Paragraphs with the details.
 //

@@ -1,5 +1,5 @@
-// Package names finds names: those that a pattern matches, and those that a
-// mistyped name may have been meant to be.
+// Package names finds names: those that match a pattern, and those nearest to a mistyped
+// name.
 package names
 
 import (

@@ -1,6 +1,6 @@
-// Package openfile opens regular files that others have named, and only those:
-// nothing that it is led to can block it, have effects on being opened, or lie
-// outside of the directory that the name is to be seen from.
+// Package openfile opens regular files whose names come from others. It opens nothing
+// that blocks, that has side effects when opened, or that lies outside of the directory
+// where the name is resolved.
 //
 //	Regular   a name as we see it
 //	Beneath   a name as a process sees it, whose root directory is another

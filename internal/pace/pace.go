@@ -1,6 +1,5 @@
-// Package pace says how much a test's programs may do on the machine that runs
-// them: as much as it takes to meet rare cases, and less where the machine is
-// emulated and does everything thirty times slower.
+// Package pace says how much work a test's programs may do: enough to meet rare cases,
+// and less on an emulated machine, which is thirty times slower.
 package pace
 
 import (

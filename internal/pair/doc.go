@@ -1,4 +1,4 @@
-// Package pair finds out which return of a function belongs to which entry.
+// Package pair matches the returns of a function with its entries.
 //
 //	Site.Ask → perfevent.Session → samples → Site.Place ─┬─ entry  → Calls.Enter
 //	                                                     └─ return → Calls.Leave → Ended

@@ -75,7 +75,7 @@ func explainOpen(t Trigger, path string, err error) *Error {
 	case errors.Is(err, unix.ENOENT) && dir == system:
 		e.Kind, e.Hint = ErrOff, off
 		if _, err := os.Stat(system); err == nil {
-			e.Kind, e.Hint = ErrNoPlace, fmt.Sprintf("this kernel tells no pressure of %s; there are %s", t.Resource, strings.Join(filesIn(dir), ", "))
+			e.Kind, e.Hint = ErrNoPlace, fmt.Sprintf("this kernel has no pressure information for %s, only for %s", t.Resource, strings.Join(filesIn(dir), ", "))
 		}
 	case errors.Is(err, unix.ENOENT):
 		e.Kind, e.Hint = ErrNoPlace, explainPlace(t, dir)
@@ -94,15 +94,15 @@ func explainPlace(t Trigger, dir string) string {
 		return "there is no such directory"
 	}
 	if fs.Type != unix.CGROUP2_SUPER_MAGIC {
-		return "only control groups of cgroup v2 have their own pressure, and this is no directory of it" + system
+		return "only cgroup v2 control groups have their own pressure, and this is not one" + system
 	}
 	switch text, err := os.ReadFile(filepath.Join(dir, "cgroup.pressure")); {
 	case err == nil && strings.TrimSpace(string(text)) == "0":
-		return "the group's own account is turned off: write 1 to its cgroup.pressure"
+		return "pressure accounting of the group is off: write 1 to its cgroup.pressure"
 	case len(filesIn(dir)) == 0:
 		return off + system
 	}
-	return fmt.Sprintf("this kernel tells no pressure of %s for a control group; there are %s", t.Resource, strings.Join(filesIn(dir), ", "))
+	return fmt.Sprintf("this kernel has no pressure information for %s of a control group, only for %s", t.Resource, strings.Join(filesIn(dir), ", "))
 }
 
 // filesIn lists the resources whose pressure a directory tells.
@@ -125,7 +125,7 @@ func explainWrite(t Trigger, path string, err error) *Error {
 	case errors.Is(err, unix.EINVAL) && t.Window%OrdinaryWindow != 0:
 		like := t.ordinary()
 		e.Kind = ErrWindow
-		e.Hint = fmt.Sprintf("without CAP_SYS_RESOURCE the window must be 2, 4, 6, 8 or 10 s: %q is the same share", like)
+		e.Hint = fmt.Sprintf("without CAP_SYS_RESOURCE the window must be 2, 4, 6, 8 or 10 s: %q is the same proportion", like)
 	case errors.Is(err, unix.EINVAL) && t.Resource == "cpu" && t.Full:
 		e.Hint = "this kernel does not tell cpu full: use cpu some"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):

@@ -17,5 +17,5 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 150ms of 2s lost for want of memory
-	// a threshold of 150ms is more than a window of 100ms can hold: the threshold comes first, then the window, 500000 to 10000000 microseconds
+	// the threshold of 150ms is longer than the window of 100ms: give the threshold first, then the window, 500000 to 10000000 microseconds
 }

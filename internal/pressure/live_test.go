@@ -196,7 +196,7 @@ func TestLiveAWindowIsHadOrExplained(t *testing.T) {
 		}
 		return
 	}
-	if !errors.Is(err, ErrWindow) || !strings.Contains(err.Error(), "some 100000 2000000\" is the same share") {
+	if !errors.Is(err, ErrWindow) || !strings.Contains(err.Error(), "some 100000 2000000\" is the same proportion") {
 		t.Error(err)
 	}
 }

@@ -42,13 +42,13 @@ const Form = "'cpu|memory|io some|full THRESHOLD_US WINDOW_US', such as 'memory 
 func Parse(text string) (Trigger, error) {
 	words := strings.Fields(text)
 	if len(words) != 4 {
-		return Trigger{}, fmt.Errorf("%q is no trigger: want %s", text, Form)
+		return Trigger{}, fmt.Errorf("%q is not a trigger: want %s", text, Form)
 	}
 	var t Trigger
 	var placed bool
 	t.Resource, t.Place, placed = strings.Cut(words[0], "@")
 	if !slices.Contains(Resources(), t.Resource) {
-		return Trigger{}, fmt.Errorf("no pressure of %q: there are %s", t.Resource, strings.Join(Resources(), ", "))
+		return Trigger{}, fmt.Errorf("no pressure information for %q: there is %s", t.Resource, strings.Join(Resources(), ", "))
 	}
 	if placed && t.Place == "" {
 		return Trigger{}, fmt.Errorf("%q names no directory after the @", words[0])
@@ -58,7 +58,7 @@ func Parse(text string) (Trigger, error) {
 	case "full":
 		t.Full = true
 	default:
-		return Trigger{}, fmt.Errorf("%q is neither some (a task is held up) nor full (all are)", words[1])
+		return Trigger{}, fmt.Errorf("%q is neither some (a task is stalled) nor full (all tasks are)", words[1])
 	}
 	var err error
 	if t.Threshold, err = microseconds(words[2]); err != nil {
@@ -83,15 +83,15 @@ func microseconds(text string) (time.Duration, error) {
 func (t Trigger) validate() error {
 	switch {
 	case t.Threshold > t.Window:
-		return fmt.Errorf("a threshold of %s is more than a window of %s can hold: the threshold comes first, then the window, %d to %d microseconds",
+		return fmt.Errorf("the threshold of %s is longer than the window of %s: give the threshold first, then the window, %d to %d microseconds",
 			t.Threshold, t.Window, LeastWindow.Microseconds(), GreatestWindow.Microseconds())
 	case t.Window < LeastWindow || t.Window > GreatestWindow:
-		return fmt.Errorf("a window of %s: the kernel takes %s to %s, %d to %d microseconds", t.Window, LeastWindow, GreatestWindow,
+		return fmt.Errorf("window of %s: the kernel takes %s to %s, %d to %d microseconds", t.Window, LeastWindow, GreatestWindow,
 			LeastWindow.Microseconds(), GreatestWindow.Microseconds())
 	case t.Threshold == 0:
-		return fmt.Errorf("a threshold of nothing: the kernel wants a microsecond at least")
+		return fmt.Errorf("a threshold of zero: the kernel wants at least a microsecond")
 	case t.Resource == "irq" && !t.Full:
-		return fmt.Errorf("irq some: an interrupt stops all tasks of its CPU, the kernel tells irq full only")
+		return fmt.Errorf("irq some: an interrupt stalls all tasks of its CPU, so the kernel only has irq full")
 	}
 	return nil
 }

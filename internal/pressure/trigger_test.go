@@ -32,22 +32,22 @@ func TestATriggerIsReadAsItIsWritten(t *testing.T) {
 func TestWhatIsWrongWithATriggerIsSaid(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", "want 'cpu|memory|io some|full"},
-		{"memory some 150000", "is no trigger"},
-		{"memory some 150000 2000000 now", "is no trigger"},
-		{"disk some 1 500000", `no pressure of "disk": there are cpu, memory, io, irq`},
-		{"/proc/pressure/cpu some 1 500000", "no pressure of"},
+		{"memory some 150000", "is not a trigger"},
+		{"memory some 150000 2000000 now", "is not a trigger"},
+		{"disk some 1 500000", `no pressure information for "disk": there is cpu, memory, io, irq`},
+		{"/proc/pressure/cpu some 1 500000", "no pressure information for"},
 		{"cpu@ some 1 500000", "names no directory"},
-		{"cpu any 1 500000", "neither some (a task is held up) nor full (all are)"},
+		{"cpu any 1 500000", "neither some (a task is stalled) nor full (all tasks are)"},
 		{"cpu some 0.5 500000", `threshold "0.5" is not a number of microseconds`},
 		{"cpu some 1 4294967296", `window "4294967296" is not a number`},
 		{"cpu some -1 500000", `threshold "-1"`},
-		{"cpu some 499999 499999", "a window of 499.999ms: the kernel takes 500ms to 10s, 500000 to 10000000 microseconds"},
-		{"cpu some 1 10000001", "a window of 10.000001s"},
-		{"cpu some 0 500000", "a threshold of nothing"},
+		{"cpu some 499999 499999", "window of 499.999ms: the kernel takes 500ms to 10s, 500000 to 10000000 microseconds"},
+		{"cpu some 1 10000001", "window of 10.000001s"},
+		{"cpu some 0 500000", "a threshold of zero"},
 		// stack_analyzer's own example.
-		{"memory some 150000 100000", "a threshold of 150ms is more than a window of 100ms can hold: the threshold comes first, then the window, 500000 to"},
-		{"memory some 1500000 1000000", "a threshold of 1.5s is more than a window of 1s can hold"},
-		{"irq some 1 2000000", "irq full only"},
+		{"memory some 150000 100000", "the threshold of 150ms is longer than the window of 100ms: give the threshold first, then the window, 500000 to"},
+		{"memory some 1500000 1000000", "the threshold of 1.5s is longer than the window of 1s"},
+		{"irq some 1 2000000", "only has irq full"},
 	} {
 		_, err := Parse(test.text)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoReturns says that the end of calls can't be seen.
-var ErrNoReturns = errors.New("the end of its calls can't be seen: it has no return that can be probed")
+var ErrNoReturns = errors.New("its calls cannot be timed: it has no return that can be probed")
 
 // kernelCalls attaches to the entries and the returns of kernel functions, which are
 // the same places.

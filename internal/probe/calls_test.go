@@ -48,7 +48,7 @@ func TestFunctionsWithoutTimesAreNoted(t *testing.T) {
 		want  []string // in the notes, in their order
 	}{
 		{calls: TimedCalls, names: 0},
-		{calls: TimedCalls, names: 1, want: []string{"f0 is left out: the end of its calls can't be seen"}},
+		{calls: TimedCalls, names: 1, want: []string{"f0 is left out: its calls cannot be timed"}},
 		{calls: AllCalls, names: 1, want: []string{"f0 is counted without its time: a kernel return probe would end a program"}},
 		{calls: AllCalls, why: "no kprobes", names: 1, want: []string{"f0 is counted without its time: no kprobes"}},
 		{calls: AllCalls, names: 5, want: []string{"f0 is", "f1 is", "f2 is", "and 2 more functions"}},

@@ -1,4 +1,4 @@
-// Package probe attaches to whatever a spec names, and hands out sources of records.
+// Package probe attaches to what a spec names and returns the sources of its records.
 //
 //	text → Parse → Spec → Open → Set: Sources, Notes ─→ perf session
 //	                       │
@@ -10,6 +10,6 @@
 // records, the kernel's filter, what each sample must carry, and which place or
 // function a hit is of. The package does not know what reads the sources.
 //
-// Open traces nothing. That begins when a perf session (package perfevent) opens the
-// sources' events. The Set is closed after the session.
+// Open traces nothing. Tracing begins when a perf session (package perfevent) opens the
+// sources' events. Close the Set after the session.
 package probe

@@ -99,20 +99,33 @@ type Set struct {
 // The Set is never nil. After an error it is closed, and its Notes are those up to
 // there. The error is one of Resolve or Attach of packages uprobe and kprobe, a
 // *TracepointError, or ErrNoReturns.
-func Open(spec *Spec, o Options) (*Set, error) {
+func Open(spec *Spec, o Options) (*Set, error) { return OpenAll([]*Spec{spec}, o) }
+
+// OpenAll attaches to what several specs name, as one Set. See Open.
+func OpenAll(specs []*Spec, o Options) (*Set, error) {
 	return open(o, func(s *Set) error {
-		switch {
-		case spec.Place == Tracepoint:
-			return s.tracepoints(spec.Probe)
-		case spec.Place == Kernel && o.Calls != NoCalls:
-			return s.kernelCalls(spec)
-		case spec.Place == Kernel:
-			return s.kernelHits(spec)
-		case o.Calls != NoCalls:
-			return s.userCalls(spec)
+		for _, spec := range specs {
+			if err := s.attach(spec); err != nil {
+				return err
+			}
 		}
-		return s.userHits(spec)
+		return nil
 	})
+}
+
+// attach attaches to what a spec names.
+func (s *Set) attach(spec *Spec) error {
+	switch {
+	case spec.Place == Tracepoint:
+		return s.tracepoints(spec.Probe)
+	case spec.Place == Kernel && s.options.Calls != NoCalls:
+		return s.kernelCalls(spec)
+	case spec.Place == Kernel:
+		return s.kernelHits(spec)
+	case s.options.Calls != NoCalls:
+		return s.userCalls(spec)
+	}
+	return s.userHits(spec)
 }
 
 // OpenPlan attaches to the places of a plan, which stays the caller's. See Open.

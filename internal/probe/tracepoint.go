@@ -31,7 +31,7 @@ func (e *PatternError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("pattern %q: %v", e.Pattern, e.Err)
 	}
-	return fmt.Sprintf("%q is no tracepoint: they are called SYSTEM:EVENT, see ringtap tpoint -l", e.Pattern)
+	return fmt.Sprintf("%q is not a tracepoint: want SYSTEM:EVENT, see ringtap tpoint -l", e.Pattern)
 }
 
 // Unwrap returns what is wrong with the pattern.
@@ -52,17 +52,20 @@ func (s *Set) tracepoints(pattern string) error {
 		return err
 	}
 	if i := slices.Index(names, notSampled); i >= 0 && len(names) > 1 && !s.options.Counts {
-		s.note("%s is left out: the kernel lets nobody sample it; funccount counts it", notSampled)
+		s.note("left out %s: the kernel does not let it be sampled; funccount counts it", notSampled)
 		names = slices.Delete(names, i, i+1)
 	}
-	for i, name := range names {
+	for _, name := range names {
+		if slices.Contains(s.Functions, name.String()) {
+			continue // of another pattern too
+		}
 		format, err := tracefs.Format(name.System, name.Name)
 		if err != nil {
 			return err
 		}
 		s.Functions = append(s.Functions, name.String())
 		s.Sources = append(s.Sources, Source{
-			Event: perfevent.Tracepoint(uint64(format.ID), name.String()), Filter: s.options.Filter, Format: format, Function: i,
+			Event: perfevent.Tracepoint(uint64(format.ID), name.String()), Filter: s.options.Filter, Format: format, Function: len(s.Functions) - 1,
 		})
 	}
 	return nil
@@ -94,7 +97,7 @@ func chooseTracepoints(tracefs *ftrace.FS, pattern string) ([]ftrace.EventName, 
 	case len(chosen) == 0:
 		return nil, &TracepointError{Name: pattern, Known: known}
 	case len(chosen) > maxTracepoints:
-		return nil, fmt.Errorf("%q stands for %d tracepoints; at most %d are traced at once", pattern, len(chosen), maxTracepoints)
+		return nil, fmt.Errorf("%q matches %d tracepoints; at most %d can be traced at once", pattern, len(chosen), maxTracepoints)
 	}
 	return chosen, nil
 }

@@ -61,7 +61,7 @@ func (s *Set) resolveUser(d *uprobe.Definition, pid, limit int) (*uprobe.Plan, e
 	}
 	if pid != 0 && len(plan.Sites) > 0 {
 		if there, err := library.Mapped(pid, plan.Sites[0].KernelPath); err == nil && !there {
-			s.note("process %d has not mapped %s: nothing is hit unless it, or a child, loads it", pid, plan.Path)
+			s.note("process %d has not mapped %s: there will be no hits unless it or a child loads it", pid, plan.Path)
 		}
 	}
 	return plan, nil
@@ -105,7 +105,7 @@ func placement(plan *uprobe.Plan) []string {
 		site := &plan.Sites[i]
 		line := fmt.Sprintf("%s: %s, file offset %#x", site.Event, plan.Path, site.Offset)
 		if site.Moved > 0 {
-			line += fmt.Sprintf(", %d bytes behind the function's start", site.Moved)
+			line += fmt.Sprintf(", %d bytes after the function's start", site.Moved)
 		}
 		if site.Why != "" {
 			line += ": " + site.Why

@@ -44,7 +44,7 @@ func (s *Set) eachFile(d *uprobe.Definition, attach func(pid int) error) error {
 	if len(view.PIDs) > 0 {
 		pids = distinctViews(d.Target, view.PIDs)
 	} else if view.Cgroup != "" {
-		s.note("no process is in %s yet: %s is the host's, not a container's own", view.Cgroup, d.Target)
+		s.note("no process is in %s yet: %s means the host's file, not a container's own", view.Cgroup, d.Target)
 	}
 	var without []error
 	for _, pid := range pids {

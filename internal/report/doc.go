@@ -2,18 +2,23 @@
 // and programs read. It does not know where the numbers came from, and nothing
 // before it knows how they look.
 //
-// # The way through the room
+// # The way through the package
 //
 // Every form starts with check, which refuses a profile whose indexes don't
-// agree, and indexes freely after. Then there are three ways:
+// agree, and indexes freely after. Then there are four ways:
+//
+//   - the view of a terminal (view.go) merges rows by function: view_functions.go
+//     ranks them by self and total, and view_tree.go folds the call tree;
 //
 //   - the three tables show rows: choose takes the top rows and the stacks and
 //     processes they name (selection.go), tables.go lays them out, drawn.go
 //     draws them for a terminal, and pieces.go those that are too wide for it;
+//
 //   - folded stacks and flame graphs show levels: leveler turns a row into
 //     comm, user frames, kernel frames (level.go); fold merges equal stacks to
 //     lines, grow merges equal beginnings to a tree that the page and the
 //     picture draw;
+//
 //   - pprof and JSON carry the profile itself, frame by frame.
 //
 // WriteFile picks the form by the file's ending and puts the file in its place

@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,23 +129,50 @@ func TestTheViewFitsTheTerminal(t *testing.T) {
 
 // A chain of any length takes three lines, and the calls that are left out are counted.
 func TestALongChainIsFolded(t *testing.T) {
-	var names []string
-	for i := range 100 {
-		names = append(names, fmt.Sprintf("function%02d", i))
+	calls := func(user, kernel int) (calls []call) {
+		for i := range user {
+			calls = append(calls, call{fmt.Sprintf("function%02d", i), false})
+		}
+		for i := range kernel {
+			calls = append(calls, call{fmt.Sprintf("kernel%02d", i), true})
+		}
+		return calls
 	}
-	lines := foldChain(names, " [self 5%]", 62)
-	text := strings.Join(lines, "\n")
-	if len(lines) > 3 || !strings.HasPrefix(text, "function00 → function01 → … ") || !strings.HasSuffix(text, " → function99 [self 5%]") {
-		t.Errorf("got %q", lines)
-	}
-	shown := strings.Count(text, "function")
-	if want := fmt.Sprintf("… %d more …", 100-shown); !strings.Contains(text, want) {
-		t.Errorf("%d functions are there, and no %q: %q", shown, want, lines)
+	for _, test := range []struct {
+		user, kernel int
+		begin, end   string
+	}{
+		{100, 0, "function00 → … ", " → function98 → function99 [self 5%]"},
+		{100, 9, "function00 → … ", " → function99 → … 7 more … → kernel07 → kernel08 [self 5%]"},
+		{0, 100, "kernel00 → … ", " → kernel99 [self 5%]"},
+		{2, 1, "function00 → function01", " → kernel00 [self 5%]"},
+	} {
+		lines := foldChain(calls(test.user, test.kernel), " [self 5%]", 62)
+		text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+		if len(lines) > 3 || !strings.HasPrefix(text, test.begin) || !strings.HasSuffix(text, test.end) {
+			t.Errorf("%d and %d calls: %q", test.user, test.kernel, lines)
+		}
+		told := strings.Count(text, "function") + strings.Count(text, "kernel")
+		for _, m := range regexp.MustCompile(`… (\d+) more …`).FindAllStringSubmatch(text, -1) {
+			n, _ := strconv.Atoi(m[1])
+			told += n
+		}
+		if told != test.user+test.kernel {
+			t.Errorf("%d calls are told of, want %d: %q", told, test.user+test.kernel, lines)
+		}
 	}
 }
 
+func joined(calls []call) string {
+	var names []string
+	for _, c := range calls {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ",")
+}
+
 func TestARecursionIsFolded(t *testing.T) {
-	if got := strings.Join(repeated([]string{"main", "walk", "walk", "walk", "leaf", "walk"}), ","); got != "main,walk ×3,leaf,walk" {
+	if got := joined(repeated([]call{{"main", false}, {"walk", false}, {"walk", false}, {"walk", false}, {"leaf", false}, {"walk", false}})); got != "main,walk ×3,leaf,walk" {
 		t.Errorf("got %q", got)
 	}
 }

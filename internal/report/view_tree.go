@@ -9,9 +9,15 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
+// call is a function as the tree shows it.
+type call struct {
+	name   string
+	kernel bool
+}
+
 // branch is a node of the call tree with its children.
 type branch struct {
-	name     string
+	call
 	process  bool
 	self     uint64
 	total    uint64
@@ -26,7 +32,7 @@ func (v *view) branches() []*branch {
 	path := []*branch{root} // from the root to the last node
 	for i, n := range t.nodes {
 		l := &t.levels[n.level]
-		b := &branch{name: shortName(l.name), process: l.kind == process, self: t.self[v.metric][i], total: totals[i]}
+		b := &branch{call: call{shortName(l.name), l.kind == kernel}, process: l.kind == process, self: t.self[v.metric][i], total: totals[i]}
 		path = path[:n.depth]
 		parent := path[len(path)-1]
 		parent.children = append(parent.children, b)
@@ -159,52 +165,69 @@ const arrow = " → "
 
 // chain is a branch and the calls below it that hold nearly all of it, and the last of
 // them.
-func chain(b *branch) (names []string, last *branch) {
+func chain(b *branch) (calls []call, last *branch) {
 	const nearlyAll = 0.95
-	names, last = []string{b.name}, b
+	calls, last = []call{b.call}, b
 	for len(last.children) == 1 && float64(last.children[0].total) >= nearlyAll*float64(b.total) {
 		last = last.children[0]
-		names = append(names, last.name)
+		calls = append(calls, last.call)
 	}
-	return repeated(names), last
+	return repeated(calls), last
 }
 
-// repeated has names that follow themselves, as in a recursion, once: "walk ×3".
-func repeated(names []string) (kept []string) {
-	for i := 0; i < len(names); {
+// repeated has calls that follow themselves, as in a recursion, once: "walk ×3".
+func repeated(calls []call) (kept []call) {
+	for i := 0; i < len(calls); {
 		n := 1
-		for i+n < len(names) && names[i+n] == names[i] {
+		for i+n < len(calls) && calls[i+n] == calls[i] {
 			n++
 		}
-		name := names[i]
+		c := calls[i]
 		if n > 1 {
-			name = fmt.Sprintf("%s ×%d", name, n)
+			c.name = fmt.Sprintf("%s ×%d", c.name, n)
 		}
-		kept = append(kept, name)
+		kept = append(kept, c)
 		i += n
 	}
 	return kept
 }
 
 // foldChain writes a chain of calls in at most three lines of at most width columns
-// (0: one line). Calls in its middle give way; their number is there instead.
-func foldChain(names []string, end string, width int) []string {
+// (0: one line). Where there is no room for all, it has the last calls of the program and
+// the last two of the kernel, and the numbers of the others.
+func foldChain(calls []call, end string, width int) []string {
 	const most = 3
+	names := make([]string, len(calls))
+	kernel := 0 // calls at the end
+	for i, c := range calls {
+		names[i] = c.name
+		if kernel++; !c.kernel {
+			kernel = 0
+		}
+	}
 	if width == 0 {
 		return []string{strings.Join(names, arrow) + end}
 	}
 	width -= 2 // the lines that follow are further to the right
-	for out := 0; ; out++ {
-		kept := names
-		if out > 0 {
-			head := min(2, (len(names)-out)/2)
-			kept = slices.Concat(names[:head], []string{fmt.Sprintf("… %d more …", out)}, names[head+out:])
-		}
-		lines := wrapChain(kept, end, width)
-		if len(lines) <= most || out >= len(names)-2 {
-			return lines
-		}
+	lines := wrapChain(names, end, width)
+	program, system := names[:len(names)-kernel], names[len(names)-kernel:]
+	if len(program) == 0 {
+		program, system = system, nil
 	}
+	for keep := len(program) - 1; len(lines) > most && keep > 0; keep-- {
+		kept := slices.Concat(program[:1], lastOf(program[1:], keep), lastOf(system, 2))
+		lines = wrapChain(kept, end, width)
+	}
+	return lines
+}
+
+// lastOf has the last names, after the number of those before, if there are any.
+func lastOf(names []string, keep int) []string {
+	out := len(names) - keep
+	if out < 1 {
+		return names
+	}
+	return slices.Concat([]string{fmt.Sprintf("… %d more …", out)}, names[out:])
 }
 
 // wrapChain breaks a chain after its arrows.

@@ -1,5 +1,5 @@
-// Package snapshot looks at the threads of a process, once, without stopping them:
-// what each waits in, for how long, and the stacks that led there.
+// Package snapshot looks at the threads of a process once, without stopping them: where
+// each waits, for how long, and the stacks that led there.
 //
 //	/proc/PID/task/TID/{stat,sched,wchan,stack} ─→ state, time, kernel stack ───┐
 //	/proc/PID/task/TID/syscall ─┬→ internal/syscalls → the call in words ───────┤

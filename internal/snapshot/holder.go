@@ -31,11 +31,11 @@ func (h *Holder) By() string {
 	case h.PID != 0:
 		return fmt.Sprintf("process %d %s", h.PID, h.Name)
 	case h.Readers == 1:
-		return "a reader that is not known"
+		return "an unknown reader"
 	case h.Readers > 1:
-		return fmt.Sprintf("%d readers that are not known", h.Readers)
+		return fmt.Sprintf("%d unknown readers", h.Readers)
 	}
-	return "somebody who is not known"
+	return "an unknown holder"
 }
 
 // holders finds who holds what threads wait for.

@@ -40,7 +40,7 @@ func checkHolders(t *testing.T, pid int, more map[string]string) {
 	s := take(t, Options{Locks: true}, pid)
 	holders := map[string]string{"wait_mutex": "waits", "wait_timed": "waits", "wait_rwlock": "waits", "wait_flock": "waits", "wait_open_file": "waits",
 		"wait_inherits": "waits", "wait_robust": "waits", "wait_left": "wait_right", "wait_right": "wait_left", "wait_self": "wait_self",
-		"wait_readers": "a reader that is not known"}
+		"wait_readers": "an unknown reader"}
 	maps.Copy(holders, more)
 	for _, thread := range s.Threads {
 		got := ""

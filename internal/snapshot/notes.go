@@ -11,16 +11,16 @@ func (l *look) notes() {
 		l.snapshot.Notes = append(l.snapshot.Notes, fmt.Sprintf(format, args...))
 	}
 	if l.foreign {
-		note("a 32-bit program: its system calls have numbers only, and its user stacks are not shown")
+		note("a 32-bit program: ringtap shows only the numbers of its system calls, and no user stacks")
 	}
 	if slices.ContainsFunc(l.snapshot.Threads, (*Thread).generated) {
 		note("code that was generated at run time has no names; a perf map in /tmp would tell them (Java: jcmd PID Compiler.perfmap, Node: --perf-basic-prof, Python from 3.12: -X perf)")
 	}
 	if err := l.files.deny.syscall; err != nil {
-		note("no system calls and user stacks: %v (that takes root; or the process's own user, where kernel.yama.ptrace_scope is 0)", err)
+		note("no system calls and user stacks: %v (run as root, or as the process's user where kernel.yama.ptrace_scope is 0)", err)
 	}
 	if err := l.files.deny.stack; err != nil {
-		note("no kernel stacks, but where threads sleep: %v (that takes root)", err)
+		note("no kernel stacks, only the functions where threads sleep: %v (run as root)", err)
 	}
 }
 

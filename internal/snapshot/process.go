@@ -83,7 +83,7 @@ func missing(pid int, err error) error {
 		return &GoneError{PID: pid}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("process %d: %w (it takes root, or the process's own user)", pid, err)
+		return fmt.Errorf("process %d: %w (run as root or as the process's user)", pid, err)
 	}
 	return fmt.Errorf("process %d: %w", pid, err)
 }

@@ -78,9 +78,9 @@ func (l *look) whyNotStopped(err error) error {
 	case !errors.Is(err, unix.EPERM):
 		return err
 	case tracer != 0:
-		return fmt.Errorf("%w: process %d %s traces it; without --stop it can be looked at", err, tracer, l.host().Comm(tracer))
+		return fmt.Errorf("%w: process %d %s traces it; run without --stop", err, tracer, l.host().Comm(tracer))
 	}
-	return fmt.Errorf("%w: it takes root, or the process's own user; without --stop it can be looked at", err)
+	return fmt.Errorf("%w: run as root or as the process's user, or without --stop", err)
 }
 
 // onThread calls f on an OS thread that ends with it. ptrace(2) belongs to a thread, and

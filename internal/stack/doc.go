@@ -1,4 +1,4 @@
-// Package stack makes the stacks of samples, for every sink: tables, lines and
+// Package stack makes the stacks of samples for every sink: tables, lines and
 // histograms.
 //
 //	Stacks.Ask ─ what each sample carries

@@ -52,7 +52,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the kernel takes no probe on %q at +%#x: %s", e.Instruction, e.Offset, e.Reason)
+	return fmt.Sprintf("the kernel does not allow a probe on %q at +%#x: %s", e.Instruction, e.Offset, e.Reason)
 }
 
 // each calls visit with every instruction in the order of their addresses until

@@ -69,7 +69,7 @@ func (f *Function) entered(limit int, goPrologue bool) (why string) {
 		case in.direct && in.target > 0 && in.target <= limit:
 			why = fmt.Sprintf("the jump at +%#x leads to +%#x", offset, in.target)
 		case in.flow == flowIndirect && !goPrologue:
-			why = fmt.Sprintf("nobody can tell where the jump at +%#x leads", offset)
+			why = fmt.Sprintf("the target of the jump at +%#x is unknown", offset)
 		}
 		return why == ""
 	})

@@ -43,7 +43,7 @@ func TestAnEntryProbeMovesOnlyWhereNothingIsLost(t *testing.T) {
 		{"a return is not reached", x86, "4885ff c3", 0, "retq"},
 		{"a jump into what is passed over stops", x86, "4885ff 7401 c3 ebfb", 0, "leads to +0x3"},
 		{"a jump to the first instruction doesn't", x86, "4885ff 7401 c3 ebf8", 3, "test"},
-		{"a jump that goes anywhere stops", x86, "4885ff 7401 c3 ffe0", 0, "nobody can tell"},
+		{"a jump that goes anywhere stops", x86, "4885ff 7401 c3 ffe0", 0, "target of the jump"},
 		{"an indirect call doesn't", x86, "4885ff 7401 c3 ffd0 c3", 3, "test"},
 		{"data behind the code stops", x86, "4885ff 7401 c3 06", 0, "no known instruction"},
 		{"too much stops", x86, "4885ff 4885ff 4885ff 4885ff 4885ff 4885ff 4885ff 7401 c3 c3", 0, "is near"},
@@ -209,14 +209,14 @@ func TestProbesThatTheKernelWouldRefuseAreNamed(t *testing.T) {
 		code    string
 		want    string
 	}{
-		{elf.EM_X86_64, "f0ff07", `the kernel takes no probe on "lock incl (%rdi)" at +0x0: it has a lock prefix`},
-		{elf.EM_X86_64, "c5f877", `the kernel takes no probe on "vzeroupper" at +0x0: the kernel takes it for another instruction`},
+		{elf.EM_X86_64, "f0ff07", `the kernel does not allow a probe on "lock incl (%rdi)" at +0x0: it has a lock prefix`},
+		{elf.EM_X86_64, "c5f877", `the kernel does not allow a probe on "vzeroupper" at +0x0: the kernel takes it for another instruction`},
 		{elf.EM_X86_64, "55", ""},
-		{elf.EM_AARCH64, "007c5fc8", `the kernel takes no probe on "ldxr x0, [x0]" at +0x0: it is an exclusive access`},
-		{elf.EM_AARCH64, "ff0b5fd6", `the kernel takes no probe on "ff 0b 5f d6" at +0x0: it is a branch with an authenticated address`},
-		{elf.EM_AARCH64, "40000058", `the kernel takes no probe on "ldr x0, .+0x8" at +0x0: it loads relative to itself`},
-		{elf.EM_AARCH64, "010000d4", `the kernel takes no probe on "svc #0x0" at +0x0: it raises an exception`},
-		{elf.EM_AARCH64, "20423bd5", `the kernel takes no probe on "mrs x0, s3_3_c4_c2_1" at +0x0: it reads the interrupt mask`},
+		{elf.EM_AARCH64, "007c5fc8", `the kernel does not allow a probe on "ldxr x0, [x0]" at +0x0: it is an exclusive access`},
+		{elf.EM_AARCH64, "ff0b5fd6", `the kernel does not allow a probe on "ff 0b 5f d6" at +0x0: it is a branch with an authenticated address`},
+		{elf.EM_AARCH64, "40000058", `the kernel does not allow a probe on "ldr x0, .+0x8" at +0x0: it loads relative to itself`},
+		{elf.EM_AARCH64, "010000d4", `the kernel does not allow a probe on "svc #0x0" at +0x0: it raises an exception`},
+		{elf.EM_AARCH64, "20423bd5", `the kernel does not allow a probe on "mrs x0, s3_3_c4_c2_1" at +0x0: it reads the interrupt mask`},
 		{elf.EM_AARCH64, "40d03bd5", ""}, // mrs x0, tpidr_el0
 		{elf.EM_AARCH64, "00fcdfc8", ""}, // ldar x0, [x0]
 		{elf.EM_AARCH64, "fd7bbfa9", ""},

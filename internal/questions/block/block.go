@@ -1,4 +1,4 @@
-// Package block tells what disks and their like were asked to do.
+// Package block is the collector of requests to block devices.
 package block
 
 import (

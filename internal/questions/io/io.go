@@ -1,4 +1,4 @@
-// Package io tells what system calls moved, and how long they took.
+// Package io is the collector of the bytes that system calls move and the time they take.
 package io
 
 import (

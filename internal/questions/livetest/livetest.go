@@ -1,5 +1,5 @@
-// Package livetest runs collectors for live tests, which compare what they show with
-// what a program says that it did.
+// Package livetest runs collectors for live tests, which compare the results with what a
+// program knows it did.
 package livetest
 
 import (

@@ -9,9 +9,9 @@ import (
 
 // Why there are no counts, and what to do.
 var (
-	errNoCounters = errors.New("this machine shows no performance counters of the CPU, which count the cache's misses: " +
+	errNoCounters = errors.New("this machine has no visible CPU performance counters, which count cache misses: " +
 		"a virtual machine has them where its host hands them on (KVM: -cpu host,pmu=on; clouds: bare metal and some machine types); ringtap on-cpu works without")
-	errNoCacheCounters = errors.New("the performance counters that this machine shows do not count misses of the last-level cache and references to it " +
+	errNoCacheCounters = errors.New("the performance counters of this machine do not count last-level cache misses and references " +
 		"(cache-misses, cache-references); ringtap on-cpu works without")
 )
 

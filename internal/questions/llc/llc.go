@@ -75,7 +75,7 @@ func (c *Collector) Plan() table.Plan {
 func (c *Collector) Retreat(err error) (note string, ok bool) {
 	if errors.Is(err, perfevent.ErrKernelExcluded) && !c.UserOnly {
 		c.UserOnly = true
-		return "the kernel's part is missing: " + table.Hint(err), true
+		return "no kernel stacks or samples: " + table.Hint(err), true
 	}
 	return "", false
 }

@@ -1,5 +1,5 @@
-// Package memleak tells which memory was allocated and is not free, of programs and of the
-// kernel.
+// Package memleak is the collector of memory that was allocated and not freed, by programs
+// or by the kernel.
 package memleak
 
 import (

@@ -32,7 +32,7 @@ func BlindCPUs(format *ftrace.Format) ([]int, error) {
 	}
 	source, err := run.Open(perfevent.System(), samplings, perfevent.Options{RingBytes: 256 << 10, SideBand: perfevent.SideBandNames})
 	if err != nil {
-		return nil, fmt.Errorf("see whether idle CPUs are seen: %w", err)
+		return nil, fmt.Errorf("check whether idle CPUs are traced: %w", err)
 	}
 	defer source.Close()
 	engine, err := run.New(source, run.Options{NoProcesses: true})

@@ -162,7 +162,7 @@ func (c *Collector) Notes(whole bool) []string {
 	}
 	var notes []string
 	if w.before.waits > 0 {
-		notes = append(notes, fmt.Sprintf("off-cpu: %v had begun before the run: counted from its begin, without a stack", w.before))
+		notes = append(notes, fmt.Sprintf("off-cpu: %v had begun before the run: counted from the start of the run, without a stack", w.before))
 	}
 	if w.open.waits > 0 {
 		notes = append(notes, fmt.Sprintf("off-cpu: %v went on at the end: counted up to it", w.open))
@@ -172,7 +172,7 @@ func (c *Collector) Notes(whole bool) []string {
 		if c.opts.Group != "" {
 			why += ", or their threads left the control group"
 		}
-		notes = append(notes, fmt.Sprintf("off-cpu: waits not counted to their end, since %s: %d", why, w.unknown))
+		notes = append(notes, fmt.Sprintf("off-cpu: waits not counted to their end, because %s: %d", why, w.unknown))
 	}
 	return notes
 }

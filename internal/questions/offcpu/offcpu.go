@@ -1,4 +1,5 @@
-// Package offcpu tells how long threads were off the CPUs, by the stack that they left with.
+// Package offcpu is the collector of the time that threads are off the CPUs, by the stack
+// where they stopped running.
 package offcpu
 
 import (

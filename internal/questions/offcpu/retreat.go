@@ -20,10 +20,10 @@ func (c *Collector) Retreat(err error) (note string, ok bool) {
 		c.source = fromRecords
 		c.roles = c.chooseRoles()
 		c.opts.Stacks.Kernel = false
-		note := "off-cpu: the kernel's stacks are missing; a user stack is the one that its thread had when a clock last saw it run (" +
+		note := "off-cpu: no kernel stacks; a user stack is the one its thread had when the clock last sampled it (" +
 			lastSeen + "), which may be long before the wait, and a thread that runs too little to be seen has none: " + table.Hint(err)
 		if c.opts.Waking != nil {
-			note += "; there are no wakers"
+			note += "; no wakers"
 		}
 		return note, true
 	}

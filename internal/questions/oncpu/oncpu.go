@@ -1,4 +1,4 @@
-// Package oncpu counts samples at a fixed frequency of whatever runs.
+// Package oncpu is the collector of CPU time: samples, at a fixed frequency, of what runs.
 package oncpu
 
 import (
@@ -57,7 +57,7 @@ func (c *Collector) Retreat(err error) (note string, ok bool) {
 		return "", true // which of the two it is stands in every report
 	case errors.Is(err, perfevent.ErrKernelExcluded) && !c.UserOnly:
 		c.UserOnly = true
-		return "the kernel's part is missing: " + table.Hint(err), true
+		return "no kernel stacks or samples: " + table.Hint(err), true
 	}
 	return "", false
 }

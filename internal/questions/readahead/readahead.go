@@ -1,4 +1,5 @@
-// Package readahead tells which pages the kernel read ahead, and which of them were used.
+// Package readahead is the collector of the pages that the kernel reads ahead, used and
+// unused.
 package readahead
 
 import (
