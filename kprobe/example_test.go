@@ -9,7 +9,7 @@ import (
 
 // What is probed is known before anything is attached. The lists are those of a
 // Debian kernel; without Root they are the running kernel's.
-func ExampleResolve() {
+func Example() {
 	definition, err := kprobe.Parse("p:myopen do_sys_open filename=+0($arg2):string")
 	if err != nil {
 		log.Fatal(err)

@@ -72,11 +72,12 @@ func NewDecoder(events []EventAttr) (*Decoder, error) {
 	attrs := make([]unix.PerfEventAttr, len(events))
 	for i, e := range events {
 		attrs[i] = e.Attr
+		if err := checkLayout(&e.Attr); err != nil {
+			return nil, fmt.Errorf("event %d: %w", i, err)
+		}
 		info := eventInfo{sampling: int32(i)}
 		if isSideBand(&e.Attr) {
 			info.sampling = sideBand
-		} else if err := checkLayout(&e.Attr); err != nil {
-			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 		for _, id := range e.IDs {
 			ids, infos = append(ids, id), append(infos, info)
@@ -120,12 +121,19 @@ const knownSample = fixedSample | unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_PERIO
 	unix.PERF_SAMPLE_RAW | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER | unix.PERF_SAMPLE_REGS_INTR |
 	unix.PERF_SAMPLE_CGROUP
 
+// otherTrailer is what would make the trailer of records another than fixedSample's.
+const otherTrailer = unix.PERF_SAMPLE_ID | unix.PERF_SAMPLE_STREAM_ID
+
 func checkLayout(attr *unix.PerfEventAttr) error {
+	unknown := attr.Sample_type &^ knownSample
+	if isSideBand(attr) {
+		unknown &= otherTrailer // it makes no samples
+	}
 	switch {
 	case attr.Sample_type&fixedSample != fixedSample:
 		return fmt.Errorf("%w: sample_type %#x lacks %#x", ErrUnknownLayout, attr.Sample_type, fixedSample&^attr.Sample_type)
-	case attr.Sample_type&^knownSample != 0:
-		return fmt.Errorf("%w: sample_type %#x has %#x", ErrUnknownLayout, attr.Sample_type, attr.Sample_type&^knownSample)
+	case unknown != 0:
+		return fmt.Errorf("%w: sample_type %#x has %#x", ErrUnknownLayout, attr.Sample_type, unknown)
 	case attr.Bits&unix.PerfBitSampleIDAll == 0:
 		return fmt.Errorf("%w: sample_id_all is not set", ErrUnknownLayout)
 	}

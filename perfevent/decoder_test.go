@@ -99,6 +99,7 @@ func TestDecoderRefusesLayoutsThatItDoesNotKnow(t *testing.T) {
 	}{
 		{"no id", func(a *unix.PerfEventAttr) { a.Sample_type &^= unix.PERF_SAMPLE_IDENTIFIER }},
 		{"branches", func(a *unix.PerfEventAttr) { a.Sample_type |= unix.PERF_SAMPLE_BRANCH_STACK }},
+		{"another id", func(a *unix.PerfEventAttr) { a.Sample_type |= unix.PERF_SAMPLE_ID }},
 		{"no trailers", func(a *unix.PerfEventAttr) { a.Bits &^= unix.PerfBitSampleIDAll }},
 	}
 	for _, tt := range tests {
@@ -106,6 +107,12 @@ func TestDecoderRefusesLayoutsThatItDoesNotKnow(t *testing.T) {
 		tt.edit(&attr)
 		if _, err := NewDecoder([]EventAttr{{Attr: attr}}); !errors.Is(err, ErrUnknownLayout) {
 			t.Errorf("%s: %v", tt.name, err)
+		}
+		// The side-band makes no samples; its records have trailers.
+		attr = sideBandAttr(&Options{}, false, 0, 0)
+		tt.edit(&attr)
+		if _, err := NewDecoder([]EventAttr{{Attr: attr}}); errors.Is(err, ErrUnknownLayout) == (tt.name == "branches") {
+			t.Errorf("%s of the side-band: %v", tt.name, err)
 		}
 	}
 }

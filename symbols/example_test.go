@@ -10,7 +10,7 @@ import (
 )
 
 // The function and the lines of a frame, one of which is an inlined call.
-func ExampleOpen() {
+func Example() {
 	file, err := os.Open("testdata/tiny.elf")
 	if err != nil {
 		log.Fatal(err)

@@ -28,7 +28,7 @@ func ExampleParse() {
 // A definition leads to instructions of a file. Resolve reads files only and needs no
 // privileges; here it finds a function of this program, which is Go's, so that its
 // return is probed at its return instructions.
-func ExampleResolve() {
+func Example() {
 	answer()
 	program, err := os.Executable()
 	if err != nil {

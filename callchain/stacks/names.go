@@ -40,6 +40,12 @@ func (s *Stacks) Frames(of Stack) []Frame {
 	return s.Name(frames)
 }
 
+// Truncated reports whether callers of the stack's outermost user frame are missing,
+// because less of the stack was copied than there was.
+func (s *Stacks) Truncated(of Stack) bool {
+	return of.user != stack.None && s.store.Stack(of.user).Truncated
+}
+
 // Name names frames, in their order: the kernel's, or those that an Unwinder has found
 // in a Process of this Stacks. An object without a Stack ends with its last mapping;
 // its frames then have no name.

@@ -16,8 +16,8 @@ import (
 type Options struct {
 	// NoKernel leaves out the kernel's frames.
 	NoKernel bool
-	// FramePointers walks frame pointers and nothing else. It copies no stacks, and
-	// loses the callers of code that keeps no frame pointers.
+	// FramePointers has the kernel walk frame pointers. Samples are small then, and the
+	// callers of code that keeps no frame pointers are lost.
 	FramePointers bool
 	// Logger is told what could not be read; nil discards it.
 	Logger *slog.Logger

@@ -11,8 +11,9 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// sample profiles a command until it ends, and returns its folded stacks.
-func sample(t *testing.T, command *exec.Cmd, opts Options) map[string]int {
+// sample profiles a command until it ends, and returns its folded stacks, and how many
+// samples were cut short.
+func sample(t *testing.T, command *exec.Cmd, opts Options) (folded map[string]int, truncated int) {
 	t.Helper()
 	started, err := perfevent.StartCommand(command)
 	if err != nil {
@@ -44,11 +45,14 @@ func sample(t *testing.T, command *exec.Cmd, opts Options) map[string]int {
 	if state, err := started.Wait(); err != nil || !state.Success() {
 		t.Fatalf("the program: %v, %v", state, err)
 	}
-	folded := make(map[string]int)
+	folded = make(map[string]int)
 	for stack, n := range counts { // the process is gone by now
 		folded[s.Folded(stack)] += n
+		if s.Truncated(stack) {
+			truncated += n
+		}
 	}
-	return folded
+	return folded, truncated
 }
 
 // Programs know their own call chain. Their processes have ended when stacks are named.
@@ -61,8 +65,9 @@ func TestLiveStacksAreWhatProgramsSayOfThemselves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			built := truth.Named(name).Build(t)
+			folded, truncated := sample(t, built.Command(0.3), opts)
 			all, matching := 0, 0
-			for line, n := range sample(t, built.Command(0.3), opts) {
+			for line, n := range folded {
 				all += n
 				_, stack, _ := strings.Cut(line, ";")
 				if built.Match(strings.Split(stack, ";")) == nil {
@@ -72,7 +77,23 @@ func TestLiveStacksAreWhatProgramsSayOfThemselves(t *testing.T) {
 			if all == 0 || 10*matching < 9*all {
 				t.Errorf("%d of %d samples show the program's chain", matching, all)
 			}
+			if 10*truncated > all {
+				t.Errorf("%d of %d stacks are truncated", truncated, all)
+			}
 		})
+	}
+}
+
+// At this frequency 32 KiB of a stack are copied (see package stack), which the program
+// has more of.
+func TestLiveStacksThatWereNotCopiedWholeAreTruncated(t *testing.T) {
+	folded, truncated := sample(t, truth.Named("deep-nofp-45KiB").Build(t).Command(0.2), Options{})
+	all := 0
+	for _, n := range folded {
+		all += n
+	}
+	if all == 0 || 10*truncated < 9*all {
+		t.Errorf("%d of %d stacks are truncated", truncated, all)
 	}
 }
 

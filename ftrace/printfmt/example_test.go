@@ -10,7 +10,7 @@ import (
 )
 
 // A record of perf's becomes the line that the kernel would print.
-func ExampleAppendLine() {
+func Example() {
 	// The format comes from FS.Format, the record from perfevent.Sample.Raw.
 	text, err := os.ReadFile("../testdata/formats/syscalls.sys_exit_openat")
 	if err != nil {

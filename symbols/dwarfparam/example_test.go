@@ -19,7 +19,7 @@ func (s sections) SectionData(name string) ([]byte, error) {
 	return nil, nil
 }
 
-func ExampleRead() {
+func Example() {
 	f, err := elf.Open("../testdata/params-optimized.elf")
 	if err != nil {
 		log.Fatal(err)

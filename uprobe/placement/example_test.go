@@ -8,7 +8,7 @@ import (
 )
 
 // The beginning of free in the C library, cut to its shape.
-func ExampleFunction_Entry() {
+func Example() {
 	free := placement.Function{
 		Machine: elf.EM_X86_64,
 		Addr:    0x98440,
