@@ -10,10 +10,10 @@ import (
 func (r *run) arm(words []string) error {
 	// Nothing is recorded before all is set.
 	steps := []func() error{
-		func() error { return r.tracing.set("tracing_on", "0") },
+		func() error { return r.room.set("tracing_on", "0") },
 		func() error { return r.choose(words) },
 		func() error { return r.findStarts(words) },
-		func() error { return r.tracing.setThreads(r.PID, r.TID) },
+		func() error { return r.room.setThreads(r.PID, r.TID) },
 		r.setGraph,
 		r.start,
 		r.open,
@@ -30,18 +30,18 @@ func (r *run) arm(words []string) error {
 // what its own call, unless it shows no more than those.
 func (r *run) choose(words []string) error {
 	if r.Kind != Graph || r.Graph.Depth == 1 {
-		if err := r.tracing.setFunctions(words); err != nil {
+		if err := r.room.setFunctions(words); err != nil {
 			return err
 		}
-	} else if r.tracing.instance == nil { // someone's, if Force was given
-		if err := r.tracing.set("set_ftrace_filter", ""); err != nil {
+	} else if r.room.instance == nil { // someone's, if Force was given
+		if err := r.room.set("set_ftrace_filter", ""); err != nil {
 			return err
 		}
 	}
-	if r.Kind == Calls || r.tracing.instance != nil && (r.Kind == Slower || r.Graph.Depth == 1) {
+	if r.Kind == Calls || r.room.instance != nil && (r.Kind == Slower || r.Graph.Depth == 1) {
 		return nil
 	}
-	return r.tracing.setStart(words)
+	return r.room.setStart(words)
 }
 
 // findStarts tells the printer where a graph begins, once the kernel has said
@@ -57,14 +57,14 @@ func (r *run) setGraph() error {
 	if r.Kind == Calls {
 		return nil
 	}
-	if r.Kind == Slower || r.tracing.instance == nil {
+	if r.Kind == Slower || r.room.instance == nil {
 		usecs := strconv.FormatInt(r.Graph.Threshold.Microseconds(), 10)
-		if err := r.tracing.setGlobal("tracing_thresh", usecs); err != nil {
+		if err := r.room.setGlobal("tracing_thresh", usecs); err != nil {
 			return err
 		}
 	}
-	if r.Graph.Depth > 0 || r.tracing.instance == nil {
-		if err := r.tracing.setGlobal("max_graph_depth", strconv.Itoa(r.Graph.Depth)); err != nil {
+	if r.Graph.Depth > 0 || r.room.instance == nil {
+		if err := r.room.setGlobal("max_graph_depth", strconv.Itoa(r.Graph.Depth)); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (r *run) setGraph() error {
 		options[1].value = "0"
 	}
 	for _, option := range options {
-		if err := r.tracing.setOption(option.name, option.value); err != nil {
+		if err := r.room.setOption(option.name, option.value); err != nil {
 			return fmt.Errorf("option %s of the function_graph tracer: %w", option.name, err)
 		}
 	}
@@ -86,29 +86,29 @@ func (r *run) setGraph() error {
 // start sets the tracer.
 func (r *run) start() error {
 	if r.Kind != Calls {
-		return r.tracing.start(r.Kind.tracer())
+		return r.room.start(r.Kind.tracer())
 	}
 	stacks := "0"
 	if r.Stacks {
 		stacks = "1"
 	}
-	return r.tracing.startWith("func_stack_trace", stacks, r.Kind.tracer())
+	return r.room.startWith("func_stack_trace", stacks, r.Kind.tracer())
 }
 
 // open opens the trace buffer and begins to record.
 func (r *run) open() error {
-	header, err := r.tracing.fs().TraceHeader()
+	header, err := r.room.fs().TraceHeader()
 	if err != nil {
 		return err
 	}
 	header = r.printer.header(header)
-	if r.TID == 0 && !r.tracing.fs().Has("set_ftrace_notrace_pid") {
+	if r.TID == 0 && !r.room.fs().Has("set_ftrace_notrace_pid") {
 		r.own = map[int]bool{}
 	}
-	if r.pipe, err = r.tracing.fs().OpenPipe(); err != nil {
+	if r.pipe, err = r.room.fs().OpenPipe(); err != nil {
 		return err
 	}
-	if err := r.tracing.set("tracing_on", "1"); err != nil {
+	if err := r.room.set("tracing_on", "1"); err != nil {
 		return err
 	}
 	if r.Armed != nil {

@@ -51,7 +51,7 @@ func Count(ctx context.Context, top *ftrace.FS, o CountOptions) (account Account
 		return Account{}, err
 	}
 	r := &run{Options: Options{Kind: Calls, PID: o.PID, Logger: o.Logger, Out: io.Discard}, names: newNames(top, process.Host{}), printer: c}
-	if r.tracing, err = openTracing(top, Calls.tracer(), false); err != nil {
+	if r.room, err = openRoom(top, Calls.tracer(), false); err != nil {
 		return Account{}, err
 	}
 	defer func() {
@@ -60,9 +60,9 @@ func Count(ctx context.Context, top *ftrace.FS, o CountOptions) (account Account
 		}
 	}()
 	// Every CPU of the host has a buffer, wherever we may run ourselves.
-	cpus, _ := filepath.Glob(filepath.Join(r.tracing.fs().Dir(), "per_cpu", "cpu[0-9]*"))
+	cpus, _ := filepath.Glob(filepath.Join(r.room.fs().Dir(), "per_cpu", "cpu[0-9]*"))
 	size := min(cpuBuffer, max(countBuffer/max(len(cpus), 1), 1<<10))
-	if err := r.tracing.set("buffer_size_kb", strconv.Itoa(size)); err != nil {
+	if err := r.room.set("buffer_size_kb", strconv.Itoa(size)); err != nil {
 		o.Logger.Info("the trace buffer stays as it is", "error", err)
 	}
 	if err := r.arm(words); err != nil {
@@ -78,7 +78,7 @@ func Count(ctx context.Context, top *ftrace.FS, o CountOptions) (account Account
 
 // chosen is how many functions the filter has.
 func (r *run) chosen() int {
-	text, err := readFile(r.tracing.fs(), "set_ftrace_filter")
+	text, err := readFile(r.room.fs(), "set_ftrace_filter")
 	if err != nil {
 		return 0
 	}
@@ -100,7 +100,7 @@ func (r *run) count(ctx context.Context, c *counter, o CountOptions) (Account, e
 		return more, err
 	}
 	emit := func() error { return o.Emit(c.take()) }
-	if err := o.rounds(ctx, read, emit, func() bool { return r.tracing.ended(r.PID, r.TID) }); err != nil {
+	if err := o.rounds(ctx, read, emit, func() bool { return r.room.ended(r.PID, r.TID) }); err != nil {
 		return r.account, err
 	}
 	account, err := r.finish()

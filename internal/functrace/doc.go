@@ -2,10 +2,10 @@
 // functions as a line (functrace), with all that they call and how long it takes
 // (funcgraph), or the calls alone that take long (funcslower).
 //
-//	Options → tracing ─┬─ an instance of our own (ftrace.Instance)
-//	                   └─ tracefs itself, to be put back (ftrace.Settings)
-//	tracing → ftrace.Pipe → records in the order of time ─┬─ calls → lines of trace_pipe
-//	                                                      └─ graph → lines of function_graph
+//	Options → room ─┬─ an instance of our own (ftrace.Instance)
+//	                └─ tracefs itself, to be put back (ftrace.Settings)
+//	room → ftrace.Pipe → records in the order of time ─┬─ calls → lines of trace_pipe
+//	                                                   └─ graph → lines of function_graph
 //
 // The function tracer runs in an instance, beside anyone else's tracing. The
 // function_graph tracer can do so since Linux 6.11 only, and its start, depth and

@@ -79,8 +79,8 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("%q names no function: %s", visible.Text(e.Word), e.Why)
 }
 
-// setFunctions has the filter of the directory take the words and nothing else.
-func (r *tracing) setFunctions(words []string) error {
+// setFunctions has the filter of the room take the words and nothing else.
+func (r *room) setFunctions(words []string) error {
 	if r.instance == nil {
 		if err := r.settings.Set("set_ftrace_filter", strings.Join(words, "\n")); err != nil {
 			return unknownFunction(words, err)
@@ -97,7 +97,7 @@ func (r *tracing) setFunctions(words []string) error {
 
 // setStart has the graph begin at the words. The kernel has no modules there:
 // what else is called so is left out when it is printed (graph.starts).
-func (r *tracing) setStart(words []string) error {
+func (r *room) setStart(words []string) error {
 	var names []string
 	for _, word := range words {
 		name, _, _ := strings.Cut(word, ":mod:")

@@ -22,8 +22,8 @@ type graph struct {
 	cpuDigits        int    // of the highest CPU number
 	cpus             map[int]*graphCPU
 
-	starts      starts       // the functions that a graph begins at; empty if those are all there are
-	unrequested map[int]bool // see isUnrequested
+	starts starts       // the functions that a graph begins at; empty if those are all there are
+	strays map[int]bool // see isStray
 }
 
 // graphCPU is what is known of the calls on a CPU.
@@ -49,7 +49,7 @@ type call struct {
 
 func newGraph(top *ftrace.FS, names *names, functions *functions, options GraphOptions) (*graph, error) {
 	g := &graph{names: names, functions: functions, options: options,
-		cpus: map[int]*graphCPU{}, unrequested: map[int]bool{}}
+		cpus: map[int]*graphCPU{}, strays: map[int]bool{}}
 	entry, err := top.Format("ftrace", "funcgraph_entry")
 	if err != nil {
 		return nil, err
@@ -108,11 +108,11 @@ func (g *graph) append(dst []byte, e, next *ftrace.Entry) (lines []byte, shown b
 	}
 	switch e.Type() {
 	case g.entry:
-		if c := g.parseEntry(e); !g.isUnrequested(e, &c, true) {
+		if c := g.parseEntry(e); !g.isStray(e, &c, true) {
 			return g.appendEntry(dst, cpu, e, c, next)
 		}
 	case g.exit:
-		if c := g.parseExit(e); !g.isUnrequested(e, &c, false) {
+		if c := g.parseExit(e); !g.isStray(e, &c, false) {
 			return g.appendExit(dst, cpu, e, c)
 		}
 	}

@@ -28,27 +28,27 @@ func startsOf(words []string) (starts, error) {
 	return all, nil
 }
 
-// isUnrequested tells whether a record is of a call that none of the functions chosen
+// isStray tells whether a record is of a call that none of the functions chosen
 // leads to. A thread that enters one of them while nothing is recorded is marked as
 // being in it, and nothing takes the mark away at its return: what the thread
 // calls next the kernel takes for a graph's beginning, up to its end. It comes when
 // the recording begins, and where an earlier graph was ended in the middle
 // (ftrace_graph_addr in kernel/trace/trace.h).
-func (g *graph) isUnrequested(e *ftrace.Entry, c *call, begins bool) bool {
+func (g *graph) isStray(e *ftrace.Entry, c *call, begins bool) bool {
 	thread := c.pid
 	if thread == 0 {
 		thread = -1 - e.CPU // each CPU has an idle task
 	}
-	switch unrequested := g.unrequested[thread]; {
+	switch stray := g.strays[thread]; {
 	case len(g.starts) == 0, c.depth > 0:
-		return unrequested
+		return stray
 	case g.starts[g.functions.start(c.function)]:
-		delete(g.unrequested, thread)
+		delete(g.strays, thread)
 		return false
 	case begins:
-		g.unrequested[thread] = true
+		g.strays[thread] = true
 	default:
-		delete(g.unrequested, thread)
+		delete(g.strays, thread)
 	}
 	return true
 }

@@ -90,7 +90,7 @@ func testGraph(options GraphOptions) *graph {
 		functions: newFunctions(printfmt.Options{KernelSymbol: symbol}), options: options,
 		entry: 11, exit: 10, entryFunc: field(8, 8), entryDepth: field(16, 4), exitFunc: field(8, 8), exitDepth: field(16, 4),
 		exitCalled: field(24, 8), exitReturns: field(32, 8), irqStart: 100, irqEnd: 101, cpuDigits: 1, cpus: map[int]*graphCPU{},
-		unrequested: map[int]bool{}}
+		strays: map[int]bool{}}
 }
 
 func entry(pid uint32, function, depth uint64) []byte { return recordOf(11, pid, function, depth) }

@@ -26,7 +26,7 @@ type printer interface {
 // run is a run under way.
 type run struct {
 	Options
-	tracing *tracing
+	room    *room
 	pipe    *ftrace.Pipe
 	printer printer
 	names   *names
@@ -49,7 +49,7 @@ func Run(ctx context.Context, top *ftrace.FS, o Options) (account Account, err e
 	}
 	r := &run{Options: o, names: newNames(top, process.Host{})}
 	functions := newFunctions(follow.Printing(top, o.Logger))
-	if r.tracing, err = openTracing(top, o.Kind.tracer(), o.Force); err != nil {
+	if r.room, err = openRoom(top, o.Kind.tracer(), o.Force); err != nil {
 		return Account{}, err
 	}
 	defer func() {
@@ -105,7 +105,7 @@ func (r *run) follow(ctx context.Context) (Account, error) {
 		if err != nil {
 			return r.account, err
 		}
-		if !more && r.tracing.ended(r.PID, r.TID) {
+		if !more && r.room.ended(r.PID, r.TID) {
 			return r.finish()
 		}
 	}
@@ -113,7 +113,7 @@ func (r *run) follow(ctx context.Context) (Account, error) {
 
 // finish stops the recording and hands on what is left.
 func (r *run) finish() (Account, error) {
-	if err := r.tracing.set("tracing_on", "0"); err != nil {
+	if err := r.room.set("tracing_on", "0"); err != nil {
 		return r.account, err
 	}
 	if err := r.pipe.Drain(r.hand); err != nil {
@@ -181,5 +181,5 @@ func (r *run) close() error {
 	if r.pipe != nil {
 		r.pipe.Close()
 	}
-	return r.tracing.close()
+	return r.room.close()
 }

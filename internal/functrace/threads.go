@@ -12,10 +12,10 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 )
 
-// setThreads has the tracer trace the target's threads only, and never our own.
+// setThreads has the room trace the target's threads only, and never our own.
 // Threads and children that are born later are followed by the kernel
 // (function-fork), in both lists.
-func (r *tracing) setThreads(pid, tid int) error {
+func (r *room) setThreads(pid, tid int) error {
 	if tid != 0 {
 		if !(process.Host{}).Exists(tid) {
 			return fmt.Errorf("thread %d: %w", tid, unix.ESRCH)
@@ -45,7 +45,7 @@ func (r *tracing) setThreads(pid, tid int) error {
 // setProcess adds the threads of a process to a list. Those that are born
 // meanwhile may be of a thread that was not in the list yet: it looks again until
 // there are no more.
-func (r *tracing) setProcess(list string, pid int) error {
+func (r *room) setProcess(list string, pid int) error {
 	listed := map[string]bool{}
 	for {
 		threads, err := process.Host{}.Threads(pid)
@@ -72,7 +72,7 @@ func (r *tracing) setProcess(list string, pid int) error {
 
 // ended tells whether nothing of the target is left: the kernel takes threads
 // that end off the list.
-func (r *tracing) ended(pid, tid int) bool {
+func (r *room) ended(pid, tid int) bool {
 	switch {
 	case tid != 0:
 		return !process.Host{}.Exists(tid)

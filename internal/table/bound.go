@@ -24,8 +24,8 @@ func (r *Recorder) known(k key) bool {
 // full says that distinct stacks and rows take the memory that they may.
 func (r *Recorder) full() bool { return r.used() > r.opts.Memory }
 
-// fits says that there is memory for that many bytes more.
-func (r *Recorder) fits(bytes int) bool { return r.used()+bytes <= r.opts.Memory }
+// room says that there is memory for that many bytes more.
+func (r *Recorder) room(bytes int) bool { return r.used()+bytes <= r.opts.Memory }
 
 // Bytes is the memory that counts against Options.Memory.
 func (r *Recorder) Bytes() int {

@@ -41,8 +41,8 @@ func (r *Rows) Process(pid uint32) Row {
 // samples are Ordered are given its samples as well.
 func (r *Rows) Own(pid uint32) bool { return pid == r.recorder.opts.Self }
 
-// Fits says whether a collector may take that many bytes more.
-func (r *Rows) Fits(bytes int) bool { return r.recorder.fits(bytes) }
+// Room says whether a collector may take that many bytes more.
+func (r *Rows) Room(bytes int) bool { return r.recorder.room(bytes) }
 
 // LeaveOut counts a sample that the collector had no room for.
 func (r *Rows) LeaveOut() { r.part.counts.Unkept++ }

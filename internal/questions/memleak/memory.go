@@ -29,7 +29,7 @@ func newMemory() *memory { return &memory{seed: rand.Uint64()} }
 
 // take counts bytes more, if they may be had.
 func (m *memory) take(rows *table.Rows, bytes int) bool {
-	if !rows.Fits(bytes) {
+	if !rows.Room(bytes) {
 		return false
 	}
 	m.bytes += bytes

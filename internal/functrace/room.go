@@ -15,8 +15,8 @@ import (
 	"github.com/ringtap/ringtap/internal/proc"
 )
 
-// tracing is the directory that a tracer runs in: an instance's, or tracefs's own.
-type tracing struct {
+// room is where a tracer runs: an instance, or tracefs itself.
+type room struct {
 	top      *ftrace.FS
 	instance *ftrace.Instance // nil if the tracer runs in tracefs itself
 	settings *ftrace.Settings // nil as long as nothing of tracefs itself is changed
@@ -42,8 +42,8 @@ func (e *NoTracerError) Error() string {
 
 func (e *NoTracerError) Unwrap() error { return e.Err }
 
-// openTracing finds a directory for the tracer. What it opens must be closed.
-func openTracing(top *ftrace.FS, tracer string, force bool) (*tracing, error) {
+// openRoom finds a room for the tracer. What it opens must be closed.
+func openRoom(top *ftrace.FS, tracer string, force bool) (*room, error) {
 	tracers, err := readFile(top, "available_tracers")
 	if err != nil {
 		return nil, fmt.Errorf("look for the %s tracer: %w", tracer, err)
@@ -54,7 +54,7 @@ func openTracing(top *ftrace.FS, tracer string, force bool) (*tracing, error) {
 	if on, err := proc.Live.Sysctl("kernel/ftrace_enabled"); err == nil && on == "0" {
 		return nil, errors.New("function tracing is switched off on this host: sysctl kernel.ftrace_enabled=1 switches it on")
 	}
-	r := &tracing{top: top, force: force}
+	r := &room{top: top, force: force}
 	instance, err := top.NewInstance()
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func openTracing(top *ftrace.FS, tracer string, force bool) (*tracing, error) {
 
 // openSettings claims settings of tracefs itself, all that there are or the named
 // ones, unless someone else uses them.
-func (r *tracing) openSettings(names ...string) error {
+func (r *room) openSettings(names ...string) error {
 	if r.settings != nil {
 		return nil
 	}
@@ -95,23 +95,23 @@ func isBusy(err error) bool {
 }
 
 // fs is where the tracer's files are.
-func (r *tracing) fs() *ftrace.FS {
+func (r *room) fs() *ftrace.FS {
 	if r.instance != nil {
 		return r.instance.FS()
 	}
 	return r.top
 }
 
-// set gives a file of the directory a value.
-func (r *tracing) set(name, value string) error {
+// set gives a file of the room a value.
+func (r *room) set(name, value string) error {
 	if r.instance != nil {
 		return r.instance.Write(name, value)
 	}
 	return r.settings.Set(name, value)
 }
 
-// add adds words to a list of the directory.
-func (r *tracing) add(name, value string) error {
+// add adds words to a list of the room.
+func (r *room) add(name, value string) error {
 	if r.instance != nil {
 		return r.instance.Append(name, value+"\n")
 	}
@@ -124,19 +124,19 @@ func readFile(fs *ftrace.FS, name string) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// global are the settings that the whole kernel has one of, whatever the directory.
+// global are the settings that the whole kernel has one of, whatever the room.
 var global = []string{"set_graph_function", "set_graph_notrace", "max_graph_depth", "tracing_thresh"}
 
 // setGlobal gives a setting of tracefs itself a value.
-func (r *tracing) setGlobal(name, value string) error {
+func (r *room) setGlobal(name, value string) error {
 	if err := r.openSettings(global...); err != nil {
 		return err
 	}
 	return r.settings.Set(name, value)
 }
 
-// setOption sets an option of the tracer. Some kernels have one for all directories.
-func (r *tracing) setOption(name, value string) error {
+// setOption sets an option of the tracer. Some kernels have one for all rooms.
+func (r *room) setOption(name, value string) error {
 	if r.instance == nil || r.top.Has("options/"+name) && !r.instance.FS().Has("options/"+name) {
 		return r.setGlobal("options/"+name, value)
 	}
@@ -150,7 +150,7 @@ func (r *tracing) setOption(name, value string) error {
 }
 
 // start sets the tracer. It is the last thing that is set.
-func (r *tracing) start(tracer string) error {
+func (r *room) start(tracer string) error {
 	err := r.set("current_tracer", tracer)
 	switch {
 	case errors.Is(err, unix.EBUSY):
@@ -162,9 +162,9 @@ func (r *tracing) start(tracer string) error {
 }
 
 // startWith sets the tracer when an option has a value. The kernel has one such
-// option for all directories and looks at it when a tracer starts, so that it has the
+// option for all rooms and looks at it when a tracer starts, so that it has the
 // value for that moment only; the tracers of others go on as they are.
-func (r *tracing) startWith(option, value, tracer string) error {
+func (r *room) startWith(option, value, tracer string) error {
 	option = "options/" + option
 	if is, err := readFile(r.fs(), option); err != nil || is == value {
 		return r.start(tracer)
@@ -209,7 +209,7 @@ func rootCause(err error) error {
 }
 
 // close puts everything back.
-func (r *tracing) close() error {
+func (r *room) close() error {
 	var errs []error
 	if r.instance != nil {
 		errs = append(errs, r.instance.Close())
