@@ -224,8 +224,11 @@ func (s *Set) ExplainFilter(err error) error {
 		return err
 	}
 	for i := range s.Sources {
-		f := s.Sources[i].Format
-		if why := tracefs.ExplainFilter(f.System, f.Name, s.Sources[i].Filter); why != nil {
+		f, filter := s.Sources[i].Format, s.options.Filter
+		if s.Sources[i].Keep != nil {
+			filter = s.Sources[i].Filter // what is left of it for the kernel
+		}
+		if why := tracefs.ExplainFilter(f.System, f.Name, filter); why != nil {
 			return why
 		}
 	}

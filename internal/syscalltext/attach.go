@@ -76,20 +76,24 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		}
 		a.Ways, a.events = append(a.Ways, way), append(a.events, inner)
 	}
-	a.Sources = sources
+	params := make([][]Param, len(sources))
 	for i, e := range a.events {
-		params := Params(sources[i].Format)
-		if e != nil {
-			if a.reader == nil {
-				a.reader = newReader()
-				a.reader.events = a.events
-			}
-			sources[i].Format, sources[i].Ask = e.layout.format, ask
-			sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, i, s) }
+		params[i] = Params(sources[i].Format)
+		if e == nil {
+			continue
 		}
-		if err := a.filter(i, params, o); err != nil {
+		if a.reader == nil {
+			a.reader = newReader()
+		}
+		sources[i].Format, sources[i].Ask = e.layout.format, ask
+		sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, i, s) }
+	}
+	a.Sources = slices.Clone(sources)
+	for i := range sources {
+		if err := a.filter(i, params[i], o); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
+		sources[i].Filter, sources[i].Keep = a.Sources[i].Filter, a.Sources[i].Keep
 	}
 	if a.reader != nil {
 		a.reader.events = a.events

@@ -48,8 +48,15 @@ type executed struct {
 // kernel leaves a gap of up to 8 KiB between the pointers to the arguments and these.
 const execCopy = 16 << 10
 
-// maxThreads bounds the threads whose calls are kept.
-const maxThreads = 1 << 12
+// Bounds of what is kept: threads, and of each the last calls and programs. Nobody takes
+// those that a filter leaves out.
+const (
+	maxThreads   = 1 << 12
+	maxPerThread = 64
+)
+
+// last is a list without its oldest elements.
+func last[T any](list []T) []T { return list[max(0, len(list)-maxPerThread):] }
 
 // newExecs returns nil where there is no such tracepoint.
 func newExecs(tracefs *ftrace.FS, r *reader) (*execs, perfevent.Sampling) {
@@ -87,7 +94,7 @@ func (e *execs) thread(tid uint32) *execThread {
 // called takes note of a call.
 func (e *execs) called(s *perfevent.Sample, argv uint64) {
 	t := e.thread(s.TID)
-	t.calls = append(t.calls, execCall{s.Time, argv})
+	t.calls = last(append(t.calls, execCall{s.Time, argv}))
 }
 
 // started takes note of a program that was started. The thread may have had another
@@ -101,7 +108,7 @@ func (e *execs) started(s *perfevent.Sample) {
 	x := executed{time: s.Time, filename: string(name)}
 	x.argv, x.late = e.arguments(s)
 	t := e.thread(uint32(old))
-	t.execs = append(t.execs, x)
+	t.execs = last(append(t.execs, x))
 }
 
 // take returns the program that a call has started, or a later one by the same arguments;
