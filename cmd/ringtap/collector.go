@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,11 @@ import (
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
+
+// beside is how much memory a run may take beside what --max-memory bounds before the
+// garbage collector works harder: records that wait (64 MiB), symbols, windows that are
+// being written.
+const beside = 256 << 20
 
 // runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the
@@ -40,6 +46,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	status := newStatus(out)
 	windows := 0
 	tables := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: flags.top, User: flags.user, Kernel: flags.kernel, Inlines: flags.inlines, Metric: flags.metric}
+	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
 	out.recording.Store(true)
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors,

@@ -59,7 +59,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&c.metric, "metric", "", "the `column` that tables are ordered by and files with a single value show (default: the first)")
 	flags.StringVar(&c.unwind, "unwind", "auto", "how user stacks are found: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), auto")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
-	flags.IntVar(&c.memory, "max-memory", 256, "bound in `MiB` of the memory for distinct stacks and what collectors hold; past it what is new is counted together")
+	flags.IntVar(&c.memory, "max-memory", 256, "bound in `MiB` of the memory for distinct stacks and what collectors hold; past it what is new is counted together. Records that wait, symbols and output take up to 256 MiB more")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "say on standard error what is done and why")
 }
 
@@ -107,6 +107,9 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 		return usagef("--max-memory %d: from 1 MiB to %d", c.memory, maxMemory)
 	case !slices.Contains(stack.Unwinds(), stack.Unwind(c.unwind)):
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
+	}
+	if err := refuseOwn(c.pid, c.tid); err != nil {
+		return err
 	}
 	if err := c.trigger.validate(flags); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	case flags.Changed("tid") && t.tid <= 0:
 		return usagef("-L %d is not a thread id", t.tid)
 	}
-	return nil
+	return refuseOwn(t.pid, t.tid)
 }
 
 // target is what is watched, and the command that was started for it, held until

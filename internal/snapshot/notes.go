@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"os"
 	"slices"
 )
 
@@ -17,10 +18,18 @@ func (l *look) notes() {
 		note("code that was generated at run time has no names; a perf map in /tmp would tell them (Java: jcmd PID Compiler.perfmap, Node: --perf-basic-prof, Python from 3.12: -X perf)")
 	}
 	if err := l.files.deny.syscall; err != nil {
-		note("no system calls and user stacks: %v (that takes root; or the process's own user, where kernel.yama.ptrace_scope is 0)", err)
+		if os.Geteuid() == 0 {
+			note("no system calls and user stacks: %v (that takes CAP_SYS_PTRACE, which this root lacks or a security module refuses)", err)
+		} else {
+			note("no system calls and user stacks: %v (that takes root; or the process's own user, where kernel.yama.ptrace_scope is 0)", err)
+		}
 	}
 	if err := l.files.deny.stack; err != nil {
-		note("no kernel stacks, but where threads sleep: %v (that takes root)", err)
+		if os.Geteuid() == 0 {
+			note("no kernel stacks, but where threads sleep: %v (that takes CAP_SYS_ADMIN, which this root lacks or a security module refuses)", err)
+		} else {
+			note("no kernel stacks, but where threads sleep: %v (that takes root)", err)
+		}
 	}
 }
 
