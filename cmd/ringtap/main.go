@@ -32,6 +32,9 @@ func main() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if err := checkFiles(); err != nil {
+		os.Exit(exitCode(os.Stderr, "ringtap", err))
+	}
 	out := newConsole(os.Stdout, os.Stderr)
 	go handleSignals(ctx, cancel, &out.recording)
 	// A closed pipe is an error of the write, so that the run can still end
