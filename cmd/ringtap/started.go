@@ -142,11 +142,18 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 		return err
 	}
 	status := state.Sys().(syscall.WaitStatus)
-	if !stopped && ctx.Err() == nil {
+	if !stopped && ctx.Err() == nil && interrupted(status) {
+		// The terminal has sent it to all. That it has come here may take a moment.
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+		signalStarted(unix.SIGTERM) // shells have what runs in the background ignore it
+	} else if !stopped && ctx.Err() == nil {
 		sayLeft(stderr, started())
 	}
 	switch {
-	case stopped:
+	case stopped, ctx.Err() != nil:
 		return nil
 	case status.Signaled():
 		return statusError(128 + int(status.Signal()))
@@ -154,6 +161,16 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 		return statusError(status.ExitStatus())
 	}
 	return nil
+}
+
+// interrupted tells whether a command ended by a signal that a person sends, itself or
+// as a shell tells of its last command.
+func interrupted(status syscall.WaitStatus) bool {
+	s := status.Signal()
+	if !status.Signaled() {
+		s = syscall.Signal(status.ExitStatus() - 128)
+	}
+	return s == unix.SIGINT || s == unix.SIGQUIT || s == unix.SIGTERM || s == unix.SIGHUP
 }
 
 // mostLeft is how many processes sayLeft names.
