@@ -36,7 +36,7 @@ func (t *FS) define(file, line string) error {
 			return nil
 		}
 		var errno unix.Errno
-		if !errors.As(err, &errno) {
+		if !errors.As(err, &errno) || errno == unix.EMFILE || errno == unix.ENFILE {
 			return fmt.Errorf("define event %q: %w", line, err)
 		}
 		text, logErr := os.ReadFile(filepath.Join(t.dir, "error_log"))

@@ -301,8 +301,8 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 	if len(s.cpus) > 1 || s.cpus[0] != anyCPU {
 		what += fmt.Sprintf(" on %d CPUs", len(s.cpus))
 	}
-	hint := fmt.Sprintf("%s with %d events each: %d file descriptors are needed, the limit is %d: raise it (ulimit -n)",
-		what, events, need, limit.Cur)
+	hint := fmt.Sprintf("%s with %d events each: %d file descriptors are needed beside %d for other files, the limit is %d: raise it (ulimit -n %d)",
+		what, events, need, len(open)+fileSlack, limit.Cur, need+len(open)+fileSlack)
 	if subjects > 1 && !s.counting {
 		hint += ", or give the privileges to watch the whole system"
 	}

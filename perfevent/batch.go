@@ -3,13 +3,14 @@ package perfevent
 import "slices"
 
 // batch is a run of copied records. What their slices hold stands in two blocks
-// of memory that are used again. A block that grows moves, but the records that
-// point into its old place keep that alive.
+// of memory that are used again. They have batchBytes at most; what does not fit any
+// more, at the end of the batch, gets memory of its own.
 type batch struct {
 	records []Record
 	samples []Sample
 	words   []uint64
 	bytes   []byte
+	beside  int   // bytes of memory beside the two blocks
 	others  int64 // records that are no samples
 	// before is, unless zero, the time before which all records have been
 	// handed on with this batch.
@@ -84,6 +85,13 @@ func (b *batch) keepWords(words []uint64) []uint64 {
 	if len(words) == 0 {
 		return nil
 	}
+	if b.words == nil {
+		b.words = make([]uint64, 0, batchWords)
+	}
+	if len(b.words)+len(words) > cap(b.words) {
+		b.beside += 8 * len(words)
+		return slices.Clone(words)
+	}
 	from := len(b.words)
 	b.words = append(b.words, words...)
 	return b.words[from:len(b.words):len(b.words)]
@@ -93,6 +101,13 @@ func (b *batch) keepBytes(bytes []byte) []byte {
 	if len(bytes) == 0 {
 		return nil
 	}
+	if b.bytes == nil {
+		b.bytes = make([]byte, 0, batchBytes)
+	}
+	if len(b.bytes)+len(bytes) > cap(b.bytes) {
+		b.beside += len(bytes)
+		return slices.Clone(bytes)
+	}
 	from := len(b.bytes)
 	b.bytes = append(b.bytes, bytes...)
 	return b.bytes[from:len(b.bytes):len(b.bytes)]
@@ -101,7 +116,7 @@ func (b *batch) keepBytes(bytes []byte) []byte {
 // full says that the batch holds enough to be handed on.
 func (b *batch) full() bool {
 	const sample = 256 // with its place in records
-	return len(b.bytes)+8*len(b.words)+sample*len(b.records) >= batchBytes
+	return len(b.bytes)+8*len(b.words)+b.beside+sample*len(b.records) >= batchBytes
 }
 
 func (b *batch) reset() {

@@ -3,6 +3,7 @@ package perfevent
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -73,7 +74,7 @@ func (s *Session) openError(name string, sampling *Sampling, err error) *OpenErr
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		e.Kind = ErrPermission
-		e.Hint = s.permissionHint()
+		e.Hint = s.permissionHint(sampling)
 		if sampling != nil && sampling.Event.attr.Type == unix.PERF_TYPE_TRACEPOINT && (capable(unix.CAP_PERFMON) || capable(unix.CAP_SYS_ADMIN)) {
 			e.Hint = "the kernel lets nobody sample this tracepoint, which may be hit because of a sample; funccount counts it"
 		}
@@ -122,11 +123,18 @@ func (s *Session) openError(name string, sampling *Sampling, err error) *OpenErr
 const cgroupHint = "the directory must lie on a cgroup v2 file system whose kernel has the perf_event controller, " +
 	"or on the v1 hierarchy of perf_event"
 
-func (s *Session) permissionHint() string {
+func (s *Session) permissionHint(sampling *Sampling) string {
 	paranoid := readSysctl("perf_event_paranoid")
+	most := "0"
+	if sampling != nil && sampling.Event.attr.Type == unix.PERF_TYPE_TRACEPOINT {
+		most = "-1"
+	}
+	if level, err := strconv.Atoi(paranoid); err == nil && level < 0 {
+		return fmt.Sprintf("kernel.perf_event_paranoid is %d, which allows it: a seccomp filter or a security module refuses perf_event_open(2)", level)
+	}
 	switch s.target.kind {
 	case systemTarget, cgroupTarget:
-		return fmt.Sprintf("kernel.perf_event_paranoid is %s; watching %s needs root, CAP_PERFMON, or at most 0", paranoid, s.target)
+		return fmt.Sprintf("kernel.perf_event_paranoid is %s; watching %s needs root, CAP_PERFMON, or at most %s", paranoid, s.target, most)
 	}
 	return fmt.Sprintf("kernel.perf_event_paranoid is %s; without root or CAP_PERFMON only own processes can be watched, "+
 		"above 1 without the kernel, above 2 none", paranoid)

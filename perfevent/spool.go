@@ -10,6 +10,13 @@ import (
 // their stacks.
 const batchBytes = 256 << 10
 
+// batchWords is how many words of registers and call chains a batch has room for, and
+// maxFree how many empty batches are kept: a moment's need is not kept for ever.
+const (
+	batchWords = batchBytes / 8 / 4
+	maxFree    = 16
+)
+
 // spool lets the rings be read while the handler is held up: by a page that
 // has to come from a disk, by an unwind table of a hundred megabytes' program.
 // The reading goroutine copies records into batches, the handling one takes
@@ -102,7 +109,11 @@ func (p *spool) recycle(b *batch) {
 	b.reset()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free = append(p.free, b)
+	if len(p.free) < maxFree {
+		p.free = append(p.free, b)
+	} else {
+		p.made--
+	}
 	p.changed.Broadcast()
 }
 

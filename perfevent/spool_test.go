@@ -130,3 +130,31 @@ func TestAFullSpoolWaitsAndAnEmptyOneIsUsedAgain(t *testing.T) {
 		t.Error("a batch was handed out after the handler had stopped")
 	}
 }
+
+// What waits takes what it may, however large the samples are, and is given back when
+// it is not needed any more.
+func TestTheSpoolTakesNoMoreThanItsBound(t *testing.T) {
+	const bound = 64 * batchBytes
+	p := newSpool(bound)
+	sample := &Sample{Stack: make([]byte, 60000), Callchain: make([]uint64, 127), Regs: Registers{Values: make([]uint64, 24)}}
+	var batches []*batch
+	held := 0
+	for range bound / batchBytes {
+		b := p.get()
+		for !b.full() {
+			b.add(sample)
+		}
+		held += cap(b.bytes) + 8*cap(b.words) + b.beside
+		batches = append(batches, b)
+	}
+	if most := bound * 3 / 2; held > most {
+		t.Errorf("a spool of %d bytes holds %d", bound, held)
+	}
+	for _, b := range batches {
+		p.put(b)
+		p.recycle(p.take())
+	}
+	if len(p.free) > maxFree || p.made != len(p.free) {
+		t.Errorf("%d batches are kept, %d are counted", len(p.free), p.made)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
@@ -58,7 +59,8 @@ func wrongSpec(err error) error {
 	var missing *probe.TracepointError
 	switch {
 	case errors.As(err, new(*ftrace.SyntaxError)), errors.As(err, new(*ftrace.DefinitionError)),
-		errors.As(err, new(*ftrace.FilterError)), errors.As(err, new(*probe.PatternError)):
+		errors.As(err, new(*ftrace.FilterError)), errors.As(err, new(*probe.PatternError)),
+		errors.As(err, new(*names.GlobError)):
 		return &usageError{err}
 	case errors.As(err, new(*uprobe.TooManyError)), errors.As(err, new(*kprobe.TooManyError)):
 		return fmt.Errorf("%w; --limit allows more", err)

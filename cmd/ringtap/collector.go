@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,11 @@ import (
 	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
+
+// beside is how much memory a run may take beside what --max-memory bounds before the
+// garbage collector works harder: records that wait (64 MiB), symbols, windows that are
+// being written.
+const beside = 256 << 20
 
 // runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the
@@ -43,6 +49,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	status := newStatus(out)
 	windows := 0
 	write := flags.writer(out, collectors)
+	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
 	out.recording.Store(true)
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors,

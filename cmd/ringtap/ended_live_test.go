@@ -69,12 +69,13 @@ func TestLiveACommandEndsWithAllThatItStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const line = `echo $$ >pids; sleep 1001 & echo $! >>pids; (sleep 1002 & echo $! >>pids); timeout 1003 sh -c 'echo $$ >>pids; sleep 1004' & echo $! >>pids; `
-	run := func(end string, interrupt bool) (pids []int, stderr string) {
+	const line = `echo $$ >pids; sleep 1001 & echo $! >>pids; (sleep 1002 & echo $! >>pids); timeout 1003 sh -c 'echo $$ >>pids; exec sleep 1004' & echo $! >>pids; `
+	run := func(end string, interrupt int) (pids []int, stderr string) {
 		t.Helper()
 		cmd := exec.Command(exe)
 		cmd.Args = []string{"ringtap", "on-cpu", "-c", line + end}
 		cmd.Dir = t.TempDir()
+		cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 		// A file: a pipe would be open as long as what the command has left.
 		messages, err := os.Create(cmd.Dir + "/stderr")
 		if err != nil {
@@ -91,8 +92,8 @@ func TestLiveACommandEndsWithAllThatItStarted(t *testing.T) {
 			b, _ = os.ReadFile(cmd.Dir + "/pids")
 			return bytes.Count(b, []byte("\n")) == 5
 		})
-		if interrupt {
-			_ = cmd.Process.Signal(unix.SIGINT)
+		if interrupt != 0 {
+			_ = unix.Kill(interrupt*cmd.Process.Pid, unix.SIGINT)
 		}
 		err = cmd.Wait()
 		text, _ := os.ReadFile(messages.Name())
@@ -108,12 +109,15 @@ func TestLiveACommandEndsWithAllThatItStarted(t *testing.T) {
 		}
 		return pids, string(text)
 	}
-	pids, _ := run("sleep 1005", true)
-	for _, pid := range pids {
-		waitUntil(t, "process "+strconv.Itoa(pid)+" ends", func() bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) })
+	const ringtapAlone, asTheTerminal = 1, -1
+	for _, interrupt := range []int{ringtapAlone, asTheTerminal} {
+		pids, _ := run("sleep 1005", interrupt)
+		for _, pid := range pids {
+			waitUntil(t, "process "+strconv.Itoa(pid)+" ends", func() bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) })
+		}
 	}
 
-	pids, stderr := run("while [ $(wc -l <pids) -lt 5 ]; do sleep 0.01; done", false)
+	pids, stderr := run("while [ $(wc -l <pids) -lt 5 ]; do sleep 0.01; done", 0)
 	for i, pid := range pids {
 		if lives := unix.Kill(pid, unix.SIGKILL) == nil; lives != (i > 0) {
 			t.Errorf("process %d, the command's number %d, lives: %t", pid, i, lives)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -81,6 +82,15 @@ func refuseEmpty(flags *pflag.FlagSet) error {
 	}
 	if i := slices.Index(own, ""); i >= 0 {
 		return usagef("argument %d of %d is empty", i+1, len(flags.Args()))
+	}
+	return nil
+}
+
+// refuseOwn refuses ringtap's own process, which it leaves out. "exec ringtap -p $$"
+// asks for that.
+func refuseOwn(pid, tid int) error {
+	if own := os.Getpid(); pid == own || tid == own {
+		return usagef("process %d is this ringtap, which leaves itself out", own)
 	}
 	return nil
 }

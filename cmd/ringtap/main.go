@@ -32,8 +32,11 @@ func main() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if err := checkFiles(); err != nil {
+		os.Exit(exitCode(os.Stderr, "ringtap", err))
+	}
 	out := newConsole(os.Stdout, os.Stderr)
-	go handleSignals(ctx, cancel, &out.recording)
+	handleSignals(ctx, cancel, &out.recording)
 	// A closed pipe is an error of the write, so that the run can still end
 	// in order (head(1) closes it). The signal is caught and not ignored,
 	// which a command that ringtap starts would inherit.

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"os"
+	"strconv"
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
@@ -52,6 +56,11 @@ func (q *onCPU) take(args []string) ([]string, error) { return args, nil }
 func (q *onCPU) validate() error { return nil }
 
 func (q *onCPU) make(a *asking) ([]table.Collector, error) {
+	const sysctl = "kernel/perf_event_max_sample_rate"
+	text, _ := os.ReadFile("/proc/sys/" + sysctl)
+	if most, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil && a.frequency > most {
+		return nil, usagef("-f %d: this kernel takes %d at most (%s)", a.frequency, most, strings.ReplaceAll(sysctl, "/", "."))
+	}
 	return []table.Collector{&oncpu.Collector{
 		Event:     perfevent.CPUCycles(),
 		Frequency: a.frequency,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
@@ -35,6 +36,25 @@ func (o *output) err() error {
 }
 
 var errClosedOutput = errors.New("standard output is closed, or is /dev/null opened for reading and writing: to discard it, use >/dev/null")
+
+// leastFiles is how many files any command may have to open at once. Without some the
+// Go runtime itself gives up, with its goroutines on standard error.
+const leastFiles = 12
+
+// checkFiles tells whether that many can be opened.
+func checkFiles() error {
+	for range leastFiles {
+		fd, err := unix.FcntlInt(uintptr(unix.Stderr), unix.F_DUPFD_CLOEXEC, 0)
+		if errors.Is(err, unix.EMFILE) {
+			return fmt.Errorf("%w: less than %d more can be opened: raise the limit (ulimit -n)", err, leastFiles)
+		}
+		if err != nil { // standard error is closed
+			return nil
+		}
+		defer unix.Close(fd)
+	}
+	return nil
+}
 
 // isClosed tells whether f was a closed descriptor when this program began (">&-").
 // The Go runtime opens /dev/null for reading and writing in its place, in each place

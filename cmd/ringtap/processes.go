@@ -50,6 +50,9 @@ func (p *processFlags) find(flags *pflag.FlagSet) error {
 			return err
 		}
 		for _, pid := range found {
+			if err := refuseOwn(pid, 0); err != nil {
+				return err
+			}
 			if !slices.Contains(p.roots, pid) {
 				p.roots = append(p.roots, pid)
 			}

@@ -51,6 +51,10 @@ func handleSignals(ctx context.Context, cancel func(), recording *atomic.Bool) {
 	end, quit := make(chan os.Signal, 8), make(chan os.Signal, 8)
 	signal.Notify(end, endSignals()...)
 	signal.Notify(quit, quitSignals()...)
+	go awaitSignals(ctx, cancel, recording, end, quit)
+}
+
+func awaitSignals(ctx context.Context, cancel func(), recording *atomic.Bool, end, quit <-chan os.Signal) {
 	var first time.Time
 	for {
 		select {
@@ -80,7 +84,7 @@ func handleSignals(ctx context.Context, cancel func(), recording *atomic.Bool) {
 // wait for, and closes all events. The process keeps its id and its start time, and with
 // them the names of what it has in tracefs, which cleanUp removes.
 func endNow(s, how syscall.Signal) {
-	signalStarted(how)
+	signalStarted(how, 0)
 	code := 128 + int(s)
 	// What is ignored stays so, and a third Ctrl-C does not end the cleaning half-way.
 	ignoreEnds()

@@ -87,10 +87,10 @@ func started() []int {
 // meanwhile.
 const signalRounds = 100
 
-// signalStarted sends s to each process that descends from this one, parents first, so
-// that a shell does not go on to its next command.
-func signalStarted(s syscall.Signal) {
-	told := make(map[int]bool)
+// signalStarted sends s to each process that descends from this one but one that has
+// got it, parents first, so that a shell does not go on to its next command.
+func signalStarted(s syscall.Signal, but int) {
+	told := map[int]bool{but: true}
 	for range signalRounds {
 		before := len(told)
 		for _, pid := range started() {
@@ -113,7 +113,7 @@ func leave(command *perfevent.Command) {
 	}
 	command.Kill()
 	if command.Stop() {
-		signalStarted(unix.SIGTERM)
+		signalStarted(unix.SIGTERM, command.PID())
 		_, _ = command.Wait() // there is another error to tell
 	}
 }
@@ -131,7 +131,7 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 	}
 	stopped := command.Stop()
 	if stopped || ctx.Err() != nil {
-		signalStarted(unix.SIGTERM)
+		signalStarted(unix.SIGTERM, command.PID())
 	}
 	late := time.AfterFunc(patience, func() {
 		fmt.Fprintf(stderr, "waiting for process %d to end; Ctrl-C kills it\n", command.PID())
@@ -142,11 +142,18 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 		return err
 	}
 	status := state.Sys().(syscall.WaitStatus)
-	if !stopped && ctx.Err() == nil {
+	if !stopped && ctx.Err() == nil && interrupted(status) {
+		// The terminal has sent it to all. That it has come here may take a moment.
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+		signalStarted(unix.SIGTERM, command.PID()) // shells have what runs in the background ignore it
+	} else if !stopped && ctx.Err() == nil {
 		sayLeft(stderr, started())
 	}
 	switch {
-	case stopped:
+	case stopped, ctx.Err() != nil:
 		return nil
 	case status.Signaled():
 		return statusError(128 + int(status.Signal()))
@@ -154,6 +161,16 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 		return statusError(status.ExitStatus())
 	}
 	return nil
+}
+
+// interrupted tells whether a command ended by a signal that a person sends, itself or
+// as a shell tells of its last command.
+func interrupted(status syscall.WaitStatus) bool {
+	s := status.Signal()
+	if !status.Signaled() {
+		s = syscall.Signal(status.ExitStatus() - 128)
+	}
+	return s == unix.SIGINT || s == unix.SIGQUIT || s == unix.SIGTERM || s == unix.SIGHUP
 }
 
 // mostLeft is how many processes sayLeft names.

@@ -81,6 +81,9 @@ func (t *targetFlags) check(flags *pflag.FlagSet) error {
 	case flags.Changed("tid") && t.tid <= 0:
 		return usagef("-L %d is not a thread id", t.tid)
 	}
+	if err := refuseOwn(0, t.tid); err != nil {
+		return err
+	}
 	if err := t.find(flags); err != nil {
 		return err
 	}

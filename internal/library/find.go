@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Options say from where a name is seen.
@@ -63,6 +65,14 @@ func (v *view) find(name string) (*found, error) {
 		if f, err := way(name); f != nil || err != nil {
 			return f, err
 		}
+	}
+	// Whoever can open nothing finds nothing.
+	root, err := os.Open("/")
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return nil, fmt.Errorf("look for %s: %w", shown(name), err)
+	}
+	if err == nil {
+		root.Close()
 	}
 	return nil, &NotFoundError{Name: name, Near: v.near(name)}
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"os"
 	"slices"
 )
 
@@ -16,10 +17,17 @@ func (l *look) notes() {
 	if slices.ContainsFunc(l.snapshot.Threads, (*Thread).generated) {
 		note("code that was generated at run time has no names; a perf map in /tmp would tell them (Java: jcmd PID Compiler.perfmap, Node: --perf-basic-prof, Python from 3.12: -X perf)")
 	}
-	if err := l.files.deny.syscall; err != nil {
+	root := os.Geteuid() == 0
+	switch err := l.files.deny.syscall; {
+	case err != nil && root:
+		note("no system calls and user stacks: %v (root lacks CAP_SYS_PTRACE here, or a security module refuses)", err)
+	case err != nil:
 		note("no system calls and user stacks: %v (run as root, or as the process's user where kernel.yama.ptrace_scope is 0)", err)
 	}
-	if err := l.files.deny.stack; err != nil {
+	switch err := l.files.deny.stack; {
+	case err != nil && root:
+		note("no kernel stacks, only the functions where threads sleep: %v (root lacks CAP_SYS_ADMIN here, or a security module refuses)", err)
+	case err != nil:
 		note("no kernel stacks, only the functions where threads sleep: %v (run as root)", err)
 	}
 }

@@ -25,7 +25,7 @@ type Options struct {
 // and maxLoaded the bytes of those whose symbols are, which take some twentieth of
 // that: on a host that builds, thousands of programs run once.
 const (
-	maxCached = 1 << 20
+	maxCached = 1 << 18
 	maxFiles  = 1 << 10
 	maxLoaded = 1 << 30
 
