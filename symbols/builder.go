@@ -38,8 +38,9 @@ type builder struct {
 	names      int // bytes of all names
 	allowed    int // how many there may be
 
-	want *wanted // what to collect symbols for; nil: all
-	seen bool    // there was a symbol, wanted or not
+	want *wanted         // what to collect symbols for; nil: all
+	seen bool            // there was a symbol, wanted or not
+	only map[string]bool // the names that are collected; nil: all
 
 	imports  bool        // whether functions of other files are collected too
 	imported []candidate // those, without addresses
@@ -70,6 +71,9 @@ func (b *builder) add(source int, name uint32, length int, addr, size uint64, ra
 		return nil
 	}
 	b.seen = true
+	if !b.collects(source, name, length) {
+		return nil
+	}
 	size = sizeWithin(addr, size, end)
 	if b.want != nil && !b.want.takes(addr, size, size > 0 || rank&rankFunction != 0) {
 		return nil
@@ -83,10 +87,15 @@ func (b *builder) add(source int, name uint32, length int, addr, size uint64, ra
 
 // addImport takes a function of another file.
 func (b *builder) addImport(source int, name uint32, length int) error {
-	if length == 0 || !b.imports {
+	if length == 0 || !b.imports || !b.collects(source, name, length) {
 		return nil
 	}
 	return b.put(&b.imported, candidate{name: name, length: uint16(length), source: uint8(source), kind: Imported})
+}
+
+// collects reports whether names like this one are collected.
+func (b *builder) collects(source int, name uint32, length int) bool {
+	return b.only == nil || b.only[string(b.sources[source][name:][:length])]
 }
 
 func (b *builder) put(to *[]candidate, c candidate) error {

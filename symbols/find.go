@@ -42,8 +42,13 @@ func (f *File) Find(name string) ([]Function, error) {
 
 // exported returns the function of that raw name in the file's dynamic symbols.
 func (f *File) exported(name string) []Function {
-	b := &builder{code: codeOf(f.image)}
-	if err := b.addDynsym(f.image); err != nil {
+	b := &builder{code: codeOf(f.image), only: map[string]bool{name: true}}
+	err := b.addDynsym(f.image)
+	if b.unsized() {
+		b = &builder{code: codeOf(f.image)}
+		err = b.addDynsym(f.image)
+	}
+	if err != nil {
 		return nil // Functions will say so
 	}
 	var found []Function
@@ -53,6 +58,33 @@ func (f *File) exported(name string) []Function {
 		}
 	}
 	return onePerPlace(found)
+}
+
+// unsized reports whether a symbol has no size: it ends where another one begins.
+func (b *builder) unsized() bool {
+	return slices.ContainsFunc(b.candidates, func(c candidate) bool { return c.size == 0 })
+}
+
+// Named returns the functions that have one of these raw names, as Functions does,
+// without those of other names.
+func (f *File) Named(names ...string) ([]Function, error) {
+	only := make(map[string]bool, len(names))
+	for _, name := range names {
+		only[name] = true
+	}
+	b := &builder{code: codeOf(f.image), imports: true, only: only}
+	err := f.collectAll(b)
+	if !b.unsized() {
+		return b.functions(f.image), err
+	}
+	all, err := f.Functions()
+	var named []Function
+	for i := range all {
+		if only[all[i].Name] {
+			named = append(named, all[i])
+		}
+	}
+	return named, err
 }
 
 // onePerPlace keeps one function for each offset, one that is defined before

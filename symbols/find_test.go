@@ -286,3 +286,32 @@ func TestSimilarNamesAreOffered(t *testing.T) {
 		t.Errorf("nothing resembles what is %q", got)
 	}
 }
+
+// TestNamedFunctionsAreThoseOfTheList compares with the list of all functions.
+func TestNamedFunctionsAreThoseOfTheList(t *testing.T) {
+	paths := append(systemFiles(t), buildC(t), buildC(t, "-s"), buildC(t, "-static"))
+	asked := []string{"malloc", "free", "main", "_init", "_start", "puts", "puts@plt", "missing", ""}
+	found := 0
+	for _, path := range paths {
+		all, err := openPath(t, path).Functions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, names := range [][]string{asked, asked[:2], {"_init"}, {"puts@plt"}, {"missing"}} {
+			var want []Function
+			for _, f := range all {
+				if slices.Contains(names, f.Name) {
+					want = append(want, f)
+				}
+			}
+			got, err := openPath(t, path).Named(names...)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: Named(%q) = %+v, %v; the list has %+v", path, names, got, err, want)
+			}
+			found += len(got)
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d functions were found", found)
+	}
+}

@@ -83,7 +83,7 @@ func (f *File) collectAll(b *builder) error {
 		if symtab, ok := image.SectionOf(elf.SHT_SYMTAB); ok {
 			err := b.addSymtab(image, symtab, nil)
 			errs = append(errs, err)
-			full = full || err == nil && len(b.candidates) > 0
+			full = full || err == nil && b.seen
 		}
 	}
 	errs = append(errs, b.addDynsym(f.image), b.addMiniDebug(f.image))

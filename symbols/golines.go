@@ -40,11 +40,11 @@ func (t *goLines) lines(addr uint64) []Line {
 		l := t.position(&f, at)
 		call, ok := t.inlined(&f, at)
 		if !ok {
-			l.Function = cstring(t.Names, uint64(f.Name()), maxSymbolName)
+			l.Function = string(t.Name(f.Name(), maxSymbolName))
 			l.StartLine = f.StartLine()
 			return append(lines, l)
 		}
-		l.Function = cstring(t.Names, uint64(call.name), maxSymbolName)
+		l.Function = string(t.Name(call.name, maxSymbolName))
 		l.StartLine = call.startLine
 		lines = append(lines, l)
 		at = f.Entry + uint64(call.parent)
@@ -88,7 +88,7 @@ func (t *goLines) position(f *gotable.Func, addr uint64) Line {
 		l.Line = int(line)
 	}
 	if file := t.Value(f.File(), f.Entry, addr); file >= 0 {
-		l.File = cstring(f.Path(file), 0, maxSymbolName)
+		l.File = string(f.Path(file, maxSymbolName))
 	}
 	return l
 }

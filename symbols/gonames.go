@@ -4,34 +4,41 @@ import "github.com/ringtap/ringtap/internal/gotable"
 
 // addGoTable collects the functions of t.
 func (b *builder) addGoTable(t *gotable.Table) error {
-	source, err := b.source(t.Names)
+	var functions []uint64 // by their number
+	if b.want == nil {
+		for i := range t.Len {
+			functions = append(functions, i)
+		}
+	} else {
+		for _, addr := range b.want.points {
+			if i, ok := t.Find(addr); ok {
+				functions = append(functions, i)
+			}
+		}
+	}
+	var names []byte
+	ends := make([]int, len(functions))
+	for i, n := range functions {
+		f := t.Func(n)
+		if names = append(names, t.Name(f.Name(), maxSymbolName)...); len(names) > maxNames {
+			return errTooMany
+		}
+		ends[i] = len(names)
+	}
+	source, err := b.source(names)
 	if err != nil {
 		return err
 	}
-	if b.want == nil {
-		for i := range t.Len {
-			if err := b.addGoFunction(t, source, i); err != nil {
+	begin := 0
+	for i, n := range functions {
+		f := t.Func(n)
+		const rank = rankFunction | rankCurrent | rankExported | rankStrong
+		if f.Entry < f.End {
+			if err := b.add(source, uint32(begin), ends[i]-begin, f.Entry, f.End-f.Entry, rank, Defined); err != nil {
 				return err
 			}
 		}
-		return nil
-	}
-	for _, addr := range b.want.points {
-		if i, ok := t.Find(addr); ok {
-			if err := b.addGoFunction(t, source, i); err != nil {
-				return err
-			}
-		}
+		begin = ends[i]
 	}
 	return nil
-}
-
-func (b *builder) addGoFunction(t *gotable.Table, source int, i uint64) error {
-	f := t.Func(i)
-	if f.End <= f.Entry {
-		return nil
-	}
-	name := cbytes(t.Names, uint64(f.Name()), maxSymbolName)
-	const rank = rankFunction | rankCurrent | rankExported | rankStrong
-	return b.add(source, f.Name(), len(name), f.Entry, f.End-f.Entry, rank, Defined)
 }

@@ -22,7 +22,7 @@ func (t *goLines) places(sourceFile string, line int) dwarfline.Statements {
 		copies := map[goInlined]bool{}
 		files := t.Values(f.File(), f.Entry)
 		for files.Next() {
-			path := cstring(f.Path(files.Value), 0, maxSymbolName)
+			path := string(f.Path(files.Value, maxSymbolName))
 			is, known := meant[path]
 			if !known && path != "" {
 				if is = dwarfline.SamePath(path, sourceFile); is {
@@ -57,7 +57,7 @@ func (t *goLines) placesIn(s *dwarfline.Statements, f *gotable.Func, path string
 				name = f.Name()
 			}
 			s.Places = append(s.Places, dwarfline.Place{
-				Addr: at, Function: cstring(t.Names, uint64(name), maxSymbolName), File: path, Line: line,
+				Addr: at, Function: string(t.Name(name, maxSymbolName)), File: path, Line: line,
 			})
 		}
 	}

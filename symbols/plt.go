@@ -3,6 +3,7 @@ package symbols
 import (
 	"debug/elf"
 	"fmt"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
 )
@@ -37,6 +38,9 @@ var pltSections = []string{".plt", ".plt.sec", ".plt.got", ".iplt"}
 // amd64 and arm64 (psABIs, "Procedure Linkage Table"), by decoding their jumps,
 // and needs section headers.
 func (b *builder) addPLT(m *elfimage.Image) error {
+	if b.only != nil && !b.onlyStubs() {
+		return nil
+	}
 	var decode func([]byte, uint64, uint64) []stub
 	switch m.Machine {
 	case elf.EM_X86_64:
@@ -101,6 +105,16 @@ func (b *builder) addStubs(stubs []stub, nameOf func(slot uint64) []byte) error 
 		at = ends[i]
 	}
 	return nil
+}
+
+// onlyStubs reports whether a stub's name is among those that are collected.
+func (b *builder) onlyStubs() bool {
+	for name := range b.only {
+		if strings.HasSuffix(name, "@plt") {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *builder) pltSlots(m *elfimage.Image) (map[uint64]target, []uint64) {

@@ -40,7 +40,7 @@ func openPath(t testing.TB, path string) *File {
 	return file
 }
 
-// placesIn are file offsets in the code of a file: random ones, and those around its
+// placesOf are file offsets in the code of a file: random ones, and those around its
 // symbols.
 func placesOf(f *File) (offsets []uint64) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -102,14 +102,19 @@ func (r *resolver) note(format string, args ...any) {
 
 // Functions lists the functions of a target that can be probed or explained, in
 // the order and with the names that symbols.File.Functions has, and the path at
-// which the target was found. Errors are as for Resolve.
-func Functions(target string, o Options) (functions []symbols.Function, path string, err error) {
+// which the target was found. Given names, it lists the functions of these alone, which
+// takes less time. Errors are as for Resolve.
+func Functions(target string, o Options, named ...string) (functions []symbols.Function, path string, err error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
 		return nil, "", err
 	}
 	defer t.close()
-	functions, err = t.symbols.Functions()
+	if len(named) > 0 {
+		functions, err = t.symbols.Named(named...)
+	} else {
+		functions, err = t.symbols.Functions()
+	}
 	if err != nil && len(functions) == 0 {
 		return nil, t.Path, &TargetError{Path: t.Path, Err: err}
 	}

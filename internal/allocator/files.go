@@ -30,7 +30,7 @@ func (f *finder) file(name string, pid int) error {
 	if strings.HasPrefix(filepath.Base(target.Path), "ld-linux") {
 		return nil // glibc's loader has an allocator for itself, until libc is there
 	}
-	there, path, err := uprobe.Functions(name, uprobe.Options{PID: pid, Logger: f.logger})
+	there, path, err := uprobe.Functions(name, uprobe.Options{PID: pid, Logger: f.logger}, wanted...)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,14 @@ var functions = named()
 // delete do not go through malloc.
 var ownOperators = []string{"mallocx", "je_mallocx", "tc_malloc", "mi_malloc"}
 
+// wanted are the names that files are looked through for.
+var wanted = func() (all []string) {
+	for i := range functions {
+		all = append(all, functions[i].Name)
+	}
+	return append(all, ownOperators...)
+}()
+
 // Named returns the function of a name, nil if no allocator has one.
 func Named(name string) *Function {
 	for i := range functions {

@@ -1,10 +1,8 @@
 package goroutine
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/gotable"
@@ -168,9 +166,8 @@ func (r *Runtime) text(addr uint64) string {
 
 // functionNamed is the address of a function; 0 if there is none of that name.
 func functionNamed(t *gotable.Table, name string) uint64 {
-	want := []byte(name + "\x00")
 	for i := range t.Len {
-		if f := t.Func(i); uint64(f.Name()) < uint64(len(t.Names)) && bytes.HasPrefix(t.Names[f.Name():], want) {
+		if f := t.Func(i); string(t.Name(f.Name(), len(name)+1)) == name {
 			return f.Entry
 		}
 	}
@@ -179,11 +176,5 @@ func functionNamed(t *gotable.Table, name string) uint64 {
 
 // nameOf is the name of a function of Go, "" if the table has none.
 func nameOf(t *gotable.Table, f *gotable.Func) string {
-	at := uint64(f.Name())
-	if at >= uint64(len(t.Names)) {
-		return ""
-	}
-	b := t.Names[at:min(at+maxText, uint64(len(t.Names)))]
-	name, _, _ := strings.Cut(string(b), "\x00")
-	return name
+	return string(t.Name(f.Name(), maxText))
 }

@@ -18,7 +18,7 @@ const (
 var ErrNone = errors.New("no Go function table")
 
 // Open finds the table of a file, and the start of the code that it describes.
-// The bytes of the table are read to memory; m is asked again for Data only.
+// The bytes of the table are read from m when they are asked for.
 //
 // The table lies, in this order: in a section of its own; after external linking
 // of a position-independent program somewhere in .data.rel.ro; in a file without
@@ -55,11 +55,7 @@ func Open(m *elfimage.Image) (*Table, error) {
 // open reads the table at an offset in p.
 func open(m *elfimage.Image, p place, off uint64) (*Table, error) {
 	addr := p.vaddr + (off - p.offset)
-	data, err := m.Read(off, p.size-(off-p.offset), maxTable)
-	var t *Table
-	if err == nil {
-		t, err = New(m, addr, data)
-	}
+	t, err := divide(m, addr, &data{image: m, offset: off, size: min(p.size-(off-p.offset), maxTable)})
 	if err == nil && t.relative() {
 		err = t.locate()
 	}
@@ -110,11 +106,12 @@ func segments(m *elfimage.Image, want func(elf.ProgFlag) bool) (in []place) {
 // scan calls match with 16 bytes at every address in p that is a multiple of
 // step, and their offset in the file, until it returns true.
 func scan(m *elfimage.Image, p place, step uint64, match func(off uint64, b []byte) bool) error {
-	const chunk, look = 1 << 20, 16
+	const look = 16
 	if err := m.CheckHoles(p.offset, p.size); err != nil {
 		return err
 	}
-	for done := -p.vaddr % step; done+look <= p.size; done += chunk {
+	chunk := uint64(page) // the first has the table as a rule
+	for done := -p.vaddr % step; done+look <= p.size; done, chunk = done+chunk, 1<<20 {
 		b, err := m.Read(p.offset+done, min(chunk+look, p.size-done), chunk+look)
 		if err != nil {
 			return err

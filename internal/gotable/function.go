@@ -10,7 +10,7 @@ type Func struct {
 	Entry, End uint64 // addresses; End is the next function's entry
 
 	t *Table
-	b []byte // the description, from behind its entry on
+	b part // the description, from behind its entry on
 }
 
 // Func returns function i. Its description is, behind the entry: name, args,
@@ -24,8 +24,8 @@ func (t *Table) Func(i uint64) Func {
 	if t.relative() {
 		off = uint64(t.u32(t.index, i*8+4))
 	}
-	if skip := off + t.field(); off <= skip && skip <= uint64(len(t.funcs)) {
-		f.b = t.funcs[skip:]
+	if skip := off + t.field(); off <= skip && skip <= t.funcs.size {
+		f.b = t.funcs.from(skip)
 	}
 	return f
 }
@@ -41,22 +41,19 @@ func (f *Func) SP() uint32   { return f.word(3) }
 func (f *Func) File() uint32 { return f.word(4) }
 func (f *Func) Line() uint32 { return f.word(5) }
 
-// Path returns the bytes that begin with the NUL-terminated path of a file, by a
-// value of File; nil when there is none.
-func (f *Func) Path(file int32) []byte {
+// Path returns the path of a file by a value of File, of at most limit bytes; nil when
+// there is none.
+func (f *Func) Path(file int32, limit int) []byte {
 	t := f.t
 	paths, off := t.files, uint32(0xffffffff)
 	switch {
 	case file < 0:
 	case t.Version == Go12:
-		paths, off = t.Names, t.u32(t.files, uint64(file)*4)
+		paths, off = t.names, t.u32(t.files, uint64(file)*4)
 	default:
 		off = t.u32(t.units, (uint64(f.word(7))+uint64(file))*4)
 	}
-	if uint64(off) >= uint64(len(paths)) {
-		return nil
-	}
-	return paths[off:]
+	return paths.text(uint64(off), uint64(limit))
 }
 
 // StartLine is the line of the func keyword, known from Go 1.20 on.
@@ -83,7 +80,7 @@ func (f *Func) last() (uint64, bool) {
 	if f.t.Version == Go120 {
 		at += 4
 	}
-	return at, f.t.relative() && at+4 <= uint64(len(f.b))
+	return at, f.t.relative() && at+4 <= f.b.size
 }
 
 // Flags returns the flags; ok is false where they are not known: in tables
@@ -93,10 +90,10 @@ func (f *Func) Flags() (flags uint8, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	if f.b[at] == cgoCallback {
-		return f.b[at+1] &^ SPWrite, true
+	if f.b.u8(at) == cgoCallback {
+		return f.b.u8(at+1) &^ SPWrite, true
 	}
-	return f.b[at+1], true
+	return f.b.u8(at + 1), true
 }
 
 // PCData is the function's i'th pc-value table beside those above, 0 when it has
@@ -113,7 +110,7 @@ func (f *Func) PCData(i uint32) uint32 {
 // (FUNCDATA). It is an error when there is none, or when it is not known where.
 func (f *Func) Data(i uint32, offset, n uint64) ([]byte, error) {
 	at, ok := f.last()
-	if !ok || i >= uint32(f.b[at+3]) || f.t.GoFunc == 0 {
+	if !ok || i >= uint32(f.b.u8(at+3)) || f.t.GoFunc == 0 {
 		return nil, errNoData
 	}
 	data := f.t.u32(f.b, at+4+(uint64(f.word(6))+uint64(i))*4)

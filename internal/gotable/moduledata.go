@@ -55,7 +55,7 @@ func (t *Table) modules() []uint64 {
 	for _, p := range segments(t.image, func(f elf.ProgFlag) bool { return f&elf.PF_W != 0 }) {
 		// Of a segment that is cut short the beginning may do.
 		_ = scan(t.image, p, t.ptr, func(off uint64, b []byte) bool {
-			if t.word(b, 0) == t.addr {
+			if t.number(b, 0) == t.addr {
 				at = append(at, p.vaddr+(off-p.offset))
 			}
 			return len(at) >= maxModuleData
@@ -86,7 +86,7 @@ func (t *Table) module(addr uint64) bool {
 		}
 		return true
 	})
-	word := func(i uint64) uint64 { return t.word(b, i*t.ptr) }
+	word := func(i uint64) uint64 { return t.number(b, i*t.ptr) }
 	inTable := word(moduleNames) - t.addr
 	if word(moduleHeader) != t.addr || inTable == 0 || inTable > maxTable || word(moduleFtabLen) != t.Len+1 ||
 		!t.image.Executable(word(moduleText)) {

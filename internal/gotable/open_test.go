@@ -105,7 +105,7 @@ func TestTheTableIsFoundHoweverAProgramIsLinked(t *testing.T) {
 					}
 					i, ok := table.Find(addr)
 					fn := table.Func(i)
-					got, _, _ := bytes.Cut(table.Names[fn.Name():], []byte{0})
+					got := table.Name(fn.Name(), 1<<10)
 					if !ok || fn.Entry != addr || string(got) != name {
 						t.Errorf("%s: at %#x is %q from %#x on, want %s", form, addr, got, fn.Entry, name)
 					}
@@ -136,7 +136,7 @@ func TestAProgramThatIsNotGoHasNoTable(t *testing.T) {
 }
 
 func TestPCValueTablesEndWhereTheyShould(t *testing.T) {
-	table := &Table{quantum: 4, values: []byte{0, 2, 1, 3, 2, 0, 4, 1}}
+	table := &Table{quantum: 4, values: part{inMemory([]byte{0, 2, 1, 3, 2, 0, 4, 1}), 0, 8}}
 	for _, test := range []struct {
 		name      string
 		offset    uint32
@@ -165,6 +165,61 @@ func TestPCValueTablesEndWhereTheyShould(t *testing.T) {
 	}
 }
 
+// TestATableReadInPiecesIsTheSame asks for some functions of a table, which reads pages,
+// and then for all, which reads it whole.
+func TestATableReadInPiecesIsTheSame(t *testing.T) {
+	b := build(t, "CGO_ENABLED=0")
+	m, err := elfimage.New(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces, err := Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.BytesAt(pieces.addr, pieces.names.data.size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := New(m, pieces.addr, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.Text, whole.GoFunc = pieces.Text, pieces.GoFunc
+	compare := func(i uint64) {
+		t.Helper()
+		x, y := pieces.Func(i), whole.Func(i)
+		for _, limit := range []int{3, 1 << 10} {
+			if x.Entry != y.Entry || x.End != y.End || string(pieces.Name(x.Name(), limit)) != string(whole.Name(y.Name(), limit)) {
+				t.Fatalf("function %d is %q at %#x; of the whole table %q at %#x", i,
+					pieces.Name(x.Name(), limit), x.Entry, whole.Name(y.Name(), limit), y.Entry)
+			}
+		}
+		v, w := pieces.Values(x.SP(), x.Entry), whole.Values(y.SP(), y.Entry)
+		for more := true; more; {
+			if more = v.Next(); more != w.Next() || v.Value != w.Value || v.End != w.End || v.Malformed != w.Malformed {
+				t.Fatalf("function %d has %+v; in the whole table %+v", i, v, w)
+			}
+		}
+		file := pieces.Value(x.File(), x.Entry, x.Entry)
+		if got, want := x.Path(file, 1<<10), y.Path(file, 1<<10); string(got) != string(want) {
+			t.Fatalf("function %d is in %q; of the whole table in %q", i, got, want)
+		}
+	}
+	for i := range uint64(3) {
+		compare(i * pieces.Len / 3)
+	}
+	if pieces.names.data.whole.Load() != nil {
+		t.Error("three functions have the whole table read")
+	}
+	for i := range pieces.Len {
+		compare(i)
+	}
+	if pieces.names.data.whole.Load() == nil {
+		t.Error("a table that was read from end to end is read in pieces")
+	}
+}
+
 // FuzzOpen looks for a table in a file that has no sections and one segment.
 func FuzzOpen(f *testing.F) {
 	fuzzing.Bound(f)
@@ -186,7 +241,7 @@ func FuzzOpen(f *testing.F) {
 				fn := table.Func(i)
 				fn.Flags()
 				fn.Data(3, 0, 16)
-				fn.Path(table.Value(fn.File(), fn.Entry, fn.Entry))
+				fn.Path(table.Value(fn.File(), fn.Entry, fn.Entry), 1<<10)
 				for v := table.Values(fn.PCData(2), fn.Entry); v.Next(); {
 					if v.End < v.Start {
 						break

@@ -34,19 +34,21 @@ type Table struct {
 	// not known.
 	BSS, BSSEnd uint64
 
-	Names []byte // NUL-terminated, part of one read of the file
-
 	image   *elfimage.Image
 	addr    uint64 // of the table in the image
 	order   binary.ByteOrder
 	ptr     uint64 // bytes of a pointer
 	quantum uint64 // bytes that a step of one in a pc-value table stands for
-	units   []byte // per compilation unit, uint32 offsets into files; none before Go 1.16
-	files   []byte // NUL-terminated; before Go 1.16 uint32 offsets into names
-	values  []byte // pc-value tables
-	index   []byte // sorted (entry, offset in funcs), and one entry as the end
-	funcs   []byte // descriptions of functions
+	names   part   // NUL-terminated
+	units   part   // per compilation unit, uint32 offsets into files; none before Go 1.16
+	files   part   // NUL-terminated; before Go 1.16 uint32 offsets into names
+	values  part   // pc-value tables
+	index   part   // sorted (entry, offset in funcs), and one entry as the end
+	funcs   part   // descriptions of functions
 }
+
+// maxHeader is the size of the largest header.
+const maxHeader = 8 + 8*8
 
 // isHeader reports whether b begins with the header of a table: the magic
 // number, two zeros, the instruction quantum and the size of a pointer.
@@ -71,6 +73,12 @@ func isHeader(b []byte, order binary.ByteOrder) bool {
 // pc-value tables and functions. Go 1.16 has no start of text. Before there is
 // the number of functions only, and all in one.
 func New(m *elfimage.Image, addr uint64, b []byte) (*Table, error) {
+	return divide(m, addr, inMemory(b))
+}
+
+func divide(m *elfimage.Image, addr uint64, d *data) (*Table, error) {
+	all := part{d, 0, d.size}
+	b := all.upTo(0, maxHeader)
 	if !isHeader(b, m.Order) {
 		return nil, errors.New("no header")
 	}
@@ -78,29 +86,29 @@ func New(m *elfimage.Image, addr uint64, b []byte) (*Table, error) {
 		Version: Version(m.Order.Uint32(b)), image: m, addr: addr, order: m.Order,
 		quantum: uint64(b[6]), ptr: uint64(b[7]),
 	}
-	word := func(i uint64) uint64 { return t.word(b, 8+i*t.ptr) }
-	part := func(i uint64) []byte { return b[min(word(i), uint64(len(b))):] }
+	word := func(i uint64) uint64 { return t.number(b, 8+i*t.ptr) }
+	part := func(i uint64) part { return all.from(word(i)) }
 	t.Len = word(0)
 	switch t.Version {
 	case Go118, Go120:
 		t.Text = word(2)
-		t.Names, t.units, t.files, t.values, t.funcs = part(3), part(4), part(5), part(6), part(7)
+		t.names, t.units, t.files, t.values, t.funcs = part(3), part(4), part(5), part(6), part(7)
 		t.index = t.funcs
 	case Go116:
-		t.Names, t.units, t.files, t.values, t.funcs = part(2), part(3), part(4), part(5), part(6)
+		t.names, t.units, t.files, t.values, t.funcs = part(2), part(3), part(4), part(5), part(6)
 		t.index = t.funcs
 	default:
-		t.Names, t.values, t.funcs = b, b, b
-		t.index = b[min(8+t.ptr, uint64(len(b))):]
+		t.names, t.values, t.funcs = all, all, all
+		t.index = all.from(8 + t.ptr)
 	}
-	if t.Len > maxFunctions || (t.Len*2+1)*t.field() > uint64(len(t.index)) {
-		return nil, fmt.Errorf("%d functions in %d bytes", t.Len, len(t.index))
+	if t.Len > maxFunctions || (t.Len*2+1)*t.field() > t.index.size {
+		return nil, fmt.Errorf("%d functions in %d bytes", t.Len, t.index.size)
 	}
 	if t.Version == Go12 {
 		off := uint64(t.u32(t.index, (t.Len*2+1)*t.field()))
-		t.files = b[min(off, uint64(len(b))):]
+		t.files = all.from(off)
 	}
-	t.index = t.index[:(t.Len*2+1)*t.field()]
+	t.index.size = (t.Len*2 + 1) * t.field()
 	return t, nil
 }
 
@@ -133,8 +141,15 @@ func (t *Table) field() uint64 {
 	return t.ptr
 }
 
-// word reads a pointer-sized number, 0 outside of b.
-func (t *Table) word(b []byte, off uint64) uint64 {
+// Name returns the name that begins at an offset in the names, of at most limit bytes;
+// nil outside of them. It may be a part of one read of the file.
+func (t *Table) Name(off uint32, limit int) []byte { return t.names.text(uint64(off), uint64(limit)) }
+
+// word reads a pointer-sized number, 0 outside of p.
+func (t *Table) word(p part, off uint64) uint64 { return t.number(p.upTo(off, t.ptr), 0) }
+
+// number reads a pointer-sized number, 0 outside of b.
+func (t *Table) number(b []byte, off uint64) uint64 {
 	if off > uint64(len(b)) || uint64(len(b))-off < t.ptr {
 		return 0
 	}
@@ -144,10 +159,10 @@ func (t *Table) word(b []byte, off uint64) uint64 {
 	return t.order.Uint64(b[off:])
 }
 
-// u32 reads a number, 0 outside of b.
-func (t *Table) u32(b []byte, off uint64) uint32 {
-	if off > uint64(len(b)) || uint64(len(b))-off < 4 {
-		return 0
+// u32 reads a number, 0 outside of p.
+func (t *Table) u32(p part, off uint64) uint32 {
+	if b := p.bytes(off, 4); b != nil {
+		return t.order.Uint32(b)
 	}
-	return t.order.Uint32(b[off:])
+	return 0
 }

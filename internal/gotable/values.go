@@ -12,7 +12,9 @@ type Values struct {
 	Value      int32
 	Malformed  bool // the table was not ended as it should be; set by Next
 
-	b       []byte
+	table   part
+	at      uint64 // of b in table
+	b       []byte // what was read of it
 	quantum uint64
 	steps   int
 }
@@ -21,8 +23,8 @@ type Values struct {
 // function that begins at start. Offset 0 means none, which is malformed.
 func (t *Table) Values(offset uint32, start uint64) Values {
 	v := Values{Start: start, End: start, Value: -1, quantum: t.quantum}
-	if offset != 0 && uint64(offset) < uint64(len(t.values)) {
-		v.b = t.values[offset:]
+	if offset != 0 {
+		v.table = t.values.from(uint64(offset))
 	}
 	return v
 }
@@ -43,11 +45,17 @@ func (v *Values) Next() bool {
 	return true
 }
 
+// valuesAhead is how many bytes of a pc-value table are read at a time.
+const valuesAhead = 64
+
 func (v *Values) varint() (n uint32, ok bool) {
+	if len(v.b) < 5 && v.table.data != nil {
+		v.b = v.table.upTo(v.at, valuesAhead)
+	}
 	for i := 0; i < len(v.b) && i < 5; i++ {
 		n |= uint32(v.b[i]&0x7f) << (7 * i)
 		if v.b[i] < 0x80 {
-			v.b = v.b[i+1:]
+			v.b, v.at = v.b[i+1:], v.at+uint64(i+1)
 			return n, true
 		}
 	}

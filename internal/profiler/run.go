@@ -125,12 +125,12 @@ type clocks struct {
 }
 
 func (r *profiling) run(ctx context.Context) (*Result, error) {
-	userStacks := false
+	userStacks, kernelStacks := false, false
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
 		r.growths = append(r.growths, newGrowth(&plan, samplings(r.plans)))
 		r.plans = append(r.plans, plan)
-		userStacks = userStacks || plan.Stacks.User
+		userStacks, kernelStacks = userStacks || plan.Stacks.User, kernelStacks || plan.Stacks.Kernel
 	}
 	var keep time.Duration
 	if r.alarms != nil && r.alarms.Before > 0 {
@@ -172,6 +172,9 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	defer cancel()
 	reporter := newReporter(r)
 	defer reporter.close()
+	if kernelStacks && r.alarms == nil {
+		reporter.symbolizer.ReadAhead()
+	}
 	reported := make(chan error, 1)
 	go func() { reported <- reporter.report(windows, cancel) }()
 

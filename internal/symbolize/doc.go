@@ -8,9 +8,11 @@
 //	profile.Profile, stacks root first  ←── frame with its name ───┘
 //
 // It runs at report time, on the reporter's goroutine, and keeps what it has learned
-// from one set to the next: frames of files and the kernel's symbols for the whole
-// run; the symbols of files until there are many; perf maps, which grow, for one set
-// only, or for a while where each stack is a set (Options.Brief). Files are read
+// from one set to the next: the names of files' frames for the whole run. Each file is
+// asked for all new frames of a set at once, and keeps its symbol tables only when it was
+// asked often; so are the kernel's symbols, whose text is read while the first set is
+// still recorded. Perf maps, which grow, are kept for one set only, or for a while where
+// each stack is a set (Options.Brief). Files are read
 // through the readers that the set carries, so that processes that have exited and
 // files that are gone symbolize too.
 //

@@ -1,14 +1,21 @@
 package symbolize
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// kernelNames names addresses of the kernel. Reading its symbols takes the kernel some
-// fifty milliseconds, and all of them take some megabytes. So the first set of
-// addresses is looked up alone, and only where more come the whole table is kept.
+// kernelNames names addresses of the kernel. The kernel takes some fifty milliseconds
+// to write its symbols, so that their text is read ahead where it will be needed. All of
+// them take some megabytes. So the first set of addresses is looked up alone, and only
+// where more come the whole table is kept.
 type kernelNames struct {
+	ahead *textAhead // nil: none, or used already
 	table *symbols.Kallsyms
 	whole bool                // the table has every function
 	asked map[uint64]struct{} // of the first set
@@ -17,25 +24,40 @@ type kernelNames struct {
 
 // prepare makes the addresses known that lookUp will be asked for.
 func (k *kernelNames) prepare(host process.Host, addrs []uint64) {
-	if k.err != nil || k.whole || k.known(addrs) {
+	if len(addrs) == 0 || k.err != nil || k.whole || k.known(addrs) {
 		return
 	}
+	if k.table != nil {
+		k.whole, k.asked = true, nil
+		k.read(host, symbols.ReadKallsyms)
+		return
+	}
+	find := func(r io.Reader) (*symbols.Kallsyms, error) { return symbols.FindKallsyms(r, addrs) }
+	if ahead := k.ahead; ahead != nil {
+		k.ahead = nil
+		if text, err := ahead.wait(); err == nil {
+			k.table, k.err = find(text)
+		}
+	}
+	// What has no name there may be a module's that came meanwhile.
+	if k.err == nil && (k.table == nil || !k.known(addrs)) {
+		k.read(host, find)
+	}
+	k.asked = make(map[uint64]struct{}, len(addrs))
+	for _, addr := range addrs {
+		k.asked[addr] = struct{}{}
+	}
+}
+
+// read makes the table of the kernel's symbols.
+func (k *kernelNames) read(host process.Host, parse func(io.Reader) (*symbols.Kallsyms, error)) {
 	f, err := host.Kallsyms()
 	if err != nil {
 		k.err = err
 		return
 	}
 	defer f.Close()
-	if k.table != nil {
-		k.whole, k.asked = true, nil
-		k.table, k.err = symbols.ReadKallsyms(f)
-		return
-	}
-	k.asked = make(map[uint64]struct{}, len(addrs))
-	for _, addr := range addrs {
-		k.asked[addr] = struct{}{}
-	}
-	k.table, k.err = symbols.FindKallsyms(f, addrs)
+	k.table, k.err = parse(f)
 }
 
 // known reports whether the table names all addresses that it can.
@@ -56,4 +78,51 @@ func (k *kernelNames) lookUp(addr uint64) (symbols.Symbol, bool) {
 		return symbols.Symbol{}, false
 	}
 	return k.table.Lookup(addr)
+}
+
+// Bounds of the text that is read ahead.
+const (
+	aheadChunk = 256 << 10
+	maxAhead   = 32 << 20 // bytes; a kernel with its data symbols and many modules has half of it
+)
+
+var errTooLong = errors.New("more symbols than are read ahead")
+
+// textAhead is the text of the kernel's symbols, which a goroutine reads.
+type textAhead struct {
+	done sync.WaitGroup
+	text []io.Reader
+	err  error
+}
+
+func readAhead(host process.Host) *textAhead {
+	a := &textAhead{}
+	a.done.Go(func() { a.err = a.read(host) })
+	return a
+}
+
+func (a *textAhead) read(host process.Host) error {
+	f, err := host.Kallsyms()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for range maxAhead / aheadChunk {
+		chunk := make([]byte, aheadChunk)
+		n, err := io.ReadFull(f, chunk)
+		a.text = append(a.text, bytes.NewReader(chunk[:n]))
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errTooLong
+}
+
+// wait returns the text when all of it was read.
+func (a *textAhead) wait() (io.Reader, error) {
+	a.done.Wait()
+	return io.MultiReader(a.text...), a.err
 }

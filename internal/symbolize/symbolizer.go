@@ -61,6 +61,9 @@ func New(opts Options) *Symbolizer {
 	}
 }
 
+// ReadAhead has the kernel's symbols read beside what else is done, for the next Profile.
+func (s *Symbolizer) ReadAhead() { s.kernel.ahead = readAhead(s.opts.Host) }
+
 // Profile makes the stacks, frames and objects of a profile, and its notes about
 // names; the rest is left to the caller. Progress, unless nil, is told how many of
 // all distinct frames have been looked up.
@@ -217,6 +220,9 @@ func openFile(image *stack.Image) (*symbols.File, error) {
 
 // Close closes the debug files that were opened. Profiles stay valid.
 func (s *Symbolizer) Close() error {
+	if s.kernel.ahead != nil {
+		s.kernel.ahead.done.Wait()
+	}
 	var errs []error
 	for _, from := range s.files {
 		if from.file != nil {

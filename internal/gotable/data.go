@@ -1,0 +1,140 @@
+package gotable
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ringtap/ringtap/internal/elfimage"
+)
+
+// page is how much of a table is read at a time; beyond a few of these, and a part of
+// the table, all of it is.
+const (
+	page     = 4 << 10
+	fewPages = 32
+	fewParts = 4
+)
+
+// data is the bytes of a table, which are read when they are asked for. What can't be
+// read is missing, as what lies outside.
+type data struct {
+	image  *elfimage.Image
+	offset uint64 // in the file
+	size   uint64
+
+	whole atomic.Pointer[[]byte]
+	mu    sync.Mutex
+	pages map[uint64][]byte // by number
+}
+
+func inMemory(b []byte) *data {
+	d := &data{size: uint64(len(b))}
+	d.whole.Store(&b)
+	return d
+}
+
+// upTo returns n bytes from an offset on, fewer at the end of the table.
+func (d *data) upTo(off, n uint64) []byte {
+	if off >= d.size {
+		return nil
+	}
+	n = min(n, d.size-off)
+	if whole := d.whole.Load(); whole != nil {
+		return (*whole)[off : off+n]
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first, last := off/page, (off+n-1)/page
+	if first == last {
+		return cut(d.page(first), off%page, n)
+	}
+	b := make([]byte, 0, n)
+	for i := first; i <= last; i++ {
+		at := max(off, i*page)
+		part := cut(d.page(i), at%page, off+n-at)
+		if b = append(b, part...); uint64(len(b)) < min(n, (i+1)*page-off) {
+			break // the file is shorter
+		}
+	}
+	return b
+}
+
+// cut returns at most n bytes of b from an offset on.
+func cut(b []byte, off, n uint64) []byte {
+	b = b[min(off, uint64(len(b))):]
+	return b[:min(n, uint64(len(b)))]
+}
+
+// page returns a page. The caller has locked d.
+func (d *data) page(i uint64) []byte {
+	if whole := d.whole.Load(); whole != nil {
+		return cut(*whole, i*page, page)
+	}
+	if b, ok := d.pages[i]; ok {
+		return b
+	}
+	if len(d.pages) > fewPages && uint64(len(d.pages)) > d.size/page/fewParts {
+		if b, err := d.image.Read(d.offset, d.size, maxTable); err == nil {
+			d.whole.Store(&b)
+			d.pages = nil
+			return cut(b, i*page, page)
+		}
+	}
+	if d.pages == nil {
+		d.pages = make(map[uint64][]byte)
+	}
+	b := make([]byte, min(page, d.size-i*page))
+	n, _ := d.image.Reader.ReadAt(b, int64(d.offset+i*page))
+	d.pages[i] = b[:n]
+	return b[:n]
+}
+
+// part is a part of a table, from an offset on.
+type part struct {
+	data      *data
+	off, size uint64
+}
+
+// from leaves out the first n bytes.
+func (p part) from(n uint64) part {
+	n = min(n, p.size)
+	return part{p.data, p.off + n, p.size - n}
+}
+
+// upTo returns n bytes from an offset on, fewer at the end.
+func (p part) upTo(off, n uint64) []byte {
+	if off >= p.size {
+		return nil
+	}
+	return p.data.upTo(p.off+off, min(n, p.size-off))
+}
+
+// bytes returns n bytes at an offset; nil if they are not all there.
+func (p part) bytes(off, n uint64) []byte {
+	if b := p.upTo(off, n); uint64(len(b)) == n {
+		return b
+	}
+	return nil
+}
+
+// u8 reads a number, 0 outside of the part.
+func (p part) u8(off uint64) uint8 {
+	if b := p.bytes(off, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// text returns the bytes from an offset on to before a NUL, of at most limit bytes.
+func (p part) text(off, limit uint64) []byte {
+	for n := uint64(128); ; n *= 8 {
+		b := p.upTo(off, min(n, limit))
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return b[:i]
+		}
+		if uint64(len(b)) < n {
+			return b
+		}
+	}
+}
