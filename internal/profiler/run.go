@@ -135,11 +135,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err := r.processes.Snapshot(r.session.Processes()...); err != nil {
 		return nil, fmt.Errorf("read the running processes: %w", err)
 	}
+	_, examplesOf := examples(r.opts.Target, r.plans, r.alarms != nil && r.alarms.Before > 0)
 	windows := make(chan *table.Window, maxWaiting)
 	r.begin = now()
 	r.recorder = table.NewRecorder(r.opts.Collectors, r.processes, r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
-		Self: uint32(os.Getpid()), Spans: r.alarms != nil,
+		Self: uint32(os.Getpid()), Spans: r.alarms != nil, Examples: examplesOf,
 		Emit: func(w *table.Window) { windows <- w },
 		// Nobody else sends, so that room stays.
 		Ready: func() bool { return len(windows) < cap(windows) },
@@ -205,7 +206,7 @@ func (r *run) accounts(unknown uint64) ([]profile.Account, error) {
 	for i, c := range r.recorder.Counts() {
 		plan := &r.plans[i]
 		a := profile.Account{Event: plan.Event, Exact: true,
-			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown}
+			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated - c.Joined, Joined: c.Joined, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown}
 		for _, s := range samplings[:len(plan.Samplings)] {
 			a.Received += s.Received
 			a.Lost += s.Lost
@@ -264,7 +265,9 @@ func (r *run) round(before uint64) {
 			r.alarms.come(before)
 		}
 		r.recorder.Advance(before)
-		for i, counts := range r.recorder.Counts() {
+		all := r.recorder.Counts()
+		for i, counts := range all {
+			counts.Lost = all[0].Lost // whose they were is not known
 			r.grow(&r.growths[i], counts, before)
 		}
 		r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: r.recorder.Samples()})

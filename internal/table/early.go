@@ -11,7 +11,7 @@ import "github.com/ringtap/ringtap/perfevent"
 // met yet, which may take long to read.
 func (r *Recorder) Early(record perfevent.Record, next bool) bool {
 	sample, isSample := record.(*perfevent.Sample)
-	if isSample && !next && r.bySample[sample.Sampling].ordered { // which never changes
+	if isSample && !next && !r.isExample(sample) && r.bySample[sample.Sampling].ordered { // which never changes
 		return false
 	}
 	if _, ok := record.(*perfevent.Switch); !ok && !isSample || !r.mu.TryLock() {
