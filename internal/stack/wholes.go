@@ -17,6 +17,8 @@ type wholes struct {
 	begins  map[uint64]callchain.StackID // by program and beginning; None where several stacks fit
 	entered int                          // how many times something was entered
 	found   map[cutStack]completion
+	at      map[uint64][]callchain.StackID // whole stacks by program and stack pointer
+	places  int                            // in at
 }
 
 // cutStack is a stack that was cut short, of a program.
@@ -39,8 +41,16 @@ const (
 	beginBytes = 24
 )
 
+// maxPlaces bounds the stack pointers at which whole stacks are known. Each process has
+// others, and those of processes that have ended are of no use.
+const (
+	maxPlaces  = 1 << 15
+	placeBytes = 64
+)
+
 func newWholes() *wholes {
-	return &wholes{seed: maphash.MakeSeed(), begins: make(map[uint64]callchain.StackID), found: make(map[cutStack]completion)}
+	return &wholes{seed: maphash.MakeSeed(), begins: make(map[uint64]callchain.StackID), found: make(map[cutStack]completion),
+		at: make(map[uint64][]callchain.StackID)}
 }
 
 // begun mixes a frame into the hash of a beginning.
@@ -49,13 +59,15 @@ func begun(hash uint64, f callchain.Frame) uint64 {
 	return hi ^ lo + uint64(f.Object)
 }
 
-func (w *wholes) bytes() int { return beginBytes * (len(w.begins) + len(w.found)) }
+func (w *wholes) bytes() int { return beginBytes*(len(w.begins)+len(w.found)) + placeBytes*w.places }
 
 // forget forgets all stacks, whose ids mean nothing any more.
 func (w *wholes) forget() {
 	w.by = w.by[:0]
 	clear(w.begins)
 	clear(w.found)
+	clear(w.at)
+	w.places = 0
 }
 
 // Whole takes note of a whole stack of a program, which Completed may return.
@@ -82,6 +94,48 @@ func (s *Store) Whole(program string, id callchain.StackID) {
 			w.begins[hash] = None
 		}
 	}
+}
+
+// WholeAt is Whole for a stack whose leaf had the given stack pointer, for CompletedAt.
+func (s *Store) WholeAt(program string, sp uint64, id callchain.StackID) {
+	s.Whole(program, id)
+	w := s.wholes
+	at := w.place(program, sp)
+	if slices.Contains(w.at[at], id) {
+		return
+	}
+	if w.places >= maxPlaces {
+		clear(w.at)
+		w.places = 0
+	}
+	w.at[at] = append(w.at[at], id)
+	w.places++
+}
+
+// place is a stack pointer of a program.
+func (w *wholes) place(program string, sp uint64) uint64 {
+	return begun(maphash.String(w.seed, program), callchain.Frame{Offset: sp})
+}
+
+// CompletedAt is Completed where several whole stacks begin like the one that was cut
+// short: it is the only one of them that was seen at the same stack pointer. Those of others
+// are at other ones, as different callers have put different things on the stack.
+func (s *Store) CompletedAt(program string, sp uint64, id callchain.StackID) (callchain.StackID, bool) {
+	if whole, ok := s.Completed(program, id); ok {
+		return whole, true
+	}
+	frames, fits := s.Stack(id).Frames, None
+	for _, whole := range s.wholes.at[s.wholes.place(program, sp)] {
+		of := s.Stack(whole).Frames
+		if len(of) < len(frames) || !slices.Equal(of[:len(frames)], frames) {
+			continue
+		}
+		if fits != None {
+			return None, false
+		}
+		fits = whole
+	}
+	return fits, fits != None
 }
 
 // Completed returns the whole stack of a program that a stack which was cut short must be:

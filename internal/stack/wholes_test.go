@@ -53,6 +53,20 @@ func TestACutStackIsTheOnlyWholeOneThatBeginsLikeIt(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", tt.name, got, ok, tt.want)
 		}
 	}
+	s.WholeAt("a", 100, first)
+	s.WholeAt("a", 100, first)
+	s.WholeAt("a", 200, second)
+	s.WholeAt("a", 300, first)
+	s.WholeAt("a", 300, second)
+	two := chain(true, 1, 2)
+	for sp, want := range map[uint64]callchain.StackID{100: first, 200: second, 300: None, 400: None} {
+		if got, ok := s.CompletedAt("a", sp, two); got != want || ok != (want != None) {
+			t.Errorf("at stack pointer %d: %d, %v, want %d", sp, got, ok, want)
+		}
+	}
+	if _, ok := s.CompletedAt("b", 100, two); ok {
+		t.Error("completed by another program's")
+	}
 	s.Keep(unknown)
 	s.Sweep()
 	if _, ok := s.Completed("a", unknown); ok {

@@ -112,7 +112,7 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 		part.counts.stack(user.End)
 		k.user, kept = user.ID, kept && user.Kept
 		if user.Kept {
-			k.user = r.join(part, p, user)
+			k.user = r.join(part, p, sample, user)
 		}
 	}
 	if !kept || !r.known(k) && r.full() {

@@ -30,18 +30,24 @@ func (r *Recorder) learn(sample *perfevent.Sample) {
 	part := r.bySample[r.opts.Examples[sample.Sampling-len(r.bySample)]]
 	p := r.processes.Process(int(int32(sample.PID)))
 	if user := r.stacks.User(part.stacker, p, sample); user.Kept && user.End == callchain.Complete {
-		r.stacks.Whole(p.Comm, user.ID)
+		r.stacks.WholeAt(p.Comm, stackPointer(sample), user.ID)
 	}
+}
+
+// stackPointer is that of a sample.
+func stackPointer(sample *perfevent.Sample) uint64 {
+	_, sp, _, _ := callchain.Host().Frame(sample.Regs.Mask, sample.Regs.Values)
+	return sp
 }
 
 // join returns the stack that stands for a sample's: where that was cut short, the only
 // whole one of its program that begins like it, if it is known by now.
-func (r *Recorder) join(part *part, p *process.Process, user stack.User) callchain.StackID {
+func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample, user stack.User) callchain.StackID {
 	switch user.End {
 	case callchain.Complete:
 		r.stacks.Whole(p.Comm, user.ID)
 	case callchain.Cut:
-		if whole, ok := r.stacks.Completed(p.Comm, user.ID); ok {
+		if whole, ok := r.stacks.CompletedAt(p.Comm, stackPointer(sample), user.ID); ok {
 			part.counts.Joined++
 			return whole
 		}
