@@ -14,7 +14,8 @@ func (r *run) meter() {
 		if metered, ok := collector.(table.Metered); ok {
 			metered.Running(r.running(first, n))
 		}
-		if heir, ok := collector.(table.Heir); ok && r.session.Inherits(first) {
+		// Between alarms nothing is sampled, and there is nothing to compare.
+		if heir, ok := collector.(table.Heir); ok && r.alarms == nil && r.session.Inherits(first) {
 			heir.Inherits()
 		}
 		first += n
