@@ -34,6 +34,12 @@ func (e Event) String() string {
 	return e.attr.Label
 }
 
+// IsTracepoint reports whether the event is a tracepoint or a probe of tracefs. Several
+// events on one cost little more than one.
+func (e Event) IsTracepoint() bool {
+	return e.attr.Type == perf.TracepointEvent && e.kind == ordinaryEvent
+}
+
 // event runs one of go-perf's configurators. Those used here fill in constants
 // and cannot fail.
 func event(c perf.Configurator, label string) Event {

@@ -82,7 +82,7 @@ func findProcess(host process.Host, all []int, name string) ([]int, error) {
 	}
 	found := snapshot.Named(host, all, name)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("-p %s: no process is called so", visible.Text(name))
+		return nil, fmt.Errorf("-p %s: no process has that name", visible.Text(name))
 	}
 	return found, nil
 }

@@ -152,7 +152,8 @@ type Account struct {
 	Counted     uint64 // the kernel's own count, but of records that came twice or were not the target's; meaningful only if Exact
 	Exact       bool   // one count is one record (period 1)
 	Stacks      uint64 // samples with a user stack: what is only paired with another sample has none
-	Truncated   uint64 // samples whose user stack was cut short
+	Truncated   uint64 // samples whose user stack was cut short, but for the joined
+	Joined      uint64 // samples whose user stack was cut short and is the beginning of one whole stack only, which stands for it
 	Broken      uint64 // samples whose user stack ends before its outermost function
 	LeftOut     uint64 // samples received but not shown: ringtap's own, the idle task's, late ones
 	Unkept      uint64 // samples counted on one row, for want of memory

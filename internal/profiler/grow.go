@@ -23,6 +23,8 @@ type growth struct {
 	budget    uint64 // bytes a second of all copies; 0: no bound
 	counts    table.Counts
 	looked    uint64 // when counts was taken; 0: never
+	most      uint32 // that is read in time, as losses have shown, until the time given; 0: not known
+	until     uint64
 }
 
 // sizes are the copies that are grown to, in bytes. Most stacks end in the first
@@ -50,6 +52,20 @@ func smaller(rate, budget uint64, least uint32) uint32 {
 	}
 	return best
 }
+
+// half is the largest size that is at most half as large, at least the least.
+func half(bytes, least uint32) uint32 {
+	best := least
+	for _, size := range sizes {
+		if size > best && 2*size <= bytes {
+			best = size
+		}
+	}
+	return best
+}
+
+// modest is how long, in nanoseconds, copies stay small after records were lost.
+const modest = 10e9
 
 // steady is how long stacks are counted before it is said how many come a second, in
 // nanoseconds: much of what programs do comes in bursts. A storm is told sooner.
@@ -87,15 +103,22 @@ func samplings(plans []table.Plan) (n int) {
 func (r *profiling) grow(g *growth, now table.Counts, before uint64) {
 	// Of what has no stack, as the ends of calls, nothing is copied.
 	stacks, cut, since := now.Stacks-g.counts.Stacks, now.Truncated-g.counts.Truncated, before-g.looked
+	cut -= min(cut, now.Joined-g.counts.Joined)
 	if g.bytes == 0 || since < steady && !g.floods(stacks, since) {
 		return
 	}
-	from := g.looked
+	from, lost := g.looked, now.Lost-g.counts.Lost
 	g.counts, g.looked = now, before
 	if from == 0 {
 		return // the first look
 	}
 	next := g.choose(stacks, cut, stacks*uint64(time.Second)/since)
+	if lost > stacks/cutShare {
+		g.most, g.until = half(g.bytes, g.least), before+modest
+	}
+	if g.most > 0 && before < g.until {
+		next = min(next, g.most)
+	}
 	if next == g.bytes || !r.live.Grown(from) {
 		return
 	}

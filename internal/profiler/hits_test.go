@@ -96,8 +96,8 @@ func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	if all := account.Received + account.Lost; account.Exact && (account.Counted < all || account.Counted > all+growths) {
 		t.Errorf("%d samples were received and %d lost, of %d", account.Received, account.Lost, account.Counted)
 	}
-	if account.Truncated == 0 || account.Truncated > account.Received {
-		t.Errorf("%d of %d stacks are cut: the first copies are too small for deep's frame", account.Truncated, account.Received)
+	if cut := account.Truncated + account.Joined; cut == 0 || cut > account.Received {
+		t.Errorf("%d of %d stacks are cut: the first copies are too small for deep's frame", cut, account.Received)
 	}
 }
 

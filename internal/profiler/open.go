@@ -16,11 +16,12 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 	sampled := opts.Switches != nil && opts.Switches.Sampled
 	for {
 		var all []perfevent.Sampling
+		var plans []table.Plan
 		opts.Switches = nil
 		switches := &perfevent.Switches{CPUs: []int{}, Sampled: sampled}
 		for _, c := range collectors {
 			plan := c.Plan()
-			all = append(all, plan.Samplings...)
+			all, plans = append(all, plan.Samplings...), append(plans, plan)
 			switch {
 			case !plan.Switches:
 				continue
@@ -31,7 +32,8 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
-		source, err = run.Open(target, all, opts)
+		some, _ := examples(target, plans, opts.Recent)
+		source, err = run.Open(target, append(all, some...), opts)
 		if err == nil {
 			return source, notes, nil
 		}

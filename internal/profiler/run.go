@@ -142,11 +142,12 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer r.engine.Close()
+	_, examplesOf := examples(r.opts.Target, r.plans, r.alarms != nil && r.alarms.Before > 0)
 	windows := make(chan *table.Window, maxWaiting)
 	r.begin = clocks{monotonic: r.source.Now(), wall: time.Now()}
 	r.recorder = table.NewRecorder(r.opts.Collectors, r.engine.Processes(), r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
-		Self: uint32(os.Getpid()), Spans: r.alarms != nil,
+		Self: uint32(os.Getpid()), Spans: r.alarms != nil, Examples: examplesOf,
 		Emit: func(w *table.Window) { windows <- w },
 		Ready: func() bool {
 			// What is not live waits for the reports. Nobody else sends, so that room stays.
@@ -223,7 +224,7 @@ func (r *profiling) accounts(account *run.Account, unknown uint64) []profile.Acc
 		all = append(all, profile.Account{Event: plan.Event, Exact: s.Exact,
 			Received: s.Received, Lost: s.Lost, Throttled: s.Throttled, Overwritten: s.Overwritten,
 			Counted: s.Counted - min(s.Counted, s.Duplicates+s.Filtered),
-			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown})
+			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated - c.Joined, Joined: c.Joined, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown})
 		first, unknown = first+len(plan.Samplings), 0
 	}
 	return all
@@ -253,8 +254,9 @@ func (t tables) Round(before uint64) error {
 	var samples uint64
 	r.engine.Locked(func() { counts, samples = t.Counts(), t.Samples() })
 	if r.live != nil {
-		for i := range counts {
-			r.grow(&r.growths[i], counts[i], before)
+		for i, own := range counts {
+			own.Lost = counts[0].Lost // whose they were is not known
+			r.grow(&r.growths[i], own, before)
 		}
 	}
 	r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: samples})

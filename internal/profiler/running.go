@@ -14,7 +14,8 @@ func (r *profiling) meter() {
 		if metered, ok := collector.(table.Metered); ok {
 			metered.Running(r.running(first, n))
 		}
-		if heir, ok := collector.(table.Heir); ok && r.live.Inherits(first) {
+		// Between alarms nothing is sampled, and there is nothing to compare.
+		if heir, ok := collector.(table.Heir); ok && r.alarms == nil && r.live.Inherits(first) {
 			heir.Inherits()
 		}
 		first += n

@@ -113,6 +113,7 @@ type jsonAccount struct {
 	Throttled   uint64  `json:"throttled"`
 	Counted     *uint64 `json:"counted,omitempty"` // only where received + lost + overwritten must be equal to it
 	Truncated   uint64  `json:"truncated"`         // stacks cut short
+	Joined      uint64  `json:"joined,omitempty"`  // stacks cut short that whole ones stand for
 	Broken      uint64  `json:"broken"`            // stacks that end before their outermost function
 	Unkept      uint64  `json:"unkept"`            // stacks counted on one row, for want of memory
 	Unknown     uint64  `json:"unknown"`           // frames without a name
@@ -188,6 +189,7 @@ func jsonAccountOf(a profile.Account) jsonAccount {
 		LeftOut:     a.LeftOut,
 		Throttled:   a.Throttled,
 		Truncated:   a.Truncated,
+		Joined:      a.Joined,
 		Broken:      a.Broken,
 		Unkept:      a.Unkept,
 		Unknown:     a.Unknown,

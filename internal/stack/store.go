@@ -19,6 +19,7 @@ type Store struct {
 	full      func() bool
 	interner  *callchain.Interner
 	memo      *memo
+	wholes    *wholes
 	returns   returns
 	words     words
 	frames    []callchain.Frame // room to build a chain in
@@ -29,7 +30,7 @@ type Store struct {
 func NewStore(processes *process.Table, full func() bool) *Store {
 	return &Store{
 		processes: processes, full: full, interner: callchain.NewInterner(),
-		memo: newMemo(processes.Host().Arch()), returns: make(returns), words: newWords(),
+		memo: newMemo(processes.Host().Arch()), wholes: newWholes(), returns: make(returns), words: newWords(),
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *Store) Set(stacks []Stack) Set {
 func (s *Store) Len() int { return s.interner.Len() }
 
 // Bytes is the memory that the stacks take.
-func (s *Store) Bytes() int { return s.interner.Bytes() }
+func (s *Store) Bytes() int { return s.interner.Bytes() + s.wholes.bytes() }
 
 // Objects tells the objects that the frames of stacks lie in: see process.Table.Hold.
 func (s *Store) Objects(hold func(callchain.ObjectID)) { s.interner.Objects(hold) }
@@ -154,4 +155,5 @@ func (s *Store) Keep(id callchain.StackID) {
 func (s *Store) Sweep() {
 	s.interner.Sweep()
 	s.memo.forget()
+	s.wholes.forget()
 }

@@ -9,6 +9,7 @@ type Counts struct {
 	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
 	Stacks    uint64 // samples with a user stack
 	Truncated uint64 // samples whose user stack was cut short
+	Joined    uint64 // of these, samples that were joined to the only whole stack that begins like theirs
 	Broken    uint64 // samples whose user stack ends before its outermost function
 	Unkept    uint64 // samples counted on one row, for want of memory
 	Lost      uint64 // records that did not fit in a ring, where the kernel said so
@@ -20,6 +21,7 @@ func (c *Counts) Add(other Counts) {
 	c.LeftOut += other.LeftOut
 	c.Stacks += other.Stacks
 	c.Truncated += other.Truncated
+	c.Joined += other.Joined
 	c.Broken += other.Broken
 	c.Unkept += other.Unkept
 	c.Lost += other.Lost

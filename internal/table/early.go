@@ -9,7 +9,7 @@ import "github.com/ringtap/ringtap/perfevent"
 func (r *Recorder) MayPass(record perfevent.Record, next bool) bool {
 	switch record := record.(type) {
 	case *perfevent.Sample:
-		return next || !r.bySample[record.Sampling].ordered // which never changes
+		return next || r.isExample(record) || !r.bySample[record.Sampling].ordered // which never changes
 	case *perfevent.Switch:
 		return true
 	}

@@ -23,6 +23,10 @@ type Options struct {
 	// Spans has windows be those of Record, and leaves out what comes between
 	// them; else Interval has one follow the other.
 	Spans bool
+	// Examples are samplings behind those of the collectors, whose samples have large
+	// copies of the stack and are not counted: by the index of the sampling, which is a
+	// collector's, that has small ones. Whole stacks of theirs stand for cut ones.
+	Examples []int
 	// Emit is given each window that ends, to keep.
 	Emit func(*Window)
 	// Ready says whether Emit would take a window at once. While it would not
@@ -51,6 +55,7 @@ type Recorder struct {
 	notes        []string
 	table        *table
 	live         map[int]*process.Process // by Process.Index: those with rows in table
+	cut          map[cutSamples]uint64    // samples of the window that were cut short
 	whole        *whole                   // nil unless asked for
 }
 
@@ -85,7 +90,7 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 	r := &Recorder{
 		opts: opts, processes: processes, parts: make([]part, len(collectors)),
 		begin: now, start: now, due: now + opts.Interval, since: now, idle: opts.Spans,
-		live: make(map[int]*process.Process),
+		live: make(map[int]*process.Process), cut: make(map[cutSamples]uint64),
 	}
 	r.stacks = stack.NewStore(processes, r.full)
 	columns := 0
@@ -133,6 +138,9 @@ func (r *Recorder) Record(record perfevent.Record) error {
 
 // handleSample takes a sample that has been unwound.
 func (r *Recorder) handleSample(sample *perfevent.Sample) {
+	if r.isExample(sample) {
+		return
+	}
 	part := r.bySample[sample.Sampling]
 	late := r.idle || r.opts.End > 0 && sample.Time >= r.opts.End
 	own := sample.PID == r.opts.Self && !part.ordered
@@ -270,6 +278,7 @@ func (r *Recorder) endAll(end uint64) {
 
 // close ends the window under way, after endAll.
 func (r *Recorder) close(end uint64) {
+	r.joinAll()
 	counts := make([]Counts, len(r.parts))
 	for i := range r.parts {
 		p := &r.parts[i]

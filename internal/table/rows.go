@@ -116,6 +116,9 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 	if user := r.unwound; user.Found {
 		part.counts.stack(user.End)
 		k.user, kept = user.ID, kept && user.Kept
+		if user.Kept {
+			k.user = r.join(part, p, sample, user)
+		}
 	}
 	if !kept || !r.known(k) && r.full() {
 		part.counts.Unkept++
@@ -129,6 +132,10 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 // here by Handle, and then known.
 func (r *Recorder) unwind(sample *perfevent.Sample) {
 	r.unwound = stack.User{}
+	if r.isExample(sample) {
+		r.learn(sample)
+		return
+	}
 	p := r.processes.Process(int(int32(sample.PID))) // which may be refused: see Early
 	if !r.stacked[sample.Sampling] || sample.Regs.ABI == 0 || sample.PID == r.opts.Self {
 		return

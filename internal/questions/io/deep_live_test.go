@@ -1,0 +1,40 @@
+package io_test
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions/io"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/stack"
+)
+
+// The copies hold the innermost functions. Examples have the whole stack, which stands
+// for all that begin like it, those before the first example too.
+func TestLiveStacksThatAreCutAreJoinedToTheWholeOne(t *testing.T) {
+	formats := ioFormats(t)
+	program, reads := livetest.Program(t, "deep"), max(1000, pace.Calls(4000))
+	var whole *profile.Profile
+	var account profile.Account
+	pace.Lossless(t, func() uint64 {
+		collector, err := io.New(process.Host{}, formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.DWARF, Copy: 512})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, account = livetest.Run(t, exec.Command(program, fmt.Sprint(reads)), nil, collector, 0)
+		return account.Lost
+	})
+	moved := livetest.ByFunction(whole, "level_")
+	for _, function := range []string{"level_0", "level_9"} {
+		if got := moved[function]; got[0] != uint64(64*reads) || got[1] != uint64(reads) {
+			t.Errorf("%s: %d bytes in %d calls, want %d in %d", function, got[0], got[1], 64*reads, reads)
+		}
+	}
+	if account.Joined < uint64(reads/2) || account.Joined > account.Stacks {
+		t.Errorf("%d stacks were joined of %d", account.Joined, account.Stacks)
+	}
+}

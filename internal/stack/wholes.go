@@ -1,0 +1,185 @@
+package stack
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"slices"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+// wholes knows the whole stacks of programs, so that a stack that was cut short can be
+// taken for the only one of its program that begins like it. A program is known by its
+// name: what its processes have in common counts, and not which of them it is.
+type wholes struct {
+	seed    maphash.Seed
+	by      []uint64                     // by the id of a whole stack: the last program that it was entered for
+	begins  map[uint64]callchain.StackID // by program and beginning; None where several stacks fit
+	entered int                          // how many times something was entered
+	found   map[cutStack]completion
+	at      map[uint64][]callchain.StackID // whole stacks by program and stack pointer
+	places  int                            // in at
+}
+
+// cutStack is a stack that was cut short, of a program.
+type cutStack struct {
+	program uint64
+	id      callchain.StackID
+}
+
+// completion is the whole stack that a cut one was found to be, None for none, when so
+// much had been entered.
+type completion struct {
+	whole   callchain.StackID
+	entered int
+}
+
+// maxBegins bounds the beginnings of whole stacks that are known, and beginBytes is what
+// one takes.
+const (
+	maxBegins  = 1 << 18
+	beginBytes = 24
+)
+
+// maxPlaces bounds the stack pointers at which whole stacks are known. Each process has
+// others, and those of processes that have ended are of no use.
+const (
+	maxPlaces  = 1 << 15
+	placeBytes = 64
+)
+
+func newWholes() *wholes {
+	return &wholes{seed: maphash.MakeSeed(), begins: make(map[uint64]callchain.StackID), found: make(map[cutStack]completion),
+		at: make(map[uint64][]callchain.StackID)}
+}
+
+// begun mixes a frame into the hash of a beginning.
+func begun(hash uint64, f callchain.Frame) uint64 {
+	hi, lo := bits.Mul64(hash^f.Offset, uint64(f.Object)<<32^0x9e3779b97f4a7c15)
+	return hi ^ lo + uint64(f.Object)
+}
+
+func (w *wholes) bytes() int { return beginBytes*(len(w.begins)+len(w.found)) + placeBytes*w.places }
+
+// forget forgets all stacks, whose ids mean nothing any more.
+func (w *wholes) forget() {
+	w.by = w.by[:0]
+	clear(w.begins)
+	clear(w.found)
+	clear(w.at)
+	w.places = 0
+}
+
+// Whole takes note of a whole stack of a program, which Completed may return.
+func (s *Store) Whole(program string, id callchain.StackID) {
+	w := s.wholes
+	hash := maphash.String(w.seed, program)
+	for int(id) >= len(w.by) {
+		w.by = append(w.by, 0)
+	}
+	if w.by[id] == hash {
+		return
+	}
+	w.by[id] = hash
+	frames := s.Stack(id).Frames
+	if len(w.begins)+len(frames) > maxBegins {
+		return
+	}
+	w.entered++
+	for _, f := range frames {
+		hash = begun(hash, f)
+		if other, ok := w.begins[hash]; !ok {
+			w.begins[hash] = id
+		} else if other != id {
+			w.begins[hash] = None
+		}
+	}
+}
+
+// WholeAt is Whole for a stack whose leaf had the given stack pointer, for CompletedAt.
+func (s *Store) WholeAt(program string, sp uint64, id callchain.StackID) {
+	s.Whole(program, id)
+	w := s.wholes
+	at := w.place(program, sp)
+	if slices.Contains(w.at[at], id) {
+		return
+	}
+	if w.places >= maxPlaces {
+		clear(w.at)
+		w.places = 0
+	}
+	w.at[at] = append(w.at[at], id)
+	w.places++
+}
+
+// place is a stack pointer of a program.
+func (w *wholes) place(program string, sp uint64) uint64 {
+	return begun(maphash.String(w.seed, program), callchain.Frame{Offset: sp})
+}
+
+// CompletedAt is Completed where several whole stacks begin like the one that was cut
+// short: it is the only one of them that was seen at the same stack pointer. Those of others
+// are at other ones, as different callers have put different things on the stack.
+func (s *Store) CompletedAt(program string, sp uint64, id callchain.StackID) (callchain.StackID, bool) {
+	if whole, ok := s.Completed(program, id); ok {
+		return whole, true
+	}
+	frames, fits := s.Stack(id).Frames, None
+	for _, whole := range s.wholes.at[s.wholes.place(program, sp)] {
+		of := s.Stack(whole).Frames
+		if len(of) < len(frames) || !slices.Equal(of[:len(frames)], frames) {
+			continue
+		}
+		if fits != None {
+			return None, false
+		}
+		fits = whole
+	}
+	return fits, fits != None
+}
+
+// Completed returns the whole stack of a program that a stack which was cut short must be:
+// the only one that is known to begin like it. Labels on its leaf stay. It reports false
+// where there is none or more than one.
+func (s *Store) Completed(program string, id callchain.StackID) (callchain.StackID, bool) {
+	w := s.wholes
+	cut := cutStack{maphash.String(w.seed, program), id}
+	known, ok := w.found[cut]
+	if !ok || known.whole == None && known.entered != w.entered {
+		known = completion{s.complete(cut), w.entered}
+		w.found[cut] = known
+	}
+	return known.whole, known.whole != None
+}
+
+// complete is Completed, None in place of false.
+func (s *Store) complete(cut cutStack) callchain.StackID {
+	frames := s.Stack(cut.id).Frames
+	tail := 0
+	for i := range frames {
+		if frames[i].Object == Labels {
+			tail = i + 1
+		}
+	}
+	hash := cut.program
+	for _, f := range frames[tail:] {
+		hash = begun(hash, f)
+	}
+	id, ok := s.wholes.begins[hash]
+	if !ok || id == None || tail == len(frames) {
+		return None
+	}
+	whole := s.Stack(id).Frames
+	if len(whole) < len(frames)-tail || !slices.Equal(whole[:len(frames)-tail], frames[tail:]) {
+		return None
+	}
+	if tail == 0 {
+		return id
+	}
+	s.frames = append(append(s.frames[:0], frames[:tail]...), whole...)
+	labeled, kept := s.intern(s.frames, false)
+	if !kept {
+		return None
+	}
+	return labeled
+}

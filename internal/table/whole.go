@@ -1,0 +1,89 @@
+package table
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// cutSamples names samples whose stacks were cut short, and not joined to a whole one yet.
+type cutSamples struct {
+	part    *part
+	program string
+	stack   callchain.StackID
+}
+
+// isExample tells whether a sample is of Options.Examples.
+func (r *Recorder) isExample(sample *perfevent.Sample) bool {
+	return sample.Sampling >= len(r.bySample)
+}
+
+// learn takes note of the stack of an example, if it is whole.
+func (r *Recorder) learn(sample *perfevent.Sample) {
+	if sample.Regs.ABI == 0 || sample.PID == r.opts.Self {
+		return
+	}
+	part := r.bySample[r.opts.Examples[sample.Sampling-len(r.bySample)]]
+	p := r.processes.Process(int(int32(sample.PID)))
+	if user := r.stacks.User(part.stacker, p, sample); user.Kept && user.End == callchain.Complete {
+		r.stacks.WholeAt(p.Comm, stackPointer(sample), user.ID)
+	}
+}
+
+// stackPointer is that of a sample.
+func stackPointer(sample *perfevent.Sample) uint64 {
+	_, sp, _, _ := callchain.Host().Frame(sample.Regs.Mask, sample.Regs.Values)
+	return sp
+}
+
+// join returns the stack that stands for a sample's: where that was cut short, the only
+// whole one of its program that begins like it, if it is known by now.
+func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample, user stack.User) callchain.StackID {
+	switch user.End {
+	case callchain.Complete:
+		r.stacks.Whole(p.Comm, user.ID)
+	case callchain.Cut:
+		if whole, ok := r.stacks.CompletedAt(p.Comm, stackPointer(sample), user.ID); ok {
+			part.counts.Joined++
+			return whole
+		}
+		r.cut[cutSamples{part, p.Comm, user.ID}]++
+	}
+	return user.ID
+}
+
+// joinAll joins the stacks of the window under way that were cut short to whole ones that
+// came after them.
+func (r *Recorder) joinAll() {
+	for of, n := range r.cut {
+		if _, ok := r.stacks.Completed(of.program, of.stack); ok {
+			of.part.counts.Joined += n
+		}
+	}
+	clear(r.cut)
+	for _, k := range slices.Collect(maps.Keys(r.table.rows)) {
+		p := r.live[k.process]
+		if p == nil || k.user == stack.None || !r.stacks.Stack(k.user).Truncated {
+			continue
+		}
+		if whole, ok := r.stacks.Completed(p.Comm, k.user); ok {
+			r.table.move(k, key{k.process, whole, k.kernel})
+		}
+	}
+}
+
+// move adds a row to another one, and removes it.
+func (t *table) move(from, to key) {
+	at := t.rows[from]
+	row := t.row(to)
+	for i, v := range t.values[at : at+t.columns] {
+		row[i] += v
+	}
+	clear(t.values[at : at+t.columns])
+	delete(t.rows, from)
+	t.found = false
+}
