@@ -202,7 +202,7 @@ func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([
 			return dst, found
 		}
 		walked += len(dst) - known
-		u.pcs = u.pcs[:pcs]
+		u.pcs, u.hidden = u.pcs[:pcs], false
 	}
 	u.regs = *from
 	u.mem.base, u.mem.data, u.other = base, data, other
