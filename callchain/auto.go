@@ -21,6 +21,8 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	switch {
 	case end == Complete:
 		return dst, end
+	case u.hidden:
+		return dst, end // the registers are those of a caller that is not known
 	case len(u.pcs) == 0: // no registers
 		return u.walked(dst, space, c, false)
 	}
@@ -83,8 +85,16 @@ func (u *Unwinder) lastKeepsRecord(space AddressSpace, version uint64) bool {
 // from each record; following the records in the copy up to the one that the
 // last frame's frame pointer points at counts the addresses before that.
 func (u *Unwinder) meet(c *Capture) (int, bool) {
+	if !u.regs.has(u.machine.fp) {
+		return 0, false
+	}
+	return u.record(c, u.regs.v[u.machine.fp])
+}
+
+// record finds the return address of the frame record at an address in the kernel's chain.
+func (u *Unwinder) record(c *Capture, at uint64) (int, bool) {
 	m := u.machine
-	if !u.regs.has(m.fp) || !c.Regs.has(m.fp) {
+	if !c.Regs.has(m.fp) {
 		return 0, false
 	}
 	i := 1
@@ -92,7 +102,7 @@ func (u *Unwinder) meet(c *Capture) (int, bool) {
 		i++ // inserted by the kernel
 	}
 	record := c.Regs.v[m.fp]
-	for ; record != u.regs.v[m.fp]; i++ {
+	for ; record != at; i++ {
 		next, ok := u.mem.word(record)
 		if !ok || next <= record {
 			return 0, false

@@ -72,12 +72,14 @@ func (d *derivation) rule(at Frame) (derived, bool) {
 	if r, ok := d.rules[at]; ok {
 		return r, true
 	}
+	var first [1]byte
+	if d.code.ReadCode(at.Object, at.Offset, first[:]) == 0 {
+		return derived{}, false // it may be readable later
+	}
 	f := follower{read: func(offset uint64, b []byte) int { return d.code.ReadCode(at.Object, offset, b) }}
 	r := f.derive(at.Offset)
-	if f.any { // else it may be readable later
-		d.rules[at] = r
-	}
-	return r, f.any
+	d.rules[at] = r
+	return r, true
 }
 
 // isReturn says whether the instruction before a return address may be a call. Code that
@@ -157,8 +159,8 @@ func (u *Unwinder) stepGuessed(s *step) (End, bool) {
 	return end, done
 }
 
-// scannedWords bounds the words that are tried as a return address, and the frames that
-// the tries walk.
+// scannedWords bounds the words that are tried as a return address, scannedFrames the
+// frames that the tries walk.
 const (
 	scannedWords  = 256
 	scannedFrames = 1024
@@ -200,7 +202,7 @@ func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([
 			return dst, found
 		}
 		walked += len(dst) - known
-		u.pcs = u.pcs[:pcs]
+		u.pcs, u.hidden = u.pcs[:pcs], false
 	}
 	u.regs = *from
 	u.mem.base, u.mem.data, u.other = base, data, other
@@ -282,7 +284,6 @@ type state struct {
 // stack pointer where it is then, so that the first one to come there tells.
 type follower struct {
 	read func(offset uint64, b []byte) int
-	any  bool // code was read
 	page []byte
 	from uint64 // offset of page
 	left int    // instructions that may still be looked at
@@ -369,7 +370,6 @@ func (f *follower) next(s *state) (inst x86asm.Inst, ok bool) {
 		}
 		f.from, f.page = s.at, f.page[:cap(f.page)]
 		f.page = f.page[:max(0, f.read(s.at, f.page))]
-		f.any = f.any || len(f.page) > 0
 	}
 	if s.at-f.from >= uint64(len(f.page)) {
 		return inst, false

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/fuzzing"
 )
 
 // fileCode is the code of one file.
@@ -121,4 +122,27 @@ func TestCodeThatGoesRoundGivesNoRule(t *testing.T) {
 			t.Errorf("%s: code behind the end of memory has a rule", name)
 		}
 	}
+}
+
+// FuzzDerive derives rules from any bytes: without a panic, and in bounded work.
+func FuzzDerive(f *testing.F) {
+	fuzzing.Bound(f)
+	f.Add([]byte{0x5b, 0x5d, 0xc3})                         // pop %rbx; pop %rbp; ret
+	f.Add([]byte{0x48, 0x83, 0xc4, 0x18, 0x74, 0xfa, 0xc3}) // add $0x18,%rsp; je back; ret
+	f.Add([]byte{0xc9, 0xc2, 8, 0})                         // leave; ret $8
+	f.Add([]byte{0x0f, 0x05, 0xf4})                         // syscall; hlt
+	f.Fuzz(func(t *testing.T, code []byte) {
+		reads := 0
+		fl := follower{read: func(offset uint64, b []byte) int {
+			reads++
+			if offset >= uint64(len(code)) {
+				return 0
+			}
+			return copy(b, code[offset:])
+		}}
+		fl.derive(0)
+		if reads > maxFollowed || fl.left < 0 || len(fl.seen) > maxFollowed {
+			t.Fatalf("%d reads, %d instructions", reads, len(fl.seen))
+		}
+	})
 }

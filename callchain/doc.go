@@ -14,8 +14,10 @@
 // Three ways lead to a chain:
 //
 //   - Unwind follows the copied stack by the call frame information that
-//     compilers leave in .eh_frame, .debug_frame or Go's pclntab, and by the
-//     frame pointer in code that has none.
+//     compilers leave in .eh_frame, .debug_frame or Go's pclntab. In amd64 code
+//     that has none, and that an AddressSpace can read (Coded), a rule is
+//     derived from the instructions up to the return; other code is walked by
+//     the frame pointer.
 //   - FromCallchain takes the kernel's walk of the frame pointers and puts in
 //     the caller that such a walk skips while the leaf has no frame yet.
 //   - Auto chooses between them and joins both where the copy was too short.
@@ -23,7 +25,8 @@
 // What holds everywhere:
 //
 //   - Chains are leaf first. The leaf's offset is that of its pc, every
-//     caller's that of its return address minus one, which lies in the call.
+//     caller's that of its return address minus one, which lies in the call;
+//     Frame.PC is what people are shown.
 //     Under a signal frame the pc is that of the interrupted instruction, and
 //     nothing is subtracted.
 //   - Nothing that comes from a target is believed: tables are compiled with
@@ -34,11 +37,10 @@
 //   - A chain that does not reach the thread's outermost function says so: End
 //     is Cut or Lost.
 //
-// What no table tells stays unknown: code without any call frame information
-// is walked by frame pointer, and at its first instruction, where it has no
-// frame yet, only the caller can say so (Capture.Entry); otherwise the chain
-// lacks a frame there. Go's runtime functions
-// that move to another stack (morestack, systemstack, mcall) have no rule
-// either. What a return probe has replaced is known to who saw the call only
-// (Returns).
+// What neither table nor code tells stays unknown: such code is walked by frame
+// pointer, and at its first instruction, where it has no frame yet, only the
+// caller can say so (Capture.Entry); otherwise the chain lacks a frame there.
+// Go's runtime functions that move to another stack (morestack, systemstack,
+// mcall) have no rule either. What a return probe has replaced is known to who
+// saw the call (Returns), and since Linux 6.11 to the kernel's chain.
 package callchain

@@ -82,6 +82,7 @@ func (u *Unwinder) enter(ra uint64) (End, bool) {
 		u.repeatable = false
 		var ok bool
 		if ra, ok = u.replaced(); !ok {
+			u.hidden = true
 			return Lost, true
 		}
 	}

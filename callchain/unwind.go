@@ -71,6 +71,8 @@ type Unwinder struct {
 
 	trampoline uint64 // see Probed
 	returns    Returns
+	capture    *Capture
+	hidden     bool // the walk has ended at the trampoline
 
 	derivation derivation
 
@@ -99,6 +101,7 @@ func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 	u.mem = memory{base: c.Regs.v[u.machine.sp], data: c.Stack, reads: u.mem.reads[:0]}
 	u.trampoline, u.returns, u.other = trampolineOf(space), c.Returns, c.Other
 	u.derivation.use(space)
+	u.capture, u.hidden = c, false
 	return u.walk(dst, space, step{leaf: true, exact: true, entry: c.Entry})
 }
 
@@ -123,13 +126,22 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		}
 		frame := p.frame
 		frame.Return = !s.exact
+		if s.leaf {
+			if callee, ok := u.slotted(space); ok {
+				frame, s.entry = callee, true
+				p = &place{frame: callee}
+			}
+		}
 		dst = append(dst, frame)
 		u.pcs = append(u.pcs, pc)
 		unruled := p.set == nil
 		from := u.regs
 		if end, done := u.step(p, &s); done {
-			if end != Complete && unruled && u.derivation.mayScan(Frame{Object: frame.Object, Offset: frame.PC()}) {
+			if end != Complete && unruled && !u.hidden && u.derivation.mayScan(Frame{Object: frame.Object, Offset: frame.PC()}) {
 				return u.scan(dst, space, &from, end)
+			}
+			if u.hidden {
+				dst = u.appendTrampoline(dst, space)
 			}
 			return dst, end
 		}
@@ -138,6 +150,14 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		}
 	}
 	return dst, Lost
+}
+
+// appendTrampoline appends the frame that stands for callers which a return probe hides.
+func (u *Unwinder) appendTrampoline(dst []Frame, space AddressSpace) []Frame {
+	if p := u.lookup(space, versionOf(space), u.trampoline); p != nil {
+		dst = append(dst, p.frame)
+	}
+	return dst
 }
 
 // leaves goes on with another copy if what a signal has interrupted is not on the stack

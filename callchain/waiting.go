@@ -38,7 +38,7 @@ type Code interface {
 // it: see lostLink.
 func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Code) ([]Frame, End) {
 	dst, end := u.Unwind(dst, space, c)
-	if end != Lost || len(dst) == 0 || u.regs.has(u.machine.fp) {
+	if end != Lost || len(dst) == 0 || u.hidden || u.regs.has(u.machine.fp) {
 		return dst, end
 	}
 	from, version := u.regs, versionOf(space)

@@ -47,6 +47,9 @@ func FuzzFile(f *testing.F) {
 			if start, size, ok := file.Bounds(off); ok && (off < start || off-start >= size) {
 				t.Fatalf("Bounds(%#x) = %#x, %#x", off, start, size)
 			}
+			if s.Guessed && off%61 == 0 {
+				file.Reaches(s.Start, off)
+			}
 			if off%61 == 0 {
 				file.Lines(off)
 			}

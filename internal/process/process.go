@@ -89,7 +89,7 @@ func (p *Process) Trampoline() uint64 {
 // ReadCode implements callchain.Coded: it reads the file that an object is.
 func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) int {
 	o := p.table.objects[object]
-	if o == nil || p.table.refuses() {
+	if o == nil || o.byAddress() || p.table.refuses() {
 		return 0
 	}
 	r, _, err := o.Open()

@@ -34,10 +34,13 @@ type Profile struct {
 
 // Metric is one value column.
 type Metric struct {
-	Name  string // column name of the collector's table, "OnCPUTime"
-	Type  string // pprof sample type, "samples"
-	Unit  string // base unit of the tables' heading, "nanoseconds", "bytes", "counts"
-	Scale uint64 // units that one count of Row.Values stands for: 20408163 for 49 Hz
+	Name string // column name of the collector's table, "OnCPUTime"
+	Type string // pprof sample type, "samples"
+	Unit string // base unit of the tables' heading, "nanoseconds", "bytes", "counts"
+	// Running says that the metric counts what happens while the leaf of a stack runs, a
+	// clock's samples or cache misses, and not what the collector's own event is about.
+	Running bool
+	Scale   uint64 // units that one count of Row.Values stands for: 20408163 for 49 Hz
 	// Share, unless nil, makes the metric a share of others, in percent: it does not
 	// add up, and Row.Values has 0 in its place.
 	Share *Share

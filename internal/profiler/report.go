@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,8 +93,28 @@ func (r *reporter) profile(w *table.Window) *profile.Profile {
 	p.Collector, p.Event = strings.Join(names, " "), strings.Join(events, " ")
 	p.Accounts[0].Unknown = unknown(p)
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
-	p.Notes = append(append(p.Notes, r.run.notes...), w.Notes...)
+	p.Notes = append(append(append(p.Notes, r.run.notes...), w.Notes...), probed(p)...)
 	return p
+}
+
+// probed is a note about stacks that another tracer's probes are in: the kernel keeps
+// where a function returns to whose return is probed, and runs copies of probed
+// instructions beside the program.
+func probed(p *profile.Profile) []string {
+	const uprobes = "[uprobes]" // the kernel's name of the memory of both
+	stacks := 0
+	for i := range p.Rows {
+		if user := p.Rows[i].User; user != profile.None && slices.ContainsFunc(p.Stacks[user].Frames, func(f int) bool {
+			return p.Objects[p.Frames[f].Object].Path == uprobes
+		}) {
+			stacks++
+		}
+	}
+	if stacks == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d stacks have probes of another tracer in them: [uretprobe] stands for callers that a return probe hides, [uprobe] for a probed instruction",
+		stacks, len(p.Rows))}
 }
 
 // appendMetrics adds the metrics of a plan to those of others.

@@ -16,7 +16,7 @@ func small() *profile.Profile {
 		Event:     "cpu-clock",
 		Start:     time.Date(2024, 4, 10, 8, 53, 55, 0, time.UTC),
 		Duration:  time.Second,
-		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: 20408163}},
+		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: 20408163, Running: true}},
 		Objects:   []profile.Object{{Path: "[kernel]", Kernel: true}, {Path: "/usr/bin/cat"}},
 		Frames: []profile.Frame{
 			{Object: 1, Name: "main", Offset: 0x2a},

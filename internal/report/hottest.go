@@ -9,7 +9,8 @@ import (
 )
 
 // hot is a function with what was counted while it ran itself, its callees not
-// included.
+// included; for a metric of calls and waits, with what was counted on its account: see
+// account.
 type hot struct {
 	function level
 	count    uint64
@@ -24,9 +25,9 @@ func hottest(p *profile.Profile, metric, n int, inlines bool) []hot {
 	var levels []level
 	for i := range p.Rows {
 		levels = l.row(levels[:0], &p.Rows[i])
-		leaf := levels[len(levels)-1]
-		for n := len(levels) - 1; leaf.kind == label; n-- {
-			leaf = levels[n-1]
+		leaf := l.account(levels)
+		if p.Metrics[metric].Running {
+			leaf = innermost(levels)
 		}
 		if leaf.kind != process && p.Rows[i].Values[metric] > 0 {
 			counts[leaf] += p.Rows[i].Values[metric]

@@ -56,3 +56,49 @@ func TestFunctionsWithoutANameAreToldApart(t *testing.T) {
 		t.Errorf("pprof has the functions %v, want two", out.Function)
 	}
 }
+
+func TestWaitsCallsAndAllocationsArePutDownToTheProgram(t *testing.T) {
+	objects := []profile.Object{
+		{Path: "[kernel]", Kernel: true}, {Path: "/usr/bin/worker"}, {Path: "/usr/lib/x86_64-linux-gnu/libc.so.6"},
+		{Path: "[labels]", Labels: true}, {Path: "/lib/ld-musl-x86_64.so.1"}, {Path: "/usr/lib/libfoo.so.2"},
+	}
+	for _, test := range []struct {
+		name         string
+		user, kernel []string // "object function", root first
+		want         string
+	}{
+		{"a wait", []string{"1 main", "1 fetch", "2 read"}, []string{"0 do_syscall_64", "0 schedule", "0 __schedule", "0 __traceiter_sched_switch"}, "fetch"},
+		{"an allocation", []string{"1 main", "5 foo_new", "2 malloc"}, nil, "foo_new"},
+		{"an allocation of a static program", []string{"1 main", "1 parse", "1 operator new(unsigned long)", "1 malloc"}, nil, "parse"},
+		{"a call of musl's", []string{"4 libc_start_main_stage2", "1 main", "4 nanosleep", "4 clock_nanosleep"}, nil, "main"},
+		{"Go", []string{"1 main.main", "1 main.load", "1 os.(*File).Read", "1 internal/poll.(*FD).Read", "1 syscall.read", "1 syscall.Syscall"}, nil, "main.load"},
+		{"a thread of the kernel", nil, []string{"0 ret_from_fork", "0 kthread", "0 worker_thread", "0 schedule", "0 __schedule", "0 __traceiter_sched_switch"}, "worker_thread"},
+		{"a sleeper and its waker", []string{"1 main", "1 fetch", "2 read", "3 --", "2 write", "1 answer", "1 main", "3 server"}, nil, "fetch"},
+		{"a label alone", []string{"3 [since before]"}, nil, ""},
+		{"nothing but a library", []string{"2 start_thread", "2 nanosleep"}, nil, "nanosleep"},
+	} {
+		p := sample()
+		p.Metrics[0].Running = false
+		p.Objects, p.Frames, p.Stacks = objects, nil, nil
+		stack := func(frames []string) int {
+			if frames == nil {
+				return profile.None
+			}
+			var s profile.Stack
+			for _, f := range frames {
+				s.Frames = append(s.Frames, len(p.Frames))
+				p.Frames = append(p.Frames, profile.Frame{Object: int(f[0] - '0'), Name: f[2:]})
+			}
+			p.Stacks = append(p.Stacks, s)
+			return len(p.Stacks) - 1
+		}
+		p.Rows = []profile.Row{{User: stack(test.user), Kernel: stack(test.kernel), Values: []uint64{5}}}
+		got := ""
+		for _, h := range hottest(p, 0, 5, false) {
+			got += h.function.name
+		}
+		if got != test.want {
+			t.Errorf("%s is put down to %q, want %q", test.name, got, test.want)
+		}
+	}
+}

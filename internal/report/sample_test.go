@@ -46,7 +46,7 @@ func sample() *profile.Profile {
 		Start:     time.Date(2024, 4, 10, 8, 53, 55, 0, time.UTC),
 		Duration:  5 * time.Second,
 		Period:    20408163,
-		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: 20408163}},
+		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: 20408163, Running: true}},
 		Objects: []profile.Object{
 			{Path: "[kernel]", Kernel: true, HasFunctions: true},
 			{Path: "/usr/bin/worker", BuildID: "0123456789abcdef", HasFunctions: true, HasLines: true, HasInlines: true},

@@ -77,6 +77,9 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 	frame := profile.Frame{Address: f.Offset, Return: f.Return, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
 		return profile.Object{Path: image.Path, HasFunctions: m != nil || image.Kind != process.Anon}
 	})}
+	if image.Kind == process.Special && image.Path == "[uprobes]" {
+		named(&frame, uprobes(f.Offset))
+	}
 	if m == nil {
 		return frame
 	}
@@ -84,6 +87,18 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 		named(&frame, symbol)
 	}
 	return frame
+}
+
+// uprobes names the code that the kernel puts into a process for probes (kernel/events/uprobes.c):
+// what a function returns to whose return is probed, and the copy of a probed instruction.
+// Each is in a slot of its own.
+func uprobes(addr uint64) symbols.Symbol {
+	const page, slot = 4096, 128
+	symbol := symbols.Symbol{Name: "[uprobe]", Start: addr &^ (slot - 1), Size: slot}
+	if addr%page < slot {
+		symbol.Name = "[uretprobe]"
+	}
+	return symbol
 }
 
 // lookUp names a place in the ELF file of an object's path; file is nil where it can't be read.

@@ -305,3 +305,14 @@ func TestProgressGoesUpToAllDistinctFrames(t *testing.T) {
 		t.Errorf("progress %v, want %v", told, want)
 	}
 }
+
+func TestWhatTheKernelPutsInAProcessForProbesHasAName(t *testing.T) {
+	image := &stack.Image{Kind: process.Special, Path: "[uprobes]"}
+	p := symbolizer(t, symbolize.Options{}).Profile(set([]*stack.Image{image}, []callchain.Frame{
+		{Object: 1, Offset: 0x7ffff7fc1103}, {Object: 1, Offset: 0x7ffff7fc1000},
+	}), nil)
+	got := []string{p.Frames[0].String(), p.Frames[1].String()}
+	if want := []string{"[uprobe]+0x3", "[uretprobe]+0x0"}; !slices.Equal(got, want) {
+		t.Errorf("the code is %q, want %q", got, want)
+	}
+}

@@ -57,8 +57,8 @@ func (c *Collector) Plan() table.Plan {
 	p := table.Plan{
 		Name: "llc", Event: c.Misses.String() + "," + c.References.String(), Stacks: stacks,
 		Metrics: []profile.Metric{
-			{Name: "CacheMissingCount", Type: "cache-misses", Unit: "counts", Scale: 1},
-			{Name: "CacheReferenceCount", Type: "cache-references", Unit: "counts", Scale: 1},
+			{Name: "CacheMissingCount", Type: "cache-misses", Unit: "counts", Scale: 1, Running: true},
+			{Name: "CacheReferenceCount", Type: "cache-references", Unit: "counts", Scale: 1, Running: true},
 			{Name: "CacheHitPercentage", Type: "cache-hits", Unit: "percent", Scale: 1,
 				Share: &profile.Share{Missing: cacheMisses, Whole: cacheReferences}},
 		},

@@ -44,7 +44,7 @@ func (c *Collector) Plan() table.Plan {
 		Name: "on-cpu", Event: c.Event.String(), Period: period,
 		Samplings: []perfevent.Sampling{s},
 		Stacks:    c.Stacks,
-		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: uint64(period)}},
+		Metrics:   []profile.Metric{{Name: "OnCPUTime", Type: "samples", Unit: "nanoseconds", Scale: uint64(period), Running: true}},
 	}
 }
 
