@@ -65,6 +65,23 @@ func TestACaptureShowsALineForEachCall(t *testing.T) {
 	}
 }
 
+// An event of several places has the name of the one that was hit, whoever makes its record.
+func TestALineHasTheNameOfItsPlace(t *testing.T) {
+	source := capture.Open(t, "lines")
+	sources := source.Sources(t)
+	_, work := source.Place(t, "work")
+	_, spin := source.Place(t, "spin")
+	sources[0].Places = map[uint64]string{work: "the_one", spin: "the_other"}
+	sources[0].Record = func(dst []byte, s *perfevent.Sample) []byte { return append(dst, s.Raw...) }
+	var out bytes.Buffer
+	if _, err := followed(t, source, Options{Sources: sources, Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), ": the_one: ("); n != 40 || strings.Count(out.String(), "\n") != 40 {
+		t.Errorf("%d of 40 lines name the place:\n%s", n, out.String())
+	}
+}
+
 func TestOwnHitsAreNotShown(t *testing.T) {
 	source := capture.Open(t, "lines")
 	f, err := newFollower(Options{Sources: source.Sources(t), Out: os.Stdout})
@@ -112,7 +129,7 @@ func TestTooManyHitsEndTheRun(t *testing.T) {
 	source := capture.Open(t, "lines")
 	_, err := followed(t, busy{source}, Options{Sources: source.Sources(t), Out: &bytes.Buffer{}, MaxRate: 9})
 	var rate *RateError
-	if !errors.As(err, &rate) || rate.Rate != 10 || rate.Max != 9 {
+	if !errors.As(err, &rate) || rate.Rate != 10 || rate.Max != 9 || !strings.HasPrefix(err.Error(), "10 hits a second, more than the 9") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -24,6 +24,9 @@ func New(scale Scale) *Histogram {
 // Scale is the scale of the buckets.
 func (h *Histogram) Scale() Scale { return h.scale }
 
+// Bytes is the memory that the buckets take.
+func (h *Histogram) Bytes() int { return 8 * len(h.counts) }
+
 // Add counts a value.
 func (h *Histogram) Add(v int64) {
 	h.counts[h.scale.index(v)]++

@@ -1,8 +1,7 @@
-// Package profiler is one run of a collector from end to end: it opens the
-// events, keeps the process table current, closes windows and has them
-// symbolized and reported.
+// Package profiler is one run of collectors from end to end: it opens their events, has
+// the engine hand the records to their tables, and the windows symbolized and reported.
 //
-//	reading goroutine:   perfevent.Session → table.Recorder → windows
+//	reading goroutine:   run.Engine → table.Recorder → windows
 //	reporting goroutine: windows → symbolize.Symbolizer → Options.Report
 //
 // The two meet in a channel of finished windows alone, so that reading the

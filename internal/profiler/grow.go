@@ -104,8 +104,8 @@ func (r *profiling) grow(g *growth, now table.Counts, before uint64) {
 	// Of what has no stack, as the ends of calls, nothing is copied.
 	stacks, cut, since := now.Stacks-g.counts.Stacks, now.Truncated-g.counts.Truncated, before-g.looked
 	cut -= min(cut, now.Joined-g.counts.Joined)
-	if g.bytes == 0 || since < steady && !g.floods(stacks, since) {
-		return
+	if g.bytes == 0 || since == 0 || since < steady && !g.floods(stacks, since) {
+		return // in a storm two rounds may end at one time
 	}
 	from, lost := g.looked, now.Lost-g.counts.Lost
 	g.counts, g.looked = now, before

@@ -51,6 +51,17 @@ func TestABurstIsNoStorm(t *testing.T) {
 	}
 }
 
+// While the rings are more than half full, rounds follow each other and may end at one time.
+func TestARoundOfNoTimeIsNoLook(t *testing.T) {
+	g := growth{bytes: 32 << 10, least: 512, budget: 64 << 20}
+	r := &profiling{}
+	r.grow(&g, table.Counts{}, 1e9)
+	r.grow(&g, table.Counts{Samples: 1e6, Stacks: 1e6}, 1e9)
+	if g.looked != 1e9 || g.counts.Stacks != 0 || g.bytes != 32<<10 {
+		t.Errorf("%+v: want nothing looked at", g)
+	}
+}
+
 // Before a quarter of a second is over the rings would be, too.
 func TestAStormIsMetAtOnce(t *testing.T) {
 	g := growth{bytes: 32 << 10, least: 512, budget: 64 << 20}

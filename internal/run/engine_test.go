@@ -223,3 +223,31 @@ func TestTheAccountSaysWhatWentWrong(t *testing.T) {
 		t.Errorf("the notes (-want +got):\n%s", diff)
 	}
 }
+
+// counting is a sink that does next to nothing.
+type counting struct{ samples int }
+
+func (c *counting) Record(perfevent.Record) error { c.samples++; return nil }
+func (c *counting) Due() (uint64, bool)           { return 1 << 62, true }
+func (c *counting) Tick()                         {}
+
+// What the engine adds to each record.
+func BenchmarkASample(b *testing.B) {
+	source := &recorded{dir: b.TempDir()}
+	engine, err := run.New(source, run.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer engine.Close()
+	sink := &counting{}
+	if err := engine.Run(context.Background(), sink); err != nil {
+		b.Fatal(err)
+	}
+	record := sample(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := engine.Handle(record); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

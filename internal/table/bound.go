@@ -3,12 +3,12 @@ package table
 import "github.com/ringtap/ringtap/internal/stack"
 
 // What a row takes in a table (its key, its index and a value, with the map's
-// free places), and what the description of a process takes, its strings
-// included.
+// free places), what the description of a process takes, its strings included, and what a
+// histogram does.
 const (
 	rowBytes       = 64
 	processBytes   = 256
-	histogramBytes = 1 << 10 // with the buckets of powers of two
+	histogramBytes = 128 // without its buckets
 )
 
 // rest is the row of all samples that there was no memory for.
@@ -30,13 +30,13 @@ func (r *Recorder) fits(bytes int) bool { return r.Bytes()+bytes <= r.opts.Memor
 
 // Bytes is the memory that counts against Options.Memory.
 func (r *Recorder) Bytes() int {
-	rows, processes, histograms := len(r.table.rows), len(r.live), len(r.table.histograms)
+	rows, processes, histograms := len(r.table.rows), len(r.live), r.table.histogramBytes
 	if r.whole != nil {
 		rows += len(r.whole.table.rows) + len(r.whole.passing.rows) + len(r.whole.passed.rows)
 		processes += len(r.whole.processes)
-		histograms += len(r.whole.table.histograms)
+		histograms += r.whole.table.histogramBytes
 	}
-	return r.stacks.Bytes() + rowBytes*rows + processBytes*processes + histogramBytes*histograms + r.held()
+	return r.stacks.Bytes() + rowBytes*rows + processBytes*processes + histograms + r.held()
 }
 
 // held is what the collectors hold themselves.

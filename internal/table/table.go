@@ -21,10 +21,11 @@ type table struct {
 	rows    map[key]int // index of a row's first value
 	values  []uint64
 	// histograms are those of rows of parts that have some.
-	histograms map[observed]*histogram.Histogram
-	last       key // the row that find has found last; unless found, none
-	at         int
-	found      bool
+	histograms     map[observed]*histogram.Histogram
+	histogramBytes int // of their buckets
+	last           key // the row that find has found last; unless found, none
+	at             int
+	found          bool
 }
 
 // observed is what a histogram is of: a row of a part.
@@ -43,6 +44,7 @@ func (t *table) histogram(of observed, scale histogram.Scale) *histogram.Histogr
 	if h == nil {
 		h = histogram.New(scale)
 		t.histograms[of] = h
+		t.histogramBytes += h.Bytes() + histogramBytes
 		t.row(of.key) // which is there then, though its values may be zero
 	}
 	return h

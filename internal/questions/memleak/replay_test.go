@@ -17,7 +17,8 @@ func TestACaptureShowsWhatIsKept(t *testing.T) {
 	for _, s := range source.Sources(t) {
 		one := &allocator.Source{Source: s, AtEntry: true}
 		for _, name := range []string{"malloc", "free"} {
-			one.Place(source.Address(t, name), allocator.Named(name))
+			address, _ := source.Place(t, name)
+			one.Place(address, allocator.Named(name))
 		}
 		sources = append(sources, one)
 	}

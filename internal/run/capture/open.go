@@ -62,8 +62,8 @@ func (f *File) Sources(t testing.TB) []probe.Source {
 	return sources
 }
 
-// Address is where a function of the program begins.
-func (f *File) Address(t testing.TB, name string) uint64 {
+// Place is where a function of the program begins: its address, and its offset in the file.
+func (f *File) Place(t testing.TB, name string) (address, offset uint64) {
 	t.Helper()
 	file, err := elf.NewFile(bytes.NewReader(f.Files[Program]))
 	if err != nil {
@@ -74,12 +74,14 @@ func (f *File) Address(t testing.TB, name string) uint64 {
 		t.Fatal(err)
 	}
 	for _, s := range symbols {
-		if s.Name == name {
-			return s.Value
+		for _, p := range file.Progs {
+			if s.Name == name && p.Type == elf.PT_LOAD && s.Value >= p.Vaddr && s.Value < p.Vaddr+p.Filesz {
+				return s.Value, s.Value - p.Vaddr + p.Off
+			}
 		}
 	}
 	t.Fatalf("the program has no function %s", name)
-	return 0
+	return 0, 0
 }
 
 // Format is the format of a sampling's records.
