@@ -171,6 +171,18 @@ func joined(calls []call) string {
 	return strings.Join(names, ",")
 }
 
+// Two files of one name, such as before and after an update, are one to a person.
+func TestFunctionsOfOneNameAreOne(t *testing.T) {
+	p := shares()
+	p.Objects = append(p.Objects, profile.Object{Path: "/old/busy"})
+	p.Frames = append(p.Frames, profile.Frame{Object: 2, Name: "spin"})
+	p.Stacks[1].Frames = []int{0, 1, len(p.Frames) - 1} // was by way of retry
+	got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}})
+	if !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%            0  spin (busy)") || strings.Count(got, "spin") != 2 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestARecursionIsFolded(t *testing.T) {
 	if got := joined(repeated([]call{{"main", false}, {"walk", false}, {"walk", false}, {"walk", false}, {"leaf", false}, {"walk", false}})); got != "main,walk ×3,leaf,walk" {
 		t.Errorf("got %q", got)

@@ -38,8 +38,31 @@ func (v *view) branches() []*branch {
 		parent.children = append(parent.children, b)
 		path = append(path, b)
 	}
-	root.sort()
+	root.merge()
 	return root.children
+}
+
+// merge makes one child of those with one name, such as the functions of two versions of
+// a file, and puts the largest first.
+func (b *branch) merge() {
+	named := make(map[call]*branch, len(b.children))
+	var kept []*branch
+	for _, child := range b.children {
+		same := named[child.call]
+		if same == nil {
+			named[child.call] = child
+			kept = append(kept, child)
+			continue
+		}
+		same.self += child.self
+		same.total += child.total
+		same.children = append(same.children, child.children...)
+	}
+	slices.SortStableFunc(kept, func(a, b *branch) int { return cmp.Compare(b.total, a.total) })
+	b.children = kept
+	for _, child := range kept {
+		child.merge()
+	}
 }
 
 // shortName is a name without the path of a Go package: "ssa.Compile" for
@@ -53,14 +76,6 @@ func shortName(name string) string {
 		return name[i+1:]
 	}
 	return name
-}
-
-// sort puts the largest children first.
-func (b *branch) sort() {
-	slices.SortStableFunc(b.children, func(a, b *branch) int { return cmp.Compare(b.total, a.total) })
-	for _, child := range b.children {
-		child.sort()
-	}
 }
 
 // prune takes out what holds less than least, and returns how many lines are left.
