@@ -171,6 +171,25 @@ func joined(calls []call) string {
 	return strings.Join(names, ",")
 }
 
+// Where several collectors ran, a function that is hot for any of them is among the first.
+func TestTheViewOfSeveralCollectorsRanksByTheBestShare(t *testing.T) {
+	p := shares()
+	p.Rows[2].Values = []uint64{0, 6} // copy only waits
+	opts := ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}}
+	if got := viewText(t, p, opts); !strings.Contains(got, "  spin (busy)") {
+		t.Errorf("got\n%s", got)
+	}
+	p.Collector = "on-cpu off-cpu"
+	got := viewText(t, p, opts)
+	if !strings.Contains(got, "  copy ([kernel])") || !strings.Contains(got, "Shares are of OnCPUTime; --metric shows another column.") {
+		t.Errorf("got\n%s", got)
+	}
+	opts.Metric = "OnCPUTime"
+	if got := viewText(t, p, opts); !strings.Contains(got, "  spin (busy)") || strings.Contains(got, "--metric") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // Two files of one name, such as before and after an update, are one to a person.
 func TestFunctionsOfOneNameAreOne(t *testing.T) {
 	p := shares()

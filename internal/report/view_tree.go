@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // call is a function as the tree shows it.
@@ -120,6 +122,9 @@ func (v *view) writeTree() {
 	fmt.Fprintf(&v.out, "\n%s\n", v.style(bold, " SHARE      TOTAL  CALL TREE"))
 	for _, b := range branches {
 		v.writeBranch(b, "", "")
+	}
+	if v.joined() {
+		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Shares are of %s; --metric shows another column.", visible.Text(v.Metrics[v.metric].Name))))
 	}
 	fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Calls below %g%% are not shown; --out FILE.html has them all.", least)))
 }
