@@ -251,10 +251,10 @@ func TestLiveMemleakSaysWhyThereIsNothingToProbe(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"stripped", "its symbols were stripped", []string{"--", stripped}},
-		{"a stripped process", "its symbols were stripped", []string{"-p", strconv.Itoa(cmd.Process.Pid)}},
+		{"stripped", "is statically linked and stripped", []string{"--", stripped}},
+		{"a stripped process", "is statically linked and stripped", []string{"-p", strconv.Itoa(cmd.Process.Pid)}},
 		{"gone", "4194304", []string{"-p", "4194304"}},
-		{"a kernel thread", "runs no program", []string{"-p", "2"}},
+		{"a kernel thread", "it is a kernel thread", []string{"-p", "2"}},
 		{"no such command", "no-such-command", []string{"--", "no-such-command"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -178,7 +178,7 @@ func TestLiveBTFCanBeHidden(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: an ordinary user cannot mount over it")
 	}
-	w := runWatched(t, 0, copyOfSelf(t), "btf-hidden", "ringtap", "check")
+	w := runWatched(t, 0, copyOfSelf(t), "btf-hidden", "ringtap", "check", "-v")
 	if w.code != 0 || !strings.Contains(w.stdout, "BTF\tmissing: not in this kernel\n") {
 		t.Errorf("exit code %d, %s\n%s", w.code, w.stderr, w.stdout)
 	}

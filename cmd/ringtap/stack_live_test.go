@@ -38,7 +38,7 @@ func TestLiveStackOfAThreadsNumberIsThatOfItsProcess(t *testing.T) {
 		if strings.Count("\n"+stdout, "\nprocess ") != 1 || !strings.HasPrefix(stdout, "process "+own+" ") {
 			t.Errorf("not process %s once: %s", own, stdout)
 		}
-		if want := fmt.Sprintf("note: %s is a thread of process %s ", thread.Name(), own); !strings.HasPrefix(stderr, want) {
+		if want := fmt.Sprintf("note: %s is a thread; showing its process %s ", thread.Name(), own); !strings.HasPrefix(stderr, want) {
 			t.Errorf("%q, want %q", stderr, want)
 		}
 		return

@@ -37,7 +37,10 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	return WriteAccounts(w, p, 0)
+	if !opts.Drawn {
+		return WriteAccounts(w, p, 0)
+	}
+	return WriteAccounts(w, p, opts.Width)
 }
 
 // WriteAccounts writes one line for each event with the samples received and, where not

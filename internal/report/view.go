@@ -35,6 +35,7 @@ func WriteView(w io.Writer, p *profile.Profile, opts ViewOptions) error {
 	}
 	shown := *p
 	shown.Rows = visibleRows(p, opts.TableOptions)
+	shown.Frames = oneObjectAName(p)
 	v := view{Profile: &shown, opts: opts, metric: metric, totals: sums(&shown)}
 	v.writeTotals()
 	v.writeFunctions()
@@ -52,6 +53,30 @@ type view struct {
 	metric int      // that shares are of
 	totals []uint64 // by metric
 	out    bytes.Buffer
+}
+
+// oneObjectAName has the frames of p with one object for those of one name, such as two
+// versions of a file, which nobody could tell apart.
+func oneObjectAName(p *profile.Profile) []profile.Frame {
+	type identity struct {
+		name           string
+		kernel, labels bool
+	}
+	first := make(map[identity]int)
+	same := make([]int, len(p.Objects))
+	for i := range p.Objects {
+		o := &p.Objects[i]
+		id := identity{objectName(o), o.Kernel, o.Labels}
+		if _, seen := first[id]; !seen {
+			first[id] = i
+		}
+		same[i] = first[id]
+	}
+	frames := slices.Clone(p.Frames)
+	for i := range frames {
+		frames[i].Object = same[frames[i].Object]
+	}
+	return frames
 }
 
 // sums are the sums of a profile's metrics.

@@ -24,7 +24,7 @@ func (v *view) writeFunctions() {
 			self[m][h.function] = h.count
 		}
 	}
-	functions := hottest(v.Profile, v.metric, math.MaxInt, v.opts.Inlines)
+	functions := v.rank(self)
 	if len(functions) == 0 {
 		return
 	}
@@ -53,6 +53,41 @@ func (v *view) writeFunctions() {
 		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("and %s (%s); -o sets how many are shown", plural(uint64(n), "more function"), tenths(rest, v.totals[v.metric]))))
 	}
 }
+
+// rank returns the functions, hottest first: by the metric or, where several collectors ran
+// and none of their metrics was asked for, by the largest share of any metric.
+func (v *view) rank(self []map[level]uint64) []hot {
+	functions := hottest(v.Profile, v.metric, math.MaxInt, v.opts.Inlines)
+	if !v.joined() {
+		return functions
+	}
+	listed := make(map[level]bool, len(functions))
+	for i := range functions {
+		listed[functions[i].function] = true
+	}
+	for m := range self {
+		for l := range self[m] {
+			if !listed[l] {
+				listed[l] = true
+				functions = append(functions, hot{function: l})
+			}
+		}
+	}
+	share := func(l level) (best float64) {
+		for m := range self {
+			best = max(best, float64(self[m][l])/float64(max(v.totals[m], 1)))
+		}
+		return best
+	}
+	slices.SortFunc(functions, func(a, b hot) int {
+		return cmp.Or(cmp.Compare(share(b.function), share(a.function)), strings.Compare(a.function.name, b.function.name),
+			cmp.Compare(a.function.object, b.function.object))
+	})
+	return functions
+}
+
+// joined tells whether several collectors ran and none of their metrics was asked for.
+func (v *view) joined() bool { return v.opts.Metric == "" && strings.Contains(v.Collector, " ") }
 
 // addMetrics adds columns of the other metrics before the functions' names, as many as
 // leave room for those.

@@ -171,6 +171,37 @@ func joined(calls []call) string {
 	return strings.Join(names, ",")
 }
 
+// Where several collectors ran, a function that is hot for any of them is among the first.
+func TestTheViewOfSeveralCollectorsRanksByTheBestShare(t *testing.T) {
+	p := shares()
+	p.Rows[2].Values = []uint64{0, 6} // copy only waits
+	opts := ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}}
+	if got := viewText(t, p, opts); !strings.Contains(got, "  spin (busy)") {
+		t.Errorf("got\n%s", got)
+	}
+	p.Collector = "on-cpu off-cpu"
+	got := viewText(t, p, opts)
+	if !strings.Contains(got, "  copy ([kernel])") || !strings.Contains(got, "Shares are of OnCPUTime; --metric shows another column.") {
+		t.Errorf("got\n%s", got)
+	}
+	opts.Metric = "OnCPUTime"
+	if got := viewText(t, p, opts); !strings.Contains(got, "  spin (busy)") || strings.Contains(got, "--metric") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// Two files of one name, such as before and after an update, are one to a person.
+func TestFunctionsOfOneNameAreOne(t *testing.T) {
+	p := shares()
+	p.Objects = append(p.Objects, profile.Object{Path: "/old/busy"})
+	p.Frames = append(p.Frames, profile.Frame{Object: 2, Name: "spin"})
+	p.Stacks[1].Frames = []int{0, 1, len(p.Frames) - 1} // was by way of retry
+	got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}})
+	if !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%            0  spin (busy)") || strings.Count(got, "spin") != 2 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestARecursionIsFolded(t *testing.T) {
 	if got := joined(repeated([]call{{"main", false}, {"walk", false}, {"walk", false}, {"walk", false}, {"leaf", false}, {"walk", false}})); got != "main,walk ×3,leaf,walk" {
 		t.Errorf("got %q", got)

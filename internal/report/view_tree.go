@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // call is a function as the tree shows it.
@@ -38,8 +40,31 @@ func (v *view) branches() []*branch {
 		parent.children = append(parent.children, b)
 		path = append(path, b)
 	}
-	root.sort()
+	root.merge()
 	return root.children
+}
+
+// merge makes one child of those with one name, such as the functions of two versions of
+// a file, and puts the largest first.
+func (b *branch) merge() {
+	named := make(map[call]*branch, len(b.children))
+	var kept []*branch
+	for _, child := range b.children {
+		same := named[child.call]
+		if same == nil {
+			named[child.call] = child
+			kept = append(kept, child)
+			continue
+		}
+		same.self += child.self
+		same.total += child.total
+		same.children = append(same.children, child.children...)
+	}
+	slices.SortStableFunc(kept, func(a, b *branch) int { return cmp.Compare(b.total, a.total) })
+	b.children = kept
+	for _, child := range kept {
+		child.merge()
+	}
 }
 
 // shortName is a name without the path of a Go package: "ssa.Compile" for
@@ -53,14 +78,6 @@ func shortName(name string) string {
 		return name[i+1:]
 	}
 	return name
-}
-
-// sort puts the largest children first.
-func (b *branch) sort() {
-	slices.SortStableFunc(b.children, func(a, b *branch) int { return cmp.Compare(b.total, a.total) })
-	for _, child := range b.children {
-		child.sort()
-	}
 }
 
 // prune takes out what holds less than least, and returns how many lines are left.
@@ -105,6 +122,9 @@ func (v *view) writeTree() {
 	fmt.Fprintf(&v.out, "\n%s\n", v.style(bold, " SHARE      TOTAL  CALL TREE"))
 	for _, b := range branches {
 		v.writeBranch(b, "", "")
+	}
+	if v.joined() {
+		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Shares are of %s; --metric shows another column.", visible.Text(v.Metrics[v.metric].Name))))
 	}
 	fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Calls below %g%% are not shown; --out FILE.html has them all.", least)))
 }
