@@ -31,7 +31,7 @@ func shares() *profile.Profile {
 		Start:    time.Date(2024, 4, 10, 8, 53, 55, 0, time.FixedZone("", -5*3600)),
 		Duration: time.Second,
 		Metrics: []profile.Metric{
-			{Name: "OnCPUTime", Unit: "nanoseconds", Scale: 1000_000},
+			{Name: "OnCPUTime", Unit: "nanoseconds", Scale: 1000_000, Running: true},
 			{Name: "OffCPUCount", Unit: "counts", Scale: 1},
 		},
 		Objects:   []profile.Object{{Path: "[kernel]", Kernel: true}, {Path: "/usr/bin/busy"}},
@@ -58,7 +58,7 @@ func TestTheViewHasEachFunctionsSelfAndTotal(t *testing.T) {
 
  SELF          TOTAL          OffCPUCount  FUNCTION
 50 ms  50.0%   50 ms   50.0%            0  spin (busy)
-30 ms  30.0%   30 ms   30.0%            6  copy ([kernel])
+30 ms  30.0%   30 ms   30.0%            0  copy ([kernel])
 20 ms  20.0%  100 ms  100.0%            1  main (busy)
 
  SHARE      TOTAL  CALL TREE
@@ -174,14 +174,14 @@ func joined(calls []call) string {
 // Where several collectors ran, a function that is hot for any of them is among the first.
 func TestTheViewOfSeveralCollectorsRanksByTheBestShare(t *testing.T) {
 	p := shares()
-	p.Rows[2].Values = []uint64{0, 6} // copy only waits
+	p.Rows[2].Values = []uint64{0, 6} // read only waits, in copy
 	opts := ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}}
 	if got := viewText(t, p, opts); !strings.Contains(got, "  spin (busy)") {
 		t.Errorf("got\n%s", got)
 	}
 	p.Collector = "on-cpu off-cpu"
 	got := viewText(t, p, opts)
-	if !strings.Contains(got, "  copy ([kernel])") || !strings.Contains(got, "Shares are of OnCPUTime; --metric shows another column.") {
+	if !strings.Contains(got, "  read (busy)") || !strings.Contains(got, "Shares are of OnCPUTime; --metric shows another column.") {
 		t.Errorf("got\n%s", got)
 	}
 	opts.Metric = "OnCPUTime"

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -38,6 +39,9 @@ func (f *File) Source(dir string) (*Source, error) {
 		s.files[path] = st
 	}
 	for name, content := range f.Proc {
+		if filepath.Base(name) == "maps" {
+			content = s.placeMaps(content)
+		}
 		if err := write(filepath.Join(dir, "proc", name), content); err != nil {
 			return nil, err
 		}
@@ -111,6 +115,21 @@ func (s *Source) Read(ctx context.Context, by perfevent.Reader, handle func(perf
 		by.Round(s.End)
 	}
 	return nil
+}
+
+// placeMaps is the text of /proc/PID/maps, with mappings of the files that were unpacked.
+func (s *Source) placeMaps(text []byte) []byte {
+	var placed []byte
+	for line := range bytes.Lines(text) {
+		if fields := bytes.Fields(line); len(fields) == 6 {
+			if st, ok := s.files[string(fields[5])]; ok {
+				line = fmt.Appendf(nil, "%s %s %s %02x:%02x %d %s\n", fields[0], fields[1], fields[2],
+					unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino, fields[5])
+			}
+		}
+		placed = append(placed, line...)
+	}
+	return placed
 }
 
 // place has a mapping be of the file that was unpacked.
