@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // emulated is a program of another machine in qemu's user emulation, stepped
@@ -34,11 +34,11 @@ func startEmulated(t *testing.T, emulator, program string) *emulated {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for deadline := time.Now().Add(pace.End); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testlimit.End); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
 			t.Cleanup(func() { conn.Close() })
-			if err := conn.SetDeadline(time.Now().Add(pace.End)); err != nil { // of all its answers
+			if err := conn.SetDeadline(time.Now().Add(testlimit.End)); err != nil { // of all its answers
 				t.Fatal(err)
 			}
 			return &emulated{conn: conn, in: bufio.NewReader(conn)}

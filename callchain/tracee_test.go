@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -38,8 +38,8 @@ type tracee struct {
 // startTracee starts a program that stops at its first instruction.
 func startTracee(t *testing.T, env []string, path string, args ...string) *tracee {
 	t.Helper()
-	if pace.Emulated() {
-		t.Skip(pace.TooSlow)
+	if testlimit.Emulated() {
+		t.Skip(testlimit.TooSlow)
 	}
 	truth.OwnLibc(t) // a return probe of somebody else's replaces the return addresses that are followed
 	runtime.LockOSThread()
@@ -51,7 +51,7 @@ func startTracee(t *testing.T, env []string, path string, args ...string) *trace
 		t.Skipf("ptrace is missing: %v", err)
 	}
 	tr := &tracee{pid: cmd.Process.Pid, space: newProcSpace(t, cmd.Process.Pid)}
-	pace.Limit(t, cmd) // a call that it waits in is a step
+	testlimit.Limit(t, cmd) // a call that it waits in is a step
 	t.Cleanup(func() {
 		if !tr.done {
 			unix.Kill(tr.pid, unix.SIGKILL)

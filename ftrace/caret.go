@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // pointWidth is how much of a long text is shown on either side of the caret.
@@ -16,7 +16,7 @@ const pointWidth = 60
 // anyone.
 func point(text string, pos int) string {
 	if pos < 0 {
-		return "\n  " + visible.Text(cut(text, 2*pointWidth))
+		return "\n  " + escape.Text(cut(text, 2*pointWidth))
 	}
 	pos = min(pos, len(text))
 	for n := 0; n < utf8.UTFMax && 0 < pos && pos < len(text) && !utf8.RuneStart(text[pos]); n++ {
@@ -29,8 +29,8 @@ func point(text string, pos int) string {
 		}
 		before = "…" + before[start:]
 	}
-	before = visible.Text(before)
-	return "\n  " + before + visible.Text(cut(after, pointWidth)) +
+	before = escape.Text(before)
+	return "\n  " + before + escape.Text(cut(after, pointWidth)) +
 		"\n  " + strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // fetchTable are arguments right and wrong; the live test asks the kernel which.
@@ -142,7 +142,7 @@ func hasChar(t *testing.T, tracefs *FS) bool {
 // arguments, and fewer steps to a value that is behind many pointers.
 func isLinux7(t *testing.T, text string, err error) bool {
 	t.Helper()
-	if !pace.Linux(t, 7, 0) {
+	if !testlimit.Linux(t, 7, 0) {
 		return false
 	}
 	if err == nil {
@@ -166,7 +166,7 @@ func TestLiveTheKernelTakesTheSameFetchArgs(t *testing.T) {
 }
 
 func TestLiveTheKernelTakesTheSameGeneratedFetchArgs(t *testing.T) {
-	n := pace.Calls(20000)
+	n := testlimit.Calls(20000)
 	tracefs := withGrammar(t)
 	group := newGroup(t, tracefs)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // Location says where the bytes of a field are.
@@ -82,7 +82,7 @@ func (f *Field) AppendText(dst, raw []byte) []byte {
 	case f.String && f.Location != Inline && f.Length > 0:
 		return f.appendStrings(dst, raw)
 	case f.String:
-		return visible.Append(dst, b)
+		return escape.Append(dst, b)
 	case !f.Array && f.Location == Inline:
 		if v, ok := cexpr.Load(b, f.Size); ok {
 			return f.appendNumber(dst, v)
@@ -126,7 +126,7 @@ func (f *Field) appendStrings(dst, raw []byte) []byte {
 		b, _ := f.Data(raw, i)
 		b, _, _ = bytes.Cut(b, []byte{0})
 		dst = append(dst, '"')
-		dst = visible.Append(dst, b)
+		dst = escape.Append(dst, b)
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // record has an int -2 at 0, a __data_loc at 4 and a __rel_loc at 8 that both
@@ -85,7 +85,7 @@ func TestStringsOfTargetsCannotDisturbATerminal(t *testing.T) {
 		{"\u202edrow", `\u202edrow`},
 		{"cut \xe6\x97", `cut \xe6\x97`},
 	} {
-		if got := string(visible.Append(nil, []byte(test.text))); got != test.want {
+		if got := string(escape.Append(nil, []byte(test.text))); got != test.want {
 			t.Errorf("%q is shown as %s, want %s", test.text, got, test.want)
 		}
 	}

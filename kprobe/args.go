@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -56,7 +56,7 @@ func (r *resolver) args(f Function, entry bool) ([]ftrace.FetchArg, error) {
 
 // argError points at an argument of the definition.
 func (r *resolver) argError(pos int, format string, args ...any) error {
-	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: visible.Text(fmt.Sprintf(format, args...))}
+	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: escape.Text(fmt.Sprintf(format, args...))}
 }
 
 // typeError points at the place in an expression that type information does not

@@ -23,10 +23,10 @@ type AttachOptions struct {
 	// to close, at however many sites it is. Which site was hit the sample's IP
 	// tells, and the record's first field.
 	Merge bool
-	// UserStacks says that user stacks will be asked for, which WayFunction does
+	// UserStacks says that user stacks will be asked for, which MethodFunction does
 	// not have.
 	UserStacks bool
-	Way        Way          // to be taken, even where another is better; WayAny chooses
+	Method     Method       // to be taken, even where another is better; MethodAny chooses
 	Logger     *slog.Logger // may be nil
 }
 
@@ -36,7 +36,7 @@ type Attachment struct {
 	Events  []perfevent.Event // one for each of the plan's sites, in their order, unless merged
 	Formats []*ftrace.Format  // of the events' records
 	Filter  string            // to be set on each of the events
-	Way     Way               // that was taken
+	Method  Method            // that was taken
 
 	// IntrRegs is to be set in the Sampling of each event, besides Raw.
 	IntrRegs uint64
@@ -45,15 +45,15 @@ type Attachment struct {
 	// carry the record.
 	Raw func(dst []byte, i int, s *perfevent.Sample) []byte
 
-	group  *ftrace.Group // of WayKprobeEvents, else nil
+	group  *ftrace.Group // of MethodKprobeEvents, else nil
 	merged bool
 }
 
 // Attach makes events of a plan's sites by the first way that can do it, in the
-// order of the Ways; but WayPMU comes after WayKprobeEvents where it would serve
+// order of the Methods; but MethodPMU comes after MethodKprobeEvents where it would serve
 // less well. Each refusal is logged. After an error nothing stays defined.
 //
-// The error is a *WayError if no way does; a *ftrace.FilterError if the filter is
+// The error is a *MethodError if no way does; a *ftrace.FilterError if the filter is
 // wrong, or a *ftrace.DefinitionError if kprobe_events does not take a site,
 // which no other way is then asked about. The other ways' own refusals of a site
 // come when the events are opened, as *perfevent.OpenError.
@@ -61,40 +61,40 @@ func Attach(p *Plan, o AttachOptions) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	failure := &WayError{What: p.Definition.Text}
+	failure := &MethodError{What: p.Definition.Text}
 	for _, way := range order(p, &o) {
 		a, err := attachers[way](p, &o)
 		if err == nil {
 			o.Logger.Debug("attached", "way", way, "events", len(a.Events), "sites", len(p.Sites))
-			a.Way = way
+			a.Method = way
 			return a, nil
 		}
-		if way == WayKprobeEvents && err != errNoProbes && !ftrace.IsUnavailable(err) {
+		if way == MethodKprobeEvents && err != errNoProbes && !ftrace.IsUnavailable(err) {
 			return nil, err
 		}
 		o.Logger.Debug("can't be traced this way", "way", way, "error", err)
 		failure.Refusals = append(failure.Refusals, Refusal{way, err})
 	}
-	failure.Forced = o.Way != WayAny
+	failure.Forced = o.Method != MethodAny
 	return nil, failure
 }
 
 // attachers are the ways' own attach functions.
-var attachers = map[Way]func(*Plan, *AttachOptions) (*Attachment, error){
-	WayPMU: attachPMU, WayKprobeEvents: attachTracefs, WayFunction: attachFunction, WayBreakpoint: attachBreakpoint,
+var attachers = map[Method]func(*Plan, *AttachOptions) (*Attachment, error){
+	MethodPMU: attachPMU, MethodKprobeEvents: attachTracefs, MethodFunction: attachFunction, MethodBreakpoint: attachBreakpoint,
 }
 
 // order is the ways to try, best first. What a way can't do at all it says when
 // it is tried; here is what it does worse than another.
-func order(p *Plan, o *AttachOptions) []Way {
-	if o.Way != WayAny {
-		return []Way{o.Way}
+func order(p *Plan, o *AttachOptions) []Method {
+	if o.Method != MethodAny {
+		return []Method{o.Method}
 	}
 	if reason := p.notPMU(o); reason != "" {
-		o.Logger.Debug("events of tracefs are better", "than", WayPMU, "reason", reason)
-		return []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}
+		o.Logger.Debug("events of tracefs are better", "than", MethodPMU, "reason", reason)
+		return []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}
 	}
-	return []Way{WayPMU, WayKprobeEvents, WayFunction, WayBreakpoint}
+	return []Method{MethodPMU, MethodKprobeEvents, MethodFunction, MethodBreakpoint}
 }
 
 // fetches tells whether any site has arguments.
@@ -125,7 +125,7 @@ var errNotCounted = errors.New("only events of kprobe_events are counted by the 
 
 // Hits returns how often each of the plan's sites was hit, in their order,
 // whoever hit it: see ftrace.Group.Hits. Hits count as long as a perf event is
-// open, enabled or not. It is for WayKprobeEvents, and errors.ErrUnsupported
+// open, enabled or not. It is for MethodKprobeEvents, and errors.ErrUnsupported
 // otherwise.
 func (a *Attachment) Hits() ([]uint64, error) {
 	if a.group == nil {
@@ -137,7 +137,7 @@ func (a *Attachment) Hits() ([]uint64, error) {
 // Missed returns how often each of the plan's sites was passed without a hit, in
 // their order: see ftrace.Group.Missed. The kernel misses before it counts, so
 // that calls are what perf counted and what was missed. It is nil where nobody
-// knows: WayPMU misses as much as WayKprobeEvents and does not tell, WayFunction
+// knows: MethodPMU misses as much as MethodKprobeEvents and does not tell, MethodFunction
 // leaves out functions that are entered while it handles another one on the same
 // CPU, in the same context (task, softirq, hardirq, NMI).
 func (a *Attachment) Missed() ([]uint64, error) {

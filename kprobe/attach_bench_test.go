@@ -20,7 +20,7 @@ func BenchmarkLiveAThousandFunctions(b *testing.B) {
 		b.Skip(err)
 	}
 	p.Sites = p.Sites[:min(len(p.Sites), 1000)]
-	for _, way := range []Way{WayFunction, WayKprobeEvents} {
+	for _, way := range []Method{MethodFunction, MethodKprobeEvents} {
 		b.Run(string(way), func(b *testing.B) {
 			var steps [4]time.Duration
 			for b.Loop() {
@@ -29,7 +29,7 @@ func BenchmarkLiveAThousandFunctions(b *testing.B) {
 					steps[i] += time.Since(start)
 					start = time.Now()
 				}
-				a, err := Attach(p, AttachOptions{Way: way, Target: perfevent.System(), Merge: true})
+				a, err := Attach(p, AttachOptions{Method: way, Target: perfevent.System(), Merge: true})
 				if err != nil {
 					b.Skip(err)
 				}

@@ -110,7 +110,7 @@ func livePlan(t testing.TB, definition string) *Plan {
 func attach(t testing.TB, p *Plan, o AttachOptions) *Attachment {
 	t.Helper()
 	a, err := Attach(p, o)
-	if way := (*WayError)(nil); errors.As(err, &way) {
+	if way := (*MethodError)(nil); errors.As(err, &way) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -215,10 +215,10 @@ func traceHits(t *testing.T, a *Attachment, target perfevent.Target, run func())
 
 // exact tells whether hits by a way are as many as calls: an arm64 kernel counts
 // a breakpoint again when it is interrupted before it has stepped over it.
-func exact(way Way) bool { return way != WayBreakpoint || runtime.GOARCH != "arm64" }
+func exact(way Method) bool { return way != MethodBreakpoint || runtime.GOARCH != "arm64" }
 
 // sameHits compares what hits say, as often as they say it where the way is exact.
-func sameHits(t *testing.T, what string, way Way, got, want []string) {
+func sameHits(t *testing.T, what string, way Method, got, want []string) {
 	t.Helper()
 	if !exact(way) {
 		got, want = slices.Compact(slices.Clone(got)), slices.Compact(slices.Clone(want))
@@ -240,10 +240,10 @@ func TestLiveEachWaySeesEveryCallOfThreadsAndChildren(t *testing.T) {
 		t.Fatalf("%#x is %s+%#x", p.Sites[0].Address, symbol, offset)
 	}
 	want := slices.Repeat([]string{fmt.Sprintf("(vfs_fallocate+0x0/%#x)", size)}, callers*n)
-	for _, way := range []Way{WayPMU, WayKprobeEvents, WayFunction, WayBreakpoint} {
+	for _, way := range []Method{MethodPMU, MethodKprobeEvents, MethodFunction, MethodBreakpoint} {
 		t.Run(string(way), func(t *testing.T) {
-			a := attach(t, p, AttachOptions{Way: way, Target: perfevent.System()})
-			if way != WayFunction { // whose events take very long to open
+			a := attach(t, p, AttachOptions{Method: way, Target: perfevent.System()})
+			if way != MethodFunction { // whose events take very long to open
 				system := traceHits(t, a, perfevent.System(), func() {
 					if err := program(n).Run(); err != nil {
 						t.Error(err)
@@ -280,9 +280,9 @@ func TestLiveArgumentsThatAreRegistersAreTheSameByEveryWay(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	for _, way := range []Way{WayKprobeEvents, WayBreakpoint} {
+	for _, way := range []Method{MethodKprobeEvents, MethodBreakpoint} {
 		t.Run(string(way), func(t *testing.T) {
-			a := attach(t, p, AttachOptions{Way: way, Target: perfevent.System()})
+			a := attach(t, p, AttachOptions{Method: way, Target: perfevent.System()})
 			got := traceHits(t, a, perfevent.System(), func() {
 				if err := program(n).Run(); err != nil {
 					t.Error(err)
@@ -308,8 +308,8 @@ func TestLiveTheKernelFiltersAndTellsWhatIsReturned(t *testing.T) {
 		t.Run(test.definition+" "+test.filter, func(t *testing.T) {
 			p := livePlan(t, test.definition)
 			a := attach(t, p, AttachOptions{Target: perfevent.System(), Filter: test.filter})
-			if a.Way != WayKprobeEvents {
-				t.Errorf("the way is %s", a.Way)
+			if a.Method != MethodKprobeEvents {
+				t.Errorf("the way is %s", a.Method)
 			}
 			got := traceHits(t, a, perfevent.System(), func() {
 				if err := program(n).Run(); err != nil {
@@ -335,9 +335,9 @@ func TestLiveTheKernelFiltersAndTellsWhatIsReturned(t *testing.T) {
 
 func TestLivePlacesOfOneEventAreToldApart(t *testing.T) {
 	p := livePlan(t, "p:vfs_[fc]*l*")
-	for _, way := range []Way{WayKprobeEvents, WayFunction} {
+	for _, way := range []Method{MethodKprobeEvents, MethodFunction} {
 		t.Run(string(way), func(t *testing.T) {
-			a := attach(t, p, AttachOptions{Way: way, Target: perfevent.System(), Merge: true})
+			a := attach(t, p, AttachOptions{Method: way, Target: perfevent.System(), Merge: true})
 			if !a.Merged() || len(a.Events) != 1 {
 				t.Fatalf("%d events of %d places", len(a.Events), len(p.Sites))
 			}
@@ -357,7 +357,7 @@ func TestLivePlacesOfOneEventAreToldApart(t *testing.T) {
 				t.Errorf("%d hits of vfs_fallocate among %d, want %d", count, len(got.texts), callers*n)
 			}
 			hits, err := a.Hits()
-			if way == WayFunction {
+			if way == MethodFunction {
 				if !errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("hits are %d, %v", hits, err)
 				}
@@ -372,7 +372,7 @@ func TestLivePlacesOfOneEventAreToldApart(t *testing.T) {
 }
 
 func TestLiveAWrongPlaceHasTheKernelsReason(t *testing.T) {
-	attach(t, livePlan(t, "p:vfs_fallocate"), AttachOptions{Way: WayKprobeEvents, Target: perfevent.System()})
+	attach(t, livePlan(t, "p:vfs_fallocate"), AttachOptions{Method: MethodKprobeEvents, Target: perfevent.System()})
 	site := func(symbol string, offset uint64) *Plan {
 		return &Plan{Definition: &Definition{Text: symbol, Kind: Entry}, Sites: []Site{{Symbol: symbol, Offset: offset, Event: "wrong"}}}
 	}
@@ -385,7 +385,7 @@ func TestLiveAWrongPlaceHasTheKernelsReason(t *testing.T) {
 		if err == nil {
 			a.Close()
 		}
-		a = attach(t, p, AttachOptions{Way: WayPMU, Target: perfevent.System()})
+		a = attach(t, p, AttachOptions{Method: MethodPMU, Target: perfevent.System()})
 		session, err := perfevent.Open(perfevent.Thread(unix.Gettid()), []perfevent.Sampling{{Event: a.Events[0], Period: 1}}, perfevent.Options{})
 		var open *perfevent.OpenError
 		if !errors.As(err, &open) || !errors.Is(err, perfevent.ErrNotProbeable) || open.Hint == "" {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -66,7 +66,7 @@ func awaitBlocked(t *testing.T, path string, n int) {
 	}
 	// "1: -> OFDLCK ADVISORY  READ -1 fe:00:9977880 0 EOF" (proc_locks(5))
 	blocked := regexp.MustCompile(fmt.Sprintf(`(?m)-> OFDLCK .*:%d 0 EOF$`, file.Ino))
-	for end := time.Now().Add(pace.End); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(10 * time.Millisecond) {
 		locks, err := os.ReadFile("/proc/locks")
 		waiting := len(blocked.FindAll(locks, -1))
 		if waiting == n {
@@ -95,7 +95,7 @@ func TestLiveCallsThatSleepAreFollowedToTheirReturns(t *testing.T) {
 func TestLiveWhatTheKernelMissesIsToldAndMakesUpTheRest(t *testing.T) {
 	const n = 300
 	p := livePlan(t, "r:fcntl_setlk $retval:s32")
-	attach(t, p, AttachOptions{Way: WayKprobeEvents, Target: perfevent.System()}) // or skip
+	attach(t, p, AttachOptions{Method: MethodKprobeEvents, Target: perfevent.System()}) // or skip
 	probe := p.Sites[0].probe(1)
 	probe.MaxActive = 20
 	set, err := ftrace.DefineProbes([]ftrace.Probe{probe}, ftrace.ProbeOptions{File: "kprobe_events"})
@@ -107,7 +107,7 @@ func TestLiveWhatTheKernelMissesIsToldAndMakesUpTheRest(t *testing.T) {
 	defer a.Close()
 	// A call that a signal interrupts begins once more: the kernel's own count of
 	// beginnings has it.
-	entries := attach(t, livePlan(t, "p:fcntl_setlk"), AttachOptions{Way: WayKprobeEvents, Target: perfevent.System()})
+	entries := attach(t, livePlan(t, "p:fcntl_setlk"), AttachOptions{Method: MethodKprobeEvents, Target: perfevent.System()})
 	counters, err := perfevent.OpenCounters(perfevent.System(), entries.Events, perfevent.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -127,10 +127,10 @@ func TestLiveWhatTheKernelMissesIsToldAndMakesUpTheRest(t *testing.T) {
 }
 
 func TestLiveHotFunctionsLoseNothingWithoutSayingSo(t *testing.T) {
-	for way, n := range map[Way]int{WayPMU: 15000, WayKprobeEvents: 15000, WayBreakpoint: 1000} {
+	for way, n := range map[Method]int{MethodPMU: 15000, MethodKprobeEvents: 15000, MethodBreakpoint: 1000} {
 		t.Run(string(way), func(t *testing.T) {
 			p := livePlan(t, "p:vfs_fallocate")
-			a := attach(t, p, AttachOptions{Way: way, Target: perfevent.System()})
+			a := attach(t, p, AttachOptions{Method: way, Target: perfevent.System()})
 			got := traceHits(t, a, perfevent.System(), func() {
 				if err := program(n).Run(); err != nil {
 					t.Error(err)
@@ -140,7 +140,7 @@ func TestLiveHotFunctionsLoseNothingWithoutSayingSo(t *testing.T) {
 			if counted := got.account.Counted - got.strangers + got.missed; counted < calls || exact(way) && counted != calls {
 				t.Errorf("%d hits were counted and %d missed of %d", got.account.Counted, got.missed, calls)
 			}
-			if way != WayKprobeEvents {
+			if way != MethodKprobeEvents {
 				return
 			}
 			// Perf was told of every hit that the kernel handled.

@@ -35,7 +35,7 @@ func TestLiveFunctionsOfOneNameShareAnEvent(t *testing.T) {
 	for i := range p.Sites {
 		p.Sites[i].Symbol = "" // as if each had a namesake
 	}
-	a := attach(t, p, AttachOptions{Way: WayKprobeEvents, Target: perfevent.System(), Merge: true})
+	a := attach(t, p, AttachOptions{Method: MethodKprobeEvents, Target: perfevent.System(), Merge: true})
 	const n = 20
 	got := traceHits(t, a, perfevent.System(), func() {
 		if err := program(n).Run(); err != nil {

@@ -43,17 +43,17 @@ func TestTheBestWayComesFirst(t *testing.T) {
 		name string
 		plan *Plan
 		o    AttachOptions
-		want []Way
+		want []Method
 	}{
-		{"a function on few CPUs", planOf("f", "f"), AttachOptions{PerSampling: 2}, []Way{WayPMU, WayKprobeEvents, WayFunction, WayBreakpoint}},
-		{"on many", planOf("f", "f"), AttachOptions{PerSampling: 64}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"of a process", planOf("f", "f"), AttachOptions{}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"with arguments", args, AttachOptions{PerSampling: 2}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"returns", returns, AttachOptions{PerSampling: 2}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"with a filter", planOf("f", "f"), AttachOptions{PerSampling: 2, Filter: "x == 1"}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"some functions", planOf("f*", many[:20]...), AttachOptions{PerSampling: 2, Merge: true}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"very many", planOf("f*", many...), AttachOptions{PerSampling: 2, Merge: true}, []Way{WayKprobeEvents, WayPMU, WayFunction, WayBreakpoint}},
-		{"the one that is asked for", planOf("f", "f"), AttachOptions{PerSampling: 2, Way: WayBreakpoint}, []Way{WayBreakpoint}},
+		{"a function on few CPUs", planOf("f", "f"), AttachOptions{PerSampling: 2}, []Method{MethodPMU, MethodKprobeEvents, MethodFunction, MethodBreakpoint}},
+		{"on many", planOf("f", "f"), AttachOptions{PerSampling: 64}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"of a process", planOf("f", "f"), AttachOptions{}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"with arguments", args, AttachOptions{PerSampling: 2}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"returns", returns, AttachOptions{PerSampling: 2}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"with a filter", planOf("f", "f"), AttachOptions{PerSampling: 2, Filter: "x == 1"}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"some functions", planOf("f*", many[:20]...), AttachOptions{PerSampling: 2, Merge: true}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"very many", planOf("f*", many...), AttachOptions{PerSampling: 2, Merge: true}, []Method{MethodKprobeEvents, MethodPMU, MethodFunction, MethodBreakpoint}},
+		{"the one that is asked for", planOf("f", "f"), AttachOptions{PerSampling: 2, Method: MethodBreakpoint}, []Method{MethodBreakpoint}},
 	} {
 		test.o.Logger = slog.New(slog.DiscardHandler)
 		if got := order(test.plan, &test.o); !slices.Equal(got, test.want) {
@@ -205,7 +205,7 @@ func TestFunctionsRecordsAreThoseOfProbes(t *testing.T) {
 
 func TestAKernelWithoutAnyWaySaysWhatWorks(t *testing.T) {
 	why := errors.New("no such thing")
-	err := &WayError{What: "p:evil\x1b[31m", Refusals: []Refusal{{WayPMU, why}, {WayKprobeEvents, why}, {WayBreakpoint, errFilters}}}
+	err := &MethodError{What: "p:evil\x1b[31m", Refusals: []Refusal{{MethodPMU, why}, {MethodKprobeEvents, why}, {MethodBreakpoint, errFilters}}}
 	text := err.Error()
 	for _, want := range []string{`evil\x1b[31m`, " by pmu and kprobe_events (no such thing), or by breakpoint (it has no filter); ", "ringtap tpoint", "ringtap uprobe"} {
 		if !strings.Contains(text, want) {

@@ -54,7 +54,7 @@
 //
 // # Which events
 //
-// There are four Ways to trace a function, and Attach takes the first that can do
+// There are four Methods to trace a function, and Attach takes the first that can do
 // what is asked. Perf's own kprobe events need no tracefs and vanish with their
 // descriptors, but fetch nothing, cost their time once for each open event at each
 // hit, don't tell what they missed, and must never be inherited. They serve one

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // ErrAddressesHidden says that a definition needs addresses of the kernel's, which
@@ -50,7 +50,7 @@ func (e *SymbolError) Error() string {
 	if len(e.AliasNear) > 0 {
 		fmt.Fprintf(&out, "; nor has it %s, if that was meant: near it: %s", e.Alias, strings.Join(e.AliasNear, ", "))
 	}
-	return visible.Text(out.String())
+	return escape.Text(out.String())
 }
 
 // BlacklistedError says why no probe can be placed in a function that is there.
@@ -65,7 +65,7 @@ func (e *BlacklistedError) Error() string {
 	if e.Instead != "" {
 		text += "; the tracepoint " + e.Instead + " tells about it: ringtap tpoint " + e.Instead
 	}
-	return visible.Text(text)
+	return escape.Text(text)
 }
 
 // TooManyError says that a definition stands for more sites than are allowed.
@@ -75,7 +75,7 @@ type TooManyError struct {
 }
 
 func (e *TooManyError) Error() string {
-	return visible.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
+	return escape.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
 }
 
 // PlaceError says that an address or an offset is no place for a probe. Err is
@@ -85,7 +85,7 @@ type PlaceError struct {
 	Err   error
 }
 
-func (e *PlaceError) Error() string { return visible.Text(fmt.Sprintf("%s: %v", e.Place, e.Err)) }
+func (e *PlaceError) Error() string { return escape.Text(fmt.Sprintf("%s: %v", e.Place, e.Err)) }
 
 // Unwrap returns the reason.
 func (e *PlaceError) Unwrap() error { return e.Err }

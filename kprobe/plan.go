@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // Plan is a definition that has been resolved: the instructions that will be
@@ -59,5 +59,5 @@ func (p *Plan) String() string {
 	if n := len(p.Sites) - 1; n > 0 {
 		fmt.Fprintf(&out, " and %d more", n)
 	}
-	return visible.Text(out.String())
+	return escape.Text(out.String())
 }

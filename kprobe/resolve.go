@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // defaultSites is how many sites a definition may stand for when Options do not
@@ -153,7 +153,7 @@ func (r *resolver) resolve() error {
 func (r *resolver) unlisted() error {
 	d := r.definition
 	if d.Pattern {
-		return errors.New("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS), so ringtap cannot tell which functions match " + visible.Text(d.Symbol))
+		return errors.New("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS), so ringtap cannot tell which functions match " + escape.Text(d.Symbol))
 	}
 	r.note("this kernel has no /proc/kallsyms (CONFIG_KALLSYMS): ringtap cannot look up %s", d.Symbol)
 	return r.add(Function{Name: d.Symbol, Module: d.Module}, d.Offset, d.Address)
@@ -281,7 +281,7 @@ func (r *resolver) add(f Function, offset, address uint64) error {
 
 // note adds a note, once.
 func (r *resolver) note(format string, args ...any) {
-	if text := visible.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
+	if text := escape.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
 		r.plan.Notes = append(r.plan.Notes, text)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // KernelTypes is the type information (BTF) of the running kernel and its
@@ -147,12 +147,12 @@ func (e *evaluator) describe() error {
 		}
 	}
 	if len(protos) == 0 {
-		e.unknown = fmt.Sprintf("the kernel's type information does not describe %s; %s", visible.Text(e.function), withoutTypes)
+		e.unknown = fmt.Sprintf("the kernel's type information does not describe %s; %s", escape.Text(e.function), withoutTypes)
 		return nil
 	}
 	for _, p := range protos[1:] {
 		if p.Declare(name) != protos[0].Declare(name) {
-			e.unknown = fmt.Sprintf("there are several functions %s with different parameters; %s", visible.Text(name), withoutTypes)
+			e.unknown = fmt.Sprintf("there are several functions %s with different parameters; %s", escape.Text(name), withoutTypes)
 			return nil
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // maxPath bounds the bytes of a path, and so how deeply it is nested.
@@ -33,7 +33,7 @@ type evaluator struct {
 
 // fail points at a byte of the path.
 func (e *evaluator) fail(pos int, format string, args ...any) error {
-	return &ftrace.SyntaxError{Text: e.path, Pos: pos, Message: visible.Text(fmt.Sprintf(format, args...))}
+	return &ftrace.SyntaxError{Text: e.path, Pos: pos, Message: escape.Text(fmt.Sprintf(format, args...))}
 }
 
 // evaluate evaluates the whole path.

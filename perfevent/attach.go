@@ -38,9 +38,9 @@ func (s *Session) attach() error {
 		return s.attachSystemFiltered()
 	}
 	err := s.openThreads()
-	if errors.Is(err, errRestless) || errors.Is(err, ErrTooManyFiles) {
+	if errors.Is(err, errThreadChurn) || errors.Is(err, ErrTooManyFiles) {
 		err = s.attachFiltered(err)
-		if !errors.Is(err, errRestless) {
+		if !errors.Is(err, errThreadChurn) {
 			return err
 		}
 		// The whole system may not be watched.
@@ -173,14 +173,14 @@ const (
 	settling  = time.Millisecond
 )
 
-// errRestless: threads come and go faster than events can be opened.
-var errRestless = errors.New("threads come and go faster than events can be opened")
+// errThreadChurn: threads come and go faster than events can be opened.
+var errThreadChurn = errors.New("threads come and go faster than events can be opened")
 
 // attachThreads opens the events on every thread of the target's processes, or on all
 // that stay long enough.
 func (s *Session) attachThreads() error {
 	err := s.openThreads()
-	if errors.Is(err, errRestless) {
+	if errors.Is(err, errThreadChurn) {
 		s.opts.logger().Warn(err.Error()+"; some may be missed", "target", s.target.String())
 		return nil
 	}
@@ -201,7 +201,7 @@ func (s *Session) openThreads() error {
 	}
 	for pass, quiet, settled := 0, 0, 0; settled <= settlings; pass++ {
 		if pass == maxPasses {
-			return errRestless
+			return errThreadChurn
 		}
 		tids, whole, err := s.newThreads(seen)
 		if err != nil {

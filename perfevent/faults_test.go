@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // touched is what one thread of the fixture program did: it wrote to pages
@@ -88,7 +88,7 @@ func startFaults(t *testing.T, args ...string) *faults {
 	if err := f.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, f.cmd)
+	testlimit.Limit(t, f.cmd)
 	t.Cleanup(f.end)
 	f.lines = bufio.NewScanner(stdout)
 	if !f.lines.Scan() || f.lines.Text() != "ready" {

@@ -14,7 +14,7 @@ import (
 
 	perf "github.com/elastic/go-perf"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // hits runs testdata/hits.c, which counts its own calls.
@@ -94,7 +94,7 @@ func startHitsOf(t testing.TB, path, function string, early, late, children, cal
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, h.cmd)
+	testlimit.Limit(t, h.cmd)
 	t.Cleanup(h.end)
 	h.lines = bufio.NewScanner(stdout)
 	h.lines.Scan()
@@ -139,7 +139,7 @@ func (h *hits) end() {
 // without counting them (see keepsContexts).
 func inheritedChildren(t *testing.T, n int) int {
 	t.Helper()
-	if !pace.Linux(t, 6, 12) {
+	if !testlimit.Linux(t, 6, 12) {
 		return 0
 	}
 	return n

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 func TestLiveCommandIsSeenFromItsFirstInstruction(t *testing.T) {
@@ -135,7 +135,7 @@ func TestLiveReadEndsWithTheCommandNotWithItsChildren(t *testing.T) {
 	samplings[0].ExcludeKernel = true
 	s := open(t, Started(c), samplings, Options{})
 	enable(t, s)
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.Patience(time.Minute))
 	defer cancel()
 	read(t, s, ctx)
 	if ctx.Err() != nil {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -52,7 +52,7 @@ func TestLiveCountersCountEveryCall(t *testing.T) {
 	}
 	t.Cleanup(func() { truth.RemoveCgroup(t, dir) })
 	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)
-	calls := max(600, pace.Calls(3000))
+	calls := max(600, testlimit.Calls(3000))
 	for _, where := range []string{"system", "process", "thread", "cgroup"} {
 		children := 2
 		if where == "process" {

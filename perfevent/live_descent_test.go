@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // shortLives is a command that runs so many programs one after another, each for less
@@ -50,7 +50,7 @@ func TestLiveSamplesByCPUSeeShortLives(t *testing.T) {
 	switches := Sampling{Event: Software(SoftwareContextSwitches), Period: 1}
 	for name, samplings := range map[string][]Sampling{"alone": {byCPU}, "and inherited": {switches, byCPU}} {
 		t.Run(name, func(t *testing.T) {
-			cmd := shortLives(pace.Calls(1500))
+			cmd := shortLives(testlimit.Calls(1500))
 			var out strings.Builder
 			cmd.Stdout = &out
 			command, err := StartCommand(cmd)

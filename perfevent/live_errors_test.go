@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 func TestLiveOpenTellsTheKindsOfFailureApart(t *testing.T) {
@@ -69,7 +69,7 @@ func TestLiveCyclesAreSampledOrTheErrorSaysThatThereAreNone(t *testing.T) {
 func sampleCycles(t *testing.T, s *Session) {
 	t.Helper()
 	enable(t, s)
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.Patience(time.Minute))
 	defer cancel()
 	go spin(ctx)
 	samples := uint64(0)
@@ -90,7 +90,7 @@ func sampleCycles(t *testing.T, s *Session) {
 	}
 	periods := accounts[0].Counted / 1_000_000
 	least := periods * 3 / 4
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		least = periods / 10 // its interrupts come late, and the next period begins with them
 	}
 	if a := accounts[0]; samples < 10 || samples+a.Lost > periods || samples+a.Lost < least {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // tracefs returns where the trace file system is, mounted if need be.
@@ -64,7 +64,7 @@ func hitTracepoint(t testing.TB) Event {
 
 func TestLiveFilterHoldsForThreadsAndChildrenToo(t *testing.T) {
 	needRoot(t)
-	event, calls := hitTracepoint(t), max(800, pace.Calls(4000))
+	event, calls := hitTracepoint(t), max(800, testlimit.Calls(4000))
 	for _, whole := range []bool{false, true} {
 		for _, ring := range []int{0, os.Getpagesize()} {
 			target, children := System(), 3

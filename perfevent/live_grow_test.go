@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // The program numbers its calls, and the number is in a register: every call
@@ -15,7 +15,7 @@ import (
 func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 	needRoot(t)
 	calls := 150_000
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		calls = 4000 // the stack grows each 5000 samples of five threads
 	}
 	pmu, dynamic := hitEvent(t, false), hitTracepoint(t)

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // Threads come and go while the session is being opened, so some are found late
@@ -15,7 +15,7 @@ import (
 func TestLiveThreadsBornDuringOpenAreSampledOnce(t *testing.T) {
 	needRoot(t)
 	ambiguous := 0
-	for round := 0; round < pace.Calls(5) || ambiguous == 0 && round < 50; round++ {
+	for round := 0; round < testlimit.Calls(5) || ambiguous == 0 && round < 50; round++ {
 		t.Run(strconv.Itoa(round), func(t *testing.T) { // whose program ends before the next begins
 			f := startFaults(t, "churn", "6", "50")
 			s := open(t, Process(f.pid()), pageFaults(), Options{})

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // during reads a session while work runs, and stops it afterwards.
@@ -284,7 +284,7 @@ func TestLiveRegistersAgreeWithTheSample(t *testing.T) {
 		Callchain: CallchainMode{Kernel: true, User: true},
 	}}, Options{})
 	enable(t, s)
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.Patience(time.Minute))
 	defer cancel()
 	go spin(ctx)
 	user, stacks := 0, 0

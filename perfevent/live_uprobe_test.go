@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // hitEvent is a probe on the fixture program's hit.
@@ -30,7 +30,7 @@ func hitEvent(t testing.TB, isReturn bool) Event {
 
 func TestLiveUprobeSeesEveryCallOfThreadsAndChildren(t *testing.T) {
 	needRoot(t)
-	calls := max(600, pace.Calls(3000))
+	calls := max(600, testlimit.Calls(3000))
 	for _, isReturn := range []bool{false, true} {
 		event := hitEvent(t, isReturn)
 		if s, err := Open(Process(os.Getpid()), []Sampling{{Event: event, Period: 1}}, Options{}); !errors.Is(err, ErrNotInherited) {

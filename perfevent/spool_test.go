@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // The handler waits until three times as much was sampled as a ring holds, and where
@@ -18,7 +18,7 @@ import (
 func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 	needRoot(t)
 	frequency, ring := uint64(1000), 1<<20
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		// The reader itself may be held up for long there. Two seconds of samples
 		// are still more than the ring holds.
 		frequency, ring = 250, 2<<20
@@ -32,7 +32,7 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 		{"spooled", 64 << 20, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), pace.Patience(time.Minute))
+			ctx, cancel := context.WithTimeout(context.Background(), testlimit.Patience(time.Minute))
 			defer cancel()
 			go spin(ctx)
 			s := open(t, Process(os.Getpid()), []Sampling{{Event: CPUClock(), Frequency: frequency, UserRegs: ipRegister, UserStack: 8192}},
@@ -63,7 +63,7 @@ func TestLiveASpoolOutlastsAHandlerThatIsHeldUp(t *testing.T) {
 							break
 						}
 						if ctx.Err() != nil {
-							return fmt.Errorf("after %v: %+v", pace.Patience(time.Minute), a)
+							return fmt.Errorf("after %v: %+v", testlimit.Patience(time.Minute), a)
 						}
 						time.Sleep(10 * time.Millisecond)
 					}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // argNumber finds the arguments of the calling convention in a fetch argument.
@@ -89,7 +89,7 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 
 // argError points at an argument of the definition.
 func (r *resolver) argError(pos int, format string, args ...any) error {
-	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: visible.Text(fmt.Sprintf(format, args...))}
+	return &ftrace.SyntaxError{Text: r.definition.Text, Pos: pos, Message: escape.Text(fmt.Sprintf(format, args...))}
 }
 
 // checkNames refuses two arguments of one name.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
@@ -39,7 +39,7 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 	}
 	built := map[string]string{}
 	for _, test := range tests {
-		if pace.Emulated() && test.build != "pie" && test.build != "go" {
+		if testlimit.Emulated() && test.build != "pie" && test.build != "go" {
 			continue // what differs is in the files
 		}
 		program := built[test.build]

@@ -13,14 +13,14 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 func TestLiveThreadsAndChildrenAreHitToTheLastCall(t *testing.T) {
 	program := own(t, "pie")
 	p := resolve(t, "p:"+program+":target", Options{})
-	calls := pace.Calls(20000)
+	calls := testlimit.Calls(20000)
 	if hits := trace(t, p, AttachOptions{PerSampling: 1}, program, strconv.Itoa(calls), "4"); len(hits) != 5*calls {
 		t.Errorf("of a process %d hits, want %d", len(hits), 5*calls)
 	}

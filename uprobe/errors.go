@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -23,7 +23,7 @@ type TargetError struct {
 	Err  error
 }
 
-func (e *TargetError) Error() string { return visible.Text(e.Path + ": " + e.Err.Error()) }
+func (e *TargetError) Error() string { return escape.Text(e.Path + ": " + e.Err.Error()) }
 
 // Unwrap returns what is wrong.
 func (e *TargetError) Unwrap() error { return e.Err }
@@ -56,7 +56,7 @@ func (e *SymbolError) Error() string {
 	if len(e.Near) > 0 {
 		out.WriteString("; near it: " + strings.Join(e.Near, ", "))
 	}
-	return visible.Text(out.String())
+	return escape.Text(out.String())
 }
 
 // TooManyError says that a definition stands for more sites than are allowed.
@@ -66,7 +66,7 @@ type TooManyError struct {
 }
 
 func (e *TooManyError) Error() string {
-	return visible.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
+	return escape.Text(fmt.Sprintf("%s matches %d places, and the limit is %d", e.Definition, e.Count, e.Max))
 }
 
 // PlaceError says that an offset is no place for a probe. Err is one of package
@@ -78,7 +78,7 @@ type PlaceError struct {
 }
 
 func (e *PlaceError) Error() string {
-	return visible.Text(fmt.Sprintf("%s, file offset %#x: %v", e.Path, e.Offset, e.Err))
+	return escape.Text(fmt.Sprintf("%s, file offset %#x: %v", e.Path, e.Offset, e.Err))
 }
 
 // Unwrap returns the reason.
@@ -92,7 +92,7 @@ type MarkError struct {
 
 func (e *MarkError) Error() string {
 	if len(e.Known) == 0 {
-		return visible.Text(e.Path + " has no USDT probes")
+		return escape.Text(e.Path + " has no USDT probes")
 	}
-	return visible.Text(fmt.Sprintf("%s has no USDT probe %s:%s; it has %s", e.Path, e.Provider, e.Name, several(e.Known)))
+	return escape.Text(fmt.Sprintf("%s has no USDT probe %s:%s; it has %s", e.Path, e.Provider, e.Name, several(e.Known)))
 }

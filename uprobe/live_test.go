@@ -12,7 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -161,7 +161,7 @@ func texts(hits []hit) []string {
 }
 
 func TestLiveEveryCallIsAHit(t *testing.T) {
-	calls := pace.Calls(1000)
+	calls := testlimit.Calls(1000)
 	tests := []struct {
 		build, target, place string
 		hits                 int
@@ -193,7 +193,7 @@ func TestLiveEveryCallIsAHit(t *testing.T) {
 	kernels := []string{"pie", "static", "shared", "go"}
 	built := map[string]string{}
 	for _, test := range tests {
-		if pace.Emulated() && !slices.Contains(kernels, test.build) {
+		if testlimit.Emulated() && !slices.Contains(kernels, test.build) {
 			continue
 		}
 		program := built[test.build]

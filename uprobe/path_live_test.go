@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // lineOf is the number of the line of a file of testdata that has a text.
@@ -30,7 +30,7 @@ func lineOf(t *testing.T, file, text string) int {
 
 // The programs make structs of numbers that follow from i = 0, 1, 2.
 func TestLiveMembersHaveTheValuesOfTheProgram(t *testing.T) {
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		t.Skip("what differs between machines is in the files")
 	}
 	for _, build := range []struct{ name, command string }{
@@ -73,7 +73,7 @@ func TestLiveMembersHaveTheValuesOfTheProgram(t *testing.T) {
 }
 
 func TestLiveLocalsHaveTheirValuesAtALine(t *testing.T) {
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		t.Skip("what differs between machines is in the files")
 	}
 	line := lineOf(t, "members.c", "LINE A")

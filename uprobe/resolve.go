@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -95,7 +95,7 @@ func (r *resolver) limit(n int) error {
 
 // note adds a note, once.
 func (r *resolver) note(format string, args ...any) {
-	if text := visible.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
+	if text := escape.Text(fmt.Sprintf(format, args...)); !slices.Contains(r.plan.Notes, text) {
 		r.plan.Notes = append(r.plan.Notes, text)
 	}
 }

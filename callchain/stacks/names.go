@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // Frame is a named frame of a stack.
@@ -24,9 +24,9 @@ type Frame struct {
 // "libfoo.so+0x1234". Control characters are escaped.
 func (f Frame) String() string {
 	if f.Function != "" {
-		return visible.Text(f.Function)
+		return escape.Text(f.Function)
 	}
-	return fmt.Sprintf("%s+%#x", visible.Text(path.Base(f.Object)), f.Address)
+	return fmt.Sprintf("%s+%#x", escape.Text(path.Base(f.Object)), f.Address)
 }
 
 // Frames names the frames of a stack, leaf first: the kernel's, then the user's.
@@ -74,7 +74,7 @@ func (s *Stacks) Name(frames []callchain.Frame) []Frame {
 func (s *Stacks) Folded(of Stack) string {
 	frames := s.Frames(of)
 	parts := make([]string, 1, len(frames)+1)
-	parts[0] = visible.Text(of.Comm())
+	parts[0] = escape.Text(of.Comm())
 	for i := len(frames) - 1; i >= 0; i-- {
 		name := frames[i].String()
 		if frames[i].Kernel {

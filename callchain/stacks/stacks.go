@@ -35,7 +35,7 @@ type Stacks struct {
 func New(opts Options) *Stacks {
 	s := &Stacks{
 		processes: process.NewTable(process.Options{Unwind: !opts.FramePointers, Logger: opts.Logger}),
-		names:     symbolize.New(symbolize.Options{Brief: true, Logger: opts.Logger}),
+		names:     symbolize.New(symbolize.Options{CachePerfMaps: true, Logger: opts.Logger}),
 	}
 	s.store = stack.NewStore(s.processes, nil)
 	s.processes.Hold(s.store.Objects)
@@ -49,7 +49,7 @@ func New(opts Options) *Stacks {
 
 // Prepare has a sampling carry what its samples' stacks are made of: callchain,
 // registers and a copy of the stack. ExcludeKernel and the frequency must be set before.
-func (s *Stacks) Prepare(sampling *perfevent.Sampling) { s.stacker.Ask(sampling) }
+func (s *Stacks) Prepare(sampling *perfevent.Sampling) { s.stacker.Prepare(sampling) }
 
 // Snapshot reads the processes with the given pids, or all if there are none, from
 // /proc. It is called after perfevent.Open and before the first Handle, so that

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/probe"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -49,7 +49,7 @@ func definitions(args []string, example string) (texts []string, filter string, 
 
 func printNotes(out *console, notes []string) {
 	for _, note := range notes {
-		fmt.Fprintln(out.stderr, "note:", visible.Text(note))
+		fmt.Fprintln(out.stderr, "note:", escape.Text(note))
 	}
 }
 

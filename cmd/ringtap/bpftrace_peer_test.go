@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // awaitPoll waits until bpftrace waits for records, which it does when it has placed all
@@ -43,7 +43,7 @@ func endBpftrace(t *testing.T, cmd *exec.Cmd) {
 	go func() { ended <- cmd.Wait() }()
 	often := time.NewTicker(50 * time.Millisecond)
 	defer often.Stop()
-	for end := time.Now().Add(pace.End); ; {
+	for end := time.Now().Add(testlimit.End); ; {
 		if polls(cmd.Process.Pid) {
 			_ = cmd.Process.Signal(unix.SIGINT)
 		}
@@ -56,7 +56,7 @@ func endBpftrace(t *testing.T, cmd *exec.Cmd) {
 		case <-often.C:
 			if time.Now().After(end) {
 				_ = cmd.Process.Kill()
-				t.Fatalf("bpftrace has not ended within %v of an interrupt", pace.End)
+				t.Fatalf("bpftrace has not ended within %v of an interrupt", testlimit.End)
 			}
 		}
 	}

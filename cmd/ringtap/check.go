@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/facility"
 	"github.com/ringtap/ringtap/internal/report"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 const checkUsage = `check [options]
@@ -61,7 +61,7 @@ func verdictText(verdicts []facility.Verdict) string {
 	for _, v := range verdicts {
 		fmt.Fprintf(&text, "%-11s %s\n", v.Command, v.State)
 		if v.Why != "" {
-			fmt.Fprintf(&text, "%-11s   %s\n%-11s   %s\n", "", visible.Text(v.Why), "", visible.Text(v.Do))
+			fmt.Fprintf(&text, "%-11s   %s\n%-11s   %s\n", "", escape.Text(v.Why), "", escape.Text(v.Do))
 		}
 	}
 	text.WriteString("\n'ringtap check -v' shows the facilities behind this.\n")

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/cgroup"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -100,7 +100,7 @@ func sleepHint(command []string) string {
 	if len(command) != 2 || filepath.Base(command[0]) != "sleep" {
 		return ""
 	}
-	return fmt.Sprintf("note: ringtap watched %s alone, which does nothing; -d %s watches the whole host for that long", visible.Text(command[0]), visible.Text(command[1]))
+	return fmt.Sprintf("note: ringtap watched %s alone, which does nothing; -d %s watches the whole host for that long", escape.Text(command[0]), escape.Text(command[1]))
 }
 
 // writer returns what writes the report of an interval: the three tables, or the view for

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -33,7 +33,7 @@ func TestLiveAContainerIsSeenByAllCollectors(t *testing.T) {
 		{"by a process id", "-p", strconv.Itoa(first.Process.Pid)},
 		{"by a thread id", "-t", strconv.Itoa(first.Process.Pid)},
 	} {
-		if !pace.Case(i, 2) {
+		if !testlimit.Case(i, 2) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func startCollectors(t *testing.T, names []string, target ...string) *collectors
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	select {
 	case <-recording:
-	case <-time.After(pace.End):
+	case <-time.After(testlimit.End):
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		t.Fatalf("%s does not record\n%s", c, c.stderr.String())
@@ -113,7 +113,7 @@ func (c *collectors) end(t *testing.T) (*processProfile, string) {
 	if err := c.Process.Signal(unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	if err := c.Wait(); err != nil {
 		t.Fatalf("%s: %v\n%s", c, err, c.stderr.String())

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -67,7 +67,7 @@ func newBoxes(t *testing.T) *boxes {
 
 // removeGroup removes a control group whose last process has just ended.
 func removeGroup(dir string) (err error) {
-	for end := time.Now().Add(pace.End); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if err = os.Remove(dir); err == nil {
 			return nil
 		}
@@ -127,7 +127,7 @@ func (b *boxes) start(t *testing.T, group string) *box {
 		t.Skipf("no container can be made: %v", err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	late := time.AfterFunc(pace.End, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	c := &box{cmd, t, in, bufio.NewReader(out)}
 	if line, err := c.lines.ReadString('\n'); line != "ready\n" {
@@ -141,7 +141,7 @@ func (b *boxes) start(t *testing.T, group string) *box {
 // awaitSleep waits until a process waits for something.
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(pace.End); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("it does not wait: %s, %v", stat, err)
@@ -155,7 +155,7 @@ func awaitSleep(t *testing.T, pid int) {
 // rounds has the program do so many rounds.
 func (c *box) rounds(n int) {
 	c.t.Helper()
-	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	for range n {
 		if _, err := c.in.Write([]byte{1}); err != nil {

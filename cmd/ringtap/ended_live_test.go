@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // A tracer whose lines nobody reads waits for its write for ever. The first Ctrl-C
@@ -83,7 +83,7 @@ func TestLiveACommandEndsWithAllThatItStarted(t *testing.T) {
 		}
 		defer messages.Close()
 		cmd.Stderr = messages
-		pace.Limit(t, cmd)
+		testlimit.Limit(t, cmd)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestLiveACommandEndsWithAllThatItStarted(t *testing.T) {
 
 func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(pace.End); !holds(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never comes that %s", what)
 		}

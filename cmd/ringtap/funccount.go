@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/count"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -112,7 +112,7 @@ func (c *countFlags) greet(out *console, spec, functions string) error {
 	if c.top > 0 {
 		top = fmt.Sprintf(" Top %d only.", c.top)
 	}
-	name := visible.Text(spec)
+	name := escape.Text(spec)
 	if c.duration > 0 {
 		_, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s) for %s seconds.%s..\n", name, functions, formatSeconds(time.Duration(c.duration)), top)
 		return err
@@ -143,7 +143,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	}
 	defer leave(command)
 	options := probe.Options{Target: target, View: c.view(), Limit: c.limit, PMU: spec.Place == probe.User,
-		Counts: true, Way: kprobe.WayKprobeEvents, Logger: logger}
+		Counts: true, Method: kprobe.MethodKprobeEvents, Logger: logger}
 	if !c.wholeSystem() && (spec.Place == probe.Kernel || c.tid != 0 || c.cgroup != "") {
 		options.Sharing = probe.ShareNone // the kernel counts everyone's hits
 	}
@@ -212,7 +212,7 @@ func (c *countFlags) print(out *console, called map[string]uint64) error {
 	}
 	fmt.Fprintf(&text, "%-30s %8s\n", "FUNC", "COUNT")
 	for _, r := range rows {
-		fmt.Fprintf(&text, "%-30s %8d\n", visible.Text(r.name), r.calls)
+		fmt.Fprintf(&text, "%-30s %8d\n", escape.Text(r.name), r.calls)
 	}
 	_, err := fmt.Fprint(out.stdout, text.String())
 	return err

@@ -94,7 +94,7 @@ func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *prob
 // countByProbes counts by probes; refused says that there are none.
 func (c *countFlags) countByProbes(ctx context.Context, out *console, spec *probe.Spec) (refused, err error) {
 	err = c.countEvents(ctx, out, spec, "function")
-	if errors.As(err, new(*kprobe.WayError)) {
+	if errors.As(err, new(*kprobe.MethodError)) {
 		return err, nil
 	}
 	return nil, err

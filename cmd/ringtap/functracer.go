@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/functrace"
 	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // funcFlags are the flags that functrace, funcgraph and funcslower share, with
@@ -58,7 +58,7 @@ func (f *funcFlags) greeting(functions []string, slower string) string {
 	if f.duration > 0 {
 		end = fmt.Sprintf(" for %s seconds...", formatSeconds(time.Duration(f.duration)))
 	}
-	return fmt.Sprintf("Tracing \"%s\"%s%s%s\n", visible.Text(strings.Join(functions, " ")), target, slower, end)
+	return fmt.Sprintf("Tracing \"%s\"%s%s%s\n", escape.Text(strings.Join(functions, " ")), target, slower, end)
 }
 
 // traceFunctions runs a tracer with perf-tools' messages around it.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // twiceSource waits for the end of its input, calls hit so many times in each of two
@@ -75,7 +75,7 @@ func TestPeerHistCountsWhatBpftraceCounts(t *testing.T) {
 		probe := program + ":" + function
 		script += fmt.Sprintf("uprobe:%[1]s { @start[tid] = nsecs; } uretprobe:%[1]s /@start[tid]/ { @%[2]s = hist(nsecs - @start[tid]); delete(@start[tid]); } ", probe, function)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	var theirs bytes.Buffer
 	bpftrace := exec.CommandContext(ctx, "bpftrace", "-e", script)

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/histtrigger"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // histPrinter prints the windows of hist.
@@ -40,7 +40,7 @@ func (p *histPrinter) greet() error {
 	if p.flags.duration > 0 {
 		end = " for " + formatSeconds(time.Duration(p.flags.duration)) + " seconds..."
 	}
-	_, err := fmt.Fprintf(p.out, "Tracing %s %s%s\n", what, visible.Text(p.subject.describe()), end)
+	_, err := fmt.Fprintf(p.out, "Tracing %s %s%s\n", what, escape.Text(p.subject.describe()), end)
 	return err
 }
 
@@ -153,14 +153,14 @@ func (p *histPrinter) print(w *histWindow) error {
 // appendRow appends a histogram: what it is of, its buckets, and what bcc's tools
 // say below theirs.
 func (p *histPrinter) appendRow(dst []byte, row *histRow) []byte {
-	name, unit := visible.Text(p.subject.functions[row.function]), ""
+	name, unit := escape.Text(p.subject.functions[row.function]), ""
 	if p.subject.field == "" {
 		unit = " " + units[p.flags.unit].name
 		name += "," + unit
 	}
 	dst = fmt.Appendf(dst, "\n%s:\n", name)
 	for _, frame := range row.stack {
-		dst = fmt.Appendf(dst, " => %s\n", visible.Text(frame))
+		dst = fmt.Appendf(dst, " => %s\n", escape.Text(frame))
 	}
 	if row.cut {
 		dst = append(dst, " => [truncated]\n"...)

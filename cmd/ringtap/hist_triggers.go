@@ -84,13 +84,13 @@ var errNoEvents = errors.New("hist triggers need tracefs events at one entry and
 // attachPair attaches to the entry and the return of one function.
 func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error) {
 	options := h.options(out)
-	options.Calls, options.Way, options.Limit = probe.TimedCalls, kprobe.WayKprobeEvents, 1
+	options.Calls, options.Method, options.Limit = probe.TimedCalls, kprobe.MethodKprobeEvents, 1
 	set, err := attach(out, spec.Spec, options)
 	var several *kprobe.TooManyError
 	switch {
 	case errors.As(err, &several):
 		return nil, fmt.Errorf("%w, not %d functions", errNoEvents, several.Count)
-	case errors.As(err, new(*kprobe.WayError)):
+	case errors.As(err, new(*kprobe.MethodError)):
 		return nil, fmt.Errorf("%w: %w", errNoEvents, err)
 	case errors.As(err, new(*uprobe.TooManyError)):
 		return nil, errNotOne

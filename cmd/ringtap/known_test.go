@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // known is a program that knows what it does: this test binary. It waits until it
@@ -166,7 +166,7 @@ func startKnown(t *testing.T, work string, n int) *known {
 	// Its end is waited for at once: for the kernel a zombie is still there.
 	ended := make(chan struct{})
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	late := time.AfterFunc(pace.End, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	go func() { _ = cmd.Wait(); close(ended) }()
@@ -207,7 +207,7 @@ func underRingtap(t *testing.T, work string, n int, args ...string) (stdout, std
 // arguments is its process id.
 func runFor(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	return runUntil(ctx, t, k, k.run, args)
 }
@@ -215,7 +215,7 @@ func runFor(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 // runForAll is runFor of the whole system: it has to be told that the program has ended.
 func runForAll(t *testing.T, k *known, args ...string) (stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	return runUntil(ctx, t, k, func() {
 		k.run()

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -88,7 +88,7 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 
 // kprobeWays are the names of the ways, in the order in which they are tried.
 func kprobeWays() []string {
-	return []string{string(kprobe.WayPMU), string(kprobe.WayKprobeEvents), string(kprobe.WayFunction), string(kprobe.WayBreakpoint)}
+	return []string{string(kprobe.MethodPMU), string(kprobe.MethodKprobeEvents), string(kprobe.MethodFunction), string(kprobe.MethodBreakpoint)}
 }
 
 func checkWay(way string) error {
@@ -113,12 +113,12 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		return err
 	}
 	defer leave(command)
-	way := kprobe.Way(k.way)
+	way := kprobe.Method(k.way)
 	if k.show {
-		way = kprobe.WayKprobeEvents // the others have no format file
+		way = kprobe.MethodKprobeEvents // the others have no format file
 	}
 	set, err := attachAll(out, specs, probe.Options{
-		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Way: way,
+		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Method: way,
 		PMU: true, UserStacks: k.user, Logger: out.logger(k.verbose),
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func listKernelFunctions(out *console, pattern string) error {
 	}
 	var text strings.Builder
 	for _, name := range names {
-		text.WriteString(visible.Text(name) + "\n")
+		text.WriteString(escape.Text(name) + "\n")
 	}
 	_, err = fmt.Fprint(out.stdout, text.String())
 	return ignoreClosedPipe(err)

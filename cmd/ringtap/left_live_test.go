@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // tracefsFiles are the files of tracefs itself that a tracer may change, by
@@ -158,7 +158,7 @@ func startRingtap(t *testing.T, k *known, args []string) *ringtapProcess {
 // where they do not come.
 func (p *ringtapProcess) readLines(t *testing.T, n int) {
 	t.Helper()
-	late := time.AfterFunc(pace.End, func() { _ = p.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = p.Process.Kill() })
 	defer late.Stop()
 	lines := bufio.NewReader(p.out)
 	for i := range n {
@@ -173,7 +173,7 @@ func (p *ringtapProcess) readLines(t *testing.T, n int) {
 // end waits for the end of one that has a reason to end.
 func (p *ringtapProcess) end(t *testing.T) {
 	t.Helper()
-	late := time.AfterFunc(pace.End, func() {
+	late := time.AfterFunc(testlimit.End, func() {
 		t.Errorf("%q does not end", p.Args)
 		_ = p.Process.Kill()
 	})
@@ -192,7 +192,7 @@ func TestLiveNothingIsLeftHoweverATracerEnds(t *testing.T) {
 	events := eventsState(t, fs)
 	defer func() { sameState(t, events, eventsState(t, fs)) }()
 	for i, command := range commandsThatLeave {
-		if !pace.Case(i, 5) {
+		if !testlimit.Case(i, 5) {
 			continue
 		}
 		t.Run(command.name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestLiveNothingIsLeftHoweverATracerEnds(t *testing.T) {
 			}
 			before := tracefsState(t, fs)
 			signals := []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
-			if pace.Emulated() { // the first three go the same way
+			if testlimit.Emulated() { // the first three go the same way
 				signals = []syscall.Signal{signals[i%3], unix.SIGKILL}
 			}
 			for _, signal := range signals {
@@ -285,7 +285,7 @@ func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 		{name: "no trigger any more", until: func(pid string) bool { return !holds(trigger, "hist:")(pid) }, signal: true},
 		{name: "no instance any more", until: func(pid string) bool { return !holds("instances/ringtap_*/current_tracer", "nop")(pid) }, signal: true},
 	} {
-		if !pace.Case(i, 6) {
+		if !testlimit.Case(i, 6) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for end := time.Now().Add(pace.End); !test.until(strconv.Itoa(p.Process.Pid)); {
+			for end := time.Now().Add(testlimit.End); !test.until(strconv.Itoa(p.Process.Pid)); {
 				if time.Now().After(end) {
 					t.Fatalf("it never came to that\n%s", p.errors.String())
 				}
@@ -313,7 +313,7 @@ func TestLiveAHistThatIsKilledAtAnyMomentIsCleanedUpAfter(t *testing.T) {
 		others := [][]string{
 			{"kprobe", "-d", "0.01", "p:vfs_read a=$arg1"}, {"hist", "-d", "0.01", "vfs_read"}, {"functrace", "-d", "0.01", "vfs_read"},
 		}
-		for _, next := range others[:pace.Calls(len(others))] {
+		for _, next := range others[:testlimit.Calls(len(others))] {
 			p := startRingtap(t, k, []string{"hist", "--way", "triggers", "vfs_read"})
 			p.readLines(t, 1)
 			_ = p.Process.Kill()

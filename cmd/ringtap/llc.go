@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/questions/llc"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -64,7 +64,7 @@ func (q *llcQuestion) make(a *asking) ([]table.Collector, error) {
 func saySharing(w io.Writer, c *llc.Collector) {
 	misses, references := c.Shared()
 	say := func(event perfevent.Event, r perfevent.Running) {
-		switch name := visible.Text(event.String()); {
+		switch name := escape.Text(event.String()); {
 		case r.Enabled > 0 && r.Counted == 0:
 			fmt.Fprintf(w, "%s did not count, because all counters of the CPU were in use\n", name)
 		case r.Counted < r.Enabled/100*99:

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/allocator"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/questions/memleak"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 const memleakUsage = `memleak [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -125,7 +125,7 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 // sayUnwatched says of which files operator new is left out.
 func (q *memleakQuestion) sayUnwatched(out *console, found *allocator.Probes) {
 	for _, file := range found.Unwatched {
-		fmt.Fprintf(out.stderr, "note: ringtap does not probe operator new of %s, because a probe there ends a program that catches std::bad_alloc; --throwing-new probes it\n", visible.Text(file))
+		fmt.Fprintf(out.stderr, "note: ringtap does not probe operator new of %s, because a probe there ends a program that catches std::bad_alloc; --throwing-new probes it\n", escape.Text(file))
 	}
 }
 

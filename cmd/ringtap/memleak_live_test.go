@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -96,7 +96,7 @@ func leaksOf(t *testing.T, tables string) map[string]leak {
 func memleakOf(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	code = run(ctx, append([]string{"ringtap", "memleak", "-o", "1000", "-i", "600"}, args...), &console{stdout: &out, stderr: &errs})
 	return out.String(), errs.String(), code
@@ -104,7 +104,7 @@ func memleakOf(t *testing.T, args ...string) (stdout, stderr string, code int) {
 
 func TestLiveMemleakSaysWhatAProgramLeaks(t *testing.T) {
 	needTracefs(t, "uprobe_events")
-	churn := strconv.Itoa(pace.Calls(4000))
+	churn := strconv.Itoa(testlimit.Calls(4000))
 	for i, test := range []struct {
 		name     string
 		compiler string
@@ -120,7 +120,7 @@ func TestLiveMemleakSaysWhatAProgramLeaks(t *testing.T) {
 		{name: "tcmalloc", compiler: "g++", flags: []string{"-x", "c++", "-std=c++17"}, preload: "libtcmalloc_minimal.so.4", cxx: true},
 		{name: "C++, static", compiler: "g++", flags: []string{"-x", "c++", "-std=c++17", "-static"}, cxx: true},
 	} {
-		if !pace.Case(i, 3) {
+		if !testlimit.Case(i, 3) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func preload(t *testing.T, allocator string) {
 func TestLiveMemleakLetsExceptionsThrough(t *testing.T) {
 	needTracefs(t, "uprobe_events")
 	for i, allocator := range []string{"", "libjemalloc.so.2", "libtcmalloc_minimal.so.4"} {
-		if !pace.Case(i, 3) {
+		if !testlimit.Case(i, 3) {
 			continue
 		}
 		t.Run(allocator, func(t *testing.T) {
@@ -227,10 +227,10 @@ func (w *firstTables) Write(p []byte) (int, error) {
 
 func TestLiveMemleakOfAProcessThatRuns(t *testing.T) {
 	needTracefs(t, "uprobe_events")
-	cmd, begin, _ := waiting(t, leaker(t, "gcc"), strconv.Itoa(pace.Calls(4000)))
+	cmd, begin, _ := waiting(t, leaker(t, "gcc"), strconv.Itoa(testlimit.Calls(4000)))
 	out := firstTables{call: begin}
 	var errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	pid := strconv.Itoa(cmd.Process.Pid)
 	// Beside another collector, whose rows have the same stacks and others.
@@ -275,7 +275,7 @@ func TestLiveMemleakOfTheKernelKnowsHowManySocketsAreOpen(t *testing.T) {
 	const n = 40
 	truth.KeepBusy(t) // or frees are missed that the kernel puts off
 	cmd, begin, told := waiting(t, leakProgram(t, "sockets.c", "gcc"), strconv.Itoa(n))
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	pid := strconv.Itoa(cmd.Process.Pid)
 	tables := make(chan string)

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // bpfCall is the number of bpf(2) in one of a machine's ABIs.
@@ -47,7 +47,7 @@ func runWatched(t *testing.T, uid uint32, program string, args ...string) watch 
 	}
 	ours, theirs := pair[0], os.NewFile(uintptr(pair[1]), "listener")
 	defer unix.Close(ours)
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = append([]string{"bpf-watched", program}, args...)

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // What a shell does when it is let go, in its own process: 20 opens, half of them
@@ -81,7 +81,9 @@ var perfToolsExamples = []perfToolsExample{
 }
 
 // exampleSeconds is how long the examples with -d trace.
-func exampleSeconds() string { return strconv.Itoa(int(pace.Patience(time.Second).Seconds())/2 + 1) }
+func exampleSeconds() string {
+	return strconv.Itoa(int(testlimit.Patience(time.Second).Seconds())/2 + 1)
+}
 
 // perf-tools' examples run as they are, at the same time as perf-tools' own scripts:
 // both see the same calls and print the same lines. The scripts know registers of
@@ -89,7 +91,7 @@ func exampleSeconds() string { return strconv.Itoa(int(pace.Patience(time.Second
 func TestLivePerfToolsExamplesShowWhatPerfToolsShows(t *testing.T) {
 	fs := needTracefs(t, "kprobe_events")
 	for i, e := range perfToolsExamples {
-		if !pace.Case(i, 8) {
+		if !testlimit.Case(i, 8) {
 			continue
 		}
 		t.Run(e.tool+" "+strings.Join(e.args, " "), func(t *testing.T) {
@@ -278,7 +280,7 @@ func (w *heldShell) run(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(pace.End):
+	case <-time.After(testlimit.End):
 		t.Fatal("the command does not end")
 	}
 }
@@ -333,7 +335,7 @@ func startTool(t *testing.T, script, command string, args []string) *tool {
 // it does when it runs the command that waits.
 func (p *tool) waitTracing(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(pace.End); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(10 * time.Millisecond) {
 		select {
 		case <-p.ended:
 			t.Fatalf("%q has ended:\n%s", p.cmd.Args, p.text())
@@ -385,7 +387,7 @@ func (p *tool) end(t *testing.T, isOwn func(string) bool, want int) {
 		last, since := 0, time.Now()
 		// Linux 6.1 does not always wake the reader of trace_pipe; interrupted it has
 		// the lines.
-		for ; p.script && time.Since(since) < pace.Patience(time.Second); time.Sleep(50 * time.Millisecond) {
+		for ; p.script && time.Since(since) < testlimit.Patience(time.Second); time.Sleep(50 * time.Millisecond) {
 			n := p.count(isOwn)
 			if n != last {
 				last, since = n, time.Now()
@@ -400,7 +402,7 @@ func (p *tool) end(t *testing.T, isOwn func(string) bool, want int) {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(pace.End):
+	case <-time.After(testlimit.End):
 		_ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
 		t.Fatalf("%q does not end:\n%s", p.cmd.Args, p.text())
 	}

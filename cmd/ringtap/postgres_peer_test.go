@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -68,7 +68,7 @@ func startPostgres(t *testing.T) *postgres {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Process.Signal(unix.SIGINT); _ = server.Wait() })
-	for end := time.Now().Add(pace.End); p.command("pg_isready", "-h", dir).Run() != nil; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); p.command("pg_isready", "-h", dir).Run() != nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("postgres does not become ready")
 		}
@@ -88,7 +88,7 @@ func (p *postgres) command(name string, args ...string) *exec.Cmd {
 func (p *postgres) run(t *testing.T, name string, args ...string) {
 	t.Helper()
 	cmd := p.command(name, args...)
-	late := time.AfterFunc(pace.End, func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) })
+	late := time.AfterFunc(testlimit.End, func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) })
 	defer late.Stop()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
@@ -112,7 +112,7 @@ func TestPeerPostgresSaysWhatBpftraceSays(t *testing.T) {
 		t.Skip("bpftrace is not installed")
 	}
 	p := startPostgres(t)
-	pace.Lossless(t, func() uint64 { return p.agrees(t) })
+	testlimit.Lossless(t, func() uint64 { return p.agrees(t) })
 }
 
 // agrees compares what both say of a benchmark, unless records were lost, and returns how
@@ -128,7 +128,7 @@ func (p *postgres) agrees(t *testing.T) (lost uint64) {
 	}
 	t.Cleanup(func() { _ = bpftrace.Process.Kill(); _ = bpftrace.Wait() })
 	run := startCollectors(t, []string{"io", "off-cpu", "probe", "--count", function}, "-g", p.group)
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	awaitPoll(ctx, t, bpftrace.Process.Pid) // its probes can't be seen
 	const clients, transactions = 4, 100

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -87,7 +87,7 @@ func (q *probeQuestion) make(a *asking) ([]table.Collector, error) {
 		made, err := q.collector(a, spec)
 		var none *kprobe.SymbolError
 		if errors.As(err, &none) && !strings.Contains(spec, ":") {
-			return nil, fmt.Errorf("%w; name a user function with its file: libc:%s", err, visible.Text(spec))
+			return nil, fmt.Errorf("%w; name a user function with its file: libc:%s", err, escape.Text(spec))
 		}
 		if err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // timedSource knows of its functions how often they are called, and two times that
@@ -155,7 +155,7 @@ func (p *probedProfile) called(stack int, caller string) bool {
 func probeRun(t *testing.T, args ...string) (*probedProfile, string, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "out.json")
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "ringtap", append([]string{"probe", "--out", file}, args...)...)
@@ -202,8 +202,8 @@ func TestLiveProbeFindsTheTimeInsideFunctions(t *testing.T) {
 		{"one table of many", nil, []string{"-i", "0.05", "on-cpu"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.flags == nil && pace.Emulated() {
-				t.Skip(pace.TooSlow) // nothing of it is the kernel's, and guests have no libc
+			if test.flags == nil && testlimit.Emulated() {
+				t.Skip(testlimit.TooSlow) // nothing of it is the kernel's, and guests have no libc
 			}
 			program := compile(t, "gcc", timedSource, test.flags...)
 			var args []string

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // bpftrace watches the same calls: as many, and as long as they take at least.
@@ -35,7 +35,7 @@ func TestPeerProbeTimesWhatBpftraceTimes(t *testing.T) {
 	for _, function := range []string{"hit", "rest"} {
 		script += fmt.Sprintf("uprobe:%[1]s:%[2]s { @start[tid] = nsecs; } uretprobe:%[1]s:%[2]s /@start[tid]/ { @time_%[2]s = sum(nsecs - @start[tid]); @count_%[2]s = count(); delete(@start[tid]); } ", program, function)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	var theirs bytes.Buffer
 	bpftrace := exec.CommandContext(ctx, "bpftrace", "-e", script)

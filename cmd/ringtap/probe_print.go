@@ -5,11 +5,11 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // sayCalls says which calls' times are not whole.
@@ -21,7 +21,7 @@ func sayCalls(w io.Writer, c *calls.Calls) {
 	says.add(a.Left, "call never returns (exit, longjmp) or was nested too deep for the kernel", "calls never return (exit, longjmp) or were nested too deep for the kernel")
 	says.add(a.Broken, "call was dropped because records were lost", "calls were dropped because records were lost")
 	if len(says) > 0 {
-		fmt.Fprintf(w, "%s: of the times, %s\n", visible.Text(c.Spec), strings.Join(says, "; "))
+		fmt.Fprintf(w, "%s: of the times, %s\n", escape.Text(c.Spec), strings.Join(says, "; "))
 	}
 }
 
@@ -52,7 +52,7 @@ func writeTimes(w io.Writer, p *profile.Profile, collectors []table.Collector) e
 				h.Merge(row.Histograms[i])
 			}
 		}
-		text := fmt.Appendf(nil, "\n%s, nsecs:\n", visible.Text(c.Spec))
+		text := fmt.Appendf(nil, "\n%s, nsecs:\n", escape.Text(c.Spec))
 		text = h.Append(text)
 		if _, err := fmt.Fprintf(w, "%s\navg = %d nsecs, total: %d nsecs, count: %d\n", text, h.Mean(), h.Total(), h.Count()); err != nil {
 			return err

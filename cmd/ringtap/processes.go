@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -82,7 +82,7 @@ func findProcess(host process.Host, all []int, name string) ([]int, error) {
 	}
 	found := snapshot.Named(host, all, name)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("-p %s: no process has that name", visible.Text(name))
+		return nil, fmt.Errorf("-p %s: no process has that name", escape.Text(name))
 	}
 	return found, nil
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -82,7 +82,7 @@ func TestPeerRuntimesSayWhatCollectorsSay(t *testing.T) {
 
 // What all others do meanwhile decides how many records there are.
 func TestPeerRuntimesSayWhatCollectorsOfTheWholeSystemSay(t *testing.T) {
-	pace.Thorough(t)
+	testlimit.Thorough(t)
 	compareRuntimes(t, "")
 }
 
@@ -114,7 +114,7 @@ func compareRuntimes(t *testing.T, flags ...string) {
 			if runtime.ready != nil {
 				runtime.ready(t, pid)
 			}
-			pace.Lossless(t, func() (lost uint64) {
+			testlimit.Lossless(t, func() (lost uint64) {
 				targets := map[string][]string{"-p": {"-p", strconv.Itoa(pid)}, "-g": {"-g", group}}
 				var runs []*collectors
 				for _, flag := range flags {
@@ -182,7 +182,7 @@ func startRounds(t *testing.T, cmd *exec.Cmd) *rounder {
 // clock, in nanoseconds.
 func (r *rounder) rounds(t *testing.T, n int) (napped uint64) {
 	t.Helper()
-	late := time.AfterFunc(pace.End, func() { _ = r.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = r.Process.Kill() })
 	defer late.Stop()
 	for range n {
 		if _, err := r.in.Write([]byte{1}); err != nil {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // The scripts find ringtap under these names.
@@ -71,7 +71,7 @@ func awaitAsleep() {
 // await waits for a condition that comes true in its time, which is soon but on a busy
 // machine, and ends the program if it does not.
 func await(condition func() bool) {
-	for end := time.Now().Add(pace.End); !condition(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); !condition(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			fmt.Fprintln(os.Stderr, strings.Join(os.Args, " ")+": not in this time")
 			os.Exit(1)
@@ -96,7 +96,7 @@ func TestLiveCountsOfUserProbes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: the script traces programs")
 	}
-	if !pace.Linux(t, 6, 12) {
+	if !testlimit.Linux(t, 6, 12) {
 		t.Skip("Linux before 6.12 loses hits of forked children")
 	}
 	testscript.Run(t, scripts(t, "testdata/counts"))
@@ -105,7 +105,7 @@ func TestLiveCountsOfUserProbes(t *testing.T) {
 // scripts are those of a folder. None hangs: what a script runs does not outlive it, nor
 // the time that a script may take.
 func scripts(t *testing.T, dir string) testscript.Params {
-	patience := 2 * pace.End
+	patience := 2 * testlimit.End
 	if end, ok := t.Deadline(); ok {
 		patience = min(patience, time.Until(end)-30*time.Second)
 	}
@@ -150,7 +150,7 @@ func hostIs(t *testing.T) func(condition string) (bool, error) {
 		case "linux":
 			var major, minor int
 			_, err := fmt.Sscanf(what, "%d.%d", &major, &minor)
-			return err == nil && pace.Linux(t, major, minor), err
+			return err == nil && testlimit.Linux(t, major, minor), err
 		case "sysctl":
 			name, want, _ := strings.Cut(what, "=")
 			is, err := os.ReadFile("/proc/sys/" + name)

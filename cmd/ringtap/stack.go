@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 const stackUsage = `stack [options] PID|NAME...
@@ -92,7 +92,7 @@ func (f *stackFlags) owners(out *console, args []string) (owners []string) {
 	for _, arg := range args {
 		if tid, err := strconv.Atoi(arg); err == nil && f.cgroup == "" {
 			if status, err := host.Status(tid); err == nil && status.TGID != tid {
-				fmt.Fprintf(out.stderr, "note: %d is a thread; showing its process %d %s\n", tid, status.TGID, visible.Text(host.Comm(status.TGID)))
+				fmt.Fprintf(out.stderr, "note: %d is a thread; showing its process %d %s\n", tid, status.TGID, escape.Text(host.Comm(status.TGID)))
 				arg = strconv.Itoa(status.TGID)
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // jsonSnapshot is a look at a process as JSON. What is not known is left out.
@@ -81,17 +81,17 @@ type jsonHolder struct {
 }
 
 func jsonSnapshotOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Thread) *jsonSnapshot {
-	out := &jsonSnapshot{Time: s.Time, PID: s.PID, NSPID: s.NSPID, Comm: visible.Text(s.Comm), Command: visible.Text(s.Command),
-		Cgroup: visible.Text(s.Cgroup), Stopped: int64(s.Stopped), Threads: []jsonThread{}, Notes: s.Notes}
+	out := &jsonSnapshot{Time: s.Time, PID: s.PID, NSPID: s.NSPID, Comm: escape.Text(s.Comm), Command: escape.Text(s.Command),
+		Cgroup: escape.Text(s.Cgroup), Stopped: int64(s.Stopped), Threads: []jsonThread{}, Notes: s.Notes}
 	for _, t := range s.Threads {
-		thread := jsonThread{TID: t.TID, Comm: visible.Text(t.Comm), State: string(t.State), Looks: still.Threads[t.TID].Looks, Syscall: visible.Text(t.Call),
+		thread := jsonThread{TID: t.TID, Comm: escape.Text(t.Comm), State: string(t.State), Looks: still.Threads[t.TID].Looks, Syscall: escape.Text(t.Call),
 			Kernel: t.Kernel, Wchan: t.Wchan, Truncated: t.Truncated, Sampled: t.Sampled, Missing: t.Missing}
 		if t.Known {
 			waited := int64(t.Waited)
 			thread.Waited = &waited
 		}
 		if h := t.Holder; h != nil {
-			thread.Holder = &jsonHolder{visible.Text(h.What), h.PID, h.TID, visible.Text(h.Name), h.Ended, h.Readers}
+			thread.Holder = &jsonHolder{escape.Text(h.What), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers}
 		}
 		thread.User = jsonPlaces(t.User)
 		out.Threads = append(out.Threads, thread)
@@ -104,7 +104,7 @@ func jsonSnapshotOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*sna
 	out.Runtimes = s.Runtimes
 	for _, g := range s.Goroutines {
 		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, System: g.System,
-			User: jsonPlaces(g.User), Truncated: g.Truncated, Missing: g.Missing, Creator: visible.Text(g.Creator)}
+			User: jsonPlaces(g.User), Truncated: g.Truncated, Missing: g.Missing, Creator: escape.Text(g.Creator)}
 		if g.Known {
 			waited := int64(g.Waited)
 			goroutine.Waited = &waited
@@ -123,7 +123,7 @@ func ids(threads []*snapshot.Thread) (tids []int) {
 
 func jsonPlaces(frames []snapshot.Frame) (places []jsonPlace) {
 	for _, f := range frames {
-		places = append(places, jsonPlace{visible.Text(f.Name), f.Offset, f.Inlined, visible.Text(f.Object), visible.Text(f.File), f.Line})
+		places = append(places, jsonPlace{escape.Text(f.Name), f.Offset, f.Inlined, escape.Text(f.Object), escape.Text(f.File), f.Line})
 	}
 	return places
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // stackOf runs ringtap stack.
@@ -53,7 +53,7 @@ func TestLiveStackOfAZombieNamesWhoHasToAct(t *testing.T) {
 	}
 	defer cmd.Wait()
 	pid := fmt.Sprint(cmd.Process.Pid)
-	for end := time.Now().Add(pace.End); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("it does not end: %s, %v", stat, err)

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // stackLooks are looks at the same processes.
@@ -97,7 +97,7 @@ func (l *stackLooks) look(ctx context.Context) (snapshots []*snapshot.Snapshot, 
 func (l *stackLooks) note(text string) {
 	if !l.told[text] {
 		l.told[text] = true
-		fmt.Fprintf(l.out.stderr, "note: %s\n", visible.Text(text))
+		fmt.Fprintf(l.out.stderr, "note: %s\n", escape.Text(text))
 	}
 }
 

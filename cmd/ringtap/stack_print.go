@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // stackText writes a snapshot for people: what may be the reason first.
@@ -21,9 +21,9 @@ type stackText struct {
 }
 
 func (w stackText) write() {
-	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, visible.Text(w.Comm), w.summary())
+	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, escape.Text(w.Comm), w.summary())
 	if w.Command != "" {
-		fmt.Fprintln(w, visible.Text(w.Command))
+		fmt.Fprintln(w, escape.Text(w.Command))
 	}
 	if w.Ended() {
 		return
@@ -49,7 +49,7 @@ func (w stackText) summary() string {
 	var parts []string
 	switch {
 	case w.Ended():
-		return fmt.Sprintf("has ended; its parent %d %s has not asked for its exit status", w.Parent, visible.Text(process.Host{}.Comm(w.Parent)))
+		return fmt.Sprintf("has ended; its parent %d %s has not asked for its exit status", w.Parent, escape.Text(process.Host{}.Comm(w.Parent)))
 	case w.Kernel():
 		parts = append(parts, "a thread of the kernel")
 	case len(w.Threads) == 1:
@@ -61,7 +61,7 @@ func (w stackText) summary() string {
 		parts = append(parts, fmt.Sprintf("pid %d in its namespace", w.NSPID))
 	}
 	if w.Tracer != 0 {
-		parts = append(parts, fmt.Sprintf("traced by %d %s", w.Tracer, visible.Text(process.Host{}.Comm(w.Tracer))))
+		parts = append(parts, fmt.Sprintf("traced by %d %s", w.Tracer, escape.Text(process.Host{}.Comm(w.Tracer))))
 	}
 	if w.Stopped > 0 {
 		parts = append(parts, fmt.Sprintf("stopped for %s", round(w.Stopped)))
@@ -169,7 +169,7 @@ func (w stackText) group(threads []*snapshot.Thread) {
 // lines writes lines, the first behind a title.
 func (w stackText) lines(title string, lines []string) {
 	for _, line := range lines {
-		fmt.Fprintf(w, "  %-6s %s\n", title, visible.Text(line))
+		fmt.Fprintf(w, "  %-6s %s\n", title, escape.Text(line))
 		title = ""
 	}
 }
@@ -195,7 +195,7 @@ const maxNamed = 4
 func named(threads []*snapshot.Thread) string {
 	var names []string
 	for _, t := range threads[:min(len(threads), maxNamed)] {
-		names = append(names, fmt.Sprintf("%d %s", t.TID, visible.Text(t.Comm)))
+		names = append(names, fmt.Sprintf("%d %s", t.TID, escape.Text(t.Comm)))
 	}
 	if len(threads) > maxNamed {
 		names = append(names, "…")

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // goroutines writes the goroutines of a Go program. Of one that runs the thread has the
@@ -18,7 +18,7 @@ func (w stackText) goroutines() {
 		n += len(groups[i].Goroutines)
 	}
 	if len(w.Runtimes) > 0 {
-		fmt.Fprintf(w, "%s: %s\n", visible.Text(strings.Join(w.Runtimes, ", ")), counted(n, "goroutine"))
+		fmt.Fprintf(w, "%s: %s\n", escape.Text(strings.Join(w.Runtimes, ", ")), counted(n, "goroutine"))
 	}
 	for _, group := range groups {
 		if !w.all {

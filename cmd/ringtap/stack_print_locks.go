@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // writeDeadlocks writes the circles of threads that wait for each other.
@@ -19,7 +19,7 @@ func writeDeadlocks(w *bufio.Writer, circles [][]*snapshot.Thread) {
 			fmt.Fprintf(w, "deadlock: %d threads wait for each other\n", len(circle))
 		}
 		for _, t := range circle {
-			fmt.Fprintf(w, "  thread %d %s waits for the %s, held by %s\n", t.TID, visible.Text(t.Comm), visible.Text(t.Holder.What), visible.Text(t.Holder.By()))
+			fmt.Fprintf(w, "  thread %d %s waits for the %s, held by %s\n", t.TID, escape.Text(t.Comm), escape.Text(t.Holder.What), escape.Text(t.Holder.By()))
 		}
 		fmt.Fprintln(w)
 	}
@@ -47,7 +47,7 @@ func (w stackText) locks() {
 		if waiting[lock] == 1 {
 			wait = "waits"
 		}
-		fmt.Fprintf(w, "%s %s for the %s\n", counted(waiting[lock], "thread"), wait, visible.Text(lock))
+		fmt.Fprintf(w, "%s %s for the %s\n", counted(waiting[lock], "thread"), wait, escape.Text(lock))
 	}
 	if n := len(locks) - maxLocks; n > 0 {
 		fmt.Fprintf(w, "… and for %s\n", counted(n, "other lock"))

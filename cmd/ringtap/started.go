@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -180,7 +180,7 @@ func sayLeft(stderr io.Writer, left []int) {
 	var names []string
 	for _, pid := range left {
 		if comm := (process.Host{}).Comm(pid); comm != "" && len(names) < mostLeft {
-			names = append(names, fmt.Sprintf("%d %s", pid, visible.Text(comm)))
+			names = append(names, fmt.Sprintf("%d %s", pid, escape.Text(comm)))
 		}
 	}
 	if len(names) > 0 {

@@ -83,7 +83,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way, Filter: filter, Logger: out.logger(t.verbose)})
+	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Method: way, Filter: filter, Logger: out.logger(t.verbose)})
 	if err != nil {
 		return wrongSpec(err)
 	}
@@ -116,11 +116,11 @@ func neverPause() {
 }
 
 // textWay is the way that --text names.
-func textWay(name string) (syscalltext.Way, error) {
+func textWay(name string) (syscalltext.Method, error) {
 	if name == "auto" {
 		return "", nil
 	}
-	if way := syscalltext.Way(name); slices.Contains(syscalltext.Ways(), way) {
+	if way := syscalltext.Method(name); slices.Contains(syscalltext.Methods(), way) {
 		return way, nil
 	}
 	return "", usagef("--text %s: auto, tracepoint, kprobe, memory or none", name)

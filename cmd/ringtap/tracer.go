@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/follow"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -73,7 +73,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 
 // greeting is perf-tools' line before the first event.
 func (t *tracing) greeting(flags *tracerFlags) string {
-	name, about := visible.Text(t.name), ""
+	name, about := escape.Text(t.name), ""
 	switch {
 	case flags.duration > 0 && flags.live:
 		return fmt.Sprintf("Tracing %s for %s seconds...\n", name, flags.seconds())
@@ -81,7 +81,7 @@ func (t *tracing) greeting(flags *tracerFlags) string {
 		return fmt.Sprintf("Tracing %s for %s seconds (buffered)...\n", name, flags.seconds())
 	}
 	if t.about != "" {
-		about = " (" + visible.Text(t.about) + ")"
+		about = " (" + escape.Text(t.about) + ")"
 	}
 	return fmt.Sprintf("Tracing %s%s. Ctrl-C to end.\n", name, about)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -41,20 +41,20 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 			name = symbols.DemangleParams(name)
 		}
 		if (f.Kind == symbols.Defined || f.Kind == symbols.Indirect) && matches(name) {
-			names = append(names, visible.Text(name))
+			names = append(names, escape.Text(name))
 		}
 	}
 	slices.Sort(names)
 	for _, m := range marks {
 		if matches(m.Provider + ":" + m.Name) {
-			names = append(names, visible.Text("u:"+u.list+":"+m.String()))
+			names = append(names, escape.Text("u:"+u.list+":"+m.String()))
 		}
 	}
 	switch {
 	case len(names) == 0 && pattern != "":
-		return fmt.Errorf("no function and no USDT probe of %s matches %q", visible.Text(path), pattern)
+		return fmt.Errorf("no function and no USDT probe of %s matches %q", escape.Text(path), pattern)
 	case len(names) == 0:
-		return fmt.Errorf("%s has no symbols (it is stripped): only addresses of it can be probed, p:%s:0xOFFSET", visible.Text(path), u.list)
+		return fmt.Errorf("%s has no symbols (it is stripped): only addresses of it can be probed, p:%s:0xOFFSET", escape.Text(path), u.list)
 	}
 	for _, name := range slices.Compact(names) {
 		if _, err = fmt.Fprintln(out.stdout, name); err != nil {

@@ -2,7 +2,7 @@ package printfmt
 
 import (
 	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // appendConversion prints one argument.
@@ -33,7 +33,7 @@ func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 	case c.verb == 'c':
 		start := len(dst)
 		character := [1]byte{byte(v.number)}
-		dst = visible.Append(dst, character[:])
+		dst = escape.Append(dst, character[:])
 		return c.appendPadded(dst, start, 1)
 	case piece.syscallArg && v.number < 10:
 		c.prefix = false
@@ -84,7 +84,7 @@ func (p *Printer) appendString(dst, raw []byte, c *conversion, arg node) []byte 
 			text = text[:c.precision]
 		}
 		text = untilZero(text)
-		dst = visible.Append(dst, text)
+		dst = escape.Append(dst, text)
 		return c.appendPadded(dst, start, len(text))
 	case number:
 		dst = p.appendKernelString(dst, v.number)
@@ -106,7 +106,7 @@ func (p *Printer) appendKernelString(dst []byte, addr uint64) []byte {
 	}
 	if p.opts.KernelString != nil {
 		if text, ok := p.opts.KernelString(addr); ok {
-			return visible.Append(dst, []byte(text))
+			return escape.Append(dst, []byte(text))
 		}
 	}
 	address := conversion{width: -1, precision: -1, prefix: true, base: 16, typ: cexpr.ULong}

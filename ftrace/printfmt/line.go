@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // AppendLine appends one line of the kernel's trace, without the newline, for a
@@ -34,7 +34,7 @@ func appendTask(dst, comm []byte, tid, cpu int) []byte {
 		comm = []byte("<...>")
 	}
 	dst = appendRepeated(dst, ' ', 16-len(comm))
-	dst = visible.Append(dst, comm)
+	dst = escape.Append(dst, comm)
 	dst = append(dst, '-')
 	start := len(dst)
 	dst = strconv.AppendInt(dst, int64(tid), 10)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -65,7 +65,7 @@ func (in *instance) write(file, text string) {
 
 func (in *instance) remove() {
 	os.WriteFile(filepath.Join(in.dir, "events/enable"), []byte("0"), 0)
-	for end := time.Now().Add(pace.End); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(100 * time.Millisecond) {
 		err := os.Remove(in.dir)
 		if err == nil {
 			return

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // probe takes the printer of a probe's event for what it is. The kernel does not
@@ -85,6 +85,6 @@ func (p *Printer) appendProbeString(dst, raw []byte, arg node) []byte {
 		return append(dst, "(fault)"...)
 	}
 	dst = append(dst, '"')
-	dst = visible.Append(dst, untilZero(v.memory))
+	dst = escape.Append(dst, untilZero(v.memory))
 	return append(dst, '"')
 }

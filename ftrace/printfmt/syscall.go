@@ -6,7 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/cexpr"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // SyscallText is the name of the field that has the text which a parameter of
@@ -144,6 +144,6 @@ func (n *syscallText) appendText(dst, raw []byte) []byte {
 
 func appendQuoted(dst, text []byte) []byte {
 	dst = append(dst, '"')
-	dst = visible.Append(dst, text)
+	dst = escape.Append(dst, text)
 	return append(dst, '"')
 }

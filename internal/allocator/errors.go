@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -29,7 +29,7 @@ func (e *NoneError) Error() string {
 	case e.Err != nil:
 		text += ": " + e.Err.Error()
 	}
-	return visible.Text(text)
+	return escape.Text(text)
 }
 
 // Unwrap returns the reason.

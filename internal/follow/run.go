@@ -126,9 +126,9 @@ func (f *follower) samplings() []perfevent.Sampling {
 	for i := range f.opts.Sources {
 		s := f.opts.Sources[i].Sampling()
 		if f.wantsStacks() {
-			f.opts.Stacks.Ask(&s)
+			f.opts.Stacks.Prepare(&s)
 		}
-		f.opts.Sources[i].AskRecord(&s)
+		f.opts.Sources[i].PrepareRecord(&s)
 		samplings = append(samplings, s)
 	}
 	return append(samplings, f.opts.Aside...)
@@ -148,7 +148,7 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	f.names = process.NewNames(source.Host())
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
 	if f.wantsStacks() {
-		symbolizer := symbolize.New(symbolize.Options{Brief: true, Host: source.Host(), Logger: f.opts.Logger})
+		symbolizer := symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: f.opts.Logger})
 		defer symbolizer.Close() // the debug files were only read
 		f.stacks = newStacks(f.opts.Stacks, f.processes, symbolizer)
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -87,9 +87,9 @@ func (s *stacks) text(id callchain.StackID) []byte {
 // start, and the file that it lies in.
 func appendFrame(dst []byte, f *profile.Frame, objects []profile.Object) []byte {
 	object := &objects[f.Object]
-	dst = fmt.Appendf(dst, " => %s", visible.Text(f.String()))
+	dst = fmt.Appendf(dst, " => %s", escape.Text(f.String()))
 	if !object.Kernel || object.Path != "[kernel]" {
-		dst = fmt.Appendf(dst, " (%s)", visible.Text(object.Path))
+		dst = fmt.Appendf(dst, " (%s)", escape.Text(object.Path))
 	}
 	return append(dst, '\n')
 }

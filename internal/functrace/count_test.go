@@ -4,12 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // Records that come without a pause are no reason for an interval never to end.
 func TestAStormOfCallsKeepsNoIntervalFromItsEnd(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	intervals := 0
 	storm := func() (more bool, err error) {

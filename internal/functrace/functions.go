@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -76,7 +76,7 @@ func (e *NameError) Error() string {
 	if e.Word == "" {
 		return e.Why
 	}
-	return fmt.Sprintf("%q names no function: %s", visible.Text(e.Word), e.Why)
+	return fmt.Sprintf("%q names no function: %s", escape.Text(e.Word), e.Why)
 }
 
 // setFunctions has the filter of the directory take the words and nothing else.
@@ -150,7 +150,7 @@ func checkWord(word string) error {
 		return err
 	}
 	if !slices.ContainsFunc(functions, func(f kprobe.Function) bool { return f.Traceable }) {
-		return fmt.Errorf("%s can't be traced: the kernel has it, but not in available_filter_functions (it is marked notrace or inlined everywhere)", visible.Text(word))
+		return fmt.Errorf("%s can't be traced: the kernel has it, but not in available_filter_functions (it is marked notrace or inlined everywhere)", escape.Text(word))
 	}
 	return nil
 }

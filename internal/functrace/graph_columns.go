@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // cpuDigits is how wide the kernel prints the number of a CPU: as wide as the
@@ -53,7 +53,7 @@ func (g *graph) appendTask(dst []byte, tid int) []byte {
 	case len(name) == 0:
 		name = []byte("<...>")
 	}
-	text := visible.Text(string(name[:min(len(name), 7)])) + "-" + strconv.Itoa(tid)
+	text := escape.Text(string(name[:min(len(name), 7)])) + "-" + strconv.Itoa(tid)
 	spaces := max(taskWidth-len(text), 0)
 	dst = appendPadded(dst, "", spaces/2, ' ')
 	dst = append(dst, text...)

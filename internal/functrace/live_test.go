@@ -22,7 +22,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // callerEnv makes the test binary a program that knows what it calls.
@@ -134,7 +134,7 @@ func startProgram(t *testing.T) *program {
 
 func (p *program) do(what string, n int) {
 	p.t.Helper()
-	late := time.AfterFunc(pace.End, func() { _ = p.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = p.Process.Kill() })
 	defer late.Stop()
 	fmt.Fprintln(p.in, what, n)
 	if !p.answers.Scan() {
@@ -495,7 +495,7 @@ func TestLiveAfterAKillAllIsPutBack(t *testing.T) {
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			says <- line
 		}()
-		end := time.After(pace.End)
+		end := time.After(testlimit.End)
 		for said := ""; said == "" && differing(before, snapshot(t, top)) < changes; {
 			select {
 			case said = <-says:

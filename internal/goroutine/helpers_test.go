@@ -17,8 +17,8 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -76,7 +76,7 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *target {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	pace.Limit(t, cmd)
+	testlimit.Limit(t, cmd)
 	p := &target{pid: cmd.Process.Pid, started: started, to: to, from: bufio.NewReader(from),
 		files: make(map[callchain.ObjectID]*symbols.File), named: make(map[callchain.Frame][]string)}
 	if line, err := p.from.ReadString('\n'); err != nil || line != "ready\n" {

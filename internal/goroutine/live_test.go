@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 const parkVariable = "RINGTAP_PARK"
@@ -156,7 +156,7 @@ func TestLiveAGoroutineThatASignalStoppedHasItsStack(t *testing.T) {
 	r := p.runtime(t)
 	const spins = "github.com/ringtap/ringtap/internal/goroutine.parkSpins"
 	stopped := 0
-	for end := time.Now().Add(pace.End); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, g := range goroutines(t, r) {
 			if !strings.Contains(p.functions(t, g.Start)[0], "parkTurns") || g.Status == "running" {
 				continue

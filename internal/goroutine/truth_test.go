@@ -11,7 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // TestGoroutinesAreThoseThatTheProgramItselfSees compares with runtime.Stack of
@@ -76,7 +76,7 @@ func compare(t *testing.T, p *target) {
 	t.Helper()
 	got := goroutines(t, p.runtime(t))
 	// The first has said that the program is ready, and goes on to read its input.
-	for end := time.Now().Add(pace.End); !p.reads(t, got[1]); got = goroutines(t, p.runtime(t)) {
+	for end := time.Now().Add(testlimit.End); !p.reads(t, got[1]); got = goroutines(t, p.runtime(t)) {
 		if time.Now().After(end) {
 			t.Fatalf("goroutine 1 is %+v, want it to read its input", got[1])
 		}

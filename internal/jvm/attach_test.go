@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // asMachine makes this test a program that answers as a Java virtual machine does: it says
@@ -108,7 +108,7 @@ func start(t *testing.T, how string) int {
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, program)
+	testlimit.Limit(t, program)
 	t.Cleanup(func() {
 		in.Close()
 		if err := program.Wait(); err != nil {
@@ -123,7 +123,7 @@ func start(t *testing.T, how string) int {
 
 func ask(t *testing.T, pid int) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pace.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	file, err := WriteMap(ctx, pid)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestLiveHotSpotWritesItsMap(t *testing.T) {
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, program)
+	testlimit.Limit(t, program)
 	defer program.Wait()
 	defer in.Close()
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // waiting says that it runs, and calls hit for every line it reads.
@@ -86,7 +86,7 @@ func start(t *testing.T, c *exec.Cmd) *process {
 
 func (p *process) expect(line string) {
 	p.t.Helper()
-	late := time.AfterFunc(pace.End, func() { _ = p.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = p.Process.Kill() })
 	defer late.Stop()
 	if got, err := p.lines.ReadString('\n'); got != line {
 		p.t.Fatalf("the program says %q, %v; want %q", got, err, line)

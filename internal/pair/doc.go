@@ -1,6 +1,6 @@
 // Package pair matches the returns of a function with its entries.
 //
-//	Site.Ask → perfevent.Session → samples → Site.Place ─┬─ entry  → Calls.Enter
+//	Site.Prepare → perfevent.Session → samples → Site.Place ─┬─ entry  → Calls.Enter
 //	                                                     └─ return → Calls.Leave → Ended
 //	                                other records ────────────────→ Calls.Handle
 //

@@ -21,8 +21,8 @@ type Task struct {
 	ID      uint64 // the thread's, the address of the goroutine's g, or of an idle task its CPU and 1<<32
 }
 
-// Ask has a sampling's records carry what Place needs.
-func (s Site) Ask(sampling *perfevent.Sampling) {
+// Prepare has a sampling's records carry what Place needs.
+func (s Site) Prepare(sampling *perfevent.Sampling) {
 	switch {
 	case s.Kernel:
 		sampling.IntrRegs |= 1 << stackPointer

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -108,7 +108,7 @@ func TestLiveTwoProgramsOnOneCPUAreAnAlarm(t *testing.T) {
 		t.Errorf("an alarm of an empty group: %v, %v", pending, err)
 	}
 	squeeze(t, dir)
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	if err := m.Wait(ctx); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestLiveNoPressureIsNoAlarm(t *testing.T) {
 		both[i] = arm(t, someCPU(below))
 	}
 	squeeze(t, filepath.Join(dir, "squeezed"))
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	for range 2 {
 		if err := both[1].Wait(ctx); err != nil {
@@ -209,7 +209,7 @@ func TestLiveAGroupThatGoesAwayEndsTheWait(t *testing.T) {
 	}
 	m := arm(t, someCPU(gone))
 	done := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	go func() { done <- m.Wait(ctx) }()
 	if err := os.Remove(gone); err != nil {

@@ -29,7 +29,7 @@ func (s *Set) kernelCalls(spec *Spec) error {
 	share := all && len(entry.Sites) > manyPlaces
 	for _, plan := range []*kprobe.Plan{entry, leave} {
 		added, err := s.attachKernel(plan, share)
-		if all && plan == leave && errors.As(err, new(*kprobe.WayError)) {
+		if all && plan == leave && errors.As(err, new(*kprobe.MethodError)) {
 			s.onlyEntered(entry, err)
 			break
 		}

@@ -44,7 +44,7 @@ func (s *Set) resolveKernel(text string) (*kprobe.Plan, error) {
 // attachKernel makes sources of the sites of a plan, and returns them.
 func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
 	a, err := kprobe.Attach(plan, kprobe.AttachOptions{Target: s.options.Target, Filter: s.options.Filter, PerSampling: s.perSampling(),
-		Merge: share, UserStacks: s.options.UserStacks, Way: s.options.Way, Logger: s.options.Logger})
+		Merge: share, UserStacks: s.options.UserStacks, Method: s.options.Method, Logger: s.options.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
 	})
 	for i := range added {
 		if a.IntrRegs != 0 {
-			added[i].Ask = func(sampling *perfevent.Sampling) { sampling.IntrRegs |= a.IntrRegs }
+			added[i].Prepare = func(sampling *perfevent.Sampling) { sampling.IntrRegs |= a.IntrRegs }
 		}
 		if a.Raw != nil {
 			added[i].Record = func(dst []byte, sample *perfevent.Sample) []byte { return a.Raw(dst, i, sample) }

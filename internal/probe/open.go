@@ -49,7 +49,7 @@ type Options struct {
 	Limit  int              // the most places that a pattern may stand for; 0 is the default of uprobe and kprobe
 	Exact  bool             // see uprobe.Options
 	Force  bool             // see kprobe.Options
-	Way    kprobe.Way       // how the kernel's functions are probed
+	Method kprobe.Method    // how the kernel's functions are probed
 	// UserStacks says that user stacks will be asked for: see kprobe.AttachOptions.
 	UserStacks bool
 	// PMU lets perf's own events stand in for those of tracefs, where they serve as

@@ -55,12 +55,12 @@ func TestTheNameOfATracepointHasAColon(t *testing.T) {
 }
 
 func TestRecordsAreAskedForWithWhatTheyTake(t *testing.T) {
-	source := Source{Filter: "count > 1", Ask: func(s *perfevent.Sampling) { s.IntrRegs |= 1 << 7 }}
+	source := Source{Filter: "count > 1", Prepare: func(s *perfevent.Sampling) { s.IntrRegs |= 1 << 7 }}
 	sampling := source.Sampling()
 	if sampling.Raw || sampling.IntrRegs != 0 || sampling.Period != 1 || sampling.Filter != source.Filter {
 		t.Errorf("a sampling without records is %+v", sampling)
 	}
-	if source.AskRecord(&sampling); !sampling.Raw || sampling.IntrRegs != 1<<7 {
+	if source.PrepareRecord(&sampling); !sampling.Raw || sampling.IntrRegs != 1<<7 {
 		t.Errorf("a sampling with records is %+v", sampling)
 	}
 }

@@ -23,8 +23,8 @@ type Source struct {
 	Filter string // the kernel drops hits that it does not match; "" keeps all
 	// Format describes the records: those that Record makes, or that samples carry.
 	Format *ftrace.Format
-	// Ask, unless nil, adds to a sampling what Record needs besides the raw record.
-	Ask func(*perfevent.Sampling)
+	// Prepare, unless nil, adds to a sampling what Record needs besides the raw record.
+	Prepare func(*perfevent.Sampling)
 	// Record, unless nil, appends the record that Format describes to dst and
 	// returns it. It is called once for each sample. Where it is nil the sample
 	// carries that record.
@@ -50,10 +50,10 @@ func (s *Source) Sampling() perfevent.Sampling {
 	return perfevent.Sampling{Event: s.Event, Filter: s.Filter, Period: 1}
 }
 
-// AskRecord adds to a sampling what it takes to have the record.
-func (s *Source) AskRecord(sampling *perfevent.Sampling) {
+// PrepareRecord adds to a sampling what it takes to have the record.
+func (s *Source) PrepareRecord(sampling *perfevent.Sampling) {
 	sampling.Raw = true
-	if s.Ask != nil {
-		s.Ask(sampling)
+	if s.Prepare != nil {
+		s.Prepare(sampling)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/library"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -110,7 +110,7 @@ func placement(plan *uprobe.Plan) []string {
 		if site.Why != "" {
 			line += ": " + site.Why
 		}
-		lines = append(lines, visible.Text(line))
+		lines = append(lines, escape.Text(line))
 	}
 	return lines
 }

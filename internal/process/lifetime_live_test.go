@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -35,7 +35,7 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	must(t, session.Enable())
 
 	lives := 400
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		lives = 250
 	}
 	name := func(i int) string { return filepath.Join(dir, "own"+strconv.Itoa(i)) }

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/openfile"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -64,7 +64,7 @@ func start(t *testing.T, command *exec.Cmd) *child {
 	must(t, command.Start())
 	c := &child{Cmd: command, input: input, output: bufio.NewReader(output)}
 	t.Cleanup(c.stop)
-	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	line, err := c.output.ReadString('\n')
 	if err != nil {
@@ -77,7 +77,7 @@ func start(t *testing.T, command *exec.Cmd) *child {
 // stop ends the child and waits for it.
 func (c *child) stop() {
 	c.input.Close()
-	late := time.AfterFunc(pace.End, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(testlimit.End, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	// The exit status of a program that was told to end does not matter.
 	_ = c.Wait()
@@ -375,7 +375,7 @@ func TestLiveAProgramGetsItsUnwindTable(t *testing.T) {
 func TestLiveAProcessThatVanishesMidwayIsNoError(t *testing.T) {
 	table := NewTable(Options{})
 	defer table.Close()
-	for range pace.Calls(100) {
+	for range testlimit.Calls(100) {
 		command := exec.Command("true")
 		must(t, command.Start())
 		must(t, table.Snapshot()) // it exits meanwhile, at any point of this

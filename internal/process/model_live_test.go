@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -58,7 +58,7 @@ func TestLiveTheModelAgreesWithProcAfterAllChanges(t *testing.T) {
 	dir := t.TempDir()
 	library := compile(t, dir, "libx.so", `int x(void) { return 42; }`, "-shared", "-fPIC")
 	program := compile(t, dir, "mover", mover, "-ldl")
-	pace.Lossless(t, func() uint64 { return modelAgrees(t, program, library) })
+	testlimit.Lossless(t, func() uint64 { return modelAgrees(t, program, library) })
 }
 
 // modelAgrees compares the model of a running program with /proc, unless records were

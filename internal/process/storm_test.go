@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -24,7 +24,7 @@ int main(void) { printf("%p\n", (void *)main); return 0; }`, "-no-pie")
 	shell, err := exec.LookPath("sh")
 	must(t, err)
 	pc := mainOf(t, program)
-	pace.Lossless(t, func() uint64 { return livesAreSeen(t, program, shell, pc) })
+	testlimit.Lossless(t, func() uint64 { return livesAreSeen(t, program, shell, pc) })
 }
 
 // livesAreSeen runs the program many times and checks what the records say, unless some
@@ -40,7 +40,7 @@ func livesAreSeen(t *testing.T, program, shell string, pc uint64) (lost uint64) 
 	defer session.Close()
 
 	loops, each := 10, 50
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		loops, each = 2, 12
 	}
 	lives := loops * each

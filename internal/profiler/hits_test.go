@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -39,7 +39,7 @@ int main(void) {
 
 func TestLiveEveryHitOfAProbeIsCountedOnItsStack(t *testing.T) {
 	needRoot(t)
-	times := pace.Calls(30000)
+	times := testlimit.Calls(30000)
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "hits.c"), filepath.Join(dir, "hits")
 	if err := os.WriteFile(source, []byte(hitsProgram), 0o666); err != nil {

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/llc"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -39,7 +39,7 @@ int main(void) {
 // scaled to what a counter that is alone counts, cycles per nanosecond.
 func TestLiveCountersThatTakeTurnsAreScaled(t *testing.T) {
 	needRoot(t)
-	pace.Thorough(t)
+	testlimit.Thorough(t)
 	cycles := perfevent.CPUCycles()
 	counters, err := perfevent.OpenCounters(perfevent.Thread(os.Getpid()), []perfevent.Event{cycles}, perfevent.Options{})
 	if errors.Is(err, perfevent.ErrNoEvent) {

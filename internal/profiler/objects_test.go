@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -30,7 +30,7 @@ func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 		"its file is replaced by another": func(t *testing.T, b truth.Built) *exec.Cmd { return startDeleted(t, b, []byte("#!/bin/sh\n")) },
 		elsewhere:                         startElsewhere,
 	} {
-		if pace.Emulated() && name != elsewhere {
+		if testlimit.Emulated() && name != elsewhere {
 			continue // internal/process reads such files there
 		}
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func startElsewhere(t *testing.T, built truth.Built) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(pace.Patience(time.Minute)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testlimit.Patience(time.Minute)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid)); err == nil && string(comm) == "hidden\n" {
 			return cmd
 		}

@@ -15,12 +15,12 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/offcpu"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -194,11 +194,11 @@ func checkWaits(t *testing.T, p *profile.Profile, pid int, truth map[string]wait
 			continue
 		}
 		around := sumOf(p, pid, name)
-		if got[1] != want.voluntary || around[3] < want.other || got[3] > want.other+2 && !pace.Emulated() {
+		if got[1] != want.voluntary || around[3] < want.other || got[3] > want.other+2 && !testlimit.Emulated() {
 			t.Errorf("%s: %d voluntary waits and %d others (%d with those around the work), the kernel counted %d and %d",
 				name, got[1], got[3], around[3], want.voluntary, want.other)
 		}
-		if pace.Emulated() {
+		if testlimit.Emulated() {
 			continue // its CPUs stand still between a switch and the record of it
 		}
 		off := want.took - want.cpu
@@ -309,13 +309,13 @@ func TestLiveOffCPUTimeIsWhatTheKernelCounts(t *testing.T) {
 		}, []string{"spinA", "spinB"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			pace.Lossless(t, func() uint64 {
+			testlimit.Lossless(t, func() uint64 {
 				cmd := exec.Command(program, test.args...)
 				w := pipes(t, cmd)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				pace.Limit(t, cmd)
+				testlimit.Limit(t, cmd)
 				defer func() { cmd.Process.Kill(); cmd.Wait() }()
 				w.lines.Scan() // ready
 				target, opts := test.target(t, cmd.Process.Pid)
@@ -341,7 +341,7 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, cmd)
+	testlimit.Limit(t, cmd)
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	w.lines.Scan() // ready: it goes on to wait for its input
 	asleep(t, cmd.Process.Pid)
@@ -368,7 +368,7 @@ func TestLiveWhatHangsInAControlGroupCounts(t *testing.T) {
 // asleep waits until a process that is about to wait does so (proc_pid_stat(5)).
 func asleep(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(pace.Patience(time.Minute)); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testlimit.Patience(time.Minute)); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			t.Fatal(err)
@@ -392,14 +392,14 @@ func missesSwitches(p *profile.Profile, pid int, truth map[string]waits, functio
 func TestLiveOffCPUTimeOfACommand(t *testing.T) {
 	needRoot(t)
 	program := buildWaits(t)
-	pace.Lossless(t, func() uint64 {
+	testlimit.Lossless(t, func() uint64 {
 		cmd := exec.Command(program)
 		w := pipes(t, cmd)
 		command, err := perfevent.StartCommand(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pace.Limit(t, cmd)
+		testlimit.Limit(t, cmd)
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		p, said, lost := runOffCPU(t, perfevent.Started(command), offCPUCollector(t, offcpu.Options{Held: command.PID()}), w)
 		if lost > 0 {
@@ -423,7 +423,7 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 		return
 	}
 	needRoot(t)
-	pace.Lossless(t, func() uint64 {
+	testlimit.Lossless(t, func() uint64 {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestLiveOffCPUTimeOfAGoProgram$")
 		// A signal of the runtime's that meets a thread in its sleep makes two waits of it.
 		cmd.Env = append(os.Environ(), goSleeper+"=1", "GODEBUG=asyncpreemptoff=1")
@@ -431,7 +431,7 @@ func TestLiveOffCPUTimeOfAGoProgram(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		pace.Limit(t, cmd)
+		testlimit.Limit(t, cmd)
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		for w.lines.Scan() && w.lines.Text() != "ready" {
 		}

@@ -57,7 +57,7 @@ func retreat(collectors []table.Collector, err error) (note string, ok bool) {
 	for _, c := range collectors {
 		for _, s := range c.Plan().Samplings {
 			if s.Event.String() == refused.Event {
-				return c.Retreat(err)
+				return c.Fallback(err)
 			}
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profile"
@@ -26,6 +25,7 @@ import (
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -88,7 +88,7 @@ func startTold(t *testing.T) *told {
 		_ = cmd.Process.Kill() // it may be gone
 		_ = cmd.Wait()
 	})
-	pace.Limit(t, cmd)
+	testlimit.Limit(t, cmd)
 	return &told{t, program, cmd.Process.Pid, in, bufio.NewReader(out)}
 }
 
@@ -221,7 +221,7 @@ func (b *bell) ring() {
 }
 
 // recording is how long a window after an alarm is: the program has to be done.
-func recording() time.Duration { return pace.Patience(1500 * time.Millisecond) }
+func recording() time.Duration { return testlimit.Patience(1500 * time.Millisecond) }
 
 func TestLiveOnlyWhatFollowsAnAlarmIsRecorded(t *testing.T) {
 	p := startTold(t)
@@ -267,7 +267,7 @@ func TestLiveAlarmsThatComeAgainAreRecordedWithoutAGap(t *testing.T) {
 	p := startTold(t)
 	b := newBell()
 	b.again = 2
-	opts := p.options(profiler.Trigger{Alarm: b, Name: "the bell", After: pace.Patience(300 * time.Millisecond)})
+	opts := p.options(profiler.Trigger{Alarm: b, Name: "the bell", After: testlimit.Patience(300 * time.Millisecond)})
 	windows, result := during(t, opts, func() {
 		<-b.waits
 		b.rings <- struct{}{}
@@ -338,8 +338,8 @@ func TestLiveTheLastSecondsBeforeTheEndAreShown(t *testing.T) {
 // the shell, and the rest has its names.
 func TestLiveWhatIsOverBeforeTheEndIsNamed(t *testing.T) {
 	p := startTold(t)
-	loops, work := pace.Calls(40_000), filepath.Join(t.TempDir(), "work")
-	if err := os.WriteFile(work, fmt.Appendf(nil, "e %d\n", pace.Calls(100_000_000)), 0o666); err != nil {
+	loops, work := testlimit.Calls(40_000), filepath.Join(t.TempDir(), "work")
+	if err := os.WriteFile(work, fmt.Appendf(nil, "e %d\n", testlimit.Calls(100_000_000)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	command, err := perfevent.StartCommand(exec.Command("sh", "-c", `i=0; while [ $i -lt "$2" ]; do i=$((i+1)); done; exec "$0" < "$1"`, p.path, work, strconv.Itoa(loops)))

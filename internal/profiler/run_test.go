@@ -16,16 +16,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // limited is a context for a run that ends by itself.
 func limited(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	t.Cleanup(func() {
 		if ctx.Err() != nil {
 			t.Error("the run did not end by itself")
@@ -194,7 +194,7 @@ func TestLiveAnErrorOfReportEndsTheRun(t *testing.T) {
 		t.Errorf("result %v, error %v after %d reports; want that of the second", result, err, reports)
 	}
 	// A goroutine is counted until the runtime has put it away.
-	for deadline := time.Now().Add(pace.End); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testlimit.End); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
@@ -228,7 +228,7 @@ func TestLiveCancelEndsTheRunWithAFullReport(t *testing.T) {
 func TestLiveTheEndOfTheTargetEndsTheRun(t *testing.T) {
 	needRoot(t)
 	rounds := 50_000 // some tenths of a second
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		rounds /= 10
 	}
 	cmd := exec.Command("sh", "-c", `read go; i=0; while [ $i -lt "$0" ]; do i=$((i+1)); done`, strconv.Itoa(rounds))

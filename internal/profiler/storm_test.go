@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -22,12 +22,12 @@ import (
 // made, long after they are gone.
 func TestLiveShortLivesAreAttributed(t *testing.T) {
 	needRoot(t)
-	if pace.Emulated() {
-		t.Skip(pace.TooUneven)
+	if testlimit.Emulated() {
+		t.Skip(testlimit.TooUneven)
 	}
 	built := truth.Named("c-O2-nofp-nopie").Build(t)
 	var p *profile.Profile
-	pace.Lossless(t, func() uint64 {
+	testlimit.Lossless(t, func() uint64 {
 		p = profileStorm(t, built)
 		return p.Accounts[0].Lost
 	})
@@ -72,7 +72,7 @@ func profileStorm(t *testing.T, built truth.Built) *profile.Profile {
 	if err := storm.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, storm)
+	testlimit.Limit(t, storm)
 	defer storm.Wait()
 	defer storm.Process.Kill()
 

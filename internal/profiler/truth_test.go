@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -22,7 +22,7 @@ import (
 // rest falls on starting and ending, which take up to half a second on an
 // emulated machine, and on the threads of Go's runtime.
 func enough() float64 {
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		return 0.5
 	}
 	return 0.93
@@ -36,11 +36,11 @@ var ofTheKernel = []string{"c-O2-fp", "c-O2-nofp", "threads-nofp", "children-nof
 func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 	needRoot(t)
 	unwinds, seconds := stack.Unwinds(), 0.4
-	if pace.Emulated() {
+	if testlimit.Emulated() {
 		unwinds, seconds = []stack.Unwind{stack.Auto}, 1.5
 	}
 	for _, program := range truth.Programs() {
-		if pace.Emulated() && !slices.Contains(ofTheKernel, program.Name) {
+		if testlimit.Emulated() && !slices.Contains(ofTheKernel, program.Name) {
 			continue
 		}
 		t.Run(program.Name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.P
 	}
 	defer command.Wait()
 	defer command.Kill()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	result, err := profiler.Run(ctx, options(perfevent.Started(command), unwind))
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // colour is the colour of a level in a picture, as colour.js has it on the page:
@@ -19,7 +19,7 @@ func colour(p *profile.Profile, l *level) string {
 		hue, saturation = 140+25*hashText(l.name), 0.5
 	case user:
 		own := math.Mod(8*hashText(l.name), 1)
-		hue, saturation = 6+36*hashText(visible.Text(p.Objects[l.object].Path))+16*own, 0.9
+		hue, saturation = 6+36*hashText(escape.Text(p.Objects[l.object].Path))+16*own, 0.9
 	}
 	return fmt.Sprintf("hsl(%.0f,%.0f%%,%.1f%%)", hue, 85*saturation, 68+12*hashText(l.name))
 }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // foldedLine is one line of folded stacks.
@@ -96,9 +96,9 @@ func writeFolded(w io.Writer, lines []foldedLine) error {
 	return nil
 }
 
-// escapeFrame is visible.Text for a name that stands in a list joined by
+// escapeFrame is escape.Text for a name that stands in a list joined by
 // semicolons. Rust's array types hold "; ": the semicolon becomes a colon, as
 // every folded file of a Rust program has it.
 func escapeFrame(s string) string {
-	return strings.ReplaceAll(visible.Text(s), ";", ":")
+	return strings.ReplaceAll(escape.Text(s), ";", ":")
 }

@@ -10,8 +10,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 //go:embed page
@@ -88,7 +88,7 @@ func htmlHeading(p *profile.Profile) (*htmlPage, error) {
 	}
 	h := &htmlPage{
 		Title:     title(p),
-		Collector: visible.Text(p.Collector),
+		Collector: escape.Text(p.Collector),
 		Facts:     facts(p),
 		Accounts:  accountLines(p),
 		Style:     template.CSS(style),
@@ -100,29 +100,29 @@ func htmlHeading(p *profile.Profile) (*htmlPage, error) {
 		h.Lost = h.Lost || p.Accounts[i].Lost > 0
 	}
 	for _, note := range p.Notes {
-		h.Notes = append(h.Notes, visible.Text(note))
+		h.Notes = append(h.Notes, escape.Text(note))
 	}
 	for i := range p.Metrics {
-		h.Metrics = append(h.Metrics, visible.Text(p.Metrics[i].Name))
+		h.Metrics = append(h.Metrics, escape.Text(p.Metrics[i].Name))
 	}
 	return h, nil
 }
 
 func title(p *profile.Profile) string {
-	title := visible.Text(p.Collector)
+	title := escape.Text(p.Collector)
 	if p.Host != "" {
-		title += " on " + visible.Text(p.Host)
+		title += " on " + escape.Text(p.Host)
 	}
 	return title + ", " + p.Start.Format("2006-01-02 15:04:05")
 }
 
 func facts(p *profile.Profile) []fact {
 	all := []fact{
-		{"Host", visible.Text(p.Host)},
+		{"Host", escape.Text(p.Host)},
 		{"Begin", p.Start.Format("2006-01-02 15:04:05 -07:00")},
 		{"Duration", short(p.Duration)},
-		{"Event", visible.Text(p.Event)},
-		{"Command", visible.Text(p.Command)},
+		{"Event", escape.Text(p.Event)},
+		{"Command", escape.Text(p.Command)},
 	}
 	var known []fact
 	for _, f := range all {

@@ -1,8 +1,8 @@
 package report
 
 import (
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // pageData is the tree as model.js reads it: columns of numbers, because a
@@ -28,7 +28,7 @@ func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
 	d := &pageData{
 		Metric:  metric,
 		Metrics: toJSON(&profile.Profile{Metrics: p.Metrics}).Metrics,
-		Objects: each(p.Objects, func(o profile.Object) string { return visible.Text(o.Path) }),
+		Objects: each(p.Objects, func(o profile.Object) string { return escape.Text(o.Path) }),
 		Levels:  make([][4]any, len(t.levels)),
 		Level:   make([]int32, len(t.nodes)),
 		Up:      make([]int32, len(t.nodes)),

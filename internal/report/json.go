@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // Schema and SchemaVersion are the first two fields of the JSON form. The
@@ -135,31 +135,31 @@ func toJSON(p *profile.Profile) *jsonProfile {
 	return &jsonProfile{
 		Schema:    Schema,
 		Version:   SchemaVersion,
-		Collector: visible.Text(p.Collector),
-		Event:     visible.Text(p.Event),
-		Command:   visible.Text(p.Command),
-		Host:      visible.Text(p.Host),
+		Collector: escape.Text(p.Collector),
+		Event:     escape.Text(p.Event),
+		Command:   escape.Text(p.Command),
+		Host:      escape.Text(p.Host),
 		Start:     p.Start,
 		Duration:  int64(p.Duration),
 		Period:    int64(p.Period),
 		Metrics: each(p.Metrics, func(m profile.Metric) jsonMetric {
-			return jsonMetric{visible.Text(m.Name), visible.Text(m.Type), visible.Text(m.Unit), max(m.Scale, 1)}
+			return jsonMetric{escape.Text(m.Name), escape.Text(m.Type), escape.Text(m.Unit), max(m.Scale, 1)}
 		}),
 		Objects: each(p.Objects, func(o profile.Object) jsonObject {
-			return jsonObject{visible.Text(o.Path), visible.Text(o.BuildID), o.Kernel, o.Labels}
+			return jsonObject{escape.Text(o.Path), escape.Text(o.BuildID), o.Kernel, o.Labels}
 		}),
 		Frames: each(p.Frames, jsonFrameOf),
 		Stacks: each(p.Stacks, func(s profile.Stack) jsonStack {
 			return jsonStack{append([]int{}, s.Frames...), s.Truncated}
 		}),
 		Processes: each(p.Processes, func(q profile.Process) jsonProcess {
-			return jsonProcess{q.PID, q.NSPID, q.TGID, visible.Text(q.Comm), visible.Text(q.Cgroup)}
+			return jsonProcess{q.PID, q.NSPID, q.TGID, escape.Text(q.Comm), escape.Text(q.Cgroup)}
 		}),
 		Rows: each(p.Rows, func(r profile.Row) jsonRow {
 			return jsonRow{r.Process, r.User, r.Kernel, allValues(p, &r)}
 		}),
 		Accounts: each(p.Accounts, jsonAccountOf),
-		Notes:    each(p.Notes, visible.Text),
+		Notes:    each(p.Notes, escape.Text),
 	}
 }
 
@@ -167,22 +167,22 @@ func jsonFrameOf(f profile.Frame) jsonFrame {
 	out := jsonFrame{
 		Object:  f.Object,
 		Address: "0x" + strconv.FormatUint(f.PC(), 16),
-		Name:    visible.Text(f.Name),
+		Name:    escape.Text(f.Name),
 		Offset:  f.Offset,
 		Unnamed: f.Unnamed,
 		Lines: each(f.Lines, func(l profile.Line) jsonLine {
-			return jsonLine{visible.Text(l.Function), visible.Text(l.File), l.Line, l.Start}
+			return jsonLine{escape.Text(l.Function), escape.Text(l.File), l.Line, l.Start}
 		}),
 	}
 	if f.RawName != f.Name {
-		out.RawName = visible.Text(f.RawName)
+		out.RawName = escape.Text(f.RawName)
 	}
 	return out
 }
 
 func jsonAccountOf(a profile.Account) jsonAccount {
 	out := jsonAccount{
-		Event:       visible.Text(a.Event),
+		Event:       escape.Text(a.Event),
 		Received:    a.Received,
 		Lost:        a.Lost,
 		Overwritten: a.Overwritten,

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // WriteTable writes rows of text under a heading, drawn or as lines of fields
@@ -15,7 +15,7 @@ func WriteTable(w io.Writer, heading []string, rows [][]string, opts TableOption
 	for _, row := range rows {
 		escaped := make([]string, len(row))
 		for i, cell := range row {
-			escaped[i] = visible.Text(cell)
+			escaped[i] = escape.Text(cell)
 		}
 		t.rows = append(t.rows, escaped)
 	}

@@ -10,8 +10,8 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // WritePprof writes p as a gzipped pprof profile (github.com/google/pprof,
@@ -28,7 +28,7 @@ func WritePprof(w io.Writer, p *profile.Profile, _ FileOptions) error {
 	}
 	out := toPprof(addable(p))
 	if err := out.CheckValid(); err != nil {
-		return fmt.Errorf("make pprof profile of %s: %w", visible.Text(p.Collector), err)
+		return fmt.Errorf("make pprof profile of %s: %w", escape.Text(p.Collector), err)
 	}
 	if err := out.Write(w); err != nil {
 		return fmt.Errorf("write pprof profile: %w", err)
@@ -72,7 +72,7 @@ func toPprof(p *profile.Profile) *pprof.Profile {
 func (b *pprofBuilder) types() {
 	for i := range b.p.Metrics {
 		m := &b.p.Metrics[i]
-		name := visible.Text(m.Type)
+		name := escape.Text(m.Type)
 		if countsTime(m) {
 			b.out.SampleType = append(b.out.SampleType, &pprof.ValueType{Type: name, Unit: "count"})
 			name = "cpu"
@@ -99,21 +99,21 @@ func pprofUnit(unit string) string {
 	if unit == "counts" {
 		return "count"
 	}
-	return visible.Text(unit)
+	return escape.Text(unit)
 }
 
 func (b *pprofBuilder) comments() {
-	title := fmt.Sprintf("%s of %s", visible.Text(b.p.Collector), visible.Text(b.p.Event))
+	title := fmt.Sprintf("%s of %s", escape.Text(b.p.Collector), escape.Text(b.p.Event))
 	if b.p.Host != "" {
-		title += " on " + visible.Text(b.p.Host)
+		title += " on " + escape.Text(b.p.Host)
 	}
 	b.out.Comments = append(b.out.Comments, title)
 	if b.p.Command != "" {
-		b.out.Comments = append(b.out.Comments, visible.Text(b.p.Command))
+		b.out.Comments = append(b.out.Comments, escape.Text(b.p.Command))
 	}
 	b.out.Comments = append(b.out.Comments, accountLines(b.p)...)
 	for _, note := range b.p.Notes {
-		b.out.Comments = append(b.out.Comments, visible.Text(note))
+		b.out.Comments = append(b.out.Comments, escape.Text(note))
 	}
 }
 
@@ -131,9 +131,9 @@ func (b *pprofBuilder) sample(r *profile.Row) {
 	s.Location = b.stack(s.Location, r.User)
 	q := &b.p.Processes[r.Process]
 	s.NumLabel["pid"] = []int64{int64(q.PID)}
-	s.Label["comm"] = []string{visible.Text(q.Comm)}
+	s.Label["comm"] = []string{escape.Text(q.Comm)}
 	if q.Cgroup != "" {
-		s.Label["cgroup"] = []string{visible.Text(q.Cgroup)}
+		s.Label["cgroup"] = []string{escape.Text(q.Cgroup)}
 	}
 	b.out.Sample = append(b.out.Sample, s)
 }
@@ -176,17 +176,17 @@ func (b *pprofBuilder) location(id int) *pprof.Location {
 	outer := len(f.Lines) - 1
 	for i := range f.Lines {
 		line := &f.Lines[i]
-		name, raw := visible.Text(line.Function), visible.Text(line.Function)
+		name, raw := escape.Text(line.Function), escape.Text(line.Function)
 		if i == outer && f.Name != "" {
-			name, raw = visible.Text(f.Name), visible.Text(f.RawName)
+			name, raw = escape.Text(f.Name), escape.Text(f.RawName)
 		}
 		l.Line = append(l.Line, pprof.Line{
-			Function: b.function(name, raw, visible.Text(line.File), line.Start),
+			Function: b.function(name, raw, escape.Text(line.File), line.Start),
 			Line:     int64(line.Line),
 		})
 	}
 	if len(f.Lines) == 0 && f.Name != "" {
-		l.Line = []pprof.Line{{Function: b.function(visible.Text(f.Name), visible.Text(f.RawName), "", 0)}}
+		l.Line = []pprof.Line{{Function: b.function(escape.Text(f.Name), escape.Text(f.RawName), "", 0)}}
 	}
 	return l
 }
@@ -211,8 +211,8 @@ func (b *pprofBuilder) mapping(object int, address uint64) *pprof.Mapping {
 		o := &b.p.Objects[object]
 		m = &pprof.Mapping{
 			ID:              uint64(len(b.out.Mapping) + 1),
-			File:            visible.Text(o.Path),
-			BuildID:         visible.Text(o.BuildID),
+			File:            escape.Text(o.Path),
+			BuildID:         escape.Text(o.BuildID),
 			HasFunctions:    o.HasFunctions,
 			HasFilenames:    o.HasLines,
 			HasLineNumbers:  o.HasLines,

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // scaled is a count of a metric in its base unit. A product that does not fit
@@ -132,7 +132,7 @@ func amount(totals []uint64, metrics []profile.Metric, metric int) string {
 	}
 	phrase, known := phrases[m.Name]
 	if !known {
-		return text + " " + visible.Text(m.Name)
+		return text + " " + escape.Text(m.Name)
 	}
 	if text == "1" {
 		phrase = strings.TrimSuffix(phrase, "s")

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // WriteSummary writes what a reader of the three tables must know beside them:
@@ -52,7 +52,7 @@ func WriteAccounts(w io.Writer, p *profile.Profile, width int) error {
 		fmt.Fprintln(&b, wrap(line, " ", width))
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintln(&b, wrap("note: "+visible.Text(note), " ", width))
+		fmt.Fprintln(&b, wrap("note: "+escape.Text(note), " ", width))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
@@ -80,7 +80,7 @@ func accountLines(p *profile.Profile) []string {
 // accountLine is the bookkeeping of one event: what was received, and whatever
 // else is not zero.
 func accountLine(a *profile.Account) string {
-	line := fmt.Sprintf("%s: %s received", visible.Text(a.Event), plural(a.Received, "sample"))
+	line := fmt.Sprintf("%s: %s received", escape.Text(a.Event), plural(a.Received, "sample"))
 	if a.Lost > 0 {
 		line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
 	}

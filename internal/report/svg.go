@@ -9,8 +9,8 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // Measures of the picture, in its own units (pixels where it is not scaled).
@@ -63,8 +63,8 @@ type svg struct {
 func newSVG(p *profile.Profile, metric int, opts FileOptions) *svg {
 	s := &svg{p: p, tree: grow(p, opts.Inlines), metric: &p.Metrics[metric]}
 	s.totals, s.sum = s.tree.totals(metric)
-	about := append([]string{visible.Text(s.metric.Name) + " " + quantity(s.sum, s.metric) + " during " + short(p.Duration)}, accountLines(p)...)
-	for _, line := range append(about, each(p.Notes, visible.Text)...) {
+	about := append([]string{escape.Text(s.metric.Name) + " " + quantity(s.sum, s.metric) + " during " + short(p.Duration)}, accountLines(p)...)
+	for _, line := range append(about, each(p.Notes, escape.Text)...) {
 		s.notes = append(s.notes, strings.Split(wrap(line, " ", 180), "\n")...)
 	}
 	for i := range s.tree.nodes {
@@ -132,7 +132,7 @@ func (s *svg) nodes(w io.Writer) {
 		l := &s.tree.levels[n.level]
 		place := ""
 		if l.object >= 0 {
-			place = visible.Text(s.p.Objects[l.object].Path)
+			place = escape.Text(s.p.Objects[l.object].Path)
 		}
 		s.box(w, float64(start)*scale, float64(s.totals[i])*scale, int(n.depth), l.name, place, s.totals[i], colour(s.p, l))
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // TableOptions says how the three tables look.
@@ -105,7 +105,7 @@ func allValues(p *profile.Profile, r *profile.Row) []uint64 {
 // metricHeading is the name of a metric and what one count of it stands for:
 // "OnCPUTime/20408163nanoseconds".
 func metricHeading(m *profile.Metric) string {
-	return visible.Text(m.Name) + "/" + strconv.FormatUint(max(m.Scale, 1), 10) + visible.Text(m.Unit)
+	return escape.Text(m.Name) + "/" + strconv.FormatUint(max(m.Scale, 1), 10) + escape.Text(m.Unit)
 }
 
 func traces(p *profile.Profile, s *selection, opts TableOptions) table {
@@ -140,7 +140,7 @@ func info(p *profile.Profile, s *selection) table {
 	for _, i := range s.processes {
 		q := &p.Processes[i]
 		t.rows = append(t.rows, []string{strconv.Itoa(q.PID), strconv.Itoa(q.NSPID),
-			visible.Text(q.Comm), strconv.Itoa(q.TGID), visible.Text(q.Cgroup)})
+			escape.Text(q.Comm), strconv.Itoa(q.TGID), escape.Text(q.Cgroup)})
 	}
 	return t
 }

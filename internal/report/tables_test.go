@@ -10,8 +10,8 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 func tablesText(t *testing.T, p *profile.Profile, opts TableOptions) string {
@@ -160,7 +160,7 @@ func checkVisible(t *testing.T, text, own string) {
 	for _, r := range own {
 		text = strings.ReplaceAll(text, string(r), "")
 	}
-	if visible.Text(text) != text {
+	if escape.Text(text) != text {
 		t.Errorf("text holds what can't be seen: %.300q", text)
 	}
 }
@@ -220,7 +220,7 @@ func TestOneTableKeepsItsSentences(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "need\tstate\nkernel function\tmissing: this kernel was built without CONFIG_KPROBES\n" +
-		"evil" + visible.Text(evil) + "\tused\n"
+		"evil" + escape.Text(evil) + "\tused\n"
 	if piped.String() != want {
 		t.Errorf("piped: %q, want %q", piped.String(), want)
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // tree is the rows of a profile merged by equal beginnings: what a flame graph
@@ -110,7 +110,7 @@ func (t *tree) findFiles(p *profile.Profile, inlines bool) {
 		lines := p.Frames[i].Lines
 		for n, level := range l.frame(i) {
 			if line := len(lines) - 1 - n; line >= 0 && files[level] == "" {
-				files[level] = visible.Text(lines[line].File)
+				files[level] = escape.Text(lines[line].File)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/visible"
 )
 
 // ViewOptions says how the view for a person looks. The number of rows applies to the
@@ -92,7 +92,7 @@ func sums(p *profile.Profile) []uint64 {
 
 // writeTotals writes what was recorded, when, and for how long.
 func (v *view) writeTotals() {
-	line := visible.Text(v.Collector) + ": " + amount(v.totals, v.Metrics, v.metric)
+	line := escape.Text(v.Collector) + ": " + amount(v.totals, v.Metrics, v.metric)
 	for i := range v.Metrics {
 		if i != v.metric {
 			line += ", " + amount(v.totals, v.Metrics, i)

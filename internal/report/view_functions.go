@@ -9,7 +9,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // writeFunctions writes the functions with the most of the metric in their own code,
@@ -101,7 +101,7 @@ func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint6
 		if m == v.metric {
 			continue
 		}
-		column := []cell{{visible.Text(v.Metrics[m].Name), bold}}
+		column := []cell{{escape.Text(v.Metrics[m].Name), bold}}
 		width := twwidth.Width(column[0].text)
 		for i := range functions {
 			values := make([]uint64, len(v.Metrics))

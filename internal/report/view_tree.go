@@ -8,7 +8,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // call is a function as the tree shows it.
@@ -124,7 +124,7 @@ func (v *view) writeTree() {
 		v.writeBranch(b, "", "")
 	}
 	if v.joined() {
-		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Shares are of %s; --metric shows another column.", visible.Text(v.Metrics[v.metric].Name))))
+		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Shares are of %s; --metric shows another column.", escape.Text(v.Metrics[v.metric].Name))))
 	}
 	fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Calls below %g%% are not shown; --out FILE.html has them all.", least)))
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // browser is a chromium that a test drives through chromedriver, in the JSON
@@ -52,7 +52,7 @@ func openBrowser(t *testing.T, width, height int) *browser {
 	select {
 	case p := <-port:
 		b.session = fmt.Sprintf("http://127.0.0.1:%d/session", p)
-	case <-time.After(pace.End):
+	case <-time.After(testlimit.End):
 		t.Fatal("chromedriver names no port")
 	}
 	var made struct {
@@ -108,7 +108,7 @@ func (b *browser) call(method, path string, body, value any) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	client := http.Client{Timeout: pace.End}
+	client := http.Client{Timeout: testlimit.End}
 	answer, err := client.Do(request)
 	if err != nil {
 		b.t.Fatal(err)
@@ -184,7 +184,7 @@ func (b *browser) point(x, y float64, click bool) {
 // wait waits until an expression of the page is true.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(pace.End); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testlimit.End); ; time.Sleep(20 * time.Millisecond) {
 		var holds bool
 		b.run("return Boolean("+expression+")", &holds)
 		if holds {

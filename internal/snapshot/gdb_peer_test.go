@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // gdbScript has gdb print the frames of all threads, leaf first, "TID function+0xoffset"
@@ -78,7 +78,7 @@ func TestPeerStacksAreThoseOfGDB(t *testing.T) {
 		t.Run(build.name, func(t *testing.T) {
 			pid := startWaits(t, build.flags)
 			s := take(t, Options{}, pid)
-			for end := time.Now().Add(pace.End); slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.Missing == notRun }); {
+			for end := time.Now().Add(testlimit.End); slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.Missing == notRun }); {
 				if time.Now().After(end) {
 					t.Fatal("a thread that is ready to run does not run")
 				}

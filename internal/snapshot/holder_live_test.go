@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 func TestLiveWhoHoldsWhatIsWaitedForIsNamed(t *testing.T) {
@@ -101,7 +101,7 @@ func TestLiveABusyLockIsNoDeadlock(t *testing.T) {
 func awaitFutex(t *testing.T, pid int) {
 	t.Helper()
 	futex := fmt.Sprintf("%d 0x", syscall.SYS_FUTEX)
-	for end := time.Now().Add(pace.End); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(time.Millisecond) {
 		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
 		if err != nil || len(files) == 0 || time.Now().After(end) {
 			t.Fatalf("none of %d threads waits for another: %v", len(files), err)

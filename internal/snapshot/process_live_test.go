@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // Memory and files of such a process are only to be had by its other threads' ids.
@@ -21,7 +21,7 @@ func TestLiveAProcessWhoseMainThreadHasEndedIsLookedAt(t *testing.T) {
 	pid := start(t, "ended", []string{"-O2"}, "Z", 0)
 	var s *Snapshot
 	var left *Thread
-	for end := time.Now().Add(pace.End); left == nil || left.State != 'S'; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); left == nil || left.State != 'S'; time.Sleep(time.Millisecond) {
 		if s = take(t, Options{}, pid); len(s.Threads) != 2 || s.Ended() || s.Command == "" || time.Now().After(end) {
 			t.Fatalf("%d threads, ended %v, command %q; want one of two left, and waiting", len(s.Threads), s.Ended(), s.Command)
 		}

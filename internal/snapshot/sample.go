@@ -106,7 +106,7 @@ func (l *look) openClock(tids []int, stacks stack.Stacks) (source *run.Live, err
 		}
 		for _, user := range []bool{false, true} {
 			sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: sampleFrequency, ExcludeKernel: user}
-			stacks.Ask(&sampling)
+			stacks.Prepare(&sampling)
 			source, err = run.Open(perfevent.Thread(tids...), []perfevent.Sampling{sampling}, perfevent.Options{Logger: l.opts.Logger})
 			if err == nil {
 				return source, nil

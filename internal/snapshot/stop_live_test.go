@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // A signal may stop a thread before we do.
@@ -14,7 +14,7 @@ func TestLiveAThreadThatIsStoppedLosesNoSignal(t *testing.T) {
 	pid := start(t, "signals", []string{"-O2"}, "S", 0)
 	taker := New(Options{Stop: true})
 	defer taker.Close()
-	for range pace.Calls(50) {
+	for range testlimit.Calls(50) {
 		s, err := taker.Take(context.Background(), pid)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestLiveAThreadThatDoesNotStopIsLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(pace.End); traced(t, pid); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); traced(t, pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is held still")
 		}

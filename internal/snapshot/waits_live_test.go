@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // builds are the ways in which testdata/waits.c is built.
@@ -72,11 +72,11 @@ func start(t *testing.T, name string, flags []string, state string, namespaces u
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	pace.Limit(t, cmd)
+	testlimit.Limit(t, cmd)
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the program says %q: %v", line, err)
 	}
-	for end := time.Now().Add(pace.End); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); ; time.Sleep(time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("the main thread does not come to rest: %s, %v", stat, err)
@@ -212,7 +212,7 @@ func TestLiveACallThatIsRestartedIsNamed(t *testing.T) {
 		if err := syscall.Kill(pid, step.signal); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(pace.End); !allIn(take(t, Options{}, pid), step.state); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(testlimit.End); !allIn(take(t, Options{}, pid), step.state); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("not all are in the state %c after signal %v", step.state, step.signal)
 			}
@@ -263,7 +263,7 @@ func TestLiveHowLongAThreadWaitsIsKnownOnEveryCPU(t *testing.T) {
 	begin := time.Now()
 	pid := startWaits(t, []string{"-O2"})
 	waited := make(map[int]time.Duration) // by thread, when it was looked at first
-	for end := begin.Add(pace.End); ; time.Sleep(10 * time.Millisecond) {
+	for end := begin.Add(testlimit.End); ; time.Sleep(10 * time.Millisecond) {
 		s, still := take(t, Options{}, pid), ""
 		for _, thread := range s.Threads {
 			before, seen := waited[thread.TID]

@@ -1,7 +1,7 @@
 // Package stack makes the stacks of samples for every sink: tables, lines and
 // histograms.
 //
-//	Stacks.Ask ─ what each sample carries
+//	Stacks.Prepare ─ what each sample carries
 //	sample ─ Stacker (unwinds) ─ Store (keeps each distinct stack once) ─ Set → symbolize
 //
 // A sample whose stack has been seen before, byte for byte, is not unwound again

@@ -11,7 +11,7 @@ import (
 // ABI64 is PERF_SAMPLE_REGS_ABI_64: registers of a 64-bit program.
 const ABI64 = 2
 
-// Stacker makes frames of the samples of a sampling that Stacks.Ask has
+// Stacker makes frames of the samples of a sampling that Stacks.Prepare has
 // prepared. It belongs to one goroutine.
 type Stacker struct {
 	Stacks

@@ -69,8 +69,8 @@ func (s Stacks) Copying(bytes uint32) Stacks {
 	return s
 }
 
-// Ask adds to a sampling what the stacks need of each sample.
-func (s Stacks) Ask(sampling *perfevent.Sampling) {
+// Prepare adds to a sampling what the stacks need of each sample.
+func (s Stacks) Prepare(sampling *perfevent.Sampling) {
 	sampling.Callchain.Kernel = s.Kernel && !sampling.ExcludeKernel
 	if !s.User {
 		return

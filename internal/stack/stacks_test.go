@@ -44,7 +44,7 @@ func TestASamplingAsksForWhatItsStacksNeed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := perfevent.Sampling{Frequency: test.frequency, ExcludeKernel: test.userOnly}
-			test.stacks.Ask(&s)
+			test.stacks.Prepare(&s)
 			got := asked{Kernel: s.Callchain.Kernel, User: s.Callchain.User, Regs: s.UserRegs == callchain.Host().UserRegsMask(), Copy: s.UserStack}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -12,7 +12,7 @@
 // asked for all new frames of a set at once, and keeps its symbol tables only when it was
 // asked often; so are the kernel's symbols, whose text is read while the first set is
 // still recorded. Perf maps, which grow, are kept for one set only, or for a while where
-// each stack is a set (Options.Brief). Files are read
+// each stack is a set (Options.CachePerfMaps). Files are read
 // through the readers that the set carries, so that processes that have exited and
 // files that are gone symbolize too.
 //

@@ -36,7 +36,7 @@ func (s *Symbolizer) perfMap(f callchain.Frame, image *stack.Image) *symbols.Per
 		s.opts.Logger.Info("no perf map", "pid", image.PID, "error", err)
 	}
 	m.took = time.Since(m.read)
-	if s.opts.Brief {
+	if s.opts.CachePerfMaps {
 		s.maps[f.Object] = m
 	}
 	return m.PerfMap

@@ -15,10 +15,10 @@ import (
 
 // Options says how names are found.
 type Options struct {
-	Lines  bool         // source lines and inlined functions too
-	Brief  bool         // sets are small and many: perf maps are not read for each
-	Host   process.Host // has the kernel's symbols
-	Logger *slog.Logger // is told why things have no names; nil discards
+	Lines         bool         // source lines and inlined functions too
+	CachePerfMaps bool         // sets are small and many: perf maps are not read for each
+	Host          process.Host // has the kernel's symbols
+	Logger        *slog.Logger // is told why things have no names; nil discards
 }
 
 // maxCached bounds the frames that are remembered between profiles, maxFiles the files
@@ -40,7 +40,7 @@ type Symbolizer struct {
 	loaded int64                             // bytes of the files whose symbols are in memory
 	calls  uint64                            // of Profile
 	cache  map[callchain.Frame]profile.Frame // of files; Object depends on the profile and is not kept
-	maps   map[callchain.ObjectID]perfMap    // of Options.Brief
+	maps   map[callchain.ObjectID]perfMap    // of Options.CachePerfMaps
 
 	kernel kernelNames
 

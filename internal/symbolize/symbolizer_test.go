@@ -247,7 +247,7 @@ func TestGeneratedCodeIsNamedByThePerfMapOfItsWindow(t *testing.T) {
 // A tracer has each stack symbolized by itself: reading megabytes for each, it would
 // never come to an end.
 func TestAPerfMapIsNotReadForEachOfManyBriefWindows(t *testing.T) {
-	s := symbolizer(t, symbolize.Options{Brief: true})
+	s := symbolizer(t, symbolize.Options{CachePerfMaps: true})
 	text, reads := "7f0000001000 1000 function a() file.js:1\n", 0
 	name := func(offset uint64) string {
 		counted := &readOnce{Reader: strings.NewReader(text), first: func() { reads++ }}

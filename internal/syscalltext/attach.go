@@ -13,24 +13,24 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Way is where the text comes from.
-type Way string
+// Method is where the text comes from.
+type Method string
 
 // The ways, best first.
 const (
-	Tracepoint Way = "tracepoint" // the kernel's own record has it (Linux 6.19)
-	Kprobe     Way = "kprobe"     // a probe on the system call's function fetches it
-	Memory     Way = "memory"     // the process's memory is read when its record comes
-	None       Way = "none"       // addresses are all there is
+	Tracepoint Method = "tracepoint" // the kernel's own record has it (Linux 6.19)
+	Kprobe     Method = "kprobe"     // a probe on the system call's function fetches it
+	Memory     Method = "memory"     // the process's memory is read when its record comes
+	None       Method = "none"       // addresses are all there is
 )
 
-// Ways are all ways, best first.
-func Ways() []Way { return []Way{Tracepoint, Kprobe, Memory, None} }
+// Methods are all ways, best first.
+func Methods() []Method { return []Method{Tracepoint, Kprobe, Memory, None} }
 
 // Options is how text is had.
 type Options struct {
 	Tracefs *ftrace.FS
-	Way     Way          // "" takes the best that the kernel has
+	Method  Method       // "" takes the best that the kernel has
 	Filter  string       // which may compare texts; see package eventfilter
 	Logger  *slog.Logger // nil discards
 }
@@ -40,7 +40,7 @@ type Attachment struct {
 	// Sources are those that were given and, behind them, those that were added for what
 	// the kernel can't compare.
 	Sources []probe.Source
-	Ways    []Way // of each source: None where no parameter points to text
+	Methods []Method // of each source: None where no parameter points to text
 	// Aside are to be sampled behind the sources, for Seen alone.
 	Aside []perfevent.Sampling
 
@@ -74,7 +74,7 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		if way != None {
 			o.Logger.Info("text of a system call", "event", name, "way", string(way))
 		}
-		a.Ways, a.events = append(a.Ways, way), append(a.events, inner)
+		a.Methods, a.events = append(a.Methods, way), append(a.events, inner)
 	}
 	params := make([][]Param, len(sources))
 	for i, e := range a.events {
@@ -85,7 +85,7 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		if a.reader == nil {
 			a.reader = newReader()
 		}
-		sources[i].Format, sources[i].Ask = e.layout.format, ask
+		sources[i].Format, sources[i].Prepare = e.layout.format, ask
 		sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, i, s) }
 	}
 	a.Sources = slices.Clone(sources)
@@ -116,19 +116,19 @@ func (a *Attachment) watchExecs(o Options) {
 
 // attach finds the way of one source; the event is nil if its records are as they
 // come.
-func (a *Attachment) attach(source *probe.Source, o Options) (Way, *event, error) {
+func (a *Attachment) attach(source *probe.Source, o Options) (Method, *event, error) {
 	f := source.Format
 	params := Params(f)
-	if len(params) == 0 || o.Way == None {
+	if len(params) == 0 || o.Method == None {
 		return None, nil, nil
 	}
 	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(printfmt.SyscallText(p.Name)) != nil })
 	switch {
-	case hasText && (o.Way == "" || o.Way == Tracepoint):
+	case hasText && (o.Method == "" || o.Method == Tracepoint):
 		return Tracepoint, nil, nil
-	case o.Way == Tracepoint:
+	case o.Method == Tracepoint:
 		return None, nil, errors.New("the tracepoint does not record it (Linux 6.19 and later do)")
-	case o.Way == Kprobe, o.Way == "":
+	case o.Method == Kprobe, o.Method == "":
 		event, inner, err := a.kprobe(f, params, o.Tracefs)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("this kernel has no kprobe_events (CONFIG_KPROBE_EVENTS)")
@@ -136,7 +136,7 @@ func (a *Attachment) attach(source *probe.Source, o Options) (Way, *event, error
 		if err == nil {
 			source.Event = event
 		}
-		if err == nil || o.Way == Kprobe {
+		if err == nil || o.Method == Kprobe {
 			return Kprobe, inner, err
 		}
 		o.Logger.Info("no kprobe for the text of a system call", "event", f.Name, "error", err)

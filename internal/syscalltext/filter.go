@@ -14,7 +14,7 @@ func (a *Attachment) filter(i int, params []Param, o Options) error {
 	if o.Filter == "" {
 		return nil
 	}
-	source, way := &a.Sources[i], a.Ways[i]
+	source, way := &a.Sources[i], a.Methods[i]
 	texts := make(map[string]eventfilter.Text, len(params))
 	for _, p := range params {
 		text := eventfilter.Text{Pointer: source.Format.Field(p.Name), Vector: p.Vector}
@@ -47,7 +47,7 @@ func (a *Attachment) filter(i int, params []Param, o Options) error {
 	compared.Filter, compared.Keep = exact, nil
 	compared.Record = func(dst []byte, s *perfevent.Sample) []byte { return a.compared(dst, a.events[i], f, s) }
 	a.Sources = append(a.Sources, compared)
-	a.Ways, a.events = append(a.Ways, way), append(a.events, a.events[i])
+	a.Methods, a.events = append(a.Methods, way), append(a.events, a.events[i])
 	return nil
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/syscalltext"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 	"golang.org/x/sys/unix"
 )
@@ -76,7 +76,7 @@ func TestLiveNamesAreThoseThatWereOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: tracepoints are root's")
 	}
-	for _, way := range syscalltext.Ways()[:3] {
+	for _, way := range syscalltext.Methods()[:3] {
 		for _, filter := range []string{"", fmt.Sprintf("flags & %d", unix.O_DIRECTORY)} {
 			t.Run(string(way)+" "+filter, func(t *testing.T) {
 				lines := followOpener(t, way, filter)
@@ -101,7 +101,7 @@ func TestLiveFiltersCompareTheNamesThatWereOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: tracepoints are root's")
 	}
-	for _, way := range syscalltext.Ways()[:3] {
+	for _, way := range syscalltext.Methods()[:3] {
 		for _, test := range []struct {
 			filter string
 			wanted func(i int) bool
@@ -129,7 +129,7 @@ func TestLiveFiltersCompareTheNamesThatWereOpened(t *testing.T) {
 }
 
 // followOpener runs the program that opens names, and returns those of the lines about it.
-func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
+func followOpener(t *testing.T, way syscalltext.Method, filter string) []string {
 	t.Helper()
 	tracepoint := "syscalls:sys_enter_openat"
 	if filter != "" && !strings.Contains(filter, "flags") {
@@ -144,7 +144,7 @@ func followOpener(t *testing.T, way syscalltext.Way, filter string) []string {
 }
 
 // followProgram runs this test as another program, and returns the lines about it.
-func followProgram(t *testing.T, way syscalltext.Way, tracepoint, filter, as string) string {
+func followProgram(t *testing.T, way syscalltext.Method, tracepoint, filter, as string) string {
 	t.Helper()
 	tracefs, err := ftrace.Find()
 	if err != nil {
@@ -157,7 +157,7 @@ func followProgram(t *testing.T, way syscalltext.Way, tracepoint, filter, as str
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Way: way, Filter: filter})
+	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Method: way, Filter: filter})
 	if err != nil {
 		t.Skip(err)
 	}
@@ -166,7 +166,7 @@ func followProgram(t *testing.T, way syscalltext.Way, tracepoint, filter, as str
 			t.Error(err)
 		}
 	}()
-	if got := texts.Ways[0]; got != way {
+	if got := texts.Methods[0]; got != way {
 		t.Fatalf("the way is %q, want %q", got, way)
 	}
 	program := exec.Command("/proc/self/exe")
@@ -182,12 +182,12 @@ func followProgram(t *testing.T, way syscalltext.Way, tracepoint, filter, as str
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pace.Limit(t, program)
+	testlimit.Limit(t, program)
 	defer program.Wait()
 	defer in.Close()
 	said := bufio.NewScanner(out)
 	said.Scan()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{

@@ -18,12 +18,12 @@ import (
 // Watcher.
 type Collector interface {
 	// Plan is what the collector opens and how its rows read, as it stands
-	// after the last Retreat.
+	// after the last Fallback.
 	Plan() Plan
-	// Retreat changes the collector to what the machine or the caller's
+	// Fallback changes the collector to what the machine or the caller's
 	// privileges allow, after its events could not be opened, and returns what
 	// the reader of the profile must know of that; false if there is no other way.
-	Retreat(err error) (note string, ok bool)
+	Fallback(err error) (note string, ok bool)
 	// Skip says that a sample is none of the collector's.
 	Skip(*perfevent.Sample) bool
 	// Fold adds a sample of the plan's sampling of that index to rows.
@@ -84,7 +84,7 @@ type Watcher interface {
 	Seen() func(perfevent.Record)
 }
 
-// Hint is what an error of opening says about its cure, for the notes of Retreat.
+// Hint is what an error of opening says about its cure, for the notes of Fallback.
 func Hint(err error) string {
 	var open *perfevent.OpenError
 	if errors.As(err, &open) && open.Hint != "" {

@@ -21,11 +21,11 @@ type counting struct {
 
 func (c *counting) Plan() Plan {
 	sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99}
-	c.stacks.Ask(&sampling)
+	c.stacks.Prepare(&sampling)
 	return Plan{Samplings: []perfevent.Sampling{sampling}, Stacks: c.stacks, Ordered: c.ordered, Metrics: []profile.Metric{{Name: "Count"}}}
 }
 
-func (c *counting) Retreat(error) (string, bool)                { return "", false }
+func (c *counting) Fallback(error) (string, bool)               { return "", false }
 func (c *counting) Skip(s *perfevent.Sample) bool               { return s.PID == 0 }
 func (c *counting) Fold(rows *Rows, _ int, s *perfevent.Sample) { rows.Add(rows.Of(s), 0, 1) }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // Cgroup2 returns where the unified hierarchy of control groups is mounted, and skips
@@ -31,7 +31,7 @@ func Cgroup2(t *testing.T) string {
 // has told of it.
 func RemoveCgroup(t *testing.T, dir string) {
 	t.Helper()
-	for deadline := time.Now().Add(pace.Patience(10 * time.Second)); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testlimit.Patience(10 * time.Second)); ; time.Sleep(time.Millisecond) {
 		err := os.Remove(dir)
 		if err == nil {
 			return

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
@@ -70,7 +70,7 @@ func TestTheEndOfTheTimeEndsTheWholeGroupAndKeepsWhatItUsed(t *testing.T) {
 // awaitBusy waits until the process whose id is in a file has used so many ticks of
 // CPU time, and returns its id.
 func awaitBusy(t *testing.T, pidFile string, ticks int) (pid string) {
-	for end := time.Now().Add(pace.End); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(pidFile)
 		if err != nil {
 			continue // it is not there yet

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 func TestMain(m *testing.M) {
@@ -92,7 +92,7 @@ func TestStopInterruptsAToolAsCtrlCDoes(t *testing.T) {
 		}
 		return string(text)
 	}
-	for end := time.Now().Add(pace.End); said() == "" && tool.done.Err() == nil; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); said() == "" && tool.done.Err() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the tool does not say that it is ready")
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/hermetic"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // tier is one kind of test and the command that runs it and prints the events of
@@ -80,7 +80,7 @@ func main() {
 		os.Exit(2)
 	}
 	if slices.Contains(names, "all") {
-		os.Setenv(pace.ThoroughVariable, "1")
+		os.Setenv(testlimit.ThoroughVariable, "1")
 	}
 	r := runner{w: os.Stdout, packages: []string{"./..."}, report: "bin/live-tests.txt"}
 	if !r.run(stages) {

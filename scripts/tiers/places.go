@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts/results"
 )
 
@@ -27,7 +27,7 @@ var newerKernels = regexp.MustCompile(`\(Linux 6\.19 and later do\)$`)
 
 // onlyInTestAll tells whether the gate leaves a test that was skipped for this reason.
 func onlyInTestAll(reason string) bool {
-	return reason == pace.OnlyThorough || newerKernels.MatchString(reason)
+	return reason == testlimit.OnlyThorough || newerKernels.MatchString(reason)
 }
 
 // reportPlaces writes how many live tests ran where, and to the runner's file where
@@ -72,7 +72,7 @@ func (r *runner) reportPlaces() bool {
 		fmt.Fprintf(r.w, "%6d on %s\n", byTier[tier], tier)
 	}
 	if left > 0 {
-		fmt.Fprintf(r.w, "%6d %s\n", left, pace.OnlyThorough)
+		fmt.Fprintf(r.w, "%6d %s\n", left, testlimit.OnlyThorough)
 	}
 	fmt.Fprintf(r.w, "%6d on no kernel\n", len(nowhere))
 	for _, name := range nowhere {

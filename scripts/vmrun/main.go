@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
@@ -146,7 +146,7 @@ func (o options) do(ctx context.Context) (int, error) {
 		Tools:  host.available(),
 		Env: []string{"PATH=/work:/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "USER=root", "TMPDIR=" + shared,
 			compiled.Variable + "=" + filepath.Join(shared, "programs"), // compilers write nowhere else
-			"TERM=" + os.Getenv("TERM"), "LANG=C.UTF-8", "RINGTAP_VM=" + k.name, pace.ThoroughVariable + "=" + os.Getenv(pace.ThoroughVariable)},
+			"TERM=" + os.Getenv("TERM"), "LANG=C.UTF-8", "RINGTAP_VM=" + k.name, testlimit.ThoroughVariable + "=" + os.Getenv(testlimit.ThoroughVariable)},
 	}
 	if spec.Modules, err = r.addModules(image); err != nil {
 		return 0, err

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
@@ -83,7 +83,7 @@ func (g *guest) boot(ctx context.Context, a accelerator, input func(*gob.Encoder
 
 	cpu, environment := a.cpu, ""
 	if a.emulated {
-		cpu, environment = m.cpu, " "+pace.Variable+"=1"
+		cpu, environment = m.cpu, " "+testlimit.Variable+"=1"
 	}
 	if !g.kernel.counters {
 		cpu += m.less

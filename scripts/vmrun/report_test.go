@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts/results"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
@@ -40,7 +40,7 @@ func TestTestBinariesAreReportedAsGoTestDoes(t *testing.T) {
 	r, text := reportOf(t, func(r *report, tests []wire.Test) {
 		ctx := context.Background()
 		for _, step := range []error{
-			r.write(ctx, tests, []byte(said("TestLiveA", "PASS", "fine")+said("TestLiveB", "SKIP", pace.TooSlow)+"\x16PASS\n")), r.end(ctx, tests, ""),
+			r.write(ctx, tests, []byte(said("TestLiveA", "PASS", "fine")+said("TestLiveB", "SKIP", testlimit.TooSlow)+"\x16PASS\n")), r.end(ctx, tests, ""),
 			r.write(ctx, tests, []byte(said("TestLiveC", "FAIL", "it differs")+"\x16FAIL\n")), r.end(ctx, tests, "exit status 1"),
 		} {
 			if step != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"regexp"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // skips are the reasons for which a test may be skipped in a guest. A facility
@@ -13,8 +13,8 @@ var skips = []struct {
 	kernel string // its name
 	reason string
 }{
-	{`.*`, regexp.QuoteMeta(pace.TooSlow)},
-	{`.*`, regexp.QuoteMeta(pace.TooUneven)},
+	{`.*`, regexp.QuoteMeta(testlimit.TooSlow)},
+	{`.*`, regexp.QuoteMeta(testlimit.TooUneven)},
 	{`[56n].*|arm64.*`, `text of \S+: the tracepoint does not record it \(Linux 6\.19 and later do\)`},
 	{`5.*|6\.1(-rt)?|nobpf|arm64(-pmu)?`, `Linux before 6\.12 loses hits of forked children`},
 	{`nobpf`, `CONFIG_DEBUG_INFO_BTF`},

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 const calls = `
@@ -131,7 +131,7 @@ func countBoth(t *testing.T, command []string, file string, want map[string]uint
 func TestLiveGoCallsAreCountedOnce(t *testing.T) {
 	kind := uprobeType(t)
 	path := compiled.Copy(t, goProgram(t, "amd64"))
-	times := pace.Calls(100)
+	times := testlimit.Calls(100)
 	n := uint64(times)
 	want := map[string]uint64{"main.Deep": n * 1001, "main.Small": n, "main.Medium": n, "main.Large": n, "main.Use": 2 * n}
 	first, moved := map[string][]int{}, map[string][]int{}

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // uprobeType is the number of the uprobe PMU.
@@ -181,7 +181,7 @@ func waitFor(t testing.TB, pid int, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(pace.End); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testlimit.End); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		call, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
 		link, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if link == real && strings.HasPrefix(string(call), "0 0x0 ") { // read(0)

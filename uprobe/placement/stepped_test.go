@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // stopped is a child that stands still while its registers are set and single
@@ -166,8 +166,8 @@ int main(int c, char **v) { if (c > 5) { EVP_MD_CTX_new(); std::terminate(); } a
 // TestLiveMovingChangesNothingThatAProbeReads executes, with random registers,
 // the instructions that are passed over in every function that is moved.
 func TestLiveMovingChangesNothingThatAProbeReads(t *testing.T) {
-	if pace.Emulated() {
-		t.Skip(pace.TooSlow)
+	if testlimit.Emulated() {
+		t.Skip(testlimit.TooSlow)
 	}
 	const lib = "/lib/x86_64-linux-gnu/"
 	goPath := goProgram(t, "amd64")

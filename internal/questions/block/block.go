@@ -117,15 +117,15 @@ func (c *Collector) Plan() table.Plan {
 	for i, format := range []*ftrace.Format{c.formats.Queued, c.formats.Issued, c.formats.Completed} {
 		s := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(format.ID), format.System+":"+format.Name), Period: 1, Raw: true, SystemWide: i != blockQueued}
 		if i == blockQueued {
-			stacks.Ask(&s)
+			stacks.Prepare(&s)
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
 }
 
-// Retreat knows no other way to see requests.
-func (c *Collector) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see requests.
+func (c *Collector) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip takes everything: requests are issued and completed by whoever comes by.
 func (c *Collector) Skip(*perfevent.Sample) bool { return false }

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/block"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -51,7 +51,7 @@ func TestLiveBlockIsWhatTheDiskCounts(t *testing.T) {
 	program := livetest.Program(t, "block", "-pthread")
 	var before []uint64
 	var whole *profile.Profile
-	pace.Lossless(t, func() uint64 {
+	testlimit.Lossless(t, func() uint64 {
 		before = diskStat(t, device)
 		var account profile.Account
 		whole, account = livetest.Run(t, exec.Command(program, "/dev/"+device), nil, blockCollector(t, true), 0)

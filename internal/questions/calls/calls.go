@@ -68,18 +68,18 @@ func (c *Calls) Plan() table.Plan {
 		source := &c.Sources[i]
 		s := source.Sampling()
 		if source.Role != probe.Return {
-			stacks.Ask(&s)
+			stacks.Prepare(&s)
 		}
 		if source.Role != probe.Hit {
-			source.Site.Ask(&s)
+			source.Site.Prepare(&s)
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
 }
 
-// Retreat knows no other way to see calls.
-func (c *Calls) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see calls.
+func (c *Calls) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip takes every hit.
 func (c *Calls) Skip(*perfevent.Sample) bool { return false }

@@ -33,7 +33,7 @@ func callRecorder(t *testing.T, opts table.Options) (*table.Recorder, *Calls) {
 func called(event int, slot, at uint64, cpu uint32) *perfevent.Sample {
 	site := pair.Site{Kernel: true, Return: event == 1}
 	var sampling perfevent.Sampling
-	site.Ask(&sampling)
+	site.Prepare(&sampling)
 	s := tabletest.Hit(7, at, slot) // each frame's call has a stack of its own
 	s.CPU, s.Sampling = cpu, event
 	s.IntrRegs = perfevent.Registers{ABI: stack.ABI64, Mask: sampling.IntrRegs, Values: []uint64{slot}}

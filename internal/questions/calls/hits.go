@@ -24,14 +24,14 @@ func (h *Hits) Plan() table.Plan {
 	}
 	for i := range h.Sources {
 		s := h.Sources[i].Sampling()
-		stacks.Ask(&s)
+		stacks.Prepare(&s)
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
 }
 
-// Retreat knows no other way to see a probe's hits.
-func (h *Hits) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see a probe's hits.
+func (h *Hits) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip takes every hit.
 func (h *Hits) Skip(*perfevent.Sample) bool { return false }

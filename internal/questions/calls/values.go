@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/internal/visible"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -59,7 +59,7 @@ func numberField(format *ftrace.Format, name string) (*ftrace.Field, error) {
 				known = append(known, format.Fields[i].Name)
 			}
 		}
-		return nil, fail("no field " + visible.Text(name) + ": there are " + strings.Join(known, ", "))
+		return nil, fail("no field " + escape.Text(name) + ": there are " + strings.Join(known, ", "))
 	case field.String:
 		return nil, fail("the field " + name + " is text: a histogram is of numbers")
 	case field.Array || field.Location != ftrace.Inline:
@@ -74,7 +74,7 @@ func (v *Values) Plan() table.Plan {
 	p.Histogram = &v.scale
 	p.Metrics = []profile.Metric{{Name: v.Spec + "Count", Type: "values", Unit: "counts", Scale: 1}}
 	for i := range p.Samplings {
-		v.Sources[i].AskRecord(&p.Samplings[i])
+		v.Sources[i].PrepareRecord(&p.Samplings[i])
 	}
 	return p
 }

@@ -5,22 +5,22 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // The copies hold the innermost functions. Examples have the whole stack, which stands
 // for all that begin like it, those before the first example too.
 func TestLiveStacksThatAreCutAreJoinedToTheWholeOne(t *testing.T) {
 	formats := ioFormats(t)
-	program, reads := livetest.Program(t, "deep"), max(1000, pace.Calls(4000))
+	program, reads := livetest.Program(t, "deep"), max(1000, testlimit.Calls(4000))
 	var whole *profile.Profile
 	var account profile.Account
-	pace.Lossless(t, func() uint64 {
+	testlimit.Lossless(t, func() uint64 {
 		collector, err := io.New(process.Host{}, formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.DWARF, Copy: 512})
 		if err != nil {
 			t.Fatal(err)

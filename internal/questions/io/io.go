@@ -170,7 +170,7 @@ func (c *Collector) Plan() table.Plan {
 	}
 	enter := sampling(c.formats.Enter, anyOf("id", ioNumbers(others...)))
 	enter.UserRegs = oneRegister
-	stacks.Ask(&enter)
+	stacks.Prepare(&enter)
 	exit := sampling(c.formats.Exit, anyOf("id", ioNumbers(making...)))
 	exit.UserRegs = oneRegister
 	p.Samplings = []perfevent.Sampling{enter, exit}
@@ -179,7 +179,7 @@ func (c *Collector) Plan() table.Plan {
 	}
 	if c.uring != nil {
 		submit := sampling(c.formats.Submit, anyOf("opcode", movingRequests))
-		stacks.Ask(&submit)
+		stacks.Prepare(&submit)
 		p.Samplings = append(p.Samplings, submit, sampling(c.formats.Complete, ""))
 	}
 	if c.opens != nil {
@@ -188,8 +188,8 @@ func (c *Collector) Plan() table.Plan {
 	return p
 }
 
-// Retreat knows no other way to see system calls.
-func (c *Collector) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see system calls.
+func (c *Collector) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip leaves out system calls of 32-bit code.
 func (c *Collector) Skip(s *perfevent.Sample) bool {

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -34,9 +34,9 @@ func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
 			formats := ioFormats(t)
 			var out bytes.Buffer
 			var whole *profile.Profile
-			pace.Lossless(t, func() uint64 {
+			testlimit.Lossless(t, func() uint64 {
 				out.Reset()
-				cmd := exec.Command(program, fmt.Sprint(pace.Calls(100)))
+				cmd := exec.Command(program, fmt.Sprint(testlimit.Calls(100)))
 				cmd.Stdout = &out
 				collector, err := io.New(process.Host{}, formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 				if err != nil {

@@ -89,7 +89,7 @@ func (c *Collector) ReadPaths(tracefs *ftrace.FS, logger *slog.Logger) (close fu
 func (o *opens) samplings() (all []perfevent.Sampling) {
 	for i := range o.calls {
 		s := o.calls[i].source.Sampling()
-		o.calls[i].source.AskRecord(&s)
+		o.calls[i].source.PrepareRecord(&s)
 		s.Soon = o.texts.Seen() != nil
 		all = append(all, s)
 	}

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -25,9 +25,9 @@ func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, dir, files := livetest.Program(t, "opens"), t.TempDir(), pace.Calls(300)
+	program, dir, files := livetest.Program(t, "opens"), t.TempDir(), testlimit.Calls(300)
 	var whole *profile.Profile
-	pace.Lossless(t, func() uint64 {
+	testlimit.Lossless(t, func() uint64 {
 		collector, err := io.New(process.Host{}, formats, io.ByFile, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 		if err != nil {
 			t.Fatal(err)

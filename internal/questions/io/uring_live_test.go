@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -30,9 +30,9 @@ func TestLiveRequestsOfIOURingAreWhatTheProgramMoved(t *testing.T) {
 	var out bytes.Buffer
 	var whole *profile.Profile
 	for _, target := range []func(*perfevent.Command) perfevent.Target{perfevent.Started, nil} {
-		pace.Lossless(t, func() uint64 {
+		testlimit.Lossless(t, func() uint64 {
 			out.Reset()
-			cmd := exec.Command(program, fmt.Sprint(pace.Calls(1000)))
+			cmd := exec.Command(program, fmt.Sprint(testlimit.Calls(1000)))
 			cmd.Stdout = &out
 			collector, err := io.New(process.Host{}, formats, io.ByFile, stack.Stacks{User: true, Unwind: stack.Auto, Copy: 1024})
 			if err != nil {

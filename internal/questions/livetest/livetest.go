@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -37,11 +37,11 @@ func Program(t *testing.T, name string, flags ...string) string {
 // Run runs a collector while a command runs, from its beginning to its end.
 func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Target, collector table.Collector, interval time.Duration) (*profile.Profile, profile.Account) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	defer func() {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			t.Errorf("%s has not ended within %v", cmd, pace.End)
+			t.Errorf("%s has not ended within %v", cmd, testlimit.End)
 		}
 	}()
 	opts := profiler.Options{
@@ -65,7 +65,7 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 			if err := cmd.Start(); err != nil {
 				waited <- err
 			} else {
-				pace.Limit(t, cmd)
+				testlimit.Limit(t, cmd)
 				waited <- cmd.Wait()
 			}
 			cancel()

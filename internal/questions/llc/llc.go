@@ -65,14 +65,14 @@ func (c *Collector) Plan() table.Plan {
 	}
 	for _, event := range []perfevent.Event{c.Misses, c.References} {
 		s := perfevent.Sampling{Event: event, Period: c.Period, ExcludeKernel: c.UserOnly, ExcludeGuest: true, ByCPU: true}
-		stacks.Ask(&s)
+		stacks.Prepare(&s)
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
 }
 
-// Retreat leaves the kernel out where the caller may not look into it.
-func (c *Collector) Retreat(err error) (note string, ok bool) {
+// Fallback leaves the kernel out where the caller may not look into it.
+func (c *Collector) Fallback(err error) (note string, ok bool) {
 	if errors.Is(err, perfevent.ErrKernelExcluded) && !c.UserOnly {
 		c.UserOnly = true
 		return "no kernel stacks or samples: " + table.Hint(err), true

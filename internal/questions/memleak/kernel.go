@@ -151,15 +151,15 @@ func (c *Kernel) Plan() table.Plan {
 		name := e.System + ":" + e.Name
 		s := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(e.format.ID), name), Period: 1, Raw: true}
 		if e.size != nil {
-			stacks.Ask(&s)
+			stacks.Prepare(&s)
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
 }
 
-// Retreat knows no other way to see allocations.
-func (c *Kernel) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see allocations.
+func (c *Kernel) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip takes every sample: whoever frees may do so for another.
 func (c *Kernel) Skip(*perfevent.Sample) bool { return false }

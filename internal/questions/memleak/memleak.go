@@ -102,7 +102,7 @@ func (c *Collector) Plan() table.Plan {
 		s := source.Sampling()
 		switch {
 		case source.Role == probe.Enter:
-			stacks.Ask(&s)
+			stacks.Prepare(&s)
 			s.UserRegs |= argumentMask(3)
 		case source.Role == probe.Hit:
 			s.UserRegs = argumentMask(2)
@@ -111,7 +111,7 @@ func (c *Collector) Plan() table.Plan {
 		default:
 			s.UserRegs = 1 << resultRegister
 		}
-		source.Site.Ask(&s)
+		source.Site.Prepare(&s)
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
@@ -125,8 +125,8 @@ func leakMetrics(of string) []profile.Metric {
 	}
 }
 
-// Retreat knows no other way to see allocations.
-func (c *Collector) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see allocations.
+func (c *Collector) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip leaves out programs of another machine, whose arguments are elsewhere.
 func (c *Collector) Skip(s *perfevent.Sample) bool { return s.Regs.ABI != stack.ABI64 }

@@ -75,7 +75,7 @@ type leakThread struct{ pid, tid uint32 }
 func (r *leakRun) sample(th leakThread, sampling int, place, sp uint64, regs map[uint]uint64, chain ...uint64) {
 	r.t.Helper()
 	var asked perfevent.Sampling
-	pair.Site{}.Ask(&asked)
+	pair.Site{}.Prepare(&asked)
 	regs = maps.Clone(regs)
 	for bit := range uint(64) {
 		if asked.UserRegs>>bit&1 != 0 {

@@ -138,7 +138,7 @@ func (c *Collector) Plan() table.Plan {
 	for _, role := range c.roles {
 		s := c.sampling(role)
 		if role != idleLeft {
-			p.Stacks.Ask(&s)
+			p.Stacks.Prepare(&s)
 		}
 		p.Samplings = append(p.Samplings, s)
 	}

@@ -38,7 +38,7 @@ func (c *Collector) Plan() table.Plan {
 		// can be asked to leave the idle task out.
 		ExcludeIdle: !c.Idle && c.Event == perfevent.CPUClock(),
 	}
-	c.Stacks.Ask(&s)
+	c.Stacks.Prepare(&s)
 	period := c.period()
 	return table.Plan{
 		Name: "on-cpu", Event: c.Event.String(), Period: period,
@@ -48,9 +48,9 @@ func (c *Collector) Plan() table.Plan {
 	}
 }
 
-// Retreat falls back to the clock where the machine shows no hardware counters,
+// Fallback falls back to the clock where the machine shows no hardware counters,
 // and to user mode where the caller may not look into the kernel.
-func (c *Collector) Retreat(err error) (note string, ok bool) {
+func (c *Collector) Fallback(err error) (note string, ok bool) {
 	switch {
 	case errors.Is(err, perfevent.ErrNoEvent) && c.Event != perfevent.CPUClock():
 		c.Event = perfevent.CPUClock()

@@ -114,15 +114,15 @@ func (c *Collector) Plan() table.Plan {
 			s.UserRegs = callchain.Host().EntryRegsMask()
 		}
 		if event.begins {
-			stacks.Ask(&s)
+			stacks.Prepare(&s)
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p
 }
 
-// Retreat knows no other way to see readahead.
-func (c *Collector) Retreat(error) (note string, ok bool) { return "", false }
+// Fallback knows no other way to see readahead.
+func (c *Collector) Fallback(error) (note string, ok bool) { return "", false }
 
 // Skip takes everything.
 func (c *Collector) Skip(*perfevent.Sample) bool { return false }

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/pace"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions/calls"
@@ -26,6 +25,7 @@ import (
 	"github.com/ringtap/ringtap/internal/run/capture"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -103,8 +103,8 @@ var recipes = []recipe{
 			s := set.Sources[i].Sampling()
 			stacks := userStacks
 			stacks.Entry = set.AtEntry
-			stacks.Ask(&s)
-			set.Sources[i].AskRecord(&s)
+			stacks.Prepare(&s)
+			set.Sources[i].PrepareRecord(&s)
 			p.Samplings = append(p.Samplings, s)
 		}
 		return p
@@ -196,7 +196,7 @@ func through(t *testing.T, source run.Source, sink run.Sink) run.Account {
 	if err := source.Enable(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pace.End)
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	if err := engine.Run(ctx, sink); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/pace"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
@@ -24,8 +24,8 @@ type guest struct {
 // boot prepares the system, does what the spec says and never returns.
 func boot(spec wire.Spec) {
 	g := &guest{spec: spec}
-	if emulated := os.Getenv(pace.Variable); emulated != "" { // from the kernel's command line
-		g.spec.Env = append(g.spec.Env, pace.Variable+"="+emulated)
+	if emulated := os.Getenv(testlimit.Variable); emulated != "" { // from the kernel's command line
+		g.spec.Env = append(g.spec.Env, testlimit.Variable+"="+emulated)
 	}
 	code, err := g.run()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Retreat takes the kernel's records of switches in place of the tracepoint, which
+// Fallback takes the kernel's records of switches in place of the tracepoint, which
 // only root and CAP_PERFMON may read, and then a clock's stacks.
-func (c *Collector) Retreat(err error) (note string, ok bool) {
+func (c *Collector) Fallback(err error) (note string, ok bool) {
 	refused := errors.Is(err, perfevent.ErrPermission) || errors.Is(err, perfevent.ErrKernelExcluded) || errors.Is(err, perfevent.ErrNoEvent)
 	switch {
 	case refused && c.source == fromTracepoint && !c.opts.Whole:

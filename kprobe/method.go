@@ -5,49 +5,49 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/visible"
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
-// Way is one of the kernel's means to trace its own functions.
-type Way string
+// Method is one of the kernel's means to trace its own functions.
+type Method string
 
 // The ways, in the order in which they are tried. Each can do less than the
 // one before, or costs more.
 const (
-	// WayAny is the zero value: the first that can do what is asked.
-	WayAny Way = ""
-	// WayPMU is perf's own kprobe events, which vanish with their file
+	// MethodAny is the zero value: the first that can do what is asked.
+	MethodAny Method = ""
+	// MethodPMU is perf's own kprobe events, which vanish with their file
 	// descriptors: no arguments, no filter, a probe of its own for each CPU or
 	// thread that is watched, and never inherited.
-	WayPMU Way = "pmu"
-	// WayKprobeEvents is events of tracefs, which can do everything.
-	WayKprobeEvents Way = "kprobe_events"
-	// WayFunction is the function tracer: entries of any number of functions in
+	MethodPMU Method = "pmu"
+	// MethodKprobeEvents is events of tracefs, which can do everything.
+	MethodKprobeEvents Method = "kprobe_events"
+	// MethodFunction is the function tracer: entries of any number of functions in
 	// one event, no arguments, no filter, no user stacks.
-	WayFunction Way = "ftrace:function"
-	// WayBreakpoint is execution breakpoints: at most perfevent.MaxBreakpoints
+	MethodFunction Method = "ftrace:function"
+	// MethodBreakpoint is execution breakpoints: at most perfevent.MaxBreakpoints
 	// instructions, arguments that are registers, no filter. An arm64 kernel
 	// records a hit again if it is interrupted before it has stepped over the
 	// instruction.
-	WayBreakpoint Way = "breakpoint"
+	MethodBreakpoint Method = "breakpoint"
 )
 
 // Refusal says why a way does not do.
 type Refusal struct {
-	Way Way
-	Err error
+	Method Method
+	Err    error
 }
 
-// WayError says that there is no way to do what is asked: why each fails, and
+// MethodError says that there is no way to do what is asked: why each fails, and
 // what would work instead.
-type WayError struct {
+type MethodError struct {
 	What     string    // that was to be traced
 	Refusals []Refusal // of each way that was tried, in order
 	Forced   bool      // only the one that was asked for was tried
 }
 
 // Error is one line.
-func (e *WayError) Error() string {
+func (e *MethodError) Error() string {
 	var out strings.Builder
 	if e.Forced {
 		fmt.Fprintf(&out, "%s can't be traced by", e.What)
@@ -64,7 +64,7 @@ func (e *WayError) Error() string {
 		default:
 			fmt.Fprintf(&out, " (%v), by", e.Refusals[i-1].Err)
 		}
-		fmt.Fprintf(&out, " %s", r.Way)
+		fmt.Fprintf(&out, " %s", r.Method)
 	}
 	if n := len(e.Refusals); n > 0 {
 		fmt.Fprintf(&out, " (%v)", e.Refusals[n-1].Err)
@@ -72,11 +72,11 @@ func (e *WayError) Error() string {
 	if !e.Forced || errors.Is(e, errNoProbes) {
 		out.WriteString("; tracepoints (ringtap tpoint -l) and user functions (ringtap uprobe) can be traced")
 	}
-	return visible.Text(out.String())
+	return escape.Text(out.String())
 }
 
 // Unwrap returns why each way failed.
-func (e *WayError) Unwrap() []error {
+func (e *MethodError) Unwrap() []error {
 	errs := make([]error, len(e.Refusals))
 	for i, r := range e.Refusals {
 		errs[i] = r.Err

@@ -1,7 +1,7 @@
-// Package visible makes text of targets (names of processes, functions and files,
+// Package escape makes text of targets (names of processes, functions and files,
 // strings that they hold) fit to be shown: what a program calls itself must not
 // move a cursor, end a line or reorder one.
-package visible
+package escape
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package pace says how much work a test's programs may do: enough to meet rare cases,
+// Package testlimit says how much work a test's programs may do: enough to meet rare cases,
 // and less on an emulated machine, which is thirty times slower.
-package pace
+package testlimit
 
 import (
 	"os"
