@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/ringtap/ringtap/internal/callframe"
 	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/fuzzing"
 )
@@ -44,14 +45,14 @@ func TestPeerRulesDerivedFromCodeAreTheCompilers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			functions, ok := image.FrameTable()
+			functions, err := callframe.EHFrame(image)
 			text, _ := image.Section(".text")
-			if !ok || text == nil {
+			if err != nil || functions == nil || text == nil {
 				t.Skip("the file does not say where its functions are")
 			}
 			var all, right, wrong, unknown int
 			for addr := text.Addr; addr < text.Addr+text.Size; addr += 16 * 4096 {
-				start, end, ok := functions.Function(addr)
+				start, end, ok := functions.FunctionStart(addr)
 				if !ok {
 					continue
 				}

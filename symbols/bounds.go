@@ -3,14 +3,13 @@ package symbols
 import (
 	"sync"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/callframe"
 )
 
 // functionBounds is what tells where functions begin that have no name.
 type functionBounds struct {
 	once  sync.Once
-	table elfimage.FrameTable
-	found bool
+	table *callframe.Section // nil: the file has none
 }
 
 // Bounds returns where the function begins that holds the byte at fileOffset, and its
@@ -18,15 +17,15 @@ type functionBounds struct {
 // It is for code that Lookup has no name for, and reads little of the file at each call.
 func (f *File) Bounds(fileOffset uint64) (start, size uint64, ok bool) {
 	b := &f.bounds
-	b.once.Do(func() { b.table, b.found = f.image.FrameTable() })
-	if !b.found {
+	b.once.Do(func() { b.table, _ = callframe.EHFrame(f.image) })
+	if b.table == nil {
 		return 0, 0, false
 	}
 	addr, ok := f.image.Vaddr(fileOffset)
 	if !ok {
 		return 0, 0, false
 	}
-	begin, end, ok := b.table.Function(addr)
+	begin, end, ok := b.table.FunctionStart(addr)
 	if !ok || addr-begin > fileOffset {
 		return 0, 0, false
 	}

@@ -4,8 +4,7 @@
 //	io.ReaderAt ─ New ─→ Image: segments, sections
 //	                      ├ Read, Bytes, BytesAt   by file offset, section, address
 //	                      ├ Uncompressed           debug sections, packed in any way
-//	                      ├ Dynamic, Relatives     what the loader reads
-//	                      └ FrameTable             where functions begin, of stripped files too
+//	                      └ Dynamic, Relatives     what the loader reads
 //
 // debug/elf reads the names and types of these headers, and is not used to read
 // files: it refuses a whole file for one section that is out of place, where the
