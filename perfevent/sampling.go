@@ -60,8 +60,9 @@ type Sampling struct {
 	SystemWide bool
 
 	// ByCPU samples each CPU, and keeps the samples of the target's processes and of the
-	// children that they have from now on, where the target is processes and the caller
-	// has the privileges of System. Else the events are inherited, and each child begins
+	// children that they have from now on, where the target is processes, the caller has
+	// the privileges of System, and the samples of others on all CPUs would take less than
+	// 256 MiB a second. Else the events are inherited, and each child begins
 	// a new period: one that runs for less than a period has no sample. Session.Inherits
 	// says which it is. It is for samplings by time or by a Period above 1.
 	ByCPU bool

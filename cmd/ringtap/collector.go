@@ -48,6 +48,9 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	defer disarm()
 	status := newStatus(out)
 	windows := 0
+	if stdout, ok := out.stdout.(*output); ok && len(flags.outputs) > 0 {
+		stdout.discardClosed()
+	}
 	write := flags.writer(out, collectors)
 	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
 	out.recording.Store(true)

@@ -42,7 +42,7 @@ func main() {
 	// which a command that ringtap starts would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if isClosed(os.Stdout, os.Stderr) {
-		os.Exit(exitCode(os.Stderr, "ringtap", errClosedOutput))
+		out.stdout = closedOutput{}
 	}
 	os.Exit(run(ctx, os.Args, out))
 }

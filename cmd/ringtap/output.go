@@ -35,6 +35,19 @@ func (o *output) err() error {
 	return *err
 }
 
+// closedOutput is standard output that was closed when this program began. It fails what
+// is written, and not a command that writes nothing.
+type closedOutput struct{}
+
+func (closedOutput) Write([]byte) (int, error) { return 0, errClosedOutput }
+
+// discardClosed lets standard output be closed: the results are in files.
+func (o *output) discardClosed() {
+	if o.Writer == (closedOutput{}) {
+		o.Writer = io.Discard
+	}
+}
+
 var errClosedOutput = errors.New("standard output is closed, or is /dev/null opened for reading and writing: to discard it, use >/dev/null")
 
 // leastFiles is how many files any command may have to open at once. Without some the

@@ -66,8 +66,8 @@ func (c *Collector) Notes(whole bool) []string {
 	if c.UserOnly {
 		what += " in user mode"
 	}
-	return []string{fmt.Sprintf("short-lived children are missed: the target used %v of %s, and the samples show %v. Run as root, with CAP_PERFMON, "+
-		"or with kernel.perf_event_paranoid at most 0, and ringtap samples the CPUs and misses none",
+	return []string{fmt.Sprintf("short-lived children are missed: the target used %v of %s, and the samples show %v. "+
+		"A lower frequency (-f), or the rights to sample the CPUs (root, CAP_PERFMON, or kernel.perf_event_paranoid at most 0), misses none",
 		used.Round(10*time.Millisecond), what, shown.Round(10*time.Millisecond))}
 }
 
