@@ -15,8 +15,8 @@ func (r *profiling) meter() {
 			metered.Running(r.running(first, n))
 		}
 		// Between alarms nothing is sampled, and there is nothing to compare.
-		if heir, ok := collector.(table.Heir); ok && r.alarms == nil && r.live.Inherits(first) {
-			heir.Inherits()
+		if inherited, ok := collector.(table.Inherited); ok && r.alarms == nil && r.live.Inherits(first) {
+			inherited.Inherits()
 		}
 		first += n
 	}

@@ -14,7 +14,7 @@ import (
 // methods are called on the goroutine of the Recorder, and keep nothing of a
 // sample.
 //
-// A collector may also be Stateful, a Noter, Metered, an Heir, and a
+// A collector may also be Stateful, a Noter, Metered, Inherited, and a
 // Watcher.
 type Collector interface {
 	// Plan is what the collector opens and how its rows read, as it stands
@@ -67,9 +67,9 @@ type Metered interface {
 	Running(read func() ([]perfevent.Running, error))
 }
 
-// Heir is a Collector that samples by time, and must know where children have a period of
+// Inherited is a Collector that samples by time, and must know where children have a period of
 // their own.
-type Heir interface {
+type Inherited interface {
 	// Inherits is called once, before the events are enabled, where the threads of the
 	// target hand down the plan's first sampling to their children.
 	Inherits()
