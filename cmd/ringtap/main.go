@@ -35,6 +35,7 @@ func main() {
 	if err := checkFiles(); err != nil {
 		os.Exit(exitCode(os.Stderr, "ringtap", err))
 	}
+	adoptOrphans()
 	out := newConsole(os.Stdout, os.Stderr)
 	handleSignals(ctx, cancel, &out.recording)
 	// A closed pipe is an error of the write, so that the run can still end

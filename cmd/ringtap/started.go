@@ -26,8 +26,7 @@ import (
 //
 // The command stays in ringtap's process group, so that the terminal treats it as it
 // would without ringtap: it may read, Ctrl-C reaches it, and Ctrl-Z stops both. What it
-// starts is found by descent instead: the kernel makes orphans ringtap's own children
-// (PR_SET_CHILD_SUBREAPER).
+// starts is found by descent instead.
 func start(args []string) (*perfevent.Command, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -35,12 +34,26 @@ func start(args []string) (*perfevent.Command, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", args[0], err)
 	}
-	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil {
+	if isSubreaper() {
 		children := make(chan os.Signal, 1)
 		signal.Notify(children, unix.SIGCHLD)
 		go reapOrphans(children, command.PID())
 	}
 	return command, nil
+}
+
+// adoptOrphans has the kernel make orphans among the processes that ringtap started its own
+// children (PR_SET_CHILD_SUBREAPER), so that they are found by descent. It is for a process
+// that is ringtap's alone: all its children are ringtap's to end.
+func adoptOrphans() {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // every kernel since 3.4 knows it
+}
+
+// isSubreaper tells whether adoptOrphans was called.
+func isSubreaper() bool {
+	var is int32
+	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&is)), 0, 0, 0)
+	return err == nil && is != 0
 }
 
 // reapOrphans takes the exit status of every child but the command, whose status is
@@ -51,7 +64,8 @@ func reapOrphans(children <-chan os.Signal, command int) {
 			var ended unix.Siginfo
 			err := unix.Waitid(unix.P_ALL, 0, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 			pid := childOf(&ended)
-			if err != nil || pid == 0 || pid == command {
+			// A held command's stop is told too, to its tracer only once.
+			if err != nil || pid == 0 || pid == command || ended.Code == cldTrapped {
 				break
 			}
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
@@ -59,27 +73,37 @@ func reapOrphans(children <-chan os.Signal, command int) {
 	}
 }
 
+// cldTrapped is CLD_TRAPPED of the kernel's asm-generic/siginfo.h.
+const cldTrapped = 4
+
 // childOf returns the process that waitid(2) tells of, 0 for none: si_pid, which lies
 // there on 64-bit machines.
 func childOf(info *unix.Siginfo) int {
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), 16)))
 }
 
-// started lists the processes that descend from this one, each behind its parent. A
-// process that began a session of its own is a daemon, and not among them.
-func started() []int {
+// started lists the processes that a command has started, each behind its parent: those that
+// descend from it and, where orphans are ours, from this process. A process that began a
+// session of its own is a daemon, and not among them.
+func started(command int) []int {
 	all, err := process.Host{}.Processes()
 	if err != nil {
 		return nil
 	}
-	self := os.Getpid()
+	root := command
+	if isSubreaper() {
+		root = os.Getpid()
+	}
+	if root == 0 {
+		return nil
+	}
 	session, err := unix.Getsid(0)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(snapshot.WithChildren(process.Host{}, all, []int{self}), func(pid int) bool {
+	return slices.DeleteFunc(snapshot.WithChildren(process.Host{}, all, []int{root}), func(pid int) bool {
 		of, err := unix.Getsid(pid)
-		return pid == self || err != nil || of != session
+		return pid == root || err != nil || of != session
 	})
 }
 
@@ -87,13 +111,13 @@ func started() []int {
 // meanwhile.
 const signalRounds = 100
 
-// signalStarted sends s to each process that descends from this one but one that has
-// got it, parents first, so that a shell does not go on to its next command.
-func signalStarted(s syscall.Signal, but int) {
-	told := map[int]bool{but: true}
+// signalStarted sends s to each process that a command has started, but not to the command,
+// which has got it: parents first, so that a shell does not go on to its next command.
+func signalStarted(s syscall.Signal, command int) {
+	told := map[int]bool{command: true}
 	for range signalRounds {
 		before := len(told)
-		for _, pid := range started() {
+		for _, pid := range started(command) {
 			if !told[pid] {
 				told[pid] = true
 				_ = unix.Kill(pid, s) // it may have ended by itself
@@ -150,7 +174,7 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 		}
 		signalStarted(unix.SIGTERM, command.PID()) // shells have what runs in the background ignore it
 	} else if !stopped && ctx.Err() == nil {
-		sayLeft(stderr, started())
+		sayLeft(stderr, started(command.PID()))
 	}
 	switch {
 	case stopped, ctx.Err() != nil:
