@@ -95,10 +95,9 @@ type evaluator struct {
 
 // point is a part of a path.
 type point struct {
-	at   Value // place and name
-	typ  dwarfline.DIE
-	pos  int
-	isAt bool // typ is that of a place in memory
+	at  Value // place and name
+	typ dwarfline.DIE
+	pos int
 }
 
 func (e *evaluator) eval(x cexpr.Expr) (point, error) {
