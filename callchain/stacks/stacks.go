@@ -53,8 +53,9 @@ func (s *Stacks) Prepare(sampling *perfevent.Sampling) { s.stacker.Prepare(sampl
 
 // Snapshot reads the processes with the given pids, or all if there are none, from
 // /proc. It is called after perfevent.Open and before the first Handle, so that
-// nothing is missed between the two; a command that perfevent starts needs none. A
-// process that is gone is no error.
+// nothing is missed between the two, with perfevent.Session.Processes: of a command that
+// perfevent has started it reads the program, which was mapped before. A process that is
+// gone is no error.
 func (s *Stacks) Snapshot(pids ...int) error { return s.processes.Snapshot(pids...) }
 
 // Handle takes a record that tells of processes, and ignores all others. Records are

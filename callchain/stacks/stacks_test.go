@@ -29,6 +29,9 @@ func sample(t *testing.T, command *exec.Cmd, opts Options) (folded map[string]in
 		t.Fatal(err)
 	}
 	defer session.Close()
+	if err := s.Snapshot(session.Processes()...); err != nil {
+		t.Fatal(err)
+	}
 	if err := session.Enable(); err != nil {
 		t.Fatal(err)
 	}
