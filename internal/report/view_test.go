@@ -190,6 +190,14 @@ func TestTheViewOfSeveralCollectorsRanksByTheBestShare(t *testing.T) {
 	}
 }
 
+func TestTheNamesOfProcessesStayWhole(t *testing.T) {
+	p := shares()
+	p.Processes[0].Comm = "migration/0"
+	if got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Width: 80}}); !strings.Contains(got, "migration/0 → _start") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // Two files of one name, such as before and after an update, are one to a person.
 func TestFunctionsOfOneNameAreOne(t *testing.T) {
 	p := shares()

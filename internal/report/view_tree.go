@@ -34,7 +34,11 @@ func (v *view) branches() []*branch {
 	path := []*branch{root} // from the root to the last node
 	for i, n := range t.nodes {
 		l := &t.levels[n.level]
-		b := &branch{call: call{shortName(l.name), l.kind == kernel}, process: l.kind == process, self: t.self[v.metric][i], total: totals[i]}
+		name := l.name
+		if l.kind != process { // which may have any name, such as migration/0
+			name = shortName(name)
+		}
+		b := &branch{call: call{name, l.kind == kernel}, process: l.kind == process, self: t.self[v.metric][i], total: totals[i]}
 		path = path[:n.depth]
 		parent := path[len(path)-1]
 		parent.children = append(parent.children, b)
