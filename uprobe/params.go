@@ -44,7 +44,7 @@ func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, 
 	if len(names) == 0 {
 		return nil, r.argError(arg.Pos, "%s: %s has no parameters", arg.Param, name)
 	}
-	return nil, r.argError(arg.Pos, "%s has no parameter %s; it has %s", name, arg.Param, strings.Join(names, ", "))
+	return nil, r.argError(arg.Pos, "%s has no parameter or variable %s here; its parameters are %s", name, arg.Param, strings.Join(names, ", "))
 }
 
 // allParams is $args: what can't be fetched is noted and left out.
