@@ -12,10 +12,10 @@
 //
 // # ELF files
 //
-// A File is opened with a few reads of its headers. The first Lookup collects
-// the names of its code into one sorted table and drops everything else; the
-// first Lines reads the debug sections, which Lookup never does, however large
-// they are. Names come from, in this order:
+// A File is opened with a few reads of its headers. Prepare looks up many places
+// together and keeps only their names. Without it, the first Lookup collects the
+// names of all code into one sorted table. The first Lines reads the debug sections,
+// which Lookup never does, however large they are. Names come from, in this order:
 //
 //   - .symtab of the file;
 //   - .symtab of its separate debug file, found by build id or debug link
