@@ -32,6 +32,7 @@ type Collector struct {
 	again    map[pages.Page][]share    // the same, of sectors that another bio is about already
 	requests map[pages.Page][]*request // issued and not completed, by their first sector, the oldest first
 	waiting  map[uint64][]*request     // issued flushes, by device: they have no sectors
+	early    map[pages.Page]uint64     // when sectors were issued that nobody was seen to ask for; not where the whole system is watched
 }
 
 // Formats are the tracepoints that the collector reads, of the system block.
@@ -55,6 +56,10 @@ type share struct {
 
 // sector is the unit of the tracepoints in bytes, whatever the device's is.
 const sector = 512
+
+// clockSkew is how far the clocks of two CPUs may be apart, in nanoseconds. A request that
+// one CPU issues as soon as another has queued its bio may seem to come first.
+const clockSkew = 100e3
 
 // maxBios bounds the bios that are waited for. Those of devices without requests,
 // such as the device mapper's, are never issued.
@@ -94,7 +99,8 @@ func ReadFormats(tracefs *ftrace.FS) (formats Formats, err error) {
 func New(formats Formats, whole bool, stacks stack.Stacks) (*Collector, error) {
 	c := &Collector{formats: formats, whole: whole, stacks: stacks, devices: newDevices("/sys"),
 		bios: pages.New[table.Row](), flushes: make(map[uint64]table.Row),
-		again: make(map[pages.Page][]share), requests: make(map[pages.Page][]*request), waiting: make(map[uint64][]*request)}
+		again: make(map[pages.Page][]share), requests: make(map[pages.Page][]*request), waiting: make(map[uint64][]*request),
+		early: make(map[pages.Page]uint64)}
 	for _, err := range []error{c.queued.find(formats.Queued), c.issued.find(formats.Issued), c.completed.find(formats.Completed)} {
 		if err != nil {
 			return nil, err
@@ -154,6 +160,11 @@ func (c *Collector) queue(rows *table.Rows, s *perfevent.Sample, what operation)
 	if what.flush {
 		c.flushes[what.device()] = rows.With(rows.Of(s), "["+c.devices.name(what.device())+" flush]")
 	}
+	if at, ok := c.early[what.at]; ok && s.Time-at <= clockSkew {
+		delete(c.early, what.at)
+		c.requests[what.at] = append(c.requests[what.at], &request{since: at, first: row, parts: []share{{row, what.sectors}}, left: what.sectors})
+		return
+	}
 	if c.bios.Runs()+len(c.again) >= maxBios {
 		c.bios = pages.New[table.Row]()
 		clear(c.again)
@@ -184,6 +195,12 @@ func (c *Collector) issue(rows *table.Rows, s *perfevent.Sample, what operation)
 		if c.again[what.at] = bios[1:]; len(bios) == 1 {
 			delete(c.again, what.at)
 		}
+	}
+	if known == 0 && what.sectors > 0 && !c.whole {
+		if len(c.early) >= maxBios {
+			clear(c.early)
+		}
+		c.early[what.at] = s.Time
 	}
 	if under := c.requests[what.at]; known == 0 && len(under) > 0 && under[0].left == what.sectors {
 		under[0].since = s.Time // the device had refused it
@@ -220,6 +237,7 @@ func (c *Collector) complete(rows *table.Rows, now uint64, what operation) {
 	}
 	under := c.requests[what.at]
 	if len(under) == 0 {
+		delete(c.early, what.at)
 		return
 	}
 	r := under[0]

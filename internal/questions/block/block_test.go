@@ -59,3 +59,38 @@ func TestALongRequestKeepsItsStackThroughOtherWindows(t *testing.T) {
 		t.Errorf("bytes and requests by stack (-want +got):\n%s", diff)
 	}
 }
+
+// The clocks of two CPUs differ by a little, so that an issue may seem to come before what
+// it issues. Another process's requests stay out.
+func TestARequestThatIsIssuedBeforeItIsQueuedCounts(t *testing.T) {
+	format := tabletest.Format("dev", "sector", "nr_sector", "rwbs")
+	format.Fields[3] = ftrace.Field{Name: "rwbs", Offset: 24, Size: 8, Type: "char", Array: true, String: true}
+	c, err := New(Formats{Queued: format, Issued: format, Completed: format}, false, stack.Stacks{Kernel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := livetest.NewRecorder(t, c)
+	const device, read = 1 << 40, uint64('R')
+	r.Sample(blockQueued, 5, 10, 0xa1, device, 100, 8, read)
+	r.Sample(blockIssued, 5, 11, 0, device, 100, 8, read)
+	r.Sample(blockIssued, 5, 12, 0, device, 100, 8, read) // of the next
+	r.Sample(blockQueued, 5, 13, 0xa2, device, 100, 8, read)
+	r.Sample(blockIssued, 5, 14, 0, device, 200, 8, read)
+	r.Sample(blockQueued, 5, 15, 0xa3, device, 200, 8, read)
+	r.Sample(blockIssued, 6, 16, 0, device, 300, 8, read) // another's
+	r.Sample(blockCompleted, 6, 17, 0, device, 300, 8, read)
+	r.Sample(blockQueued, 5, 18, 0xa4, device, 300, 8, read) // is not issued any more
+	for i, sector := range []uint64{100, 100, 200} {
+		r.Sample(blockCompleted, 6, 20+uint64(i), 0, device, sector, 8, read)
+	}
+	last := r.Finish(50)
+	got := make(map[uint64]uint64)
+	for _, row := range last.Rows {
+		frames := last.Stacks[row.Kernel].Frames
+		got[frames[len(frames)-1].Offset] += row.Values[blockCount]
+	}
+	want := map[uint64]uint64{0xa1: 1, 0xa2: 1, 0xa3: 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests by stack (-want +got):\n%s", diff)
+	}
+}
