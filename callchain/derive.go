@@ -170,7 +170,7 @@ const (
 // stack: where its code was read, and while another's is only if no code could tell.
 func (d *derivation) mayScan(at Frame) bool {
 	r, read := d.rules[at]
-	return read && (!d.scanning || r.noReturn)
+	return read && d.code != nil && (!d.scanning || r.noReturn)
 }
 
 // scan looks on the stack for the caller of a frame that no rule leaves: the first word

@@ -58,7 +58,26 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Cod
 		return dst, Lost
 	}
 	place := *failed // a lookup may take its place in the cache
+	// Old return addresses lie on a stack too. Code that no table knows tells less about
+	// them than tables do, and is asked only where those lead nowhere.
+	read := u.derivation.code
+	u.derivation.code = nil
+	frames, found := u.findRecord(dst, space, place, from, pcs, code)
+	if u.derivation.code = read; found != Complete && read != nil {
+		frames, found = u.findRecord(dst, space, place, from, pcs, code)
+	}
+	return frames, found
+}
+
+// findRecord looks for the record of a function's frame, which dst ends with, and unwinds from it.
+func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from Regs, pcs []uint64, code Code) ([]Frame, End) {
+	known, version := len(dst), versionOf(space)
+	callee := pcs[len(pcs)-1]
+	if known > 1 {
+		callee-- // a return address
+	}
 	base, data, other := u.mem.base, u.mem.data, u.other
+	defer func() { u.mem.base, u.mem.data, u.other = base, data, other }()
 	record := (from.v[u.machine.sp] + 7) &^ 7
 	guessed := 0
 	for range min(maxGuesses, len(data)/8) {
@@ -71,6 +90,7 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Cod
 		s := step{exact: known == 1}
 		if _, done := u.step(&place, &s); !done {
 			if ra := u.regs.v[u.machine.pc]; u.lookup(space, version, ra-1) != nil && code.Calls(ra, callee) {
+				var end End
 				if dst, end = u.walk(dst[:known], space, s); end == Complete {
 					return dst, end
 				}
