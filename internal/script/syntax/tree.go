@@ -1,0 +1,405 @@
+package syntax
+
+// Pos is a place in the text of a program.
+type Pos struct {
+	File string // the name of the text, "" for -e
+	Line int    // from 1
+	Col  int    // from 1, in bytes
+}
+
+// A Program is what one text says, with everything that it imports. Declarations stay in the
+// order of the text.
+type Program struct {
+	Definitions []Definition // C definitions: structs, enums, typedefs
+	Config      []Setting
+	Maps        []*MapDecl
+	Macros      []*Macro
+	Functions   []*Function
+	Probes      []*Probe
+}
+
+// A Definition is a type that the program defines in C.
+type Definition interface {
+	Node
+	definition()
+}
+
+// Node is anything that has a place in the text.
+type Node interface {
+	Position() Pos
+}
+
+// Position returns p: what embeds a Pos is a Node.
+func (p Pos) Position() Pos { return p }
+
+// StructDef defines a struct or a union. Its layout is C's of the architecture.
+type StructDef struct {
+	Pos
+	Name   string // with "struct " or "union "; anonymous ones have a name of their own
+	Union  bool
+	Packed bool
+	Fields []FieldDef
+}
+
+// FieldDef is a member of a StructDef. One without a name is an anonymous struct or union.
+type FieldDef struct {
+	Pos
+	Name string
+	Type *TypeExpr
+	Bits int // width of a bit field, 0 if it is none
+}
+
+// EnumDef defines an enum's constants.
+type EnumDef struct {
+	Pos
+	Name   string // with "enum ", "" if it has none
+	Values []EnumValue
+}
+
+// EnumValue is a constant of an EnumDef.
+type EnumValue struct {
+	Pos
+	Name  string
+	Value int64
+}
+
+// TypedefDef names a type.
+type TypedefDef struct {
+	Pos
+	Name string
+	Type *TypeExpr
+}
+
+func (*StructDef) definition()  {}
+func (*EnumDef) definition()    {}
+func (*TypedefDef) definition() {}
+
+// Setting is a line of the config block.
+type Setting struct {
+	Pos
+	Name  string // lower case, without bpftrace_
+	Value Expr   // *Int, *Str, *Bool, or *Ident for a bare word
+}
+
+// MapDecl declares a map with its kind: let @a = lruhash(100).
+type MapDecl struct {
+	Pos
+	Name string // with @
+	Kind string // hash, lruhash, percpuhash, …
+	Size Expr
+}
+
+// Macro is a hygienic macro. Calls of it are expanded by package check.
+type Macro struct {
+	Pos
+	Name   string
+	Params []MacroParam
+	Body   *BlockExpr
+}
+
+// MacroParam is $name (a variable), @name (a map) or name (an expression).
+type MacroParam struct {
+	Pos
+	Name string // with $ or @
+}
+
+// Function is fn name($a : int64) : void { … }.
+type Function struct {
+	Pos
+	Name   string
+	Params []Param
+	Result *TypeExpr
+	Body   *Block
+}
+
+// Param is a parameter of a Function.
+type Param struct {
+	Pos
+	Name string // with $
+	Type *TypeExpr
+}
+
+// A Probe is a list of attach points and what to do at them.
+type Probe struct {
+	Pos
+	Points    []*AttachPoint
+	Predicate Expr // nil if there is none
+	Body      *Block
+}
+
+// AttachPoint is one attach point as it is written. What its words mean depends on the
+// provider: AttachPoint only splits them.
+type AttachPoint struct {
+	Pos
+	Name     string   // name= before the provider, "" if there is none
+	Provider string   // the full name: kprobe, uretprobe, begin, …; dialects' other names are translated
+	Args     []string // the words after the provider, between colons, unquoted, positional parameters put in
+	Text     string   // as bpftrace's probe builtin shows it: the full provider name and the words
+}
+
+// An Expr is an expression.
+type Expr interface {
+	Node
+	expr()
+}
+
+// Expressions.
+type (
+	// Int is an integer literal, a character or a duration. Durations are nanoseconds.
+	Int struct {
+		Pos
+		Value    uint64
+		Negative bool // -Value; folded from a unary minus
+		Text     string
+	}
+	// Str is a string literal, unescaped.
+	Str struct {
+		Pos
+		Value string
+	}
+	// Bool is true or false.
+	Bool struct {
+		Pos
+		Value bool
+	}
+	// Ident is a builtin, an enum's constant, a macro without arguments or a stack mode.
+	Ident struct {
+		Pos
+		Name string
+	}
+	// Positional is $1, $2, …
+	Positional struct {
+		Pos
+		N int // from 1
+	}
+	// PositionalCount is $#.
+	PositionalCount struct{ Pos }
+	// Var is a scratch variable.
+	Var struct {
+		Pos
+		Name string // with $
+	}
+	// Map is a map or, with Keys, an element of one. A key of several parts has several
+	// Keys; @x[(1,2)] has one, a Tuple.
+	Map struct {
+		Pos
+		Name string // with @
+		Keys []Expr
+	}
+	// Call is a call of a function or of a macro (Bang says that it was name!()).
+	Call struct {
+		Pos
+		Func string
+		Args []Expr // a TypeArg where a type stands
+		Bang bool
+	}
+	// TypeArg is a type where an expression is expected: an argument of a call.
+	TypeArg struct {
+		Pos
+		Type *TypeExpr
+	}
+	// Unary is an operator before its operand: ! ~ - + * & ++ --, or, with Postfix, ++ or
+	// -- after it.
+	Unary struct {
+		Pos
+		Op      string
+		X       Expr
+		Postfix bool
+	}
+	// Binary is X Op Y.
+	Binary struct {
+		Pos // of the operator
+		Op  string
+		X   Expr
+		Y   Expr
+	}
+	// Ternary is Cond ? Then : Else. Then is nil in the form Cond ?: Else.
+	Ternary struct {
+		Pos
+		Cond, Then, Else Expr
+	}
+	// Field is X.Name or, with Arrow, X->Name.
+	Field struct {
+		Pos
+		X     Expr
+		Name  string
+		Arrow bool
+	}
+	// Member is X.N, an element of a tuple.
+	Member struct {
+		Pos
+		X Expr
+		N int
+	}
+	// Index is X[Index].
+	Index struct {
+		Pos
+		X, Index Expr
+	}
+	// Cast is (Type)X.
+	Cast struct {
+		Pos
+		Type *TypeExpr
+		X    Expr
+	}
+	// Tuple is (a, b). A tuple of one is (a,).
+	Tuple struct {
+		Pos
+		Elems []Expr
+	}
+	// Record is (name=a, other=b).
+	Record struct {
+		Pos
+		Names []string
+		Elems []Expr
+	}
+	// Sizeof is sizeof(TYPE) or sizeof(X): one of them is nil.
+	Sizeof struct {
+		Pos
+		Type *TypeExpr
+		X    Expr
+	}
+	// Offsetof is offsetof(TYPE, a.b) or offsetof(X, a.b).
+	Offsetof struct {
+		Pos
+		Type *TypeExpr
+		X    Expr
+		Path []string
+	}
+	// BlockExpr is { statements; expr }.
+	BlockExpr struct {
+		Pos
+		Stmts  []Stmt
+		Result Expr // nil if the block has no value
+	}
+	// Comptime is comptime X: X is evaluated before the program runs.
+	Comptime struct {
+		Pos
+		X Expr
+	}
+)
+
+func (*Int) expr()             {}
+func (*Str) expr()             {}
+func (*Bool) expr()            {}
+func (*Ident) expr()           {}
+func (*Positional) expr()      {}
+func (*PositionalCount) expr() {}
+func (*Var) expr()             {}
+func (*Map) expr()             {}
+func (*Call) expr()            {}
+func (*TypeArg) expr()         {}
+func (*Unary) expr()           {}
+func (*Binary) expr()          {}
+func (*Ternary) expr()         {}
+func (*Field) expr()           {}
+func (*Member) expr()          {}
+func (*Index) expr()           {}
+func (*Cast) expr()            {}
+func (*Tuple) expr()           {}
+func (*Record) expr()          {}
+func (*Sizeof) expr()          {}
+func (*Offsetof) expr()        {}
+func (*BlockExpr) expr()       {}
+func (*Comptime) expr()        {}
+
+// A Stmt is a statement.
+type Stmt interface {
+	Node
+	stmt()
+}
+
+// Statements.
+type (
+	// ExprStmt is an expression for what it does: printf(…), @++.
+	ExprStmt struct {
+		Pos
+		X Expr
+	}
+	// Assign is Left Op Right. Op is = or an assigning operator such as +=. Left is a *Var,
+	// a *Map, or nil for _ = Right.
+	Assign struct {
+		Pos
+		Op    string
+		Left  Expr
+		Right Expr
+	}
+	// Let is let $x : TYPE = Value. Type and Value may be nil.
+	Let struct {
+		Pos
+		Name  string // with $
+		Type  *TypeExpr
+		Value Expr
+	}
+	// If is if Cond { Then } else Else. Else is nil, a *Block or another *If.
+	If struct {
+		Pos
+		Cond Expr
+		Then *Block
+		Else Stmt
+	}
+	// While is while Cond { Body }.
+	While struct {
+		Pos
+		Cond Expr
+		Body *Block
+	}
+	// ForMap is for $kv : @map { Body }.
+	ForMap struct {
+		Pos
+		Var  string // with $
+		Map  *Map
+		Body *Block
+	}
+	// ForRange is for $i : First..End { Body }. End is left out.
+	ForRange struct {
+		Pos
+		Var        string // with $
+		First, End Expr
+		Body       *Block
+	}
+	// Unroll is unroll(Count) { Body }.
+	Unroll struct {
+		Pos
+		Count Expr
+		Body  *Block
+	}
+	// Jump is return (with a Value or without), break or continue.
+	Jump struct {
+		Pos
+		Word  string
+		Value Expr
+	}
+	// Block is { Stmts }, a scope of its own.
+	Block struct {
+		Pos
+		Stmts []Stmt
+	}
+)
+
+func (*ExprStmt) stmt() {}
+func (*Assign) stmt()   {}
+func (*Let) stmt()      {}
+func (*If) stmt()       {}
+func (*While) stmt()    {}
+func (*ForMap) stmt()   {}
+func (*ForRange) stmt() {}
+func (*Unroll) stmt()   {}
+func (*Jump) stmt()     {}
+func (*Block) stmt()    {}
+
+// A TypeExpr is a type as it is written: a base, then pointers and arrays. int8*[4] is an
+// array of four pointers; C's declarations are brought into this order.
+type TypeExpr struct {
+	Pos
+	Base      string // "int32", "struct task_struct", "string"; "" for typeof and a tuple
+	Typeof    Expr   // typeof(X)
+	Tuple     []*TypeExpr
+	Modifiers []Modifier // from left to right
+}
+
+// Modifier makes a pointer or an array of the type before it.
+type Modifier struct {
+	Pointer bool
+	Len     int // of an array; -1 where the text has no number
+}
