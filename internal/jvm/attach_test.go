@@ -180,7 +180,7 @@ func TestAMachineThatDoesNotAnswerIsNotWaitedForLonger(t *testing.T) {
 // HotSpot itself, where there is one of JDK 17 or later.
 func TestLiveHotSpotWritesItsMap(t *testing.T) {
 	if _, err := exec.LookPath("javac"); err != nil {
-		t.Skip("no Java compiler")
+		t.Skip("javac is not installed")
 	}
 	source := filepath.Join(t.TempDir(), "Busy.java")
 	err := os.WriteFile(source, []byte(`public class Busy {
