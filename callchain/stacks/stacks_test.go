@@ -13,7 +13,7 @@ import (
 
 // sample profiles a command until it ends, and returns its folded stacks, and how many
 // samples were cut short.
-func sample(t *testing.T, command *exec.Cmd, opts Options) (folded map[string]int, truncated int) {
+func sample(t *testing.T, command *exec.Cmd, opts Options) (folded, truncated map[string]int) {
 	t.Helper()
 	started, err := perfevent.StartCommand(command)
 	if err != nil {
@@ -48,15 +48,30 @@ func sample(t *testing.T, command *exec.Cmd, opts Options) (folded map[string]in
 	if state, err := started.Wait(); err != nil || !state.Success() {
 		t.Fatalf("the program: %v, %v", state, err)
 	}
-	folded = make(map[string]int)
+	folded, truncated = make(map[string]int), make(map[string]int)
 	for stack, n := range counts { // the process is gone by now
-		folded[s.Folded(stack)] += n
+		line := s.Folded(stack)
+		folded[line] += n
 		if s.Truncated(stack) {
-			truncated += n
+			truncated[line] += n
 		}
 	}
 	return folded, truncated
 }
+
+// busy adds up the samples of a program that does its work. It takes an emulated machine long
+// to start and to end one.
+func busy(built truth.Built, folded map[string]int, match func(names []string) bool) (sum int) {
+	for line, n := range folded {
+		_, stack, _ := strings.Cut(line, ";")
+		if names := strings.Split(stack, ";"); built.Busy(names) && match(names) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+func every([]string) bool { return true }
 
 // Programs know their own call chain. Their processes have ended when stacks are named.
 func TestLiveStacksAreWhatProgramsSayOfThemselves(t *testing.T) {
@@ -69,24 +84,13 @@ func TestLiveStacksAreWhatProgramsSayOfThemselves(t *testing.T) {
 			t.Parallel()
 			built := truth.Named(name).Build(t)
 			folded, truncated := sample(t, built.Command(0.3), opts)
-			all, busy, matching := 0, 0, 0
-			for line, n := range folded {
-				all += n
-				_, stack, _ := strings.Cut(line, ";")
-				names := strings.Split(stack, ";")
-				if !built.Busy(names) {
-					continue // the program starts or ends, which takes an emulated machine long
-				}
-				busy += n
-				if built.Match(names) == nil {
-					matching += n
-				}
+			all := busy(built, folded, every)
+			matching := busy(built, folded, func(names []string) bool { return built.Match(names) == nil })
+			if all == 0 || 10*matching < 9*all {
+				t.Errorf("%d of %d samples show the program's chain", matching, all)
 			}
-			if busy == 0 || 10*matching < 9*busy {
-				t.Errorf("%d of %d samples show the program's chain", matching, busy)
-			}
-			if 10*truncated > all {
-				t.Errorf("%d of %d stacks are truncated", truncated, all)
+			if cut := busy(built, truncated, every); 10*cut > all {
+				t.Errorf("%d of %d stacks are truncated", cut, all)
 			}
 		})
 	}
@@ -95,13 +99,11 @@ func TestLiveStacksAreWhatProgramsSayOfThemselves(t *testing.T) {
 // At this frequency 32 KiB of a stack are copied (see package stack), which the program
 // has more of.
 func TestLiveStacksThatWereNotCopiedWholeAreTruncated(t *testing.T) {
-	folded, truncated := sample(t, truth.Named("deep-nofp-45KiB").Build(t).Command(0.2), Options{})
-	all := 0
-	for _, n := range folded {
-		all += n
-	}
-	if all == 0 || 10*truncated < 9*all {
-		t.Errorf("%d of %d stacks are truncated", truncated, all)
+	built := truth.Named("deep-nofp-45KiB").Build(t)
+	folded, truncated := sample(t, built.Command(0.2), Options{})
+	all, cut := busy(built, folded, every), busy(built, truncated, every)
+	if all == 0 || 10*cut < 9*all {
+		t.Errorf("%d of %d stacks are truncated", cut, all)
 	}
 }
 

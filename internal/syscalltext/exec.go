@@ -28,6 +28,7 @@ type execs struct {
 type execThread struct {
 	calls []execCall
 	execs []executed
+	ended bool // no program of it comes any more
 }
 
 // execCall is a call of execve(2): when, and where the pointers to the arguments are.
@@ -124,7 +125,7 @@ func (e *execs) take(s *perfevent.Sample, argv uint64) *executed {
 	for len(t.execs) > 0 && t.execs[0].time <= s.Time {
 		t.execs = t.execs[1:]
 	}
-	if len(t.execs)+len(t.calls) == 0 {
+	if len(t.execs)+len(t.calls) == 0 && t.ended {
 		delete(e.threads, s.TID)
 	}
 	if len(t.execs) == 0 {
@@ -140,6 +141,23 @@ func (e *execs) take(s *perfevent.Sample, argv uint64) *executed {
 		}
 	}
 	return &x
+}
+
+// goesOn tells whether the thread of a call has called again or ended: the call has failed.
+func (e *execs) goesOn(s *perfevent.Sample) bool {
+	t := e.threads[s.TID]
+	return t == nil || t.ended || len(t.calls) > 0
+}
+
+// ended takes note that a thread has ended.
+func (e *execs) ended(tid uint32) {
+	t := e.threads[tid]
+	if t == nil {
+		return
+	}
+	if t.ended = true; len(t.execs)+len(t.calls) == 0 {
+		delete(e.threads, tid)
+	}
 }
 
 // arguments finds a new program's arguments by its stack pointer: their number, pointers

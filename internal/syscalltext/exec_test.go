@@ -2,6 +2,7 @@ package syscalltext
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -91,12 +92,23 @@ func TestAProgramThatWasStartedTellsTheTextsOfItsCall(t *testing.T) {
 	}
 }
 
+// A busy machine takes longer to start a program than records wait to be handed on.
+func TestACallWaitsForTheRecordOfItsProgram(t *testing.T) {
+	r := starting(t, fakeMemory{}, "execve", "const char *", "filename", "const char *const *", "argv")
+	r.seen(execve(100))
+	go r.seen(started(200, 8, "/bin/ls", "ls"))
+	if got := r.line(execve(100)); !strings.Contains(got, `"/bin/ls"`) {
+		t.Errorf("the line is %s", got)
+	}
+}
+
 func TestMissingTextsAreCounted(t *testing.T) {
 	r := starting(t, fakeMemory{}, "execve", "const char *", "filename", "const char *const *", "argv")
 	for _, s := range []*perfevent.Sample{execve(100), started(200, 8, "/bin/echo", "echo"), execve(300)} {
 		r.seen(s)
 	}
 	r.line(execve(100))
+	r.seen(&perfevent.Exit{PID: execve(300).PID, TID: execve(300).TID})
 	r.line(execve(300))
 	if a := r.attachment; a.Texts != 4 || a.Missing != 2 {
 		t.Errorf("%d of %d texts are missing, want 2 of 4", a.Missing, a.Texts)

@@ -252,6 +252,9 @@ func TestLiveProgramsThatWereStartedTellTheirNames(t *testing.T) {
 			t.Errorf("call %d has the arguments of %s", i, match[2])
 		}
 	}
+	if other := regexp.MustCompile(`(?m)^.*filename: 0x[0-9a-f]+ [^"].*$`).FindString(lines); other != "" {
+		t.Log(other)
+	}
 	// A page of the stack that nobody has touched lies before the arguments of one program
 	// in five. They are then read later, or never.
 	if names != programs || arguments < programs*2/3 {

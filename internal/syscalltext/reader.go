@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
@@ -24,6 +25,8 @@ type reader struct {
 	maps   func(pid int) ranges
 	events []*event // by sampling; nil for those without texts
 	execs  *execs   // of the sampling behind those of the events; nil if there is none
+
+	news chan struct{} // something happened that program may wait for
 
 	mu      sync.Mutex
 	pending map[key]*found
@@ -52,6 +55,7 @@ type found struct {
 func newReader() *reader {
 	return &reader{
 		memory: process.Host{}.ReadMemory, sp: stackPointer, now: perfevent.Now, maps: fixedMemory,
+		news:    make(chan struct{}, 1),
 		pending: make(map[key]*found), late: make(map[uint32][]*found),
 		last: make(map[uint32]*found), fixed: make(map[uint32]*fixed),
 	}
@@ -65,6 +69,7 @@ func (r *reader) seen(record perfevent.Record) {
 			r.mu.Lock()
 			r.execs.started(record)
 			r.mu.Unlock()
+			r.announce()
 		} else if e := r.events[record.Sampling]; e != nil {
 			r.sample(e, record)
 		}
@@ -105,6 +110,7 @@ func (r *reader) sample(e *event, s *perfevent.Sample) {
 	r.overwritten(s, f)
 	if r.execs != nil && isExec(e.layout.format) {
 		r.execs.called(s, e.vector(s.Raw))
+		r.announce()
 	}
 	k := key{s.Time, s.TID, s.CPU}
 	r.pending[k] = f
@@ -162,6 +168,10 @@ func (r *reader) ended(record *perfevent.Exit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.last, record.TID)
+	if r.execs != nil {
+		r.execs.ended(record.TID)
+		r.announce()
+	}
 	if record.PID == record.TID {
 		delete(r.late, record.PID)
 		delete(r.fixed, record.PID)
@@ -206,13 +216,51 @@ func (r *reader) take(e *event, s *perfevent.Sample) []text {
 	if r.execs == nil || !isExec(e.layout.format) {
 		return texts
 	}
-	if x := r.execs.take(s, e.vector(s.Raw)); x != nil {
+	if x := r.program(s, e.vector(s.Raw)); x != nil {
 		if texts == nil {
 			texts = make([]text, len(e.layout.params))
 		}
 		x.complete(e, s.Raw, texts)
 	}
 	return texts
+}
+
+// execWithin is how long after a call, in nanoseconds, the record of its program is waited for.
+// Records are handed on some milliseconds after they come, and a busy machine takes longer
+// than that to start a program.
+const execWithin = 200_000_000
+
+// program returns the program that a call has started, nil if none is known. It unlocks r
+// while it waits for the program's record.
+func (r *reader) program(s *perfevent.Sample, argv uint64) *executed {
+	x := r.execs.take(s, argv)
+	passed := int64(r.now() - s.Time)
+	if x != nil || passed >= execWithin || r.execs.goesOn(s) {
+		return x
+	}
+	timer := time.NewTimer(time.Duration(execWithin - max(passed, 0)))
+	defer timer.Stop()
+	for {
+		r.mu.Unlock()
+		waiting := true
+		select {
+		case <-r.news:
+		case <-timer.C:
+			waiting = false
+		}
+		r.mu.Lock()
+		if x = r.execs.take(s, argv); x != nil || !waiting || r.execs.goesOn(s) {
+			return x
+		}
+	}
+}
+
+// announce ends a wait of program for news.
+func (r *reader) announce() {
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
 }
 
 // takeRead returns the texts of a sample that were read, once.
