@@ -71,7 +71,7 @@ func newExecs(tracefs *ftrace.FS, r *reader) (*execs, perfevent.Sampling) {
 	}
 	return e, perfevent.Sampling{
 		Event: perfevent.Tracepoint(uint64(f.ID), "sched:sched_process_exec"), Period: 1,
-		Raw: true, UserRegs: 1 << r.sp, UserStack: execCopy,
+		Raw: true, UserRegs: 1 << r.sp, UserStack: execCopy, Soon: true,
 	}
 }
 

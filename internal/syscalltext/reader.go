@@ -228,7 +228,7 @@ func (r *reader) take(e *event, s *perfevent.Sample) []text {
 // execWithin is how long after a call, in nanoseconds, the record of its program is waited for.
 // Records are handed on some milliseconds after they come, and a busy machine takes longer
 // than that to start a program.
-const execWithin = 200_000_000
+const execWithin = 1_000_000_000
 
 // program returns the program that a call has started, nil if none is known. It unlocks r
 // while it waits for the program's record.
