@@ -63,7 +63,7 @@ func TestPeerRulesDerivedFromCodeAreTheCompilers(t *testing.T) {
 						return
 					}
 					all++
-					fl := follower{read: fileCode{f}.read}
+					fl := follower{isa: &isaAMD64, read: fileCode{f}.read}
 					r := fl.derive(at)
 					switch {
 					case !r.known:
@@ -110,7 +110,7 @@ func TestCodeThatGoesRoundGivesNoRule(t *testing.T) {
 		"pushes only":        bytes.Repeat([]byte{0x50}, 1<<14),
 		"nothing":            nil,
 	} {
-		f := follower{read: func(offset uint64, b []byte) int {
+		f := follower{isa: &isaAMD64, read: func(offset uint64, b []byte) int {
 			if offset >= uint64(len(code)) {
 				return 0
 			}
@@ -134,7 +134,7 @@ func FuzzDerive(f *testing.F) {
 	f.Add([]byte{0x0f, 0x05, 0xf4})                         // syscall; hlt
 	f.Fuzz(func(t *testing.T, code []byte) {
 		reads := 0
-		fl := follower{read: func(offset uint64, b []byte) int {
+		fl := follower{isa: &isaAMD64, read: func(offset uint64, b []byte) int {
 			reads++
 			if offset >= uint64(len(code)) {
 				return 0

@@ -65,6 +65,7 @@ type Table struct {
 	held     func(hold func(callchain.ObjectID))
 	byKey    map[key]*Object
 	vdso     *Object
+	vdso32   *Object // of 32-bit programs
 	overflow *Object
 	bytes    int // estimate of what byKey's objects take
 }
