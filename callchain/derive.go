@@ -339,7 +339,7 @@ func (f *follower) derive(at uint64) derived {
 		if f.isa.isSyscall(&inst) {
 			inst.Op = x86asm.SYSCALL
 		}
-		if inst.Op == x86asm.NOP && before == x86asm.CALL {
+		if doesNothing(&inst) && before == x86asm.CALL {
 			if s.at%16 == 0 { // padding
 				noReturn = true
 				paths = paths[:len(paths)-1]

@@ -88,3 +88,18 @@ func (i *isa) isSlot(m *x86asm.Mem) bool {
 func readsPC(inst *x86asm.Inst) bool {
 	return inst.Op == x86asm.CALL && inst.Args[0] == x86asm.Rel(0)
 }
+
+// doesNothing says whether an instruction only takes up space, as between functions: on
+// i386 such a one may be written as another that changes nothing.
+func doesNothing(inst *x86asm.Inst) bool {
+	switch inst.Op {
+	case x86asm.NOP:
+		return true
+	case x86asm.XCHG:
+		return inst.Args[0] == inst.Args[1]
+	case x86asm.LEA:
+		m, ok := inst.Args[1].(x86asm.Mem)
+		return ok && inst.Args[0] == m.Base && m.Index == 0 && m.Disp == 0
+	}
+	return false
+}
