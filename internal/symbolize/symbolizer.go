@@ -15,10 +15,12 @@ import (
 
 // Options says how names are found.
 type Options struct {
-	Lines         bool         // source lines and inlined functions too
-	CachePerfMaps bool         // sets are small and many: perf maps are not read for each
-	Host          process.Host // has the kernel's symbols
-	Logger        *slog.Logger // is told why things have no names; nil discards
+	Lines         bool // source lines and inlined functions too
+	CachePerfMaps bool // sets are small and many: perf maps are not read for each
+	// Late is closed when names are not worth waiting for any more; nil: they always are.
+	Late   <-chan struct{}
+	Host   process.Host // has the kernel's symbols
+	Logger *slog.Logger // is told why things have no names; nil discards
 }
 
 // maxCached bounds the frames that are remembered between profiles, maxFiles the files
@@ -44,6 +46,7 @@ type Symbolizer struct {
 
 	kernel kernelNames
 
+	late    bool     // files are not read any more: a goroutine that was not waited for still reads them
 	notes   []string // for the next profile
 	skipped int      // files that have had a note
 }
@@ -85,8 +88,10 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	}
 	s.calls++
 	b.stacks(progress)
-	s.unload()
-	s.forget()
+	if !s.late {
+		s.unload()
+		s.forget()
+	}
 	p.Notes, s.notes = append(p.Notes, s.notes...), nil
 	if s.kernel.err != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernel.err))
@@ -199,17 +204,6 @@ func (s *Symbolizer) close(from *source) {
 	s.loaded -= from.size
 }
 
-// prepare looks up new places of a file at once.
-func (s *Symbolizer) prepare(id callchain.ObjectID, image *stack.Image, offsets []uint64) {
-	file := s.file(s.source(id, image), image)
-	if file == nil {
-		return
-	}
-	if err := file.Prepare(offsets); err != nil {
-		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
-	}
-}
-
 // openFile opens the file of an image, whose symbols are read when they are asked for.
 func openFile(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
@@ -220,6 +214,9 @@ func openFile(image *stack.Image) (*symbols.File, error) {
 
 // Close closes the debug files that were opened. Profiles stay valid.
 func (s *Symbolizer) Close() error {
+	if s.late {
+		return nil // they are still read
+	}
 	if s.kernel.ahead != nil {
 		s.kernel.ahead.done.Wait()
 	}
