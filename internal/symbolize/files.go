@@ -2,12 +2,14 @@ package symbolize
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // nameAll names new places of files, each file's at once. The largest files come last:
@@ -31,32 +33,48 @@ func (s *Symbolizer) nameAll(places map[callchain.ObjectID][]callchain.Frame, im
 // nameFile names new places of a file. A file that is read too late is left to the
 // goroutine that reads it.
 func (s *Symbolizer) nameFile(id callchain.ObjectID, image *stack.Image, places []callchain.Frame) {
-	file := s.file(s.source(id, image), image)
+	from := s.source(id, image)
+	file := s.file(from, image)
 	if file == nil {
 		return
 	}
-	done := make(chan []profile.Frame, 1)
+	type named struct {
+		frames []profile.Frame
+		err    error
+	}
+	done := make(chan named, 1)
 	go func() {
 		offsets := make([]uint64, len(places))
 		for i, f := range places {
 			offsets[i] = f.Offset
 		}
-		if err := file.Prepare(offsets); err != nil {
+		err := file.Prepare(offsets)
+		if err != nil {
 			s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
 		}
 		frames := make([]profile.Frame, len(places))
 		for i, f := range places {
 			frames[i] = s.lookUp(file, image.Path, f)
 		}
-		done <- frames
+		done <- named{frames, err}
 	}()
 	select {
-	case frames := <-done:
+	case got := <-done:
 		for i, f := range places {
-			s.cache[f] = frames[i]
+			s.cache[f] = got.frames[i]
 		}
+		s.noteSkipped(from, image, got.err)
 	case <-s.opts.Late:
 		s.late = true
 		s.notes = append(s.notes, fmt.Sprintf("%s: the run was ended before its symbols were read, and so it and larger files have no names; -d SECONDS waits for them", image.Path))
+	}
+}
+
+// noteSkipped tells once of a file whose symbols take more memory than they may.
+func (s *Symbolizer) noteSkipped(from *source, image *stack.Image, err error) {
+	if errors.Is(err, symbols.ErrSkipped) && s.skipped < maxSkipped && !from.skipped {
+		from.skipped = true
+		s.skipped++
+		s.notes = append(s.notes, fmt.Sprintf("%s: %v", image.Path, err))
 	}
 }
