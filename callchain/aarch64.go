@@ -4,7 +4,7 @@ package callchain
 // x0 to x30, sp, pc. perf numbers them alike
 // (arch/arm64/include/uapi/asm/perf_regs.h).
 var arm64 = machine{
-	pc: 32, sp: 31, fp: 29, ra: 30,
+	pc: 32, sp: 31, fp: 29, ra: 30, word: 8,
 	perf: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 		17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32},
 	mask: 1<<33 - 1,

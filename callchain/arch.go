@@ -15,6 +15,7 @@ type Arch uint8
 const (
 	AMD64 Arch = iota + 1
 	ARM64
+	I386 // a 32-bit program, on a 64-bit kernel
 )
 
 // Host is the machine that this program runs on; zero for one that ringtap does
@@ -36,8 +37,29 @@ func (a Arch) String() string {
 		return "amd64"
 	case ARM64:
 		return "arm64"
+	case I386:
+		return "386"
 	}
 	return fmt.Sprintf("Arch(%d)", uint8(a))
+}
+
+// Compat is the machine of the 32-bit programs that a 64-bit kernel runs beside the
+// machine's own, whose samples have PERF_SAMPLE_REGS_ABI_32; zero where ringtap does not
+// know it.
+func (a Arch) Compat() Arch {
+	if a == AMD64 {
+		return I386
+	}
+	return 0
+}
+
+// WordSize is the size of an address on the machine's stacks in bytes; zero for an
+// unknown machine.
+func (a Arch) WordSize() int {
+	if m := describe(a); m != nil {
+		return int(m.word)
+	}
+	return 0
 }
 
 // maxRegs is the number of DWARF columns kept: arm64 has x0 to x30, sp and pc.
@@ -46,6 +68,7 @@ const maxRegs = 33
 // machine says which DWARF column plays which part.
 type machine struct {
 	pc, sp, fp, ra uint8
+	word           uint8 // size of an address in bytes: 8 or 4
 	// perf[i] is the column of bit i of perf's register mask, noReg for one
 	// that unwinding does not need.
 	perf []uint8
@@ -67,8 +90,18 @@ func describe(a Arch) *machine {
 		return &amd64
 	case ARM64:
 		return &arm64
+	case I386:
+		return &i386
 	}
 	return nil
+}
+
+// cut makes an address of the machine of a number.
+func (m *machine) cut(v uint64) uint64 {
+	if m.word == 4 {
+		return uint64(uint32(v))
+	}
+	return v
 }
 
 // archOf finds the machine of an ELF file.
@@ -78,6 +111,8 @@ func archOf(m elf.Machine) Arch {
 		return AMD64
 	case elf.EM_AARCH64:
 		return ARM64
+	case elf.EM_386:
+		return I386
 	}
 	return 0
 }
@@ -115,7 +150,8 @@ type Regs struct {
 // Load sets the registers from a sample: values holds one word for each bit
 // that is set in mask, lowest bit first (perf_event_open(2),
 // PERF_SAMPLE_REGS_USER; the bits are those of asm/perf_regs.h). Only samples
-// whose ABI is PERF_SAMPLE_REGS_ABI_64 may be loaded. Without a pc and a stack
+// whose ABI is PERF_SAMPLE_REGS_ABI_64 may be loaded, or PERF_SAMPLE_REGS_ABI_32 for
+// I386: their mask means the same registers. Without a pc and a stack
 // pointer nothing can be unwound, so that their absence is an error.
 func (r *Regs) Load(arch Arch, mask uint64, values []uint64) error {
 	m := describe(arch)
@@ -131,7 +167,7 @@ func (r *Regs) Load(arch Arch, mask uint64, values []uint64) error {
 		bit := bits.TrailingZeros64(mask)
 		mask &= mask - 1
 		if bit < len(m.perf) && m.perf[bit] != noReg {
-			r.set(m.perf[bit], values[i])
+			r.set(m.perf[bit], m.cut(values[i]))
 		}
 	}
 	if need := uint64(1)<<m.pc | 1<<m.sp; r.known&need != need {

@@ -6,7 +6,7 @@ package callchain
 func (e *evaluator) compute(op uint8) {
 	switch op {
 	case opAbs:
-		if v := int64(e.pop()); v < 0 {
+		if v := e.signed(e.pop()); v < 0 {
 			e.push(uint64(-v))
 		} else {
 			e.push(uint64(v))
@@ -53,19 +53,19 @@ func (e *evaluator) compute(op uint8) {
 	case opShr:
 		e.push(a >> b)
 	case opShra:
-		e.push(uint64(int64(a) >> b))
+		e.push(uint64(e.signed(a) >> b))
 	case opEq:
 		e.truth(a == b)
 	case opNe:
 		e.truth(a != b)
 	case opGe:
-		e.truth(int64(a) >= int64(b))
+		e.truth(e.signed(a) >= e.signed(b))
 	case opGt:
-		e.truth(int64(a) > int64(b))
+		e.truth(e.signed(a) > e.signed(b))
 	case opLe:
-		e.truth(int64(a) <= int64(b))
+		e.truth(e.signed(a) <= e.signed(b))
 	case opLt:
-		e.truth(int64(a) < int64(b))
+		e.truth(e.signed(a) < e.signed(b))
 	default:
 		e.bad = true
 	}
@@ -76,7 +76,7 @@ func (e *evaluator) divide(op uint8, a, b uint64) {
 	case b == 0:
 		e.bad = true
 	case op == opDiv:
-		e.push(uint64(int64(a) / int64(b)))
+		e.push(uint64(e.signed(a) / e.signed(b)))
 	default:
 		e.push(a % b)
 	}

@@ -44,7 +44,7 @@ func (b *builder) frame(f *function) bool {
 // frame record and points the frame pointer at it.
 func (m *machine) hasFrameRecord(r *row) bool {
 	fp, ra := r.regs[m.fp], r.regs[m.ra]
-	if fp.kind != ruleOffset || ra.kind != ruleOffset || ra.val != fp.val+8 {
+	if fp.kind != ruleOffset || ra.kind != ruleOffset || ra.val != fp.val+int32(m.word) {
 		return false
 	}
 	// arm64 compilers keep x29 at the record in every function that has one,

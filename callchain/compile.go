@@ -31,11 +31,11 @@ const (
 type function struct {
 	start, end uint64 // file offsets
 	source     source
-	index      int // the function's place in Go's table, or the form of a linkage table
+	index      int // the function's place in Go's table, the form of a linkage table, or the kind of a trampoline
 	frame      callframe.Function
 }
 
-// Compile opens the unwind information of an ELF file for amd64 or arm64:
+// Compile opens the unwind information of an ELF file for amd64, i386 or arm64:
 // .eh_frame (found by its section, or by PT_GNU_EH_FRAME in a file without
 // sections), Go's pclntab, and .debug_frame for what these two do not cover. Of
 // what is malformed the readable part is used. The error wraps ErrNoTable for a
@@ -50,7 +50,7 @@ func Compile(f io.ReaderAt) (*Table, error) {
 		return nil, fmt.Errorf("compile unwind table: %w", err)
 	}
 	t := &Table{file: file, arch: archOf(file.Machine), code: codeSegments(file)}
-	if t.arch == 0 || !file.Is64 || file.Order != binary.LittleEndian {
+	if t.arch == 0 || file.Is64 != (t.arch.WordSize() == 8) || file.Order != binary.LittleEndian {
 		return nil, fmt.Errorf("compile unwind table: %v is not supported: %w", file.Machine, ErrNoTable)
 	}
 	if broken := t.open(); t.empty() {
@@ -163,7 +163,7 @@ func (t *Table) compile(f *function) *rows {
 	b.reset(t.arch, f.start, f.end)
 	switch f.source {
 	case fromTrampoline:
-		b.add(f.start, b.trampolineSet())
+		b.trampoline(f)
 	case fromPLT:
 		b.plt(f)
 	case fromGo:

@@ -25,6 +25,8 @@ type derived struct {
 	outermost bool // the code ends the thread, and returns to nobody
 	noReturn  bool // the code ends with a call that does not return
 	base      uint8
+	aligned   bool              // the CFA is cfa above what lies at base + from, not above base
+	from      int64             // of aligned
 	cfa       int64             // CFA - base
 	saved     [maxSaved]savedAt // how many are of n
 	n         int
@@ -33,13 +35,12 @@ type derived struct {
 // savedAt says where a register of the caller lies.
 type savedAt struct {
 	reg   uint8
-	value bool  // it is CFA + offset itself
+	value bool  // it is base + offset itself
 	lost  bool  // it is nowhere
-	at    int64 // offset from the CFA
+	at    int64 // offset from the base
 }
 
-// maxSaved is the number of registers that amd64 code saves for its caller: rbx, rbp,
-// r12 to r15 (psABI, 3.2.1).
+// maxSaved is the most registers that code saves for its caller: amd64's.
 const maxSaved = 6
 
 // maxDerived bounds the places that are remembered.
@@ -47,6 +48,7 @@ const maxDerived = 1 << 14
 
 // derivation finds rules in the code of one address space at a time. It remembers them.
 type derivation struct {
+	isa   *isa // nil: no rules are derived from the machine's code
 	space AddressSpace
 	code  Coded // space, nil if its code can't be read
 
@@ -76,7 +78,7 @@ func (d *derivation) rule(at Frame) (derived, bool) {
 	if d.code.ReadCode(at.Object, at.Offset, first[:]) == 0 {
 		return derived{}, false // it may be readable later
 	}
-	f := follower{read: func(offset uint64, b []byte) int { return d.code.ReadCode(at.Object, offset, b) }}
+	f := follower{isa: d.isa, read: func(offset uint64, b []byte) int { return d.code.ReadCode(at.Object, offset, b) }}
 	r := f.derive(at.Offset)
 	d.rules[at] = r
 	return r, true
@@ -106,7 +108,7 @@ func (d *derivation) isReturn(caller Frame) bool {
 // instructions if they can be read and lead to a return address that follows a call,
 // else by the frame pointer.
 func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
-	if u.arch != AMD64 || u.derivation.code == nil || s.leaf && s.entry {
+	if u.derivation.isa == nil || u.derivation.code == nil || s.leaf && s.entry {
 		return u.stepFramePointer(s)
 	}
 	frame := p.frame
@@ -115,6 +117,9 @@ func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
 	}
 	r, ok := u.derivation.rule(frame)
 	if !ok {
+		if ra, ok := u.vsyscallCaller(s); ok {
+			return u.enter(ra)
+		}
 		return u.stepFramePointer(s)
 	}
 	if !s.exact && (r.outermost || u.derivation.isStart(frame)) {
@@ -123,10 +128,18 @@ func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
 	if !r.known || !u.regs.has(r.base) {
 		return u.stepGuessed(s)
 	}
-	cfa := u.regs.v[r.base] + uint64(r.cfa)
-	ra, ok := u.mem.word(cfa - 8)
+	base, word := u.regs.v[r.base], uint64(u.machine.word)
+	cfa := base + uint64(r.cfa)
+	if r.aligned {
+		above, ok := u.mem.word(base + uint64(r.from))
+		if !ok {
+			return u.stepGuessed(s)
+		}
+		cfa = above + uint64(r.cfa)
+	}
+	ra, ok := u.mem.word(cfa - word)
 	if !ok && r.base == u.machine.sp {
-		return u.missing(cfa - 8), true
+		return u.missing(cfa - word), true
 	}
 	if !ok || ra != u.trampoline && !u.isCaller(ra) || !s.rises(u.regs.v[u.machine.sp], cfa) {
 		return u.stepGuessed(s)
@@ -137,9 +150,9 @@ func (u *Unwinder) stepWithoutRule(p *place, s *step) (End, bool) {
 		case at.lost:
 			u.regs.known &^= 1 << at.reg
 		case at.value:
-			u.regs.set(at.reg, cfa+uint64(at.at))
+			u.regs.set(at.reg, base+uint64(at.at))
 		default:
-			u.load(at.reg, cfa+uint64(at.at))
+			u.load(at.reg, base+uint64(at.at))
 		}
 	}
 	*s = step{}
@@ -183,14 +196,15 @@ func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([
 	u.derivation.scanning = true
 	defer func() { u.derivation.scanning = nested }()
 	u.repeatable = false // more words were read than Reads should hold
-	sp := (from.v[u.machine.sp] + 7) &^ 7
+	word := uint64(u.machine.word)
+	sp := (from.v[u.machine.sp] + word - 1) &^ (word - 1)
 	for range scannedWords {
 		u.mem.base, u.mem.data, u.other = base, data, other
 		ra, ok := u.mem.word(sp)
 		if !ok || walked > scannedFrames {
 			break
 		}
-		sp += 8
+		sp += word
 		if !u.isCaller(ra) {
 			continue
 		}
@@ -234,12 +248,12 @@ func (d *derivation) start(object ObjectID) uint64 {
 		return 0
 	}
 	at, ok := image.Offset(image.Entry)
-	f := follower{read: func(offset uint64, b []byte) int { return d.code.ReadCode(object, offset, b) }, left: 32, seen: make(map[uint64]bool)}
+	f := follower{isa: d.isa, read: func(offset uint64, b []byte) int { return d.code.ReadCode(object, offset, b) }, left: 32, seen: make(map[uint64]bool)}
 	for s := (state{at: at}); ok; {
 		var inst x86asm.Inst
 		if inst, ok = f.next(&s); ok {
 			s.at += uint64(inst.Len)
-			if inst.Op == x86asm.CALL {
+			if inst.Op == x86asm.CALL && !readsPC(&inst) {
 				return s.at
 			}
 		}
@@ -262,17 +276,29 @@ func (o objectCode) ReadAt(b []byte, off int64) (int, error) {
 }
 
 // value is what a register holds, as far as it is known: what a register held at the
-// place that is asked about, and a number; or what lies in memory there.
+// place that is asked about, and a number; or what lies in memory there, and another
+// number.
 type value struct {
 	known  bool
 	memory bool
 	reg    uint8 // DWARF column
 	off    int64
+	plus   int64 // of memory
+}
+
+// add adds a number to a value that is known.
+func (v *value) add(n int64) {
+	if v.memory {
+		v.plus += n
+	} else {
+		v.off += n
+	}
 }
 
 // state is the registers at one instruction of a path, and what the path has stored on
 // the stack.
 type state struct {
+	isa    *isa
 	at     uint64 // offset of the instruction in the object
 	regs   [16]value
 	stores map[value]value // by the place, whose memory is not set
@@ -283,6 +309,7 @@ type state struct {
 // follower walks the paths from a place to the return of its function. All find the
 // stack pointer where it is then, so that the first one to come there tells.
 type follower struct {
+	isa  *isa
 	read func(offset uint64, b []byte) int
 	page []byte
 	from uint64 // offset of page
@@ -295,7 +322,7 @@ const maxFollowed = 1 << 12
 
 func (f *follower) derive(at uint64) derived {
 	f.left, f.seen = maxFollowed, make(map[uint64]bool)
-	first := state{at: at}
+	first := state{isa: f.isa, at: at}
 	for i := range first.regs {
 		first.regs[i] = value{known: true, reg: uint8(i)}
 	}
@@ -309,7 +336,10 @@ func (f *follower) derive(at uint64) derived {
 		}
 		s.at += uint64(inst.Len)
 		before := s.before
-		if inst.Op == x86asm.NOP && before == x86asm.CALL {
+		if f.isa.isSyscall(&inst) {
+			inst.Op = x86asm.SYSCALL
+		}
+		if doesNothing(&inst) && before == x86asm.CALL {
 			if s.at%16 == 0 { // padding
 				noReturn = true
 				paths = paths[:len(paths)-1]
@@ -333,7 +363,7 @@ func (f *follower) derive(at uint64) derived {
 			switch m, isMem := inst.Args[0].(x86asm.Mem); {
 			case direct:
 				s.at += uint64(int64(to))
-			case isMem && m.Base == x86asm.RIP:
+			case isMem && f.isa.isSlot(&m):
 				// Another function, by its address in a table: it returns for this one.
 				return s.rule()
 			}
@@ -374,24 +404,28 @@ func (f *follower) next(s *state) (inst x86asm.Inst, ok bool) {
 	if s.at-f.from >= uint64(len(f.page)) {
 		return inst, false
 	}
-	inst, err := x86asm.Decode(f.page[s.at-f.from:], 64)
+	inst, err := x86asm.Decode(f.page[s.at-f.from:], f.isa.mode)
 	return inst, err == nil
 }
 
 // rule is what a path says that has come to a return.
 func (s *state) rule() derived {
-	sp := s.regs[amd64.sp]
-	if !sp.known || sp.memory || sp.reg != amd64.sp && sp.reg != amd64.fp {
+	m := s.isa.machine
+	sp := s.regs[m.sp]
+	if !sp.known || sp.reg != m.sp && sp.reg != m.fp {
 		return derived{}
 	}
-	r := derived{known: true, base: sp.reg, cfa: sp.off + 8}
-	for _, reg := range [maxSaved]uint8{3, amd64.fp, 12, 13, 14, 15} {
+	r := derived{known: true, base: sp.reg, cfa: sp.off + int64(m.word)}
+	if sp.memory { // of a function that has aligned its frame
+		r.aligned, r.from, r.cfa = true, sp.off, sp.plus+int64(m.word)
+	}
+	for _, reg := range s.isa.saved {
 		v := s.regs[reg]
 		switch {
 		case v.known && !v.memory && v.reg == reg && v.off == 0:
 			continue // unchanged
-		case v.known && v.reg == sp.reg:
-			r.saved[r.n] = savedAt{reg: reg, value: !v.memory, at: v.off - r.cfa}
+		case v.known && v.reg == sp.reg && v.plus == 0:
+			r.saved[r.n] = savedAt{reg: reg, value: !v.memory, at: v.off}
 		default:
 			r.saved[r.n] = savedAt{reg: reg, lost: true}
 		}

@@ -5,42 +5,39 @@ import "golang.org/x/arch/x86/x86asm"
 // execute does to the registers what an instruction does, but for jumps. It reports
 // false if the stack pointer is not known after it.
 func (s *state) execute(inst *x86asm.Inst) bool {
-	to, isReg := column(inst.Args[0])
+	to, isReg := s.isa.column(inst.Args[0])
 	switch inst.Op {
 	case x86asm.PUSH:
-		from, ok := column(inst.Args[0])
+		from, ok := s.isa.column(inst.Args[0])
 		v := value{}
 		if ok {
 			v = s.regs[from]
 		}
 		s.push(v)
 	case x86asm.POP:
-		v := s.load(s.regs[amd64.sp])
-		s.regs[amd64.sp].off += 8
+		v := s.load(s.regs[s.isa.machine.sp])
+		s.regs[s.isa.machine.sp].add(s.isa.word())
 		if isReg {
 			s.regs[to] = v
 		}
 	case x86asm.LEAVE:
-		s.regs[amd64.sp] = s.regs[amd64.fp]
-		s.regs[amd64.fp] = s.load(s.regs[amd64.sp])
-		s.regs[amd64.sp].off += 8
+		s.regs[s.isa.machine.sp] = s.regs[s.isa.machine.fp]
+		s.regs[s.isa.machine.fp] = s.load(s.regs[s.isa.machine.sp])
+		s.regs[s.isa.machine.sp].add(s.isa.word())
 	case x86asm.PUSHF, x86asm.PUSHFQ:
 		s.push(value{})
 	case x86asm.POPF, x86asm.POPFQ:
-		s.regs[amd64.sp].off += 8
+		s.regs[s.isa.machine.sp].add(s.isa.word())
 	case x86asm.ADD, x86asm.SUB:
 		n, isImm := inst.Args[1].(x86asm.Imm)
 		switch {
 		case !isReg:
-		case !isImm || inst.DataSize != 64:
+		case !isImm || inst.DataSize != s.isa.mode:
 			s.regs[to] = value{}
 		case inst.Op == x86asm.SUB:
-			s.regs[to].off -= int64(n)
+			s.regs[to].add(-int64(n))
 		default:
-			s.regs[to].off += int64(n)
-		}
-		if isReg && s.regs[to].memory {
-			s.regs[to] = value{} // what lies in memory, and a number
+			s.regs[to].add(int64(n))
 		}
 	case x86asm.LEA:
 		if isReg {
@@ -49,26 +46,29 @@ func (s *state) execute(inst *x86asm.Inst) bool {
 	case x86asm.MOV:
 		s.move(inst)
 	case x86asm.CALL:
-		for _, reg := range [...]uint8{0, 1, 2, 4, 5, 8, 9, 10, 11} { // what a callee need not save
+		if readsPC(inst) {
+			s.push(value{})
+			break
+		}
+		for _, reg := range s.isa.scratch {
 			s.regs[reg] = value{}
 		}
 	case x86asm.CMP, x86asm.TEST, x86asm.NOP, x86asm.SYSCALL:
 	default:
 		for _, arg := range inst.Args {
-			if reg, ok := column(arg); ok && (arg == inst.Args[0] || inst.Op == x86asm.XCHG || inst.Op == x86asm.XADD) {
+			if reg, ok := s.isa.column(arg); ok && (arg == inst.Args[0] || inst.Op == x86asm.XCHG || inst.Op == x86asm.XADD) {
 				s.regs[reg] = value{}
 			}
 		}
 	}
-	sp := s.regs[amd64.sp]
-	return sp.known && !sp.memory
+	return s.regs[s.isa.machine.sp].known
 }
 
-// move does a MOV of eight bytes, and forgets what a smaller one changes.
+// move does a MOV of a word, and forgets what a smaller one changes.
 func (s *state) move(inst *x86asm.Inst) {
-	to, isReg := column(inst.Args[0])
-	from, fromReg := column(inst.Args[1])
-	wide := inst.DataSize == 64
+	to, isReg := s.isa.column(inst.Args[0])
+	from, fromReg := s.isa.column(inst.Args[1])
+	wide := inst.DataSize == s.isa.mode
 	switch {
 	case !isReg:
 		if at := s.address(inst.Args[0]); at.known {
@@ -88,8 +88,8 @@ func (s *state) move(inst *x86asm.Inst) {
 }
 
 func (s *state) push(v value) {
-	s.regs[amd64.sp].off -= 8
-	s.store(s.regs[amd64.sp], v)
+	s.regs[s.isa.machine.sp].add(-s.isa.word())
+	s.store(s.regs[s.isa.machine.sp], v)
 }
 
 func (s *state) store(at, v value) {
@@ -117,36 +117,11 @@ func (s *state) address(arg x86asm.Arg) value {
 	if !ok || m.Index != 0 || m.Segment != 0 {
 		return value{}
 	}
-	base, ok := column(m.Base)
-	if !ok || !s.regs[base].known || s.regs[base].memory {
+	base, ok := s.isa.column(m.Base)
+	if !ok || !s.regs[base].known {
 		return value{}
 	}
 	at := s.regs[base]
-	at.off += m.Disp
+	at.add(m.Disp)
 	return at
-}
-
-// column is the DWARF column of a general register, whatever part of it an operand is.
-func column(arg x86asm.Arg) (uint8, bool) {
-	reg, ok := arg.(x86asm.Reg)
-	if !ok {
-		return 0, false
-	}
-	var n x86asm.Reg
-	switch {
-	case reg >= x86asm.RAX && reg <= x86asm.R15:
-		n = reg - x86asm.RAX
-	case reg >= x86asm.EAX && reg <= x86asm.R15L:
-		n = reg - x86asm.EAX
-	case reg >= x86asm.AX && reg <= x86asm.R15W:
-		n = reg - x86asm.AX
-	case reg >= x86asm.AL && reg <= x86asm.BH:
-		n = (reg - x86asm.AL) % 4
-	case reg >= x86asm.SPB && reg <= x86asm.R15B:
-		n = reg - x86asm.SPB + 4
-	default:
-		return 0, false
-	}
-	// The machine's order is ax, cx, dx, bx, sp, bp, si, di, r8 to r15.
-	return [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}[n], true
 }

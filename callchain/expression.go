@@ -66,15 +66,25 @@ type memory struct {
 	data  []byte
 	reads []uint32 // offsets of the words that were read
 	sizes bool     // what is no word was read
+	size  uint8    // of a word in bytes: 8 or 4
 }
 
-// word reads eight bytes; false if they are not all in the copy.
+// newMemory is a copy of a machine's stack that begins at an address. Reads are noted in
+// the memory of reads.
+func newMemory(m *machine, base uint64, data []byte, reads []uint32) memory {
+	return memory{base: base, data: data, reads: reads[:0], size: m.word}
+}
+
+// word reads an address; false if it is not all in the copy.
 func (m *memory) word(addr uint64) (uint64, bool) {
 	off := addr - m.base
-	if n := uint64(len(m.data)); off >= n || n-off < 8 {
+	if n := uint64(len(m.data)); off >= n || n-off < uint64(m.size) {
 		return 0, false
 	}
 	m.reads = append(m.reads, uint32(off))
+	if m.size == 4 {
+		return uint64(binary.LittleEndian.Uint32(m.data[off:])), true
+	}
 	return binary.LittleEndian.Uint64(m.data[off:]), true
 }
 
@@ -129,8 +139,19 @@ func (e *evaluator) push(v uint64) {
 		e.bad = true
 		return
 	}
+	if e.mem.size == 4 {
+		v = uint64(uint32(v))
+	}
 	e.stack[e.n] = v
 	e.n++
+}
+
+// signed takes a number with the sign that it has on the machine.
+func (e *evaluator) signed(v uint64) int64 {
+	if e.mem.size == 4 {
+		return int64(int32(v))
+	}
+	return int64(v)
 }
 
 func (e *evaluator) pop() uint64 {
@@ -196,7 +217,9 @@ func (e *evaluator) step(op uint8) {
 	}
 	switch op {
 	case opNop:
-	case opAddr, opConst8u, opConst8s:
+	case opAddr:
+		e.push(e.code.word(e.mem.size))
+	case opConst8u, opConst8s:
 		e.push(e.code.u64())
 	case opConst1u:
 		e.push(uint64(e.code.u8()))
@@ -220,7 +243,7 @@ func (e *evaluator) step(op uint8) {
 		column := e.code.uleb()
 		e.register(column, e.code.sleb())
 	case opDeref:
-		e.load(8)
+		e.load(e.mem.size)
 	case opDerefSize:
 		e.load(e.code.u8())
 	case opDup:

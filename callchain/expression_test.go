@@ -49,7 +49,7 @@ func TestExpressionsEvaluateAsDWARFSays(t *testing.T) {
 		{name: "an unknown operation fails", code: []byte{0x31, 0x32, 0xe0}, bad: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := evaluator{regs: &regs, mem: &memory{base: 0x1000, data: stack}}
+			e := evaluator{regs: &regs, mem: &memory{base: 0x1000, data: stack, size: 8}}
 			got, ok := e.run(test.code, 0x5000)
 			if ok == test.bad || ok && got != test.want {
 				t.Errorf("run(%x) = %#x, %v; want %#x, %v", test.code, got, ok, test.want, !test.bad)

@@ -147,7 +147,7 @@ func FuzzExpression(f *testing.F) {
 		for i := range regs.v {
 			regs.v[i] = uint64(i) << 4
 		}
-		e := evaluator{regs: &regs, mem: &memory{base: 0x40, data: stack}}
+		e := evaluator{regs: &regs, mem: &memory{base: 0x40, data: stack, size: 8}}
 		first, ok := e.run(code, 0x50)
 		if second, again := e.run(code, 0x50); first != second || ok != again {
 			t.Fatalf("%#x, %v the first time, then %#x, %v", first, ok, second, again)

@@ -68,7 +68,7 @@ func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 		return 0, recordUnknown
 	}
 	u.regs = c.Regs
-	u.mem = memory{base: c.Regs.v[m.sp], data: c.Stack, reads: u.mem.reads[:0]}
+	u.mem = newMemory(m, c.Regs.v[m.sp], c.Stack, u.mem.reads)
 	caller, ok := uint64(0), false
 	switch {
 	case p.set != nil:
@@ -77,7 +77,7 @@ func (u *Unwinder) inspect(p *place, c *Capture) (uint64, recordState) {
 		if !known {
 			return 0, recordUnknown
 		}
-		if p.set.ra.kind == ruleOffset && u.regs.v[m.fp]+8 == cfa+uint64(int64(p.set.ra.val)) {
+		if p.set.ra.kind == ruleOffset && u.regs.v[m.fp]+uint64(m.word) == cfa+uint64(int64(p.set.ra.val)) {
 			return 0, recordSet
 		}
 		caller, _, ok = u.returnAddress(p.set, cfa)

@@ -59,6 +59,10 @@ func (b *builder) goSet(a Arch, delta int32) uint16 {
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp, val: delta}}
 	var flags setFlags
 	switch {
+	case a == I386:
+		// call pushed the return address; functions keep no frame pointer.
+		r.cfa.val += 4
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -4})
 	case a == AMD64:
 		// call pushed the return address. The first thing that is pushed below
 		// it, in a function that has a frame, is the caller's rbp.

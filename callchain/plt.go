@@ -25,15 +25,16 @@ func (t *Table) addPLT() {
 const (
 	pltDirect     = iota // entries only jump
 	pltLazy              // entries may push and jump to the table's head, which calls the dynamic linker
-	pltLazyMarked        // the same, each entry with an endbr64 first
+	pltLazyMarked        // the same, each entry with an endbr first
 )
 
-// pltEntry is the size of an amd64 entry, and of the table's head.
+// pltEntry is the size of an entry of amd64 and i386, and of the table's head.
 const pltEntry = 16
 
 // plt adds the rows of a linkage table.
 func (b *builder) plt(f *function) {
 	m := describe(b.arch)
+	word := int32(m.word)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp}}
 	from := func(offset uint64, cfa rule) {
 		r.cfa = cfa
@@ -51,18 +52,19 @@ func (b *builder) plt(f *function) {
 			from(32, above(0))
 		}
 	case f.index == pltDirect:
-		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
-		from(0, above(8))
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -word})
+		from(0, above(word))
 	default:
-		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
-		from(0, above(16)) // the entry has pushed its number
-		from(6, above(24)) // and the head its object
-		pushed := byte(11) // jmp *slot; push number
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -word})
+		from(0, above(2*word)) // the entry has pushed its number
+		from(6, above(3*word)) // and the head its object
+		pushed := byte(11)     // jmp *slot; push number
 		if f.index == pltLazyMarked {
-			pushed = 9 // endbr64; push number
+			pushed = 9 // endbr; push number
 		}
-		// rsp + 8, and 8 more where the low bits of rip are past the push.
-		from(pltEntry, b.exprs.add(ruleValExpr, []byte{opBreg0 + 7, 8, opBreg0 + 16, 0,
-			opLit0 + 15, opAnd, opLit0 + pushed, opGe, opLit0 + 3, opShl, opPlus}))
+		// A word above the stack pointer, and one more where the low bits of the pc are
+		// past the push.
+		from(pltEntry, b.exprs.add(ruleValExpr, []byte{opBreg0 + m.sp, m.word, opBreg0 + m.pc, 0,
+			opLit0 + 15, opAnd, opLit0 + pushed, opGe, opLit0 + m.word, opMul, opPlus}))
 	}
 }

@@ -56,6 +56,14 @@ func (r *reader) u64() uint64 {
 	return 0
 }
 
+// word takes an address of so many bytes, 8 or 4.
+func (r *reader) word(size uint8) uint64 {
+	if size == 4 {
+		return uint64(r.u32())
+	}
+	return r.u64()
+}
+
 // uleb takes an unsigned LEB128 number (DWARF 5, 7.6). Bits above the 64th are
 // dropped; a number longer than ten bytes is bad.
 func (r *reader) uleb() uint64 {

@@ -40,7 +40,7 @@ func (u *Unwinder) replaced() (uint64, bool) {
 // return address.
 func (u *Unwinder) inChain() (uint64, bool) {
 	c := u.capture
-	i, ok := u.record(c, u.regs.v[u.machine.sp]-16)
+	i, ok := u.record(c, u.regs.v[u.machine.sp]-2*uint64(u.machine.word))
 	if !ok || c.Chain[i] == u.trampoline || !u.isCaller(c.Chain[i]) {
 		return 0, false
 	}
@@ -53,7 +53,7 @@ func (u *Unwinder) inChain() (uint64, bool) {
 // first instruction, where most probes are, the stack pointer is at the return address.
 func (u *Unwinder) slotted(space AddressSpace) (callee Frame, ok bool) {
 	pc := u.regs.v[u.machine.pc]
-	if u.arch != AMD64 || u.trampoline == 0 || pc-u.trampoline >= slotsSize || u.derivation.code == nil {
+	if u.arch == ARM64 || u.trampoline == 0 || pc-u.trampoline >= slotsSize || u.derivation.code == nil {
 		return Frame{}, false
 	}
 	ra, ok := u.mem.word(u.regs.v[u.machine.sp])
@@ -91,7 +91,7 @@ func (c *Capture) Caller() (cfa, address uint64, ok bool) {
 	if m.ra != m.pc {
 		return sp, stripPAC(c.Regs.v[m.ra]), c.Regs.has(m.ra)
 	}
-	mem := memory{base: sp, data: c.Stack}
+	mem := newMemory(m, sp, c.Stack, nil)
 	address, ok = mem.word(sp)
-	return sp + 8, address, ok
+	return sp + uint64(m.word), address, ok
 }

@@ -99,7 +99,7 @@ func (u *Unwinder) cfa(set *ruleSet) (uint64, bool) {
 	if r.reg != u.machine.sp && r.reg != u.machine.fp {
 		u.repeatable = false
 	}
-	return u.regs.v[r.reg] + uint64(int64(r.val)), u.regs.has(r.reg)
+	return u.machine.cut(u.regs.v[r.reg] + uint64(int64(r.val))), u.regs.has(r.reg)
 }
 
 // returnAddress finds the address that the frame returns to.

@@ -11,6 +11,10 @@ import (
 var (
 	// mov $15, %rax; syscall
 	sigreturnAMD64 = []byte{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}
+	// pop %eax; mov $119, %eax; int $0x80: the old sigreturn, for handlers without siginfo
+	sigreturnI386 = []byte{0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80}
+	// mov $173, %eax; int $0x80
+	rtSigreturnI386 = []byte{0xb8, 0xad, 0, 0, 0, 0xcd, 0x80}
 	// mov x8, #139; svc #0
 	sigreturnARM64 = []byte{0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}
 )
@@ -20,12 +24,23 @@ var (
 // information.
 const maxScanned = 1 << 20
 
+// oldSigreturn is the index of i386's sigreturn among the trampolines.
+const oldSigreturn = 1
+
+// trampolines is the code that returns from signal handlers. The index of each is
+// function.index.
+func trampolines(a Arch) [][]byte {
+	switch a {
+	case ARM64:
+		return [][]byte{sigreturnARM64}
+	case I386:
+		return [][]byte{rtSigreturnI386, sigreturnI386}
+	}
+	return [][]byte{sigreturnAMD64}
+}
+
 // addTrampolines finds the code that returns from signal handlers.
 func (t *Table) addTrampolines() {
-	code := sigreturnAMD64
-	if t.arch == ARM64 {
-		code = sigreturnARM64
-	}
 	for _, p := range t.code {
 		if p.Filesz > maxScanned {
 			continue
@@ -34,38 +49,60 @@ func (t *Table) addTrampolines() {
 		if err != nil {
 			continue
 		}
-		if i := bytes.Index(data, code); i > 0 {
-			// The handler's return address is the first byte. One is subtracted
-			// from return addresses, so that the byte before belongs to it.
-			start := p.Vaddr + uint64(i)
-			t.addFixed(function{source: fromTrampoline}, start-1, start+uint64(len(code)))
+		for index, code := range trampolines(t.arch) {
+			if i := bytes.Index(data, code); i > 0 {
+				// The handler's return address is the first byte. One is subtracted
+				// from return addresses, so that the byte before belongs to it.
+				start := p.Vaddr + uint64(i)
+				t.addFixed(function{source: fromTrampoline, index: index}, start-1, start+uint64(len(code)))
+			}
 		}
 	}
 }
 
 // Places of the interrupted registers in the signal frame at the stack pointer
-// (struct rt_sigframe; asm/sigcontext.h and asm/ucontext.h of each machine).
+// (struct rt_sigframe; asm/sigcontext.h and asm/ucontext.h of each machine, for i386
+// arch/x86/include/asm/sigframe.h and uapi/asm/sigcontext32.h).
 const (
-	amd64Greg = 40  // uc_mcontext, with r8 first
-	arm64Greg = 312 // siginfo, then uc_mcontext.regs
+	amd64Greg   = 40  // uc_mcontext, with r8 first
+	arm64Greg   = 312 // siginfo, then uc_mcontext.regs
+	i386Greg    = 176 // signal number, two pointers, siginfo, then uc_mcontext, with edi first
+	i386OldGreg = 20  // signal number, then struct sigcontext
 )
 
 // amd64Gregs is the order of struct sigcontext from r8 on, by column.
 var amd64Gregs = [...]uint64{8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16}
 
-// trampolineSet gives the rules of the trampoline: every register, the stack
-// pointer and the pc among them, is in the signal frame.
-func (b *builder) trampolineSet() uint16 {
+// i386Gregs is that of i386 from edi on. Behind eax come the number of the trap and
+// its error.
+var i386Gregs = [...]uint64{7, 6, 5, 4, 3, 2, 1, 0, maxRegs, maxRegs, 8}
+
+// trampoline adds the rules of a trampoline: every register, the stack pointer and
+// the pc among them, is in the signal frame.
+func (b *builder) trampoline(f *function) {
 	m := describe(b.arch)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp}}
-	if b.arch == AMD64 {
-		for i, column := range amd64Gregs {
-			r.set(column, rule{kind: ruleOffset, val: int32(amd64Greg + 8*i)})
+	save := func(first int32, columns []uint64) {
+		for i, column := range columns {
+			r.set(column, rule{kind: ruleOffset, val: first + int32(m.word)*int32(i)})
 		}
-	} else {
+	}
+	old := b.arch == I386 && f.index == oldSigreturn
+	switch {
+	case b.arch == AMD64:
+		save(amd64Greg, amd64Gregs[:])
+	case old:
+		save(i386OldGreg, i386Gregs[:])
+	case b.arch == I386:
+		save(i386Greg, i386Gregs[:])
+	default:
 		for column := range uint64(maxRegs) {
 			r.set(column, rule{kind: ruleOffset, val: int32(arm64Greg + 8*column)})
 		}
 	}
-	return b.set(&r, m.pc, flagSignal)
+	b.add(f.start, b.set(&r, m.pc, flagSignal))
+	if old { // the pop has moved the stack pointer
+		r.cfa.val = -int32(m.word)
+		b.add(f.start+2, b.set(&r, m.pc, flagSignal))
+	}
 }

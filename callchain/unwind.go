@@ -84,6 +84,7 @@ type Unwinder struct {
 func New(arch Arch) *Unwinder {
 	u := &Unwinder{arch: arch, machine: describe(arch), cache: make([]place, 1<<cacheBits)}
 	u.eval.regs, u.eval.mem = &u.old, &u.mem
+	u.derivation.isa = isaOf(arch)
 	return u
 }
 
@@ -98,7 +99,7 @@ func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame,
 		return dst, Lost
 	}
 	u.regs = c.Regs
-	u.mem = memory{base: c.Regs.v[u.machine.sp], data: c.Stack, reads: u.mem.reads[:0]}
+	u.mem = newMemory(u.machine, c.Regs.v[u.machine.sp], c.Stack, u.mem.reads)
 	u.trampoline, u.returns, u.other = trampolineOf(space), c.Returns, c.Other
 	u.derivation.use(space)
 	u.capture, u.hidden = c, false
@@ -110,7 +111,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 	version := versionOf(space)
 	// Each frame but the leaf takes at least one word of the copy, except that
 	// a signal frame may lead back down. The limit ends a circle of those.
-	for limit := len(u.mem.data)/8 + 2; limit > 0; limit-- {
+	for limit := len(u.mem.data)/int(u.machine.word) + 2; limit > 0; limit-- {
 		pc := u.regs.v[u.machine.pc]
 		at := pc
 		if !s.exact {
@@ -146,7 +147,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 			return dst, end
 		}
 		if s.exact && u.other != nil && u.leaves() {
-			limit += len(u.mem.data)/8 + 2
+			limit += len(u.mem.data)/int(u.machine.word) + 2
 		}
 	}
 	return dst, Lost
@@ -180,8 +181,8 @@ func (u *Unwinder) leaves() bool {
 // unwound again.
 func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.sizes }
 
-// Reads returns where in the copied stack the words of eight bytes lie that the last
-// Unwind has read. They are valid until the next call.
+// Reads returns where in the copied stack the words lie, of Arch.WordSize bytes, that the
+// last Unwind has read. They are valid until the next call.
 func (u *Unwinder) Reads() []uint32 { return u.mem.reads }
 
 func versionOf(space AddressSpace) uint64 {

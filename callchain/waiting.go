@@ -78,9 +78,10 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 	}
 	base, data, other := u.mem.base, u.mem.data, u.other
 	defer func() { u.mem.base, u.mem.data, u.other = base, data, other }()
-	record := (from.v[u.machine.sp] + 7) &^ 7
+	word := uint64(u.machine.word)
+	record := (from.v[u.machine.sp] + word - 1) &^ (word - 1)
 	guessed := 0
-	for range min(maxGuesses, len(data)/8) {
+	for range min(maxGuesses, len(data)/int(word)) {
 		if guessed >= maxGuessed {
 			break
 		}
@@ -97,7 +98,7 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 				guessed += len(dst) - known
 			}
 		}
-		record += 8
+		record += word
 	}
 	return dst[:known], Lost
 }

@@ -5,7 +5,7 @@ package callchain
 // perf's bits are those of arch/x86/include/uapi/asm/perf_regs.h: ax, bx, cx,
 // dx, si, di, bp, sp, ip, flags, six segment registers, r8 to r15.
 var amd64 = machine{
-	pc: 16, sp: 7, fp: 6, ra: 16,
+	pc: 16, sp: 7, fp: 6, ra: 16, word: 8,
 	perf: []uint8{0, 3, 2, 1, 4, 5, 6, 7, 16,
 		noReg, noReg, noReg, noReg, noReg, noReg, noReg,
 		8, 9, 10, 11, 12, 13, 14, 15},

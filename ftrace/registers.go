@@ -1,7 +1,9 @@
 package ftrace
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,13 +13,16 @@ import (
 //
 //   - $argN becomes the register or the stack word that holds the Nth integer or
 //     pointer argument at the entry of a C function (System V psABI for amd64;
-//     AAPCS64 for arm64). Floating point arguments are not counted.
+//     AAPCS64 for arm64; System V psABI for i386, all on the stack). Floating point
+//     arguments are not counted.
+//   - $stackN of a 32-bit program becomes the word of 32 bits that it is there.
 //   - The assembler's names of registers (%rdi, %edi, %dil; %w0) become the
 //     kernel's. Of a part of a register that part is printed, unless the argument
 //     has a type.
 //   - amd64's argument registers on arm64 become those of the same arguments.
 //
-// Arch is a name as of runtime.GOARCH, amd64 or arm64. Notes say, for people,
+// Arch is a name as of runtime.GOARCH: amd64, arm64, or 386 for a 32-bit program on a
+// kernel for amd64. Notes say, for people,
 // what was understood differently from what it says. The error says why an
 // argument can't be had: *RegisterError for a register that isn't there.
 func UserArgs(args []FetchArg, arch string, isReturn bool) (out []FetchArg, notes []string, err error) {
@@ -33,6 +38,9 @@ func translateArgs(args []FetchArg, regs *registerSet, arch string, isReturn boo
 		start, end := operand(arg.Fetch)
 		source := arg.Fetch[start:end]
 		translated := source
+		if regs.short && strings.Count(arg.Fetch[:start], "(") > 1 {
+			return nil, nil, fmt.Errorf("argument %s: %w", arg, errShort)
+		}
 		switch {
 		case source == "$retval" && !isReturn:
 			return nil, nil, fmt.Errorf("argument %s: $retval exists only when the function returns: use a return probe (r:)", arg)
@@ -43,6 +51,12 @@ func translateArgs(args []FetchArg, regs *registerSet, arch string, isReturn boo
 			translated, err = regs.argument(source[len("$arg"):])
 			if err != nil {
 				return nil, nil, fmt.Errorf("argument %s: %w", arg, err)
+			}
+			err = regs.stackWord(&arg, translated, start > 0)
+		case regs.short && stackNumber.MatchString(source):
+			translated, err = regs.onStack(source[len("$stack"):])
+			if err == nil {
+				err = regs.stackWord(&arg, translated, start > 0)
 			}
 		case strings.HasPrefix(source, "%"):
 			r, err := regs.find(source[1:], isReturn)
@@ -56,6 +70,9 @@ func translateArgs(args []FetchArg, regs *registerSet, arch string, isReturn boo
 			if note := r.part(&arg, source, start > 0); note != "" {
 				notes = append(notes, note)
 			}
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("argument %s: %w", arg, err)
 		}
 		arg.Fetch = arg.Fetch[:start] + translated + arg.Fetch[end:]
 		out = append(out, arg)
@@ -117,5 +134,39 @@ func (s *registerSet) argument(n string) (string, error) {
 	if number <= uint64(len(s.arguments)) {
 		return "%" + s.arguments[number-1], nil
 	}
-	return fmt.Sprintf("$stack%d", number-uint64(len(s.arguments))-1+s.stackArguments), nil
+	word := strconv.FormatUint(number-uint64(len(s.arguments))-1+s.stackArguments, 10)
+	if s.short {
+		return s.onStack(word)
+	}
+	return "$stack" + word, nil
+}
+
+// stackNumber is a word of the stack by its number.
+var stackNumber = regexp.MustCompile(`^\$stack[0-9]+$`)
+
+// onStack is a word of 32 bits of the stack.
+func (s *registerSet) onStack(n string) (string, error) {
+	number, err := strconv.ParseUint(n, 10, 16)
+	if err != nil {
+		return "", fmt.Errorf("there is no $stack%s", n)
+	}
+	return fmt.Sprintf("+%d(%%sp)", 4*number), nil
+}
+
+// errShort says what the kernel can't do for 32-bit programs.
+var errShort = errors.New("the kernel reads pointers of 64 bits from memory, and those of a 32-bit program have 32: " +
+	"only what a register points to can be fetched")
+
+// stackWord gives a word of a 32-bit program's stack its type, unless the argument has
+// one, and refuses to fetch what it points to.
+func (s *registerSet) stackWord(arg *FetchArg, place string, isAddress bool) error {
+	switch {
+	case !s.short || !strings.Contains(place, "("):
+		return nil
+	case isAddress:
+		return errShort
+	case arg.Type == "":
+		arg.Type = "x32"
+	}
+	return nil
 }

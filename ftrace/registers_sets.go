@@ -17,6 +17,9 @@ type registerSet struct {
 	// at the function's entry.
 	arguments      []string
 	stackArguments uint64
+	// short says that the words of the stack have 32 bits, which the kernel's own $stackN
+	// does not know: it counts and reads words of 64.
+	short bool
 	// alias are the assembler's names of whole registers and parts of them.
 	alias map[string]registerPart
 	// foreign are the names of another architecture's registers that have the
@@ -38,8 +41,29 @@ func registers(arch string) *registerSet {
 		return amd64Registers()
 	case "arm64":
 		return arm64Registers()
+	case "386":
+		return i386Registers()
 	}
 	return nil
+}
+
+// i386Registers are those of a 32-bit program on a 64-bit kernel, whose functions find
+// their arguments on the stack (System V psABI for i386, 2.2.2).
+func i386Registers() *registerSet {
+	s := &registerSet{
+		arch:           "386",
+		names:          []string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip", "cs", "ss", "flags", "orig_ax"},
+		stackArguments: 1, // behind the return address
+		alias:          map[string]registerPart{"eip": {name: "ip", bits: 64}, "eflags": {name: "flags", bits: 64}},
+		short:          true,
+	}
+	for _, name := range []string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"} {
+		s.alias["e"+name] = registerPart{name: name, bits: 64} // whose upper half is zero
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.alias[name+"l"] = registerPart{name: name + "x", bits: 8}
+	}
+	return s
 }
 
 func amd64Registers() *registerSet {

@@ -32,6 +32,8 @@ func TestArgumentsAreWhereTheCallingConventionPutsThem(t *testing.T) {
 		{"amd64's stack begins with the return address", "amd64", "$arg7 $arg8", "arg1=$stack1 arg2=$stack2"},
 		{"arm64's registers", "arm64", "$arg1 $arg8", "arg1=%x0 arg2=%x7"},
 		{"arm64's stack begins with the first argument", "arm64", "$arg9 $arg10", "arg1=$stack0 arg2=$stack1"},
+		{"i386's stack, in words of 32 bits", "386", "$arg1 n=$arg3:s16 $stack2 %eax %esp", "arg1=+4(%sp):x32 n=+12(%sp):s16 arg3=+8(%sp):x32 arg4=%ax arg5=%sp"},
+		{"what a register of i386 points to", "386", "s=+0(%eax):string w=+8(%bp):s32", "s=+0(%ax):string w=+8(%bp):s32"},
 		{"behind offsets", "amd64", "cmd=+0(-8(+u16($arg3))):string", "cmd=+0(-8(+u16(%dx))):string"},
 		{"with a type", "amd64", "n=$arg2:s32", "n=%si:s32"},
 		{"other things stay", "amd64", `a=@0x10 b=\5 c=\"$arg1" d=$stack e=$comm`, `a=@0x10 b=\5 c=\"$arg1" d=$stack e=$comm`},
@@ -42,6 +44,14 @@ func TestArgumentsAreWhereTheCallingConventionPutsThem(t *testing.T) {
 				t.Errorf("%q, notes %q, %v; want %q", got, notes, err, test.want)
 			}
 		})
+	}
+}
+
+func TestPointersOn32BitStacksAreRefused(t *testing.T) {
+	for _, args := range []string{"+0($arg1):string", "+4(+8(%sp)):u32", "+0($stack3)"} {
+		if got, _, err := translate(t, args, "386", false); !errors.Is(err, errShort) {
+			t.Errorf("%s is %q, %v", args, got, err)
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func (f *File) collect(b *builder) error {
 		}
 	}
 	if !full {
-		errs = append(errs, b.addDynsym(m), b.addMiniDebug(m))
+		errs = append(errs, b.addDynsym(m), b.addMiniDebug(m, f.opts.Unpack))
 		t, err := f.goTable()
 		if errs = append(errs, err); t != nil {
 			errs = append(errs, b.addGoTable(t))

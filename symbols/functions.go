@@ -86,7 +86,7 @@ func (f *File) collectAll(b *builder) error {
 			full = full || err == nil && b.seen
 		}
 	}
-	errs = append(errs, b.addDynsym(f.image), b.addMiniDebug(f.image))
+	errs = append(errs, b.addDynsym(f.image), b.addMiniDebug(f.image, f.opts.Unpack))
 	if !full {
 		// A symbol table tells Go's wrappers from what they wrap, this does not.
 		t, err := f.goTable()

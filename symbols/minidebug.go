@@ -25,9 +25,10 @@ const (
 var ErrSkipped = errors.New("left out")
 
 // addMiniDebug collects the symbols of .gnu_debugdata, an xz-compressed ELF
-// file with the functions that .dynsym leaves out. (The layout is documented in
+// file with the functions that .dynsym leaves out. It takes most bytes at most, unless
+// that is 0. (The layout is documented in
 // GDB's manual, "MiniDebugInfo".)
-func (b *builder) addMiniDebug(m *elfimage.Image) error {
+func (b *builder) addMiniDebug(m *elfimage.Image, most int) error {
 	s, ok := m.Section(".gnu_debugdata")
 	if !ok {
 		return nil
@@ -36,7 +37,11 @@ func (b *builder) addMiniDebug(m *elfimage.Image) error {
 	if err != nil {
 		return fmt.Errorf("read .gnu_debugdata: %w", err)
 	}
-	data, err := unxz(packed, min(maxMiniUnpacked, maxMiniRatio*len(packed)))
+	limit := min(maxMiniUnpacked, maxMiniRatio*len(packed))
+	if most > 0 {
+		limit = min(limit, max(most-len(packed), 0)/2) // the dictionary is as large at most
+	}
+	data, err := unxz(packed, limit)
 	if err != nil {
 		return fmt.Errorf("unpack .gnu_debugdata: %w", err)
 	}

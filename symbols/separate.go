@@ -38,6 +38,9 @@ type Options struct {
 	// An error means that there is no such file. The File closes what it
 	// opened. DebugFiles makes one that is right for most.
 	Open func(path string) (ReaderAtCloser, int64, error)
+	// Unpack bounds the bytes that unpacking one section (.gnu_debugdata) may take at
+	// its peak: what it is unpacked from and to, and the dictionary. 0: see ErrSkipped.
+	Unpack int
 }
 
 // errOtherBuild is why a debug file that was found is not used.

@@ -60,7 +60,11 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 	if numbered && !entry {
 		return a, r.argError(pos, "the arguments are where the caller put them at a function's first instruction only; name a register instead")
 	}
-	goCode := r.isGo(function)
+	arch := runtime.GOARCH
+	if r.compat() {
+		arch = "386"
+	}
+	goCode := r.isGo(function) && !r.compat() // whose arguments are where C has them
 	if goCode && numbered && !isReturn {
 		var err error
 		if a.Fetch, err = goArgs(a.Fetch); err != nil {
@@ -68,7 +72,7 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 		}
 		r.note("Go passes arguments in its own registers, word by word: a string takes two of $arg1, $arg2 …, and a slice three")
 	}
-	out, notes, err := ftrace.UserArgs([]ftrace.FetchArg{a}, runtime.GOARCH, isReturn)
+	out, notes, err := ftrace.UserArgs([]ftrace.FetchArg{a}, arch, isReturn)
 	if err != nil || len(out) != 1 {
 		var syntax *ftrace.SyntaxError
 		if errors.As(err, &syntax) {

@@ -26,6 +26,10 @@ func TestLiveArgumentsHaveTheValuesOfTheCalls(t *testing.T) {
 		{"pie", "p:{}:target $args", []string{
 			`n=-1 name="zero" c=0`, `n=0 name="one" c=1`, `n=1 name="two" c=2`}},
 		{"debuglink", "p:{}:target n name", []string{`n=-1 name="zero"`, `n=0 name="one"`, `n=1 name="two"`}},
+		{"i386", "p:{}:target n=$arg1:s32 $arg1 $arg3:u8 $stack1:s32", []string{"n=-1 arg2=0xffffffff arg3=0 arg4=-1", "n=0 arg2=0x0 arg3=1 arg4=0", "n=1 arg2=0x1 arg3=2 arg4=1"}},
+		{"i386", "r:{}:target ret=$retval:s32", []string{"ret=11", "ret=2", "ret=6"}},
+		{"i386", "r:{}:answer +0($retval):string", []string{`arg1="answer 0"`, `arg1="answer 1"`, `arg1="answer 2"`}},
+		{"i386-go", `p:{}:"main.(*counter).add" $arg2:s32`, []string{"arg1=0", "arg1=1", "arg1=2"}},
 		{"cxx", "p:{}:ns::T::f(int) n", []string{"n=0", "n=1", "n=2"}},
 		{"rust", "p:{}:hits::greet $args", []string{`name="hello" name_len=6 times=3`}},
 		{"rust", "p:{}:hits::greet times:x8", []string{"times=0x3"}},

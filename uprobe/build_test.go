@@ -1,7 +1,9 @@
 package uprobe
 
 import (
+	"debug/elf"
 	"embed"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -28,6 +30,8 @@ var builds = map[string]string{
 		"strip debuglink\nobjcopy --add-gnu-debuglink=debuglink.debug debuglink",
 	"shared": "gcc -g -O2 -DLIBRARY -fPIC -shared -o libhits.so {}.c\n" +
 		"gcc -O2 -DMAIN_ONLY -Wl,-rpath,$ORIGIN -o shared {}.c libhits.so -pthread",
+	"i386":        "gcc -m32 -idirafter /usr/include/x86_64-linux-gnu -g -O2 -o i386 {}.c -pthread",
+	"i386-go":     "env GOARCH=386 go build -o i386-go {}.go",
 	"object":      "gcc -O2 -c -o object {}.c",
 	"cxx":         "g++ -g -O2 -o cxx {}.cc",
 	"rust":        "rustc -g -C opt-level=2 -o rust {}.rs",
@@ -38,6 +42,12 @@ var builds = map[string]string{
 // withoutCompiler skips a subtest in the place of those that need a build which
 // this machine has no compiler for.
 func withoutCompiler(t *testing.T, name string) bool {
+	if strings.HasPrefix(name, "i386") {
+		if _, err := os.Stat("/usr/lib32/crt1.o"); err != nil || machine != elf.EM_X86_64 {
+			t.Run(name, func(t *testing.T) { t.Skip("libc6-dev-i386 is not installed, or the machine runs no such programs") })
+			return true
+		}
+	}
 	for line := range strings.Lines(builds[name]) {
 		tool := strings.Fields(line)[0]
 		if _, err := exec.LookPath(tool); err != nil {

@@ -81,7 +81,7 @@ func (r *resolver) find() ([]symbols.Function, error) {
 // that has a function; "" if none has.
 func (r *resolver) exporter(name string) string {
 	for _, soname := range r.needed() {
-		found, err := library.Find(soname, library.Options{PID: r.options.PID, Machine: machine})
+		found, err := library.Find(soname, library.Options{PID: r.options.PID, Machine: r.image.Machine})
 		if err != nil {
 			continue
 		}

@@ -17,6 +17,9 @@ func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, 
 	if r.definition.Kind == Mark {
 		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", arg.Param)
 	}
+	if r.compat() {
+		return nil, r.compatError(arg, arg.Param)
+	}
 	name := r.nameOf(function)
 	known, err := r.symbols.Params(function)
 	if err != nil {

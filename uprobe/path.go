@@ -20,6 +20,9 @@ const maxElements = 64
 // at the same one, or at another of a function's entry.
 func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 	path := cmp.Or(arg.Path, arg.Param)
+	if r.compat() {
+		return nil, r.compatError(arg, path)
+	}
 	if r.definition.Kind == Mark {
 		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", path)
 	}
@@ -40,6 +43,11 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 		return nil, r.argError(arg.Pos, "%s can't be fetched: %v", path, err)
 	}
 	return []ftrace.FetchArg{a}, nil
+}
+
+// compatError says that what a name means is not known.
+func (r *resolver) compatError(arg Arg, name string) error {
+	return r.argError(arg.Pos, "%s: ringtap does not look up the variables of 32-bit programs; name an argument by its number ($arg1) or a register", name)
 }
 
 // fetchValue is a value as the kernel fetches it. Want has the name and the type that the

@@ -24,7 +24,7 @@ type target struct {
 
 // openTarget finds a target and looks whether there is code in it to probe.
 func openTarget(name string, pid int) (*target, error) {
-	found, err := library.Find(name, library.Options{PID: pid, Machine: machine})
+	found, err := library.Find(name, library.Options{PID: pid})
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,14 @@ func notELF(err error) error {
 	return fmt.Errorf("%w: %w", ErrTruncated, err)
 }
 
+// isCompat tells whether a file is for 32-bit programs that this machine runs, too.
+func isCompat(m *elfimage.Image) bool { return machine == elf.EM_X86_64 && m.Machine == elf.EM_386 }
+
+func (t *target) compat() bool { return isCompat(t.image) }
+
 // checkCode refuses an ELF file that nothing runs from here.
 func checkCode(m *elfimage.Image) error {
-	if m.Machine != machine {
+	if m.Machine != machine && !isCompat(m) {
 		return fmt.Errorf("%w: it is for %v, this machine runs %v", ErrMachine, m.Machine, machine)
 	}
 	code := false

@@ -62,7 +62,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	manual.SetValues(flags, "unwind", "auto", "fp", "dwarf")
 	flags.BoolVar(&c.inlines, "inlines", false, "show inlined functions, and source lines in the forms that have them")
 	flags.BoolVar(&c.jvm, "jvm", false, "at the end of each interval, ask Java virtual machines (JDK 17 and later) for the names of their code")
-	flags.IntVar(&c.memory, "max-memory", 256, "use at most this many `MIB` for distinct stacks and for what collectors hold; beyond that, new stacks are merged; waiting records, symbols and output take up to 256 MiB more")
+	flags.IntVar(&c.memory, "max-memory", 256, "use at most this many `MIB` for distinct stacks and for what collectors hold, and as many to unpack the symbols of one file (.gnu_debugdata); beyond that, new stacks are merged and the symbols left out; waiting records, symbols and output take up to 256 MiB more")
 	manual.SetGroup(flags, whatGroup)
 	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+strings.Join(report.Forms(), " ")+" (may be repeated)")
 	addTop(flags, &c.top, "o", 10, ": functions, or rows of the tables")

@@ -42,7 +42,7 @@ const again = 250 * time.Millisecond
 
 // preparing is how long a run that has nothing to report yet may take to end in order:
 // it may be in the middle of a file of gigabytes.
-const preparing = time.Second
+const preparing = 700 * time.Millisecond
 
 // handleSignals ends the run at the first of endSignals by cancel; a second one, and
 // any of quitSignals, ends ringtap at once. One signal does where nothing is recorded

@@ -2,6 +2,7 @@ package callframe
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -78,6 +80,19 @@ func readelfRanges(t *testing.T, path string) [][2]uint64 {
 
 // TestFindsWhatReadelfLists asks for the first, a middle and the last byte of each
 // function, and for the byte behind it.
+func TestManyPlacesAreSortedAsFewAre(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var places []place
+	for i := range 4 * fewPlaces {
+		places = append(places, place{random.Uint64N(1<<20) << (i % 40), uint64(i)})
+	}
+	want := slices.Clone(places)
+	slices.SortStableFunc(want, func(x, y place) int { return cmp.Compare(x.start, y.start) })
+	if got := sorted(places); !slices.Equal(got, want) {
+		t.Error("they have another order")
+	}
+}
+
 func TestFindsWhatReadelfLists(t *testing.T) {
 	for _, name := range []string{"libc.so.6", "libstdc++.so.6"} {
 		out, err := exec.Command("gcc", "-print-file-name="+name).Output()

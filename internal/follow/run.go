@@ -145,10 +145,12 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	}
 	defer engine.Close()
 	f.processes = engine.Processes()
+	late, stop := run.Late(ctx, f.processes)
+	defer stop()
 	f.names = process.NewNames(source.Host())
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
 	if f.wantsStacks() {
-		symbolizer := symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: f.opts.Logger})
+		symbolizer := symbolize.New(symbolize.Options{CachePerfMaps: true, Late: late, Host: source.Host(), Logger: f.opts.Logger})
 		defer symbolizer.Close() // the debug files were only read
 		f.stacks = newStacks(f.opts.Stacks, f.processes, symbolizer)
 	}

@@ -9,11 +9,14 @@ import (
 )
 
 // page is how much of a table is read at a time; beyond a few of these, and a part of
-// the table, all of it is.
+// the table, all of it is, unless it is large. Of a large one so many pages are kept: a
+// run may meet many programs, each with tables of a hundred megabytes.
 const (
-	page     = 4 << 10
-	fewPages = 32
-	fewParts = 4
+	page      = 4 << 10
+	fewPages  = 32
+	fewParts  = 4
+	maxWhole  = 4 << 20 // bytes
+	keptPages = maxWhole / page
 )
 
 // data is the bytes of a table, which are read when they are asked for. What can't be
@@ -74,14 +77,14 @@ func (d *data) page(i uint64) []byte {
 	if b, ok := d.pages[i]; ok {
 		return b
 	}
-	if len(d.pages) > fewPages && uint64(len(d.pages)) > d.size/page/fewParts {
+	if d.size <= maxWhole && len(d.pages) > fewPages && uint64(len(d.pages)) > d.size/page/fewParts {
 		if b, err := d.image.Read(d.offset, d.size, maxTable); err == nil {
 			d.whole.Store(&b)
 			d.pages = nil
 			return cut(b, i*page, page)
 		}
 	}
-	if d.pages == nil {
+	if d.pages == nil || len(d.pages) == keptPages {
 		d.pages = make(map[uint64][]byte)
 	}
 	b := make([]byte, min(page, d.size-i*page))

@@ -1,10 +1,12 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +27,7 @@ type fileSet struct {
 	limit int
 	clock uint64 // counts uses
 	held  []*file
+	ended atomic.Bool // see Table.EndReads
 }
 
 // file is a regular file that stays readable.
@@ -51,6 +54,9 @@ type fileID struct {
 	major, minor uint32
 	inode        uint64
 }
+
+// errEnded says that a run does not wait for a file any more.
+var errEnded = fmt.Errorf("the run has ended: %w", context.Canceled)
 
 // errBudget says that a file could not be held open.
 var errBudget = errors.New("too many deleted or replaced files are held open")
@@ -147,6 +153,9 @@ func (f *file) close() {
 // room for others.
 func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 	for {
+		if f.set.ended.Load() {
+			return 0, errEnded
+		}
 		open, err := f.opened()
 		if err != nil {
 			return 0, err

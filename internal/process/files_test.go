@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +60,22 @@ func TestFilesAreOpenedAgainWhenTheBudgetIsSmall(t *testing.T) {
 	set.closeAll()
 	if _, err := files[0].ReadAt(make([]byte, 1), 0); err == nil {
 		t.Error("a file was opened again after all were closed for good")
+	}
+}
+
+func TestFilesAreNotReadAfterTheEnd(t *testing.T) {
+	table := NewTable(Options{Host: Host{Proc: t.TempDir()}})
+	defer table.Close()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o644))
+	f, err := holdFile(t, table.files, dir, "file")
+	must(t, err)
+	if _, err := f.ReadAt(make([]byte, 4), 0); err != nil {
+		t.Fatal(err)
+	}
+	table.EndReads()
+	if n, err := f.ReadAt(make([]byte, 4), 0); n > 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("ReadAt = %d, %v; want none, as of a context that is done", n, err)
 	}
 }
 

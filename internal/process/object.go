@@ -16,7 +16,7 @@ type Kind uint8
 const (
 	Kernel   Kind = iota // the kernel; offsets are addresses
 	File                 // a file, also one without a name (memfd, deleted); offsets are file offsets
-	VDSO                 // the ELF image that the kernel gives each 64-bit process; offsets in that image
+	VDSO                 // the ELF image that the kernel gives each process, one for 64-bit and one for 32-bit programs; offsets in that image
 	VSyscall             // the page of emulated system calls of x86-64; offsets are addresses
 	Anon                 // memory without an ELF file: generated code; offsets are addresses in its process
 	Special              // other memory that the kernel names, "[uprobes]", "[stack]"; offsets are addresses
@@ -53,11 +53,12 @@ type Object struct {
 	// PID is the process of Anon memory, 0 for all other kinds.
 	PID int
 
-	key   key
-	file  *file  // of a File that could be opened
-	image []byte // of the VDSO
-	err   error  // why there is neither
-	tries int    // how often opening has failed
+	key    key
+	file   *file  // of a File that could be opened
+	image  []byte // of the VDSO
+	compat bool   // the VDSO is that of 32-bit programs
+	err    error  // why there is neither
+	tries  int    // how often opening has failed
 
 	generation uint64 // of the inode, 0 if unknown
 	generated  bool   // a file without an ELF header: its mappings are Anon

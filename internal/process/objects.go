@@ -52,6 +52,11 @@ func (t *Table) object(p *Process, s *seenMapping) *Object {
 			t.vdso = &Object{Kind: VDSO, Path: name}
 		}
 		return t.vdso
+	case name == "[vdso]":
+		if t.vdso32 == nil {
+			t.vdso32 = &Object{Kind: VDSO, Path: name, compat: true}
+		}
+		return t.vdso32
 	case name == "[vsyscall]":
 		return t.special(VSyscall, name)
 	case name[0] != '/':

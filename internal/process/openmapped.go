@@ -211,7 +211,13 @@ func (t *Table) name(p *Process, m *mapping) {
 func (t *Table) number(p *Process, o *Object) {
 	switch o.Kind {
 	case VDSO:
-		o.image, o.err = readVDSO()
+		if !o.compat {
+			o.image, o.err = readVDSO()
+			break
+		}
+		if o.image, o.err = t.fs.readCompatVDSO(p.PID); o.err != nil {
+			t.vdso32 = nil // the next process may live long enough
+		}
 	case Anon:
 		if _, err := o.PerfMap(); err != nil && !notFound(err) {
 			t.log.Debug("cannot open perf map", "pid", p.PID, "error", err)

@@ -65,6 +65,7 @@ type Table struct {
 	held     func(hold func(callchain.ObjectID))
 	byKey    map[key]*Object
 	vdso     *Object
+	vdso32   *Object // of 32-bit programs
 	overflow *Object
 	bytes    int // estimate of what byKey's objects take
 }
@@ -111,6 +112,11 @@ func (t *Table) Host() Host { return t.fs.Host }
 
 // Close closes the files that are held open.
 func (t *Table) Close() { t.files.closeAll() }
+
+// EndReads has all reading of mapped files fail from now on, with an error that wraps
+// context.Canceled: a run that ends does not wait for files of gigabytes. Any goroutine
+// may call it.
+func (t *Table) EndReads() { t.files.ended.Store(true) }
 
 // Process returns the process with that tgid as of the last record: the live
 // one, or the last one to have it. A pid that was not heard of is read from

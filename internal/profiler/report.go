@@ -22,9 +22,10 @@ type reporter struct {
 	machines   virtualMachines
 }
 
-func newReporter(r *profiling) *reporter {
+// newReporter makes a reporter that does not wait for names once late is closed.
+func newReporter(r *profiling, late <-chan struct{}) *reporter {
 	return &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
-		Lines: r.opts.Lines, Host: r.source.Host(), Logger: r.opts.Logger})}
+		Lines: r.opts.Lines, Late: late, Memory: r.opts.Memory, Host: r.source.Host(), Logger: r.opts.Logger})}
 }
 
 // close frees what symbols were read from.

@@ -169,9 +169,11 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		}
 	}
 
+	late, stop := run.Late(ctx, r.engine.Processes())
+	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	reporter := newReporter(r)
+	reporter := newReporter(r, late)
 	defer reporter.close()
 	if kernelStacks && r.alarms == nil {
 		reporter.symbolizer.ReadAhead()

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"golang.org/x/sys/unix"
 
@@ -14,8 +13,8 @@ import (
 func (l *look) call(t *Thread) {
 	switch {
 	case t.Number < 0:
-	case l.foreign:
-		t.Call = fmt.Sprintf("number %d of the 32-bit system calls", t.Number)
+	case l.compat:
+		t.Call = syscalls.Describe(&l.describe, t.Number, t.Args)
 	default:
 		number, again := l.restarted(t)
 		t.Call = syscalls.Describe(&l.describe, number, t.Args)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // gdbScript has gdb print the frames of all threads, leaf first, "TID function+0xoffset"
@@ -74,8 +75,11 @@ func own(names []string) []string {
 }
 
 func TestPeerStacksAreThoseOfGDB(t *testing.T) {
-	for _, build := range builds {
+	for _, build := range slices.Concat(builds, builds32) {
 		t.Run(build.name, func(t *testing.T) {
+			if slices.Contains(build.flags, "-m32") {
+				truth.Named("i386-middle-nofp").Build(t) // which skips where there are no 32-bit programs
+			}
 			pid := startWaits(t, build.flags)
 			s := take(t, Options{}, pid)
 			for end := time.Now().Add(testlimit.End); slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.Missing == notRun }); {

@@ -39,7 +39,11 @@ func (h *Holder) By() string {
 }
 
 // holders finds who holds what threads wait for.
+// It knows the locks of 64-bit programs only.
 func (l *look) holders() {
+	if l.compat {
+		return
+	}
 	tids := l.namespaceTIDs()
 	text, _ := l.host().ReadFile("locks") // without it no holder is known
 	locks := parseLocks(string(text))

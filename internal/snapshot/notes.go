@@ -11,8 +11,11 @@ func (l *look) notes() {
 	note := func(format string, args ...any) {
 		l.snapshot.Notes = append(l.snapshot.Notes, fmt.Sprintf(format, args...))
 	}
-	if l.foreign {
-		note("a 32-bit program: ringtap shows only the numbers of its system calls, and no user stacks")
+	if l.arch == 0 {
+		note("a 32-bit program: ringtap does not unwind the user stacks of 32-bit programs on %s", l.host().Arch())
+	}
+	if l.compat && l.opts.Locks {
+		note("a 32-bit program: ringtap does not look for who holds its locks")
 	}
 	if slices.ContainsFunc(l.snapshot.Threads, (*Thread).generated) {
 		note("code that was generated at run time has no names; a perf map in /tmp would tell them (Java: jcmd PID Compiler.perfmap, Node: --perf-basic-prof, Python from 3.12: -X perf)")

@@ -27,10 +27,14 @@ func (l *look) process(tids []int) {
 	if text, err := l.host().Read(living, "cmdline"); err == nil {
 		s.Command = strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 	}
-	l.user = userStacks{host: l.host(), pid: living, space: p, unwinder: l.unwinder, start: l.start}
-	l.foreign = is32Bit(l.host().Path(living, "exe"))
+	l.arch, l.unwinding = l.host().Arch(), l.unwinder
+	if l.compat = is32Bit(l.host().Path(living, "exe")); l.compat {
+		l.arch = l.arch.Compat()
+		l.unwinding = callchain.New(l.arch)
+	}
+	l.user = userStacks{host: l.host(), arch: l.arch, pid: living, space: p, unwinder: l.unwinding, start: l.start}
 	fds := descriptors.Open(l.host(), living)
-	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}
+	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task, Compat: l.compat}
 	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)
 	l.interned = callchain.NewInterner()
 }

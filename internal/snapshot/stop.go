@@ -32,7 +32,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 		if t.State != 'R' {
 			l.files.kernelStack(t)
 			l.call(t)
-			if !l.foreign {
+			if l.arch != 0 {
 				l.user.waiting(t) // for the tables alone, which else were made while it stands still
 			}
 		}
@@ -50,7 +50,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 		}
 		t.switches = 0 // being stopped counts
 		l.add(t)
-		if l.foreign {
+		if l.arch == 0 {
 			continue
 		}
 		mask, values, err := registers(t.TID)
@@ -59,7 +59,7 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 			continue
 		}
 		var capture callchain.Capture
-		if err := capture.Regs.Load(l.host().Arch(), mask, values); err != nil {
+		if err := capture.Regs.Load(l.arch, mask, values); err != nil {
 			return err
 		}
 		if frames, end := l.user.unwind(&capture); len(frames) > 0 {

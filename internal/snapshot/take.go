@@ -86,15 +86,17 @@ func (l *look) threads(ctx context.Context, tids []int) error {
 // look is one snapshot that is being taken.
 type look struct {
 	*Taker
-	files    threadFiles
-	snapshot *Snapshot
-	user     userStacks
-	describe syscalls.Thread
-	foreign  bool            // a 32-bit program
-	kernel   bool            // a thread of the kernel
-	stacks   map[*Thread]int // index of its user stack
-	kernels  map[*Thread]int // the same of kernel stacks of threads that were sampled
-	interned *callchain.Interner
+	files     threadFiles
+	snapshot  *Snapshot
+	user      userStacks
+	describe  syscalls.Thread
+	compat    bool           // a 32-bit program
+	arch      callchain.Arch // the program's; zero for one whose stacks are not unwound
+	unwinding *callchain.Unwinder
+	kernel    bool            // a thread of the kernel
+	stacks    map[*Thread]int // index of its user stack
+	kernels   map[*Thread]int // the same of kernel stacks of threads that were sampled
+	interned  *callchain.Interner
 }
 
 // start is where the function of a frame begins.
@@ -117,7 +119,7 @@ func (l *look) thread(tid int) {
 			return
 		}
 		l.files.kernelStack(t)
-		if t.pc == 0 || l.foreign { // a thread of the kernel, or one that may not be looked into
+		if t.pc == 0 || l.arch == 0 { // a thread of the kernel, or one that may not be looked into
 			l.call(t)
 			l.add(t)
 			return

@@ -10,6 +10,7 @@ import (
 // userStacks reads the user stacks of threads that wait.
 type userStacks struct {
 	host     process.Host
+	arch     callchain.Arch // the program's
 	pid      int
 	space    *process.Process
 	unwinder *callchain.Unwinder
@@ -29,7 +30,7 @@ const (
 // waiting returns the user frames of a thread that waits, valid until the next call.
 func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 	var capture callchain.Capture
-	if err := capture.Regs.LoadWaiting(u.host.Arch(), t.pc, t.sp); err != nil {
+	if err := capture.Regs.LoadWaiting(u.arch, t.pc, t.sp); err != nil {
 		return nil, callchain.Lost
 	}
 	if u.flow != nil {
@@ -69,7 +70,7 @@ func (u *userStacks) Calls(ra, callee uint64) bool {
 	if u.read(ra-8, code[:]) < len(code) {
 		return false
 	}
-	target, direct, ok := callTarget(u.host.Arch(), ra, code)
+	target, direct, ok := callTarget(u.arch, ra, code)
 	if !ok || !direct {
 		return ok
 	}
@@ -98,9 +99,13 @@ func (u *userStacks) function(pc uint64) (begin uint64, ok bool) {
 // not direct and has no target that is known.
 func callTarget(arch callchain.Arch, ra uint64, code [8]byte) (target uint64, direct, ok bool) {
 	switch arch {
-	case callchain.AMD64:
+	case callchain.AMD64, callchain.I386:
 		if code[3] == 0xe8 { // call rel32
-			return ra + uint64(int64(int32(binary.LittleEndian.Uint32(code[4:])))), true, true
+			target = ra + uint64(int64(int32(binary.LittleEndian.Uint32(code[4:]))))
+			if arch == callchain.I386 {
+				target = uint64(uint32(target))
+			}
+			return target, true, true
 		}
 		for n := 2; n <= 7; n++ { // ff /2 with 2 to 7 bytes
 			if op, modrm := code[8-n], code[8-n+1]; op == 0xff && modrm>>3&7 == 2 {

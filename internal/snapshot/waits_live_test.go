@@ -18,17 +18,25 @@ import (
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
-// builds are the ways in which testdata/waits.c is built.
-var builds = []struct {
+type build struct {
 	name  string
 	flags []string
-}{
+}
+
+// builds are the ways in which testdata/waits.c is built.
+var builds = []build{
 	{"O0", []string{"-O0"}},
 	{"O2", []string{"-O2"}},
 	{"O2 frame pointers", []string{"-O2", "-fno-omit-frame-pointer"}},
 	{"O2 static", []string{"-O2", "-static"}},
 	{"O2 static frame pointers", []string{"-O2", "-fno-omit-frame-pointer", "-static"}},
 	{"O1 no PIE", []string{"-O1", "-no-pie"}},
+}
+
+// builds32 are those of 32-bit programs.
+var builds32 = []build{
+	{"i386 O2", []string{"-m32", "-idirafter", "/usr/include/x86_64-linux-gnu", "-O2"}},
+	{"i386 O0 no PIE", []string{"-m32", "-idirafter", "/usr/include/x86_64-linux-gnu", "-O0", "-no-pie"}},
 }
 
 // startWaits builds and starts testdata/waits.c.

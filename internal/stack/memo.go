@@ -26,6 +26,7 @@ type chain struct {
 	version    uint64 // of the process's mappings; 0: holds nothing
 	unwind     Unwind // how it was found
 	entry      bool   // at a function's first instruction
+	abi        uint64 // whose registers the sample has
 	pc, sp, fp uint64
 	length     int // of the copy
 	words      []word
@@ -64,7 +65,7 @@ func (m *memo) find(by *Stacks, p *process.Process, sample *perfevent.Sample) *c
 	for i := range m.group {
 		c := &m.group[i]
 		if c.version == version && c.pc == pc && c.sp == sp && c.fp == fp && c.length == len(sample.Stack) &&
-			c.unwind == by.Unwind && c.entry == by.Entry && c.holds(sample.Stack) {
+			c.unwind == by.Unwind && c.entry == by.Entry && c.abi == sample.Regs.ABI && c.holds(m.arch, sample.Stack) {
 			return c
 		}
 	}
@@ -81,13 +82,21 @@ func walksUser(chain []uint64) bool {
 }
 
 // holds says that a copy of the stack, which is as long as the chain's, has its words.
-func (c *chain) holds(stack []byte) bool {
+func (c *chain) holds(host callchain.Arch, stack []byte) bool {
 	for _, w := range c.words {
-		if binary.LittleEndian.Uint64(stack[w.at:]) != w.value {
+		if wordAt(host, c.abi, stack[w.at:]) != w.value {
 			return false
 		}
 	}
 	return true
+}
+
+// wordAt is the word that the stack of a program of an ABI has there.
+func wordAt(host callchain.Arch, abi uint64, stack []byte) uint64 {
+	if machine(host, abi).WordSize() == 4 {
+		return uint64(binary.LittleEndian.Uint32(stack))
+	}
+	return binary.LittleEndian.Uint64(stack)
 }
 
 // keep remembers the chain of the sample that find did not find, and the places of
@@ -100,9 +109,9 @@ func (m *memo) keep(by *Stacks, p *process.Process, sample *perfevent.Sample, re
 	c := &m.group[m.turn]
 	words := c.words[:0]
 	for _, at := range reads {
-		words = append(words, word{at, binary.LittleEndian.Uint64(sample.Stack[at:])})
+		words = append(words, word{at, wordAt(m.arch, sample.Regs.ABI, sample.Stack[at:])})
 	}
-	*c = chain{version: p.Version(), unwind: by.Unwind, entry: by.Entry, length: len(sample.Stack), words: words, id: id, end: end}
+	*c = chain{version: p.Version(), unwind: by.Unwind, entry: by.Entry, abi: sample.Regs.ABI, length: len(sample.Stack), words: words, id: id, end: end}
 	c.pc, c.sp, c.fp, _ = m.arch.Frame(sample.Regs.Mask, sample.Regs.Values)
 }
 

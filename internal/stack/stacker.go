@@ -8,14 +8,19 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// ABI64 is PERF_SAMPLE_REGS_ABI_64: registers of a 64-bit program.
-const ABI64 = 2
+// Whose registers a sample has (enum perf_sample_regs_abi).
+const (
+	ABI32 = 1 // a 32-bit program's
+	ABI64 = 2 // a 64-bit program's
+)
 
 // Stacker makes frames of the samples of a sampling that Stacks.Prepare has
 // prepared. It belongs to one goroutine.
 type Stacker struct {
 	Stacks
-	unwinder *callchain.Unwinder
+	unwinder *callchain.Unwinder // of the sample that came last
+	native   *callchain.Unwinder
+	compat   *callchain.Unwinder // of 32-bit programs; nil until there is one
 	arch     callchain.Arch
 	maxStack int // entries after which the kernel stops a callchain
 	capture  callchain.Capture
@@ -26,7 +31,8 @@ type Stacker struct {
 // NewStacker makes a Stacker of a machine's samples.
 func NewStacker(host process.Host, stacks Stacks) *Stacker {
 	arch := host.Arch()
-	return &Stacker{Stacks: stacks, unwinder: callchain.New(arch), arch: arch, maxStack: maxStack(host), returns: make(returns)}
+	native := callchain.New(arch)
+	return &Stacker{Stacks: stacks, unwinder: native, native: native, arch: arch, maxStack: maxStack(host), returns: make(returns)}
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain
@@ -62,7 +68,7 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	s.load(sample)
 	var end callchain.End
 	switch {
-	case s.Unwind == FP || sample.Regs.ABI != ABI64:
+	case s.Unwind == FP || machine(s.arch, sample.Regs.ABI) == 0:
 		s.frames, end = s.unwinder.FromCallchain(s.frames[:0], space, c)
 	case s.Unwind == DWARF:
 		s.frames, end = s.unwinder.Unwind(s.frames[:0], space, c)
@@ -76,10 +82,30 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 func (s *Stacker) load(sample *perfevent.Sample) {
 	c := &s.capture
 	c.Stack, c.Entry, c.Regs = sample.Stack, s.Entry, callchain.Regs{}
-	if sample.Regs.ABI == ABI64 {
-		// Without pc and sp the registers stay unknown, and the chain is Lost.
-		_ = c.Regs.Load(s.arch, sample.Regs.Mask, sample.Regs.Values)
+	s.unwinder = s.native
+	arch := machine(s.arch, sample.Regs.ABI)
+	if arch == 0 {
+		return
 	}
+	// Without pc and sp the registers stay unknown, and the chain is Lost.
+	_ = c.Regs.Load(arch, sample.Regs.Mask, sample.Regs.Values)
+	if arch != s.arch {
+		if s.compat == nil {
+			s.compat = callchain.New(arch)
+		}
+		s.unwinder = s.compat
+	}
+}
+
+// machine is the one that a sample's program is for; zero where ringtap can't unwind it.
+func machine(host callchain.Arch, abi uint64) callchain.Arch {
+	switch abi {
+	case ABI64:
+		return host
+	case ABI32:
+		return host.Compat()
+	}
+	return 0
 }
 
 // note remembers where the function returns to that a sample is at the entry of. Of a

@@ -13,8 +13,11 @@ import (
 // What a machine has recorded is unwound by its own rules, wherever that is done.
 func TestStacksAreOfTheHostsMachine(t *testing.T) {
 	const code, sp, caller = 1 << 20, 0x7000, 1<<20 + 0x20
-	for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
-		host := process.Host{Proc: t.TempDir(), Machine: arch}
+	for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64, callchain.I386} {
+		host, abi := process.Host{Proc: t.TempDir(), Machine: arch}, uint64(ABI64)
+		if arch == callchain.I386 { // whose registers come as those of a 64-bit kernel
+			host.Machine, abi = callchain.AMD64, ABI32
+		}
 		processes := process.NewTable(process.Options{Host: host})
 		t.Cleanup(processes.Close)
 		processes.Handle(&perfevent.Fork{Header: perfevent.Header{Time: 1}, PID: 5, TID: 5})
@@ -26,23 +29,33 @@ func TestStacksAreOfTheHostsMachine(t *testing.T) {
 		if arch == callchain.ARM64 {
 			registers = map[int]uint64{29: sp, 30: 0, 31: sp, 32: code + 0x10} // FP, LR, SP, PC
 		}
-		mask := arch.UserRegsMask()
+		mask := host.Machine.UserRegsMask()
 		var values []uint64
 		for rest := mask; rest != 0; rest &= rest - 1 {
 			values = append(values, registers[bits.TrailingZeros64(rest)])
 		}
 		sample := &perfevent.Sample{Header: perfevent.Header{PID: 5, TID: 5, Time: 3},
-			Regs:  perfevent.Registers{ABI: ABI64, Mask: mask, Values: values},
-			Stack: binary.LittleEndian.AppendUint64(make([]byte, 8), caller)}
+			Regs:  perfevent.Registers{ABI: abi, Mask: mask, Values: values},
+			Stack: appendWord(make([]byte, arch.WordSize()), arch, caller)}
 		store := NewStore(processes, nil)
-		user := store.User(store.Stacker(Stacks{User: true, Unwind: DWARF}), processes.Process(5), sample)
-		if !user.Kept {
-			t.Errorf("%s: no stack", arch)
-			continue
-		}
-		frames := store.Stack(user.ID).Frames
-		if len(frames) != 2 || frames[0].Offset != code+0x10 || frames[1].Offset != caller-1 {
-			t.Errorf("%s: frames %+v", arch, frames)
+		stacker := store.Stacker(Stacks{User: true, Unwind: DWARF})
+		for _, how := range []string{"unwound", "known by its words"} {
+			user := store.User(stacker, processes.Process(5), sample)
+			if !user.Kept {
+				t.Errorf("%s: no stack", arch)
+				continue
+			}
+			frames := store.Stack(user.ID).Frames
+			if len(frames) != 2 || frames[0].Offset != code+0x10 || frames[1].Offset != caller-1 {
+				t.Errorf("%s, %s: frames %+v", arch, how, frames)
+			}
 		}
 	}
+}
+
+func appendWord(b []byte, arch callchain.Arch, word uint64) []byte {
+	if arch.WordSize() == 4 {
+		return binary.LittleEndian.AppendUint32(b, uint32(word))
+	}
+	return binary.LittleEndian.AppendUint64(b, word)
 }

@@ -47,7 +47,7 @@ func (b *build) stacks(progress func(done, all int)) {
 // the number of distinct frames of all kinds.
 func (b *build) prepare() int {
 	seen := make(map[callchain.Frame]struct{})
-	places := make(map[callchain.ObjectID][]uint64)
+	places := make(map[callchain.ObjectID][]callchain.Frame)
 	var kernel []uint64
 	for _, stack := range b.set.Stacks {
 		for _, f := range stack.Frames {
@@ -63,16 +63,14 @@ func (b *build) prepare() int {
 				continue
 			}
 			if image := b.set.Images[f.Object]; image != nil && hasFile(image.Kind) {
-				places[f.Object] = append(places[f.Object], f.Offset)
+				places[f.Object] = append(places[f.Object], f)
 			}
 		}
 	}
 	// The kernel takes its time to write its symbols.
 	var kallsyms sync.WaitGroup
 	kallsyms.Go(func() { b.symbolizer.kernel.prepare(b.symbolizer.opts.Host, kernel) })
-	for id, offsets := range places {
-		b.symbolizer.prepare(id, b.set.Images[id], offsets)
-	}
+	b.symbolizer.nameAll(places, b.set.Images)
 	kallsyms.Wait()
 	return len(seen)
 }

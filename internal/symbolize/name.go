@@ -37,6 +37,9 @@ func (b *build) label(f callchain.Frame) profile.Frame {
 
 // fileFrame names a place in an ELF file, which the symbolizer remembers.
 func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
+	if b.symbolizer.late {
+		return b.lateFrame(f, image)
+	}
 	from := b.symbolizer.source(f.Object, image)
 	object := b.object(objectKey{id: f.Object}, func() profile.Object { return from.object })
 	frame, ok := b.symbolizer.cache[f]
@@ -48,6 +51,19 @@ func (b *build) fileFrame(f callchain.Frame, image *stack.Image) profile.Frame {
 	if len(frame.Lines) > 0 {
 		b.profile.Objects[object].HasLines, b.profile.Objects[object].HasInlines = true, true
 	}
+	return frame
+}
+
+// lateFrame is a place in a file that is not read any more: it has the name that it had
+// in a profile before, or none.
+func (b *build) lateFrame(f callchain.Frame, image *stack.Image) profile.Frame {
+	frame, ok := b.symbolizer.cache[f]
+	if !ok {
+		frame = profile.Frame{Address: f.Offset, Return: f.Return}
+	}
+	frame.Object = b.object(objectKey{id: f.Object}, func() profile.Object {
+		return profile.Object{Path: image.Path, HasFunctions: true}
+	})
 	return frame
 }
 

@@ -15,10 +15,15 @@ import (
 
 // Options says how names are found.
 type Options struct {
-	Lines         bool         // source lines and inlined functions too
-	CachePerfMaps bool         // sets are small and many: perf maps are not read for each
-	Host          process.Host // has the kernel's symbols
-	Logger        *slog.Logger // is told why things have no names; nil discards
+	Lines         bool // source lines and inlined functions too
+	CachePerfMaps bool // sets are small and many: perf maps are not read for each
+	// Late is closed when names are not worth waiting for any more; nil: they always are.
+	Late <-chan struct{}
+	Host process.Host // has the kernel's symbols
+	// Memory bounds the bytes that unpacking a file's symbols may take; 0 leaves that to
+	// package symbols.
+	Memory int
+	Logger *slog.Logger // is told why things have no names; nil discards
 }
 
 // maxCached bounds the frames that are remembered between profiles, maxFiles the files
@@ -44,6 +49,7 @@ type Symbolizer struct {
 
 	kernel kernelNames
 
+	late    bool     // files are not read any more: a goroutine that was not waited for still reads them
 	notes   []string // for the next profile
 	skipped int      // files that have had a note
 }
@@ -85,8 +91,10 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	}
 	s.calls++
 	b.stacks(progress)
-	s.unload()
-	s.forget()
+	if !s.late {
+		s.unload()
+		s.forget()
+	}
 	p.Notes, s.notes = append(p.Notes, s.notes...), nil
 	if s.kernel.err != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernel.err))
@@ -115,6 +123,7 @@ type source struct {
 	object   profile.Object
 	size     int64 // of the file, in bytes
 	unloaded bool
+	skipped  bool   // a note has told of symbols that are left out
 	used     uint64 // the call of Profile that asked for it last
 }
 
@@ -137,12 +146,8 @@ func (s *Symbolizer) source(id callchain.ObjectID, image *stack.Image) *source {
 // load opens a file.
 func (s *Symbolizer) load(from *source, image *stack.Image) {
 	var err error
-	if from.file, err = openFile(image); err != nil {
+	if from.file, err = s.open(image); err != nil {
 		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
-		if errors.Is(err, symbols.ErrSkipped) && s.skipped < maxSkipped && !from.unloaded {
-			s.skipped++
-			s.notes = append(s.notes, fmt.Sprintf("%s: %v", image.Path, err))
-		}
 	}
 	if from.size, from.unloaded = image.Size, false; from.file != nil {
 		s.loaded += from.size
@@ -199,27 +204,19 @@ func (s *Symbolizer) close(from *source) {
 	s.loaded -= from.size
 }
 
-// prepare looks up new places of a file at once.
-func (s *Symbolizer) prepare(id callchain.ObjectID, image *stack.Image, offsets []uint64) {
-	file := s.file(s.source(id, image), image)
-	if file == nil {
-		return
-	}
-	if err := file.Prepare(offsets); err != nil {
-		s.opts.Logger.Info("symbols are missing", "object", image.Path, "error", err)
-	}
-}
-
-// openFile opens the file of an image, whose symbols are read when they are asked for.
-func openFile(image *stack.Image) (*symbols.File, error) {
+// open opens the file of an image, whose symbols are read when they are asked for.
+func (s *Symbolizer) open(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
 		return nil, image.Err
 	}
-	return symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: symbols.DebugFiles("")})
+	return symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: symbols.DebugFiles(""), Unpack: s.opts.Memory})
 }
 
 // Close closes the debug files that were opened. Profiles stay valid.
 func (s *Symbolizer) Close() error {
+	if s.late {
+		return nil // they are still read
+	}
 	if s.kernel.ahead != nil {
 		s.kernel.ahead.done.Wait()
 	}

@@ -102,6 +102,19 @@ func (d *describer) read(addr uint64, b []byte) int {
 	return d.t.Memory(addr, b)
 }
 
+// time reads a time at the address of argument i: seconds, and a fraction.
+func (d *describer) time(i int) ([]uint64, bool) {
+	if !d.short {
+		return d.words(i, 2)
+	}
+	var b [8]byte
+	if d.read(d.args[i], b[:]) < len(b) {
+		return nil, false
+	}
+	seconds, fraction := binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
+	return []uint64{uint64(int64(int32(seconds))), uint64(int64(int32(fraction)))}, true
+}
+
 // words reads the n words at the address of argument i.
 func (d *describer) words(i, n int) ([]uint64, bool) {
 	b := make([]byte, 8*n)
@@ -124,7 +137,7 @@ func (d *describer) timeout(i int, unit uint64) string {
 	if d.args[i] == 0 {
 		return "no timeout"
 	}
-	words, ok := d.words(i, 2)
+	words, ok := d.time(i)
 	if !ok {
 		return "a timeout"
 	}
@@ -132,7 +145,7 @@ func (d *describer) timeout(i int, unit uint64) string {
 }
 
 func durationText(d *describer, i int) string {
-	words, ok := d.words(i, 2)
+	words, ok := d.time(i)
 	if !ok {
 		return hexText(d, i)
 	}
@@ -142,7 +155,7 @@ func durationText(d *describer, i int) string {
 // clockText is the time of clock_nanosleep(2), whose second argument says whether
 // it is a length or a moment.
 func clockText(d *describer, i int) string {
-	words, ok := d.words(i, 2)
+	words, ok := d.time(i)
 	switch {
 	case !ok:
 		return hexText(d, i)

@@ -78,7 +78,7 @@ func futexTimeoutText(d *describer, i int) string {
 	if op == futexLockPI || d.args[1]&futexRealtime != 0 {
 		clock = unix.CLOCK_REALTIME
 	}
-	words, ok := d.words(i, 2)
+	words, ok := d.time(i)
 	if !ok {
 		return "a timeout"
 	}

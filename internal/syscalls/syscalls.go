@@ -8,6 +8,14 @@ import (
 // Name is the name of the system call with that number on this machine:
 // "epoll_wait"; "syscall 999" where the number is too new to be known.
 func Name(number int) string {
+	return nameIn(names[:], number)
+}
+
+// CompatName is the same for a 32-bit program, whose system calls have other numbers:
+// i386's or ARM's.
+func CompatName(number int) string { return nameIn(compatNames[:], number) }
+
+func nameIn(names []string, number int) string {
 	if number >= 0 && number < len(names) && names[number] != "" {
 		return names[number]
 	}
@@ -23,6 +31,8 @@ type Thread struct {
 	File func(fd int) string
 	// Task says who the process or thread of a pid in the caller's namespace is.
 	Task func(pid int) string
+	// Compat says that it is of a 32-bit program.
+	Compat bool
 }
 
 // Describe is the system call in words: "read(0 → /dev/pts/3, 1024 bytes)".
@@ -30,6 +40,10 @@ func Describe(t *Thread, number int, args [6]uint64) string {
 	name := Name(number)
 	d := describer{t: t, args: args}
 	kinds, known := calls[name]
+	if t.Compat {
+		name = CompatName(number)
+		kinds, known, d.short = compatCall(name)
+	}
 	if !known {
 		kinds = []kind{{"", hexadecimal}, {"", hexadecimal}, {"", hexadecimal}}
 	}
@@ -54,6 +68,8 @@ func Describe(t *Thread, number int, args [6]uint64) string {
 type describer struct {
 	t    *Thread
 	args [6]uint64
+	// short says that times in memory have words of 32 bits.
+	short bool
 }
 
 // kind is an argument: a word before it, and how it reads. An argument without

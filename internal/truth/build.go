@@ -2,12 +2,17 @@ package truth
 
 import (
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/compiled"
 )
@@ -31,10 +36,16 @@ type Built struct {
 func (p Program) Build(t testing.TB) Built {
 	t.Helper()
 	r, err := p.recipe()
+	if missing := (*compiled.MissingError)(nil); errors.As(err, &missing) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	built, err := p.in(r.Dir(t))
+	if p.compat && (errors.Is(err, unix.ENOEXEC) || errors.Is(err, fs.ErrNotExist)) {
+		t.Skip("32-bit programs can't run here: CONFIG_IA32_EMULATION, /lib/ld-linux.so.2: ", err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +69,20 @@ func (p Program) Compile(dir string) (Built, error) {
 	return p.in(dir)
 }
 
+// i386Libc is what 32-bit programs are linked with.
+const i386Libc = "/usr/lib32/crt1.o"
+
 // recipe is how the program is compiled. The Go tool runs without cgo, so that its
 // programs are static, and outside of any module.
 func (p Program) recipe() (compiled.Recipe, error) {
 	r := compiled.Recipe{Sources: map[string]string{}, Env: []string{"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"}}
 	if p.commands == "" {
 		return r, fmt.Errorf("no program is named %q on this architecture", p.Name)
+	}
+	if strings.HasPrefix(p.commands, i386) {
+		if _, err := os.Stat(i386Libc); err != nil {
+			return r, &compiled.MissingError{Tool: "the C library for 32-bit programs (libc6-dev-i386, lib32gcc-dev)"}
+		}
 	}
 	for command := range strings.Lines(p.commands) {
 		r.Commands = append(r.Commands, strings.Fields(command))

@@ -9,7 +9,7 @@ import (
 // Function is the machine code of one function as it stands in its file. It is
 // a plain value, and its methods only read it.
 type Function struct {
-	// Machine is the ELF machine: EM_X86_64 or EM_AARCH64.
+	// Machine is the ELF machine: EM_X86_64, EM_386 or EM_AARCH64.
 	Machine elf.Machine
 	// Code holds the whole function from its first instruction on, and nothing
 	// behind its last.
@@ -21,12 +21,20 @@ type Function struct {
 // at reads the instruction at an offset inside the code.
 func (f *Function) at(offset int) (instruction, bool) {
 	switch f.Machine {
-	case elf.EM_X86_64:
+	case elf.EM_X86_64, elf.EM_386:
 		return f.x86(offset)
 	case elf.EM_AARCH64:
 		return f.aarch64(offset)
 	}
 	return instruction{}, false
+}
+
+// bits is the size of an address of the x86 machine.
+func (f *Function) bits() int {
+	if f.Machine == elf.EM_386 {
+		return 32
+	}
+	return 64
 }
 
 // quiet says whether the instruction at offset leaves everything as it is that
@@ -35,7 +43,7 @@ func (f *Function) quiet(offset int) bool {
 	if f.Machine == elf.EM_AARCH64 {
 		return aarch64Quiet(binary.LittleEndian.Uint32(f.Code[offset:]))
 	}
-	return x86Quiet(f.Code[offset:])
+	return x86Quiet(f.Code[offset:], f.bits())
 }
 
 // text is the instruction at offset, of the given length, as objdump prints it,
@@ -46,7 +54,7 @@ func (f *Function) text(offset, length int) string {
 	if f.Machine == elf.EM_AARCH64 {
 		text = aarch64Text(code)
 	} else {
-		text = x86Text(code, f.Addr+uint64(offset))
+		text = x86Text(code, f.Addr+uint64(offset), f.bits())
 	}
 	if text == "" {
 		return fmt.Sprintf("% x", code)

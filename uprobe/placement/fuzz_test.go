@@ -62,7 +62,7 @@ func FuzzLength(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, code []byte) {
-		in, ok := decodeX86(code)
+		in, ok := decodeX86(code, 64)
 		if ok && (in.length <= 0 || in.length > len(code) || in.length > 15) {
 			t.Fatalf("% x: %d bytes", code, in.length)
 		}

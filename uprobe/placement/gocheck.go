@@ -14,9 +14,10 @@ import (
 // instruction again.
 func (f *Function) goStackCheck() int {
 	length, grow := 0, 0
-	if f.Machine == elf.EM_AARCH64 {
+	switch f.Machine {
+	case elf.EM_AARCH64:
 		length, grow = f.goCheckAArch64()
-	} else {
+	case elf.EM_X86_64:
 		length, grow = f.goCheckX86()
 	}
 	if length == 0 || !f.growsAndRestarts(grow) {
@@ -70,7 +71,7 @@ func (f *Function) goCheckX86() (length, grow int) {
 		if i >= len(f.Code) {
 			return 0, false
 		}
-		in, ok := decodeX86(f.Code[i:])
+		in, ok := decodeX86(f.Code[i:], 64)
 		if !ok || in.opMap > 1 || in.opcode != short+in.opMap*0x10 {
 			return 0, false
 		}

@@ -10,7 +10,7 @@ import (
 func peerObjects(t *testing.T) map[string][]string {
 	const lib = "/lib/x86_64-linux-gnu/"
 	return map[string][]string{
-		"objdump":                   {lib + "libc.so.6", lib + "libcrypto.so.3", lib + "libstdc++.so.6", lib + "libm.so.6", "/bin/bash"},
+		"objdump":                   {lib + "libc.so.6", lib + "libcrypto.so.3", lib + "libstdc++.so.6", lib + "libm.so.6", "/bin/bash", "/usr/lib32/libstdc++.so.6", "/usr/lib32/libc.so.6"},
 		"aarch64-linux-gnu-objdump": {"/usr/aarch64-linux-gnu/lib/libc.so.6"},
 	}
 }
@@ -102,7 +102,7 @@ func compareInstructions(t *testing.T, lines []line, all []named) {
 		}
 		return m
 	}
-	quiet := words("cmp cmpb cmpw cmpl cmpq test testb testw testl testq bt nop nopw nopl endbr64 xchg " +
+	quiet := words("cmp cmpb cmpw cmpl cmpq test testb testw testl testq bt nop nopw nopl endbr64 endbr32 xchg " +
 		"cmn tst ccmp ccmn bti")
 	emulatedX86 := words("push jmp call nop")
 	emulatedARM := words("b bl br blr ret cbz cbnz tbz tbnz adr adrp")

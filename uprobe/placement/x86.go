@@ -2,9 +2,9 @@ package placement
 
 import "golang.org/x/arch/x86/x86asm"
 
-// x86 reads the instruction at offset of a 64-bit x86 function.
+// x86 reads the instruction at offset of an x86 function.
 func (f *Function) x86(offset int) (instruction, bool) {
-	in, ok := decodeX86(f.Code[offset:])
+	in, ok := decodeX86(f.Code[offset:], f.bits())
 	if !ok {
 		return instruction{}, false
 	}
@@ -119,15 +119,15 @@ func (in *x86Inst) refused() string {
 // x86Quiet says whether an instruction leaves everything as it is that a probe
 // could read: it writes no register but the flags and no memory, goes on to the
 // next instruction, and can't fail for what the caller handed over.
-func x86Quiet(code []byte) bool {
-	in, ok := decodeX86(code)
+func x86Quiet(code []byte, bits int) bool {
+	in, ok := decodeX86(code, bits)
 	if !ok || in.lock || in.vector || in.segment {
 		return false
 	}
-	if in.opMap == 1 && (in.opcode == 0x1e && in.rep && in.modrm == 0xfa || in.opcode == 0x1f && in.modrm>>3&7 == 0) {
-		return true // ENDBR64, NOP with operands
+	if in.opMap == 1 && (in.opcode == 0x1e && in.rep && (in.modrm == 0xfa || in.modrm == 0xfb) || in.opcode == 0x1f && in.modrm>>3&7 == 0) {
+		return true // ENDBR64, ENDBR32, NOP with operands
 	}
-	inst, err := x86asm.Decode(code, 64)
+	inst, err := x86asm.Decode(code, bits)
 	if err != nil || inst.Len != in.length {
 		return false
 	}
@@ -144,7 +144,8 @@ func x86Quiet(code []byte) bool {
 		case x86asm.Mem:
 			// A variable of the object itself: the address is fixed, so that
 			// no caller can make it fail.
-			if arg.Base != x86asm.RIP || arg.Index != 0 || arg.Segment != 0 || inst.Op == x86asm.BT {
+			fixed := arg.Base == x86asm.RIP || bits == 32 && arg.Base == 0
+			if !fixed || arg.Index != 0 || arg.Segment != 0 || inst.Op == x86asm.BT {
 				return false
 			}
 		default:
@@ -155,11 +156,14 @@ func x86Quiet(code []byte) bool {
 }
 
 // x86Text is the instruction at the start of code as objdump prints it.
-func x86Text(code []byte, addr uint64) string {
+func x86Text(code []byte, addr uint64, bits int) string {
 	if string(code) == "\xf3\x0f\x1e\xfa" {
 		return "endbr64"
 	}
-	inst, err := x86asm.Decode(code, 64)
+	if string(code) == "\xf3\x0f\x1e\xfb" {
+		return "endbr32"
+	}
+	inst, err := x86asm.Decode(code, bits)
 	if err != nil || inst.Len != len(code) {
 		return ""
 	}

@@ -2,7 +2,7 @@ package placement
 
 import "encoding/binary"
 
-// x86Inst is what the encoding of one 64-bit x86 instruction says about its
+// x86Inst is what the encoding of one x86 instruction says about its
 // length and its way through the code (Intel SDM volume 2, chapter 2 and
 // appendix A).
 type x86Inst struct {
@@ -14,6 +14,7 @@ type x86Inst struct {
 	modrm  byte // 0 if it has none
 	rex    byte // the whole prefix, 0 if there is none
 	vector bool // VEX or EVEX encoded
+	short  bool // of 32-bit code
 
 	size16, repne, rep, lock, segment bool // prefixes 66, F2, F3, F0, and 26, 2E, 36 or 3E
 	prefixes                          int  // how many of all legacy prefixes
@@ -29,27 +30,28 @@ const (
 	immOperand      // 2 bytes with prefix 66, else 4
 	immFull         // as immOperand, 8 with REX.W
 	immEnter        // 2 bytes and 1
-	immOffset       // a whole address
+	immOffset       // a whole address: 8 bytes, 4 in 32-bit code or with prefix 67
 	immNear         // a branch's 4 bytes
 	immTwo          // two single bytes
 	immBad     = -1 // no instruction
 )
 
-// decodeX86 reads the instruction at the start of code. It knows lengths of all
+// decodeX86 reads the instruction at the start of code, of 64 or 32 bits. It knows lengths of all
 // that compilers and assemblers emit, vectors included, which x86asm does not,
 // and takes a tenth of x86asm's time. What it doesn't know is no instruction.
-func decodeX86(code []byte) (in x86Inst, ok bool) {
+func decodeX86(code []byte, bits int) (in x86Inst, ok bool) {
+	in.short = bits == 32
 	const longest = 15
 	code = code[:min(len(code), longest)]
 	i := 0
-	address32 := false
+	address := false // prefix 67: of 32 bits, in 32-bit code of 16
 prefixes:
 	for ; i < len(code); i++ {
 		switch code[i] {
 		case 0x66:
 			in.size16 = true
 		case 0x67:
-			address32 = true
+			address = true
 		case 0xf2:
 			in.repne = true
 		case 0xf3:
@@ -64,7 +66,7 @@ prefixes:
 		}
 		in.prefixes++
 	}
-	if i < len(code) && code[i]&0xf0 == 0x40 {
+	if i < len(code) && code[i]&0xf0 == 0x40 && !in.short {
 		in.rex = code[i]
 		i++
 	}
@@ -82,7 +84,11 @@ prefixes:
 		in.modrm = code[i]
 		i++
 		if in.modrm>>6 != 3 {
-			if i = memoryEnd(code, i, in.modrm); i < 0 {
+			end := memoryEnd
+			if in.short && address {
+				end = memoryEnd16
+			}
+			if i = end(code, i, in.modrm); i < 0 {
 				return in, false
 			}
 		}
@@ -116,9 +122,13 @@ prefixes:
 			size = 4
 		}
 	case immOffset:
-		size = 8
-		if address32 {
+		switch {
+		case in.short && address:
+			size = 2
+		case in.short || address:
 			size = 4
+		default:
+			size = 8
 		}
 	}
 	if i+size > len(code) {
@@ -166,6 +176,21 @@ func memoryEnd(code []byte, i int, modrm byte) int {
 	return i
 }
 
+// memoryEnd16 is memoryEnd of an address of 16 bits.
+func memoryEnd16(code []byte, i int, modrm byte) int {
+	mod, rm := modrm>>6, modrm&7
+	switch {
+	case mod == 0 && rm == 6 || mod == 2:
+		i += 2
+	case mod == 1:
+		i++
+	}
+	if i > len(code) {
+		return -1
+	}
+	return i
+}
+
 // readOpcode reads from the first byte behind legacy prefixes and REX, and
 // returns the index behind the opcode.
 func (in *x86Inst) readOpcode(code []byte, i int) (next int, hasModRM bool, imm int) {
@@ -176,6 +201,11 @@ func (in *x86Inst) readOpcode(code []byte, i int) (next int, hasModRM bool, imm 
 		return 0 // the caller's later checks find that the code ends
 	}
 	in.opcode = code[i]
+	if in.short {
+		if shape, own := in.shortShape(at(1)); own {
+			return i + 1, shape.modrm, int(shape.imm)
+		}
+	}
 	switch in.opcode {
 	case 0xc4, 0xc5, 0x62:
 		return in.readVector(code, i)
