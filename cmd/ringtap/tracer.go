@@ -43,13 +43,10 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	logger := out.logger(flags.verbose)
 	out.recording.Store(true)
 	lines := flags.held(out.stdout)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	hits := firstHits{to: &lines, left: flags.maxHits, enough: cancel}
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		MaxRate: flags.maxRate, Out: &hits, Stamp: flags.stamp(), Logger: logger,
+		MaxRate: flags.maxRate, MaxHits: flags.maxHits, Out: &lines, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() {
 			flags.sayChildren(out)
 			fmt.Fprint(out.stdout, t.greeting(flags), header)
