@@ -10,6 +10,7 @@ import (
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/usage"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
 )
@@ -61,7 +62,7 @@ func wrongSpec(err error) error {
 	case errors.As(err, new(*ftrace.SyntaxError)), errors.As(err, new(*ftrace.DefinitionError)),
 		errors.As(err, new(*ftrace.FilterError)), errors.As(err, new(*probe.PatternError)),
 		errors.As(err, new(*names.GlobError)):
-		return &usageError{err}
+		return &usage.Error{Err: err}
 	case errors.As(err, new(*uprobe.TooManyError)), errors.As(err, new(*kprobe.TooManyError)):
 		return fmt.Errorf("%w; --limit allows more", err)
 	case errors.As(err, &missing):

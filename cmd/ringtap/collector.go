@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
@@ -41,7 +41,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := flags.trigger.suits(collectors); err != nil {
 		return err
 	}
-	trigger, disarm, err := flags.trigger.arm(flags.cgroup, time.Duration(flags.interval))
+	trigger, disarm, err := flags.trigger.arm(flags.Cgroup, time.Duration(flags.interval))
 	if err != nil {
 		return err
 	}
@@ -91,10 +91,10 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if hint := sleepHint(flags.command); hint != "" {
+	if hint := sleepHint(flags.Command); hint != "" {
 		fmt.Fprintln(out.stderr, hint)
 	}
-	return ended(ctx, out.stderr, command)
+	return launch.End(ctx, out.stderr, command)
 }
 
 // sleepHint is for who measures the whole host with a sleep, as one does with perf: "" for
@@ -136,37 +136,6 @@ func sayNotes(w io.Writer, notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(w, note)
 	}
-}
-
-// target turns the flags into what is watched, and starts the command that is
-// to be run, if there is one; it is held until the events are armed. The caller
-// sees to its end by leave.
-func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) {
-	switch {
-	case c.command != nil:
-		command, err := start(c.command)
-		if err != nil {
-			return perfevent.Target{}, nil, err
-		}
-		return perfevent.Started(command), command, nil
-	case c.pids != nil:
-		return c.processFlags.target(), nil, nil
-	case c.tid != 0:
-		return perfevent.Thread(c.tid), nil, nil
-	case c.cgroup != "":
-		dir, err := cgroup.Find(c.cgroup)
-		if err != nil {
-			return perfevent.Target{}, nil, fmt.Errorf("-g %s: %w", c.cgroup, err)
-		}
-		c.cgroup = dir
-		return perfevent.InCgroup(dir), nil, nil
-	}
-	return perfevent.System(), nil, nil
-}
-
-// wholeSystem says that nothing narrows what is watched.
-func (c *collectorFlags) wholeSystem() bool {
-	return c.command == nil && c.pids == nil && c.tid == 0 && c.cgroup == ""
 }
 
 // stacks are the kinds of stack that were asked for: both without -u and -k.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/names"
 )
 
@@ -143,7 +144,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage; a started command's own status if 
 
 // helpAlone is the help for who gave no command, which is wrong usage.
 func helpAlone(ctx context.Context, out *console, args []string) error {
-	return errors.Join(help(ctx, out, args), statusError(exitUsage))
+	return errors.Join(help(ctx, out, args), launch.StatusError(exitUsage))
 }
 
 // mostNear is how many names are offered instead of a wrong one.

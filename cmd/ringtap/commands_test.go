@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/launch"
 )
 
 func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
@@ -99,8 +101,8 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 	}{
 		{nil, 0, ""},
 		{pflag.ErrHelp, 0, ""},
-		{statusError(3), 3, ""},
-		{fmt.Errorf("command: %w", statusError(137)), 137, ""},
+		{launch.StatusError(3), 3, ""},
+		{fmt.Errorf("command: %w", launch.StatusError(137)), 137, ""},
 		{usagef("-x: %w", fs.ErrInvalid), 2, "ringtap x: -x: invalid argument\nTry 'ringtap x --help'.\n"},
 		{errors.New("broken"), 1, "ringtap x: broken\n"},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/count"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/kprobe"
@@ -46,7 +47,7 @@ type countFlags struct {
 func countFunctions(ctx context.Context, out *console, args []string) error {
 	var c countFlags
 	flags := newFlags(out, "funccount", funccountUsage)
-	c.targetFlags.add(flags)
+	c.targetFlags.add(flags, "L")
 	c.addCgroup(flags)
 	addDuration(flags, &c.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &c.interval, "")
@@ -94,7 +95,11 @@ func (c *countFlags) count(ctx context.Context, out *console, text string) error
 	if strings.TrimSpace(names) == "" {
 		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
 	}
-	spec, err := probe.Parse("p:"+names, c.view())
+	view, err := c.view()
+	if err != nil {
+		return err
+	}
+	spec, err := probe.Parse("p:"+names, view)
 	if err != nil {
 		return wrongSpec(err)
 	}
@@ -137,14 +142,18 @@ const manyEvents = 50
 // counts at each.
 func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
 	logger := out.logger(c.verbose)
-	target, command, err := c.target()
+	view, err := c.view()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
-	options := probe.Options{Target: target, View: c.view(), Limit: c.limit, PMU: spec.Place == probe.User,
+	target, command, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer launch.Leave(command)
+	options := probe.Options{Target: target, View: view, Limit: c.limit, PMU: spec.Place == probe.User,
 		Counts: true, Method: kprobe.MethodKprobeEvents, Logger: logger}
-	if !c.wholeSystem() && (spec.Place == probe.Kernel || c.tid != 0 || c.cgroup != "") {
+	if !c.Whole() && (spec.Place == probe.Kernel || c.TID != 0 || c.Cgroup != "") {
 		options.Sharing = probe.ShareNone // the kernel counts everyone's hits
 	}
 	set, err := probe.Open(spec, options)
@@ -163,7 +172,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
 	out.recording.Store(true)
 	err = count.Run(ctx, count.Options{
-		Target: target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.wholeSystem(),
+		Target: target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.Whole(),
 		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
 		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
@@ -176,7 +185,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 		},
 	})
 	if err == nil {
-		err = ended(ctx, out.stderr, command)
+		err = launch.End(ctx, out.stderr, command)
 	}
 	return errors.Join(err, printMissed(out, set))
 }

@@ -60,7 +60,7 @@ var errNotCountable = errors.New("this kernel cannot count calls of its function
 
 // countByTracer counts by the function tracer; refused says that there is none.
 func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *probe.Spec) (refused, err error) {
-	if c.tid != 0 || c.cgroup != "" || c.command != nil {
+	if c.TID != 0 || c.Cgroup != "" || c.Command != nil {
 		return errors.New("the function tracer counts the calls of processes (-p) and of the whole system"), nil
 	}
 	tracefs, _, err := ftrace.Mount()
@@ -70,7 +70,7 @@ func (c *countFlags) countByTracer(ctx context.Context, out *console, spec *prob
 	logger := out.logger(c.verbose)
 	out.recording.Store(true)
 	account, err := functrace.Count(ctx, tracefs, functrace.CountOptions{
-		Functions: []string{spec.Probe}, PIDs: c.pids, Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
+		Functions: []string{spec.Probe}, PIDs: c.PIDs, Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
 		Armed: func(functions int) error {
 			logger.Debug("counting records of the function tracer", "functions", functions)
 			return c.greet(out, spec.Text, several(functions, "function"))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profiler"
@@ -60,6 +61,7 @@ type histFlags struct {
 	verbose            bool
 
 	scale histogram.Scale
+	seen  probe.View
 }
 
 // units are the units of time that histograms may have.
@@ -94,7 +96,7 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 
 // add defines the flags.
 func (h *histFlags) add(flags *pflag.FlagSet) {
-	h.targetFlags.add(flags)
+	h.targetFlags.add(flags, "L")
 	h.addCgroup(flags)
 	addDuration(flags, &h.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &h.interval, "")
@@ -130,6 +132,9 @@ func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 		}
 	}
 	if err := h.check(flags); err != nil {
+		return nil, err
+	}
+	if h.seen, err = h.view(); err != nil {
 		return nil, err
 	}
 	_, known := units[h.unit]
@@ -170,11 +175,11 @@ func (h *histFlags) measure(ctx context.Context, out *console, text, filter stri
 
 // measureHere measures by samples that come to us.
 func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpec, filter string) error {
-	target, command, err := h.target()
+	target, command, err := h.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	options := h.options(out)
 	options.Target, options.Filter = target, filter
 	options.Calls = probe.TimedCalls
@@ -209,7 +214,7 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 		return err
 	}
 	printer.account(out.stderr, collectors, result)
-	return errors.Join(ended(ctx, out.stderr, command), printMissed(out, set))
+	return errors.Join(launch.End(ctx, out.stderr, command), printMissed(out, set))
 }
 
 // histMemory bounds what distinct stacks and histograms take, in bytes.
@@ -246,7 +251,7 @@ func (h *histFlags) collectors(subject *histSubject, stacks stack.Stacks, source
 
 // options are how all that is measured is attached.
 func (h *histFlags) options(out *console) probe.Options {
-	return probe.Options{View: h.view(), Exact: h.exact, Limit: h.limit, UserStacks: h.user, Logger: out.logger(h.verbose)}
+	return probe.Options{View: h.seen, Exact: h.exact, Limit: h.limit, UserStacks: h.user, Logger: out.logger(h.verbose)}
 }
 
 // stackKinds are the stacks by which is counted.

@@ -24,7 +24,7 @@ func (h *histFlags) parseSpec(text string) (*histSpec, error) {
 	case kind == 't', kind == 0 && len(words) == 2 && probe.IsTracepoint(words[0]):
 		return parseTracepoint(text, words)
 	}
-	spec, err := probe.Parse(text, viewOf(h.roots, 0))
+	spec, err := probe.Parse(text, h.seen)
 	if err != nil {
 		return nil, wrongSpec(err)
 	}

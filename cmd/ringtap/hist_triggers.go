@@ -29,9 +29,9 @@ func (h *histFlags) useTriggers(out *console, spec *histSpec) (bool, error) {
 		reason = "the kernel's triggers count by powers of two"
 	case h.unit != "ns":
 		reason = "the kernel's triggers count nanoseconds"
-	case h.cgroup != "":
+	case h.Cgroup != "":
 		reason = "the kernel's triggers know no control groups"
-	case h.command != nil:
+	case h.Command != nil:
 		reason = "a command is followed from its first instruction on"
 	case h.way == "pairs":
 		reason = "asked for"
@@ -61,7 +61,7 @@ func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *his
 	h.sayChildren(out)
 	out.recording.Store(true)
 	account, err := histtrigger.Run(ctx, histtrigger.Options{
-		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PIDs: h.pids, TID: h.tid,
+		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PIDs: h.PIDs, TID: h.TID,
 		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
 		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.counted,
 	})

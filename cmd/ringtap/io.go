@@ -96,7 +96,7 @@ func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
 	stacks := a.stacks()
 	stacks.Kernel = a.kernel // it is the tracepoint's own: the same for every call
 	stacks.Budget = systemBudget
-	if !a.wholeSystem() {
+	if !a.Whole() {
 		// What is short shall have whole stacks too, unless it storms.
 		stacks.Copy, stacks.Budget = processCopy, processBudget
 	}
@@ -124,7 +124,7 @@ func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]table.Collector
 		return nil, fmt.Errorf("--block: %w (a kernel without CONFIG_BLOCK has none)", err)
 	}
 	sayBlind(a, tracefs, "a request that completes then still counts as in progress")
-	collector, err := block.New(formats, a.wholeSystem(), a.stacks())
+	collector, err := block.New(formats, a.Whole(), a.stacks())
 	if err != nil {
 		return nil, err
 	}

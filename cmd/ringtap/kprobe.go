@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/kprobe"
@@ -108,11 +109,11 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		}
 		specs = append(specs, spec)
 	}
-	target, command, err := k.target()
+	target, command, err := k.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	way := kprobe.Method(k.way)
 	if k.show {
 		way = kprobe.MethodKprobeEvents // the others have no format file

@@ -89,15 +89,15 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 	logger := a.out.logger(a.verbose)
 	where := allocator.Where{ThrowingNew: q.throwingNew, Logger: logger}
 	switch {
-	case a.command != nil:
-		where.Command = a.command
-	case a.pids != nil:
-		where.PIDs = a.pids
-	case a.tid != 0:
-		where.PIDs = []int{a.tid}
+	case a.Command != nil:
+		where.Command = a.Command
+	case a.PIDs != nil:
+		where.PIDs = a.PIDs
+	case a.TID != 0:
+		where.PIDs = []int{a.TID}
 		fmt.Fprintln(a.out.stderr, "note: ringtap does not see what other threads free of this thread's memory, which stays in the table; -p watches them all")
-	case a.cgroup != "":
-		where.Cgroup = a.cgroup
+	case a.Cgroup != "":
+		where.Cgroup = a.Cgroup
 	}
 	found, err := allocator.Find(where)
 	if err != nil {
@@ -116,7 +116,7 @@ func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
 	stacks := a.stacks()
 	stacks.User, stacks.Kernel = true, false
 	collector := memleak.New(attached.Sources, stacks, q.options())
-	collector.Ended = a.command != nil || a.pids != nil || a.tid != 0
+	collector.Ended = a.Command != nil || a.PIDs != nil || a.TID != 0
 	a.closing(collector.Close)
 	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
 	return collector, nil

@@ -29,7 +29,7 @@ func (q *memleakQuestion) kernelMemory(a *asking) (*memleak.Kernel, error) {
 	if len(collector.Plan().Samplings) == 0 {
 		return nil, errors.New("this kernel has no tracepoints of its allocators (kmem:kmalloc and the like, CONFIG_TRACING): memleak cannot watch its memory; without -k it watches the memory of programs")
 	}
-	if !a.wholeSystem() {
+	if !a.Whole() {
 		fmt.Fprintln(a.out.stderr, "note: ringtap does not see what others, such as kernel threads, free of the target's kernel memory, which stays in the table")
 	}
 	sayBlind(a, tracefs, "memory freed then stays in the table, or with -W until it is used again")

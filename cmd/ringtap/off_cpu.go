@@ -52,7 +52,7 @@ func (q *offCPU) validate() error {
 }
 
 func (q *offCPU) make(a *asking) ([]table.Collector, error) {
-	opts := offcpu.Options{Whole: a.wholeSystem(), Min: time.Duration(q.min) * time.Microsecond, Stacks: a.stacks()}
+	opts := offcpu.Options{Whole: a.Whole(), Min: time.Duration(q.min) * time.Microsecond, Stacks: a.stacks()}
 	var err error
 	if opts.Switch, opts.Waking, err = q.formats(a); err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func (q *offCPU) make(a *asking) ([]table.Collector, error) {
 		if len(opts.Blind) > 0 {
 			a.out.logger(a.verbose).Info("off-cpu: the kernel's own records of switches where the idle task is not seen", "cpus", opts.Blind)
 		}
-	case a.pids != nil:
-		opts.Watched = a.pids
-	case a.tid != 0:
-		opts.Watched, opts.Threads = []int{a.tid}, []int{a.tid}
-	case a.cgroup != "":
-		opts.Group = a.cgroup
-	case a.command != nil:
+	case a.PIDs != nil:
+		opts.Watched = a.PIDs
+	case a.TID != 0:
+		opts.Watched, opts.Threads = []int{a.TID}, []int{a.TID}
+	case a.Cgroup != "":
+		opts.Group = a.Cgroup
+	case a.Command != nil:
 		opts.Held = a.started.PID()
 	}
 	collector, err := offcpu.New(opts)

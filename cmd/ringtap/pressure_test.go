@@ -10,6 +10,7 @@ import (
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/usage"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -37,7 +38,7 @@ func TestOnlyCollectorsThatCanTellWhatWasBeforeAreAsked(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := (&triggerFlags{before: secondsFlag(test.before)}).suits(test.collectors)
-			var usage *usageError
+			var usage *usage.Error
 			if test.want == "" && err == nil || errors.As(err, &usage) && test.want != "" && strings.Contains(err.Error(), test.want) {
 				return
 			}

@@ -137,11 +137,3 @@ func (q *probeQuestion) collector(a *asking, text string) (table.Collector, erro
 	}
 	return calls, nil
 }
-
-// view is the processes as which files are looked for: those that are watched.
-func (c *collectorFlags) view() (probe.View, error) {
-	if c.cgroup != "" {
-		return probe.InCgroup(c.cgroup)
-	}
-	return viewOf(c.roots, c.tid), nil
-}

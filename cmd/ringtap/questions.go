@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
@@ -49,7 +50,7 @@ func (a *asking) watched() []int {
 	if a.started != nil {
 		return []int{a.started.PID()}
 	}
-	return a.pids
+	return a.PIDs
 }
 
 func (a *asking) close() error {
@@ -114,9 +115,9 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	own := flags.Args()
-	if dash := flags.ArgsLenAtDash(); dash >= 0 {
-		own, common.command = own[:dash], own[dash:]
+	own, err := common.takeCommand(flags)
+	if err != nil {
+		return err
 	}
 	if err := common.validate(flags); err != nil {
 		return err
@@ -134,11 +135,11 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 			return err
 		}
 	}
-	target, command, err := common.target()
+	target, command, err := common.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	a := &asking{collectorFlags: &common, out: out, target: target, started: command}
 	defer func() { err = errors.Join(err, a.close()) }()
 	var collectors []table.Collector

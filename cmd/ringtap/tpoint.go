@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/syscalltext"
@@ -91,11 +92,11 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if texts.Seen() != nil {
 		neverPause()
 	}
-	target, command, err := t.target()
+	target, command, err := t.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	err = trace(ctx, out, &t, tracing{
 		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: lineStacks(user, kernel), target: target, command: command,
 	})

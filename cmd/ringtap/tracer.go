@@ -11,6 +11,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
@@ -65,7 +66,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if _, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n"); err != nil {
 		return ignoreClosedPipe(err)
 	}
-	return ended(ctx, out.stderr, t.command)
+	return launch.End(ctx, out.stderr, t.command)
 }
 
 // greeting is perf-tools' line before the first event.

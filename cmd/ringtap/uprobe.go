@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 )
@@ -95,13 +96,17 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		}
 		specs = append(specs, spec)
 	}
-	target, command, err := u.target()
+	view, err := u.view()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	target, command, err := u.open()
+	if err != nil {
+		return err
+	}
+	defer launch.Leave(command)
 	set, err := attachAll(out, specs, probe.Options{
-		Target: target, View: u.view(), Filter: filter, Limit: u.limit, Exact: u.exact,
+		Target: target, View: view, Filter: filter, Limit: u.limit, Exact: u.exact,
 		PMU: !u.show, Logger: out.logger(u.verbose), // perf's own events have no format file
 	})
 	if err != nil {

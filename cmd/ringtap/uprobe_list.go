@@ -25,7 +25,7 @@ func (u *uprobeFlags) listFunctions(out *console, rest []string) error {
 	if err != nil {
 		return err
 	}
-	options := uprobe.Options{PID: cmp.Or(append(u.roots, u.tid)...), Logger: out.logger(u.verbose)}
+	options := uprobe.Options{PID: cmp.Or(append(u.Roots, u.TID)...), Logger: out.logger(u.verbose)}
 	functions, path, err := uprobe.Functions(u.list, options)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package look
 
 import (
 	"bufio"
@@ -12,15 +12,15 @@ import (
 	"github.com/ringtap/ringtap/internal/snapshot"
 )
 
-// stackText writes a snapshot for people: what may be the reason first.
-type stackText struct {
+// text writes a snapshot for people: what may be the reason first.
+type text struct {
 	*bufio.Writer
 	*snapshot.Snapshot
 	still snapshot.Still
 	all   bool // each thread by itself
 }
 
-func (w stackText) write() {
+func (w text) write() {
 	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, escape.Text(w.Comm), w.summary())
 	if w.Command != "" {
 		fmt.Fprintln(w, escape.Text(w.Command))
@@ -45,7 +45,7 @@ func (w stackText) write() {
 }
 
 // summary says what the process is, and how many of its threads are in which state.
-func (w stackText) summary() string {
+func (w text) summary() string {
 	var parts []string
 	switch {
 	case w.Ended():
@@ -89,7 +89,7 @@ func stateOf(t *snapshot.Thread) string {
 }
 
 // states counts the threads in each state.
-func (w stackText) states() string {
+func (w text) states() string {
 	n := make(map[byte]int)
 	for _, t := range w.Threads {
 		n[t.State]++
@@ -107,7 +107,7 @@ func (w stackText) states() string {
 	return strings.Join(parts, ", ")
 }
 
-func (w stackText) groups() []snapshot.Group {
+func (w text) groups() []snapshot.Group {
 	if !w.all {
 		return w.Group()
 	}
@@ -119,7 +119,7 @@ func (w stackText) groups() []snapshot.Group {
 }
 
 // isRuntime tells whether a thread of a Go program does nothing for a goroutine.
-func (w stackText) isRuntime(t *snapshot.Thread) bool {
+func (w text) isRuntime(t *snapshot.Thread) bool {
 	if len(w.Runtimes) == 0 || len(t.User) == 0 || t.State != 'S' || slices.ContainsFunc(w.Goroutines, func(g *snapshot.Goroutine) bool { return g.Thread == t.TID }) {
 		return false
 	}
@@ -130,7 +130,7 @@ func (w stackText) isRuntime(t *snapshot.Thread) bool {
 
 // group writes threads at the same place. Of those that have not moved since the look
 // before no stack is shown again.
-func (w stackText) group(threads []*snapshot.Thread) {
+func (w text) group(threads []*snapshot.Thread) {
 	first := threads[0]
 	head := "thread " + named(threads)
 	if len(threads) > 1 {
@@ -167,7 +167,7 @@ func (w stackText) group(threads []*snapshot.Thread) {
 }
 
 // lines writes lines, the first behind a title.
-func (w stackText) lines(title string, lines []string) {
+func (w text) lines(title string, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintf(w, "  %-6s %s\n", title, escape.Text(line))
 		title = ""

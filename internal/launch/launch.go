@@ -1,4 +1,13 @@
-package main
+// Package launch starts the command that a run is about and sees to its end, with all that
+// it has started.
+//
+//	Start → held → (perfevent: events armed) → runs → End: status, who is left
+//	                      └ an error → Leave
+//
+// The command stays in the caller's process group, so that the terminal treats it as it
+// would without the caller: it may read, Ctrl-C reaches it, and Ctrl-Z stops both. What it
+// starts is found by descent instead (AdoptOrphans).
+package launch
 
 import (
 	"context"
@@ -17,17 +26,32 @@ import (
 
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// start starts the command that a run is about. It is held before its first
-// instruction until the events are armed; its output is ours.
-//
-// The command stays in ringtap's process group, so that the terminal treats it as it
-// would without ringtap: it may read, Ctrl-C reaches it, and Ctrl-Z stops both. What it
-// starts is found by descent instead.
-func start(args []string) (*perfevent.Command, error) {
+// StatusError is the exit status of a command that failed on its own account: the run did
+// its work, and passes the status on.
+type StatusError int
+
+func (e StatusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Open is a target as events have it, and its command, which it starts and holds as Start
+// does; nil if there is none. The caller sees to the command's end by End or Leave.
+func Open(t *target.Target) (perfevent.Target, *perfevent.Command, error) {
+	if t.Command == nil {
+		return t.Watched(), nil, nil
+	}
+	command, err := Start(t.Command)
+	if err != nil {
+		return perfevent.Target{}, nil, err
+	}
+	return perfevent.Started(command), command, nil
+}
+
+// Start starts a command. It is held before its first instruction until the events are
+// armed; its output is the caller's.
+func Start(args []string) (*perfevent.Command, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command, err := perfevent.StartCommand(cmd)
@@ -42,14 +66,14 @@ func start(args []string) (*perfevent.Command, error) {
 	return command, nil
 }
 
-// adoptOrphans has the kernel make orphans among the processes that ringtap started its own
+// AdoptOrphans has the kernel make orphans among the processes that this one started its own
 // children (PR_SET_CHILD_SUBREAPER), so that they are found by descent. It is for a process
-// that is ringtap's alone: all its children are ringtap's to end.
-func adoptOrphans() {
+// whose children are all this package's to end.
+func AdoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // every kernel since 3.4 knows it
 }
 
-// isSubreaper tells whether adoptOrphans was called.
+// isSubreaper tells whether AdoptOrphans was called.
 func isSubreaper() bool {
 	var is int32
 	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&is)), 0, 0, 0)
@@ -101,19 +125,19 @@ func started(command int) []int {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(snapshot.WithChildren(process.Host{}, all, []int{root}), func(pid int) bool {
+	return slices.DeleteFunc(process.Host{}.WithChildren(all, []int{root}), func(pid int) bool {
 		of, err := unix.Getsid(pid)
 		return pid == root || err != nil || of != session
 	})
 }
 
-// signalRounds bounds how often signalStarted looks for processes that were started
+// signalRounds bounds how often Signal looks for processes that were started
 // meanwhile.
 const signalRounds = 100
 
-// signalStarted sends s to each process that a command has started, but not to the command,
-// which has got it: parents first, so that a shell does not go on to its next command.
-func signalStarted(s syscall.Signal, command int) {
+// Signal sends s to each process that a command has started, but not to the command,
+// which has got it (0 for any command): parents first, so that a shell does not go on to its next command.
+func Signal(s syscall.Signal, command int) {
 	told := map[int]bool{command: true}
 	for range signalRounds {
 		before := len(told)
@@ -129,33 +153,38 @@ func signalStarted(s syscall.Signal, command int) {
 	}
 }
 
-// leave sees to it that the command does not stay behind, whatever has failed:
+// Leave sees to it that the command does not stay behind, whatever has failed:
 // neither held, if the run never came to let it go, nor running.
-func leave(command *perfevent.Command) {
+func Leave(command *perfevent.Command) {
 	if command == nil {
 		return
 	}
 	command.Kill()
 	if command.Stop() {
-		signalStarted(unix.SIGTERM, command.PID())
+		Signal(unix.SIGTERM, command.PID())
 		_, _ = command.Wait() // there is another error to tell
 	}
 }
 
-// patience is how long a command may take to end before ringtap tells what it waits for.
+// patience is how long a command may take to end before End tells what it waits for.
 const patience = time.Second
 
-// ended waits for the end of the command that was run, if there is one, and
-// returns a statusError if it failed by itself. One that still runs, because the
+// Echo is how long a signal may take to come twice before the second one means
+// something: timeout(1) sends one to its command and one to the command's group, and
+// wrappers pass on what the terminal has sent to all.
+const Echo = 250 * time.Millisecond
+
+// End waits for the end of the command that was run, if there is one, and
+// returns a StatusError if it failed by itself. One that still runs, because the
 // run was shorter, is told to end, and so is all that it has started. What a command
 // that ended by itself has left running is told.
-func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) error {
+func End(ctx context.Context, stderr io.Writer, command *perfevent.Command) error {
 	if command == nil {
 		return nil
 	}
 	stopped := command.Stop()
 	if stopped || ctx.Err() != nil {
-		signalStarted(unix.SIGTERM, command.PID())
+		Signal(unix.SIGTERM, command.PID())
 	}
 	late := time.AfterFunc(patience, func() {
 		fmt.Fprintf(stderr, "waiting for process %d to end; Ctrl-C kills it\n", command.PID())
@@ -170,9 +199,9 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 		// The terminal has sent it to all. That it has come here may take a moment.
 		select {
 		case <-ctx.Done():
-		case <-time.After(again):
+		case <-time.After(Echo):
 		}
-		signalStarted(unix.SIGTERM, command.PID()) // shells have what runs in the background ignore it
+		Signal(unix.SIGTERM, command.PID()) // shells have what runs in the background ignore it
 	} else if !stopped && ctx.Err() == nil {
 		sayLeft(stderr, started(command.PID()))
 	}
@@ -180,9 +209,9 @@ func ended(ctx context.Context, stderr io.Writer, command *perfevent.Command) er
 	case stopped, ctx.Err() != nil:
 		return nil
 	case status.Signaled():
-		return statusError(128 + int(status.Signal()))
+		return StatusError(128 + int(status.Signal()))
 	case status.ExitStatus() != 0:
-		return statusError(status.ExitStatus())
+		return StatusError(status.ExitStatus())
 	}
 	return nil
 }

@@ -1,39 +1,37 @@
-package snapshot
+package process
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/ringtap/ringtap/internal/process"
 )
 
 // Named picks the processes of that name: as top(1) shows it, or that of the program's
 // file, with or without its path.
-func Named(host process.Host, pids []int, name string) []int {
+func (h Host) Named(pids []int, name string) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
-		if host.Comm(pid) == name {
+		if h.Comm(pid) == name {
 			return false
 		}
-		text, err := host.Read(pid, "cmdline")
+		text, err := h.Read(pid, "cmdline")
 		program, _, _ := strings.Cut(string(text), "\x00")
 		return err != nil || program != name && filepath.Base(program) != name
 	})
 }
 
 // InNamespace picks the process that has that pid in its own pid namespace.
-func InNamespace(host process.Host, pids []int, own int) []int {
+func (h Host) InNamespace(pids []int, own int) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
-		status, err := host.Status(pid)
+		status, err := h.Status(pid)
 		return err != nil || status.NSPID != own
 	})
 }
 
 // WithChildren adds the descendants of processes, each behind its parent.
-func WithChildren(host process.Host, all, pids []int) []int {
+func (h Host) WithChildren(all, pids []int) []int {
 	children := make(map[int][]int)
 	for _, pid := range all {
-		if status, err := host.Status(pid); err == nil && status.PPID > 0 {
+		if status, err := h.Status(pid); err == nil && status.PPID > 0 {
 			children[status.PPID] = append(children[status.PPID], pid)
 		}
 	}

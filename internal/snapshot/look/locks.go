@@ -1,4 +1,4 @@
-package main
+package look
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ func writeDeadlocks(w *bufio.Writer, circles [][]*snapshot.Thread) {
 const maxLocks = 5
 
 // locks lists what threads wait for that somebody holds, the most wanted first.
-func (w stackText) locks() {
+func (w text) locks() {
 	var locks []string
 	waiting := make(map[string]int)
 	for _, t := range w.Threads {

@@ -1,4 +1,4 @@
-package main
+package look
 
 import (
 	"slices"
@@ -80,7 +80,7 @@ type jsonHolder struct {
 	Readers int    `json:"readers,omitempty"` // that have a rwlock, which does not keep who they are
 }
 
-func jsonSnapshotOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Thread) *jsonSnapshot {
+func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Thread) *jsonSnapshot {
 	out := &jsonSnapshot{Time: s.Time, PID: s.PID, NSPID: s.NSPID, Comm: escape.Text(s.Comm), Command: escape.Text(s.Command),
 		Cgroup: escape.Text(s.Cgroup), Stopped: int64(s.Stopped), Threads: []jsonThread{}, Notes: s.Notes}
 	for _, t := range s.Threads {

@@ -1,4 +1,4 @@
-package main
+package look
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // goroutines writes the goroutines of a Go program. Of one that runs the thread has the
 // stack.
-func (w stackText) goroutines() {
+func (w text) goroutines() {
 	groups, n := w.GroupGoroutines(w.all), 0
 	for i := range groups {
 		n += len(groups[i].Goroutines)
@@ -33,7 +33,7 @@ func (w stackText) goroutines() {
 
 // goroutineGroup writes goroutines at the same place. Of those that have not moved
 // since the look before no stack is shown again.
-func (w stackText) goroutineGroup(goroutines []*snapshot.Goroutine) {
+func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
 	first := goroutines[0]
 	var ids []string
 	var times []time.Duration
