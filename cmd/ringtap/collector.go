@@ -18,6 +18,7 @@ import (
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -46,10 +47,10 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		return err
 	}
 	defer disarm()
-	status := newStatus(out)
+	status := streams.NewStatus(out.stderr, out.live)
 	windows := 0
-	if stdout, ok := out.stdout.(*output); ok && len(flags.outputs) > 0 {
-		stdout.discardClosed()
+	if stdout, ok := out.stdout.(*streams.Output); ok && len(flags.outputs) > 0 {
+		stdout.DiscardClosed()
 	}
 	write := flags.writer(out, collectors)
 	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
@@ -64,17 +65,17 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		JVM:      flags.jvm,
 		Memory:   flags.memory << 20,
 		Logger:   out.logger(flags.verbose),
-		Progress: status.show,
+		Progress: func(p profiler.Progress) { status.Show(progress(p)) },
 		Report: func(p *profile.Profile) error {
 			windows++
-			err := status.without(func() error { return write(p) })
+			err := status.Without(func() error { return write(p) })
 			if errors.Is(err, syscall.EPIPE) && len(flags.outputs) > 0 {
 				return nil // the files are still to come
 			}
 			return err
 		},
 	})
-	status.close()
+	status.Close()
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // what reads our tables has seen enough (head(1)): that is no failure
 	}
@@ -95,6 +96,16 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		fmt.Fprintln(out.stderr, hint)
 	}
 	return launch.End(ctx, out.stderr, command)
+}
+
+// progress is how far a run is, for the line of a terminal.
+type progress profiler.Progress
+
+func (p progress) String() string {
+	if p.Frames > 0 {
+		return fmt.Sprintf("symbolizing %d of %d frames", p.Named, p.Frames)
+	}
+	return fmt.Sprintf("sampling %s: %d samples in this interval (Ctrl-C to end)", p.Elapsed.Round(time.Second), p.Samples)
 }
 
 // sleepHint is for who measures the whole host with a sleep, as one does with perf: "" for

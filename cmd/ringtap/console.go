@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/streams"
 )
 
 // console is where a command writes: results to stdout, everything else to
@@ -30,8 +30,8 @@ type console struct {
 }
 
 func newConsole(stdout, stderr *os.File) *console {
-	width, drawn := terminal(stdout)
-	_, live := terminal(stderr)
+	width, drawn := streams.Columns(stdout)
+	_, live := streams.Columns(stderr)
 	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, file: stdout}
 }
 
@@ -43,13 +43,14 @@ func (c *console) colors(when string) bool {
 	return c.drawn && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// terminal tells whether f is a terminal and how many columns it has.
-func terminal(f *os.File) (columns int, ok bool) {
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0, false
+// held are the lines of a tracer: all at the end with -d, as perf-tools has it, unless they
+// are wanted at once.
+func (c *console) held(back bool) *streams.Held {
+	lines := &streams.Held{To: c.stdout}
+	if back {
+		lines.Limit = streams.MaxHeld
 	}
-	return int(size.Col), true
+	return lines
 }
 
 // logger writes what is done and why to standard error: with -v everything,

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/functrace"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/internal/usage"
 )
@@ -69,11 +68,8 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	if err != nil {
 		return err
 	}
-	lines := held{to: out.stdout}
-	if f.duration > 0 && !f.live {
-		lines.limit = maxHeld
-	}
-	o.Out, o.Logger = &lines, out.logger(f.verbose)
+	lines := out.held(f.duration > 0 && !f.live)
+	o.Out, o.Logger = lines, out.logger(f.verbose)
 	o.Armed = func(header string) {
 		if !f.headers {
 			header = ""
@@ -84,12 +80,12 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if out.file != nil {
-		go endWithReader(ctx, cancel, out.file)
+		go streams.EndWithReader(ctx, cancel, out.file)
 	}
 	out.recording.Store(true)
 	account, err := functrace.Run(ctx, fs, o)
 	if err == nil {
-		err = lines.release()
+		err = lines.Release()
 	}
 	var wrong *functrace.NameError
 	var busy *ftrace.BusyError
@@ -110,23 +106,4 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	}
 	_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	return ignoreClosedPipe(err)
-}
-
-// endWithReader cancels when nobody reads the pipe any more that out is: the write
-// that would tell may never come, where the functions are not called again.
-func endWithReader(ctx context.Context, cancel func(), out *os.File) {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		fds := []unix.PollFd{{Fd: int32(out.Fd())}}
-		if n, _ := unix.Poll(fds, 0); n > 0 && fds[0].Revents&unix.POLLERR != 0 {
-			cancel()
-			return
-		}
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/launch"
+	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/usage"
 )
 
@@ -35,7 +36,7 @@ func main() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := checkFiles(); err != nil {
+	if err := streams.CheckFiles(); err != nil {
 		os.Exit(exitCode(os.Stderr, "ringtap", err))
 	}
 	launch.AdoptOrphans()
@@ -45,8 +46,8 @@ func main() {
 	// in order (head(1) closes it). The signal is caught and not ignored,
 	// which a command that ringtap starts would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if isClosed(os.Stdout, os.Stderr) {
-		out.stdout = closedOutput{}
+	if streams.IsClosed(os.Stdout, os.Stderr) {
+		out.stdout = streams.Closed{}
 	}
 	os.Exit(run(ctx, os.Args, out))
 }
@@ -55,7 +56,7 @@ func main() {
 // the name that the program was called by: a link named after a command runs
 // that command.
 func run(ctx context.Context, args []string, out *console) int {
-	stdout := &output{Writer: out.stdout}
+	stdout := &streams.Output{Writer: out.stdout}
 	out.stdout = stdout
 	args, cmd := args[1:], find(filepath.Base(args[0]))
 	if cmd == nil {
@@ -66,7 +67,7 @@ func run(ctx context.Context, args []string, out *console) int {
 	}
 	err := cmd.run(ctx, out, args)
 	if err == nil || errors.Is(err, pflag.ErrHelp) {
-		err = stdout.err()
+		err = stdout.Err()
 	}
 	return exitCode(out.stderr, "ringtap "+cmd.name, err)
 }

@@ -43,18 +43,18 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	}
 	logger := out.logger(flags.verbose)
 	out.recording.Store(true)
-	lines := flags.held(out.stdout)
+	lines := out.held(flags.duration > 0 && !flags.live)
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		MaxRate: flags.maxRate, MaxHits: flags.maxHits, Out: &lines, Stamp: flags.stamp(), Logger: logger,
+		MaxRate: flags.maxRate, MaxHits: flags.maxHits, Out: lines, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() {
 			flags.sayChildren(out)
 			fmt.Fprint(out.stdout, t.greeting(flags), header)
 		},
 	})
 	if err == nil {
-		err = lines.release()
+		err = lines.Release()
 	}
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // what reads our lines has seen enough (head(1)): that is no failure

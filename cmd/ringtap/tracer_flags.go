@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -56,16 +55,6 @@ func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 		err = usagef("give only one of -d and -v: -v traces nothing")
 	}
 	return args, err
-}
-
-// held are the lines of a run that go to w: all at the end with -d, as perf-tools has it,
-// unless they are wanted at once.
-func (t *tracerFlags) held(w io.Writer) held {
-	lines := held{to: w}
-	if t.duration > 0 && !t.live {
-		lines.limit = maxHeld
-	}
-	return lines
 }
 
 // seconds is the duration as messages have it.

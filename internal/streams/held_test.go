@@ -1,4 +1,4 @@
-package main
+package streams
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 func TestWhatIsHeldBackComesWholeAndIsBounded(t *testing.T) {
 	var to bytes.Buffer
-	h := held{to: &to, limit: 10}
+	h := Held{To: &to, Limit: 10}
 	fmt.Fprint(&h, "one\n")
 	fmt.Fprint(&h, "two\n")
 	if to.Len() > 0 {
@@ -19,7 +19,7 @@ func TestWhatIsHeldBackComesWholeAndIsBounded(t *testing.T) {
 	if want := "one\ntwo\nthree\n4\n"; to.String() != want {
 		t.Errorf("past the limit %q is written, want %q", &to, want)
 	}
-	if err := h.release(); err != nil || to.String() != "one\ntwo\nthree\n4\n" {
+	if err := h.Release(); err != nil || to.String() != "one\ntwo\nthree\n4\n" {
 		t.Errorf("at the end %q and %v", &to, err)
 	}
 }

@@ -1,35 +1,36 @@
-package main
+package streams
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"testing"
-	"time"
-
-	"github.com/ringtap/ringtap/internal/profiler"
 )
+
+type line string
+
+func (l line) String() string { return string(l) }
 
 func TestTheStatusLineGivesWayToWhatIsWritten(t *testing.T) {
 	var screen bytes.Buffer
-	s := newStatus(&console{stderr: &screen})
-	s.draw(&profiler.Progress{Elapsed: 1600 * time.Millisecond, Samples: 7})
-	s.draw(&profiler.Progress{Named: 3, Frames: 9})
+	s := NewStatus(&screen, false)
+	s.draw(line("7 samples"))
+	s.draw(line("3 of 9 frames"))
 	failure := errors.New("no more paper")
-	err := s.without(func() error {
+	err := s.Without(func() error {
 		fmt.Fprint(&screen, "table\n")
 		return failure
 	})
 	if err != failure {
 		t.Errorf("without returned %v, want %v", err, failure)
 	}
-	s.draw(&profiler.Progress{Elapsed: 2 * time.Second})
-	s.close()
+	s.draw(line("0 samples"))
+	s.Close()
 	const erase = "\r\x1b[K"
-	want := erase + "sampling 2s: 7 samples in this interval (Ctrl-C to end)" +
-		erase + "symbolizing 3 of 9 frames" +
+	want := erase + "7 samples" +
+		erase + "3 of 9 frames" +
 		erase + "table\n" +
-		erase + "sampling 2s: 0 samples in this interval (Ctrl-C to end)" +
+		erase + "0 samples" +
 		erase
 	if got := screen.String(); got != want {
 		t.Errorf("on the screen\n%q, want\n%q", got, want)
@@ -38,12 +39,12 @@ func TestTheStatusLineGivesWayToWhatIsWritten(t *testing.T) {
 
 func TestAPipeGetsNoStatusLine(t *testing.T) {
 	var pipe bytes.Buffer
-	s := newStatus(&console{stderr: &pipe})
-	s.show(profiler.Progress{Samples: 7})
-	if err := s.without(func() error { return nil }); err != nil {
+	s := NewStatus(&pipe, false)
+	s.Show(line("7"))
+	if err := s.Without(func() error { return nil }); err != nil {
 		t.Error(err)
 	}
-	s.close()
+	s.Close()
 	if pipe.Len() > 0 {
 		t.Errorf("got %q", pipe.String())
 	}
@@ -60,15 +61,15 @@ func (s stalled) Write(b []byte) (int, error) {
 
 func TestATerminalThatStandsStillHoldsUpNobodyElse(t *testing.T) {
 	screen := stalled{make(chan struct{}), make(chan struct{})}
-	s := newStatus(&console{stderr: screen, live: true})
-	s.show(profiler.Progress{Samples: 1})
+	s := NewStatus(screen, true)
+	s.Show(line("1"))
 	<-screen.begun
-	s.show(profiler.Progress{Samples: 2}) // returns
+	s.Show(line("2")) // returns
 	close(screen.let)
 	go func() {
 		for range screen.begun {
 		}
 	}()
-	s.close()
+	s.Close()
 	close(screen.begun)
 }

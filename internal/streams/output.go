@@ -1,8 +1,10 @@
-package main
+// Package streams is the standard streams of a command: output whose errors are not lost,
+// lines that are held back to the end, readers that go away, and the line of a terminal that
+// shows how far a run is.
+package streams
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
@@ -11,14 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// output is standard output. It remembers its first error, so that no command can
+// Output is standard output. It remembers its first error, so that no command can
 // lose what it prints and end with success.
-type output struct {
+type Output struct {
 	io.Writer
 	failed atomic.Pointer[error]
 }
 
-func (o *output) Write(b []byte) (int, error) {
+// Write writes, and remembers the error.
+func (o *Output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err != nil {
 		o.failed.CompareAndSwap(nil, &err)
@@ -26,8 +29,8 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// err returns the first error. A reader that has seen enough (head(1)) is none.
-func (o *output) err() error {
+// Err returns the first error. A reader that has seen enough (head(1)) is none.
+func (o *Output) Err() error {
 	err := o.failed.Load()
 	if err == nil || errors.Is(*err, syscall.EPIPE) {
 		return nil
@@ -35,45 +38,27 @@ func (o *output) err() error {
 	return *err
 }
 
-// closedOutput is standard output that was closed when this program began. It fails what
+// Closed is standard output that was closed when this program began. It fails what
 // is written, and not a command that writes nothing.
-type closedOutput struct{}
+type Closed struct{}
 
-func (closedOutput) Write([]byte) (int, error) { return 0, errClosedOutput }
+// Write fails.
+func (Closed) Write([]byte) (int, error) { return 0, errClosedOutput }
 
-// discardClosed lets standard output be closed: the results are in files.
-func (o *output) discardClosed() {
-	if o.Writer == (closedOutput{}) {
+// DiscardClosed lets standard output be closed: the results are in files.
+func (o *Output) DiscardClosed() {
+	if o.Writer == (Closed{}) {
 		o.Writer = io.Discard
 	}
 }
 
 var errClosedOutput = errors.New("standard output is closed, or is /dev/null opened for reading and writing: to discard it, use >/dev/null")
 
-// leastFiles is how many files any command may have to open at once. Without some the
-// Go runtime itself gives up, with its goroutines on standard error.
-const leastFiles = 12
-
-// checkFiles tells whether that many can be opened.
-func checkFiles() error {
-	for range leastFiles {
-		fd, err := unix.FcntlInt(uintptr(unix.Stderr), unix.F_DUPFD_CLOEXEC, 0)
-		if errors.Is(err, unix.EMFILE) {
-			return fmt.Errorf("%w: less than %d more can be opened: raise the limit (ulimit -n)", err, leastFiles)
-		}
-		if err != nil { // standard error is closed
-			return nil
-		}
-		defer unix.Close(fd)
-	}
-	return nil
-}
-
-// isClosed tells whether f was a closed descriptor when this program began (">&-").
+// IsClosed tells whether f was a closed descriptor when this program began (">&-").
 // The Go runtime opens /dev/null for reading and writing in its place, in each place
 // anew. A shell's >/dev/null is for writing only. Some parents discard output through
 // descriptors like the runtime's: they share one, or discard standard error as well.
-func isClosed(f, stderr *os.File) bool {
+func IsClosed(f, stderr *os.File) bool {
 	return isRuntimesNull(f) && !isRuntimesNull(stderr) && !sameDescription(f, os.Stdin)
 }
 
