@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -70,22 +69,6 @@ func wrongSpec(err error) error {
 			return fmt.Errorf("%w; did you mean %s?", err, near)
 		}
 		return fmt.Errorf("%w: see ringtap tpoint -l", err)
-	}
-	return err
-}
-
-// closing closes what was attached and prints what stays behind.
-func closing(out *console, a io.Closer) {
-	if err := a.Close(); err != nil {
-		fmt.Fprintln(out.stderr, "ringtap: could not remove these probes:", err)
-	}
-}
-
-// printMissed prints how many hits the kernel itself left out.
-func printMissed(out *console, set *probe.Set) error {
-	missed, err := set.Missed()
-	if missed > 0 {
-		fmt.Fprintf(out.stderr, "the kernel missed %d hits: it was handling another probe, or too many calls were in progress at once\n", missed)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/hist"
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
@@ -130,7 +131,7 @@ func (c *collectorFlags) writer(out *console, collectors []table.Collector) func
 			err = report.WriteView(out.stdout, p, view)
 		}
 		if err == nil {
-			err = writeTimes(out.stdout, p, collectors)
+			err = hist.WriteTimes(out.stdout, p, collectors)
 		}
 		switch {
 		case err != nil:

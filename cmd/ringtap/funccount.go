@@ -163,7 +163,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	if err != nil {
 		return wrongSpec(err)
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	for _, name := range set.Functions {
 		if strings.HasPrefix(name, "sched:sched_stat_") {
 			fmt.Fprintf(out.stderr, "note: %s counts nanoseconds, not hits\n", name)
@@ -187,7 +187,7 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	if err == nil {
 		err = launch.End(ctx, out.stderr, command)
 	}
-	return errors.Join(err, printMissed(out, set))
+	return errors.Join(err, set.SayMissed(out.stderr))
 }
 
 // print prints what was called in an interval, the most called last.

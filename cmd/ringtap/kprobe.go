@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -125,7 +126,7 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	if err != nil {
 		return err
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	if len(texts) == 1 {
 		if note := quicker(texts[0], len(set.Functions), filter, k.user); note != "" {
 			printNotes(out, []string{note})
@@ -136,9 +137,9 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	}
 	err = trace(ctx, out, &k.tracerFlags, tracing{
 		name: nameOf("kprobe", set), sources: set.Sources,
-		stacks: lineStacks(k.user, k.kernel), target: target, command: command,
+		stacks: stack.Lines(k.user, k.kernel), target: target, command: command,
 	})
-	return errors.Join(err, printMissed(out, set))
+	return errors.Join(err, set.SayMissed(out.stderr))
 }
 
 // slowToArm is from how many probes on one waits for the kernel: it takes some

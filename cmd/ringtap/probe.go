@@ -121,7 +121,7 @@ func (q *probeQuestion) collector(a *asking, text string) (table.Collector, erro
 		return nil, err
 	}
 	a.closing(set.Close)
-	a.closing(func() error { return printMissed(a.out, set) })
+	a.closing(func() error { return set.SayMissed(a.out.stderr) })
 	stacks.Entry = set.AtEntry
 	if !set.Timed() {
 		if q.hist {
@@ -130,7 +130,13 @@ func (q *probeQuestion) collector(a *asking, text string) (table.Collector, erro
 		return &calls.Hits{Spec: text, Sources: set.Sources, Stacks: stacks}, nil
 	}
 	calls := calls.NewCalls(text, set.Sources, stacks)
-	a.closing(func() error { sayCalls(a.out.stderr, calls); return nil })
+	a.closing(func() error {
+		account := calls.Account()
+		if left := account.Phrases(" is not included", " are not included"); len(left) > 0 {
+			fmt.Fprintf(a.out.stderr, "%s: of the times, %s\n", escape.Text(calls.Spec), strings.Join(left, "; "))
+		}
+		return nil
+	})
 	if q.hist {
 		scale := histogram.Log2()
 		calls.Histogram = &scale

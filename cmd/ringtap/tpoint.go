@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
@@ -76,7 +77,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	if t.show {
 		return viewFormats(out, set)
 	}
@@ -98,7 +99,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	}
 	defer launch.Leave(command)
 	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: lineStacks(user, kernel), target: target, command: command,
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: stack.Lines(user, kernel), target: target, command: command,
 	})
 	if texts.Missing > 0 {
 		fmt.Fprintf(out.stderr, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)

@@ -94,7 +94,7 @@ func sayAccount(w io.Writer, a follow.Account) {
 		fmt.Fprintf(w, "left out %d of %d hits, because ringtap could not read the text to compare\n", a.Unread, a.Unread+a.Filtered+a.Shown)
 	}
 	if a.Cut > 0 {
-		fmt.Fprintf(w, "%d of %d user stacks are cut short: they are deeper than the %d KiB that ringtap copies\n", a.Cut, a.Shown, lineCopy>>10)
+		fmt.Fprintf(w, "%d of %d user stacks are cut short: they are deeper than the %d KiB that ringtap copies\n", a.Cut, a.Shown, stack.LineCopy>>10)
 	}
 	sayNotes(w, a.Notes())
 }

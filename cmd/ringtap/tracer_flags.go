@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // tracerFlags are the flags that all tracers share, with the letters of
@@ -59,12 +58,3 @@ func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 
 // seconds is the duration as messages have it.
 func (t *tracerFlags) seconds() string { return formatSeconds(time.Duration(t.duration)) }
-
-// lineCopy is how much of the user stack comes with each event that is shown
-// with its stack: enough for most, and a storm of events still fits the rings.
-const lineCopy = 16 << 10
-
-// lineStacks are the stacks that are shown below an event's line.
-func lineStacks(user, kernel bool) stack.Stacks {
-	return stack.Stacks{User: user, Kernel: kernel, Unwind: stack.Auto, Copy: lineCopy}
-}

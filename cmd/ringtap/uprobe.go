@@ -7,6 +7,7 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION... [FILTER]} [-- COMMAND ARG...]
@@ -112,7 +113,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	if err != nil {
 		return err
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	if u.show {
 		for _, line := range set.Placement {
 			fmt.Fprintln(out.stderr, line)
@@ -123,7 +124,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	if len(specs) > 1 {
 		about = "" // there are several
 	}
-	stacks := lineStacks(u.user, u.kernel)
+	stacks := stack.Lines(u.user, u.kernel)
 	stacks.Entry = set.AtEntry
 	return trace(ctx, out, &u.tracerFlags, tracing{
 		name: nameOf("uprobe", set), about: about,

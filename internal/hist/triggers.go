@@ -1,11 +1,10 @@
-package main
+package hist
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/histtrigger"
@@ -14,78 +13,72 @@ import (
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// useTriggers tells whether the kernel is to count the times of calls itself. It
-// does so for the kernel's functions unless it can't, or told not to; user
-// functions more often call themselves, which only pairs get right.
-func (h *histFlags) useTriggers(out *console, spec *histSpec) (bool, error) {
-	reason := ""
-	_, _, _, linear := h.scale.IsLinear()
+// notInKernel says why the kernel can't count the times of calls itself, "" if it may. It
+// does so for the kernel's functions unless it can't, or told not to; user functions more
+// often call themselves, which only pairs get right.
+func (o *Options) notInKernel(spec *spec) string {
+	_, _, _, linear := o.Scale.IsLinear()
 	switch {
 	case spec.value:
-		reason = "values are counted here"
-	case h.stacks:
-		reason = "the kernel's triggers know no stacks"
+		return "values are counted here"
+	case o.ByStack:
+		return "the kernel's triggers know no stacks"
 	case linear:
-		reason = "the kernel's triggers count by powers of two"
-	case h.unit != "ns":
-		reason = "the kernel's triggers count nanoseconds"
-	case h.Cgroup != "":
-		reason = "the kernel's triggers know no control groups"
-	case h.Command != nil:
-		reason = "a command is followed from its first instruction on"
-	case h.way == "pairs":
-		reason = "asked for"
-	case h.way == "auto" && spec.Place == probe.User:
-		reason = "user functions may call themselves"
+		return "the kernel's triggers count by powers of two"
+	case o.Unit != "ns":
+		return "the kernel's triggers count nanoseconds"
+	case o.Target.Cgroup != "":
+		return "the kernel's triggers know no control groups"
+	case o.Target.Command != nil:
+		return "a command is followed from its first instruction on"
+	case o.Way == "pairs":
+		return "asked for"
+	case o.Way == "auto" && spec.Place == probe.User:
+		return "user functions may call themselves"
 	}
-	if reason != "" && h.way == "triggers" {
-		return false, usagef("--way triggers: %s", reason)
-	}
-	out.logger(h.verbose).Debug("in the kernel, by hist triggers", "use", reason == "", "reason", reason)
-	return reason == "", nil
+	return ""
 }
 
 // measureInKernel has the kernel make the histogram. Done is false if it can't and
 // another way may do; err then says why.
-func (h *histFlags) measureInKernel(ctx context.Context, out *console, spec *histSpec) (done bool, err error) {
-	set, err := h.attachPair(out, spec)
+func (o *Options) measureInKernel(ctx context.Context, spec *spec) (done bool, err error) {
+	set, err := o.attachPair(spec)
 	if err != nil {
-		return h.way == "triggers" || !errors.Is(err, errNoEvents), err
+		return o.Way == "triggers" || !errors.Is(err, errNoEvents), err
 	}
-	defer closing(out, set)
+	defer set.Release(o.Stderr)
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return true, err
 	}
-	printer := &histPrinter{flags: h, out: out.stdout, subject: &histSubject{text: spec.Text, functions: []string{spec.Text}}}
-	h.sayChildren(out)
-	out.recording.Store(true)
+	printer := &printer{o, &subject{text: spec.Text, functions: []string{spec.Text}}}
+	o.Attached()
 	account, err := histtrigger.Run(ctx, histtrigger.Options{
-		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PIDs: h.PIDs, TID: h.TID,
-		Interval: time.Duration(h.interval), Duration: time.Duration(h.duration),
-		Logger: out.logger(h.verbose), Armed: printer.greet, Emit: printer.counted,
+		Tracefs: tracefs, Enter: set.Sources[0].Format, Leave: set.Sources[1].Format, PIDs: o.Target.PIDs, TID: o.Target.TID,
+		Interval: o.Interval, Duration: o.Duration,
+		Logger: o.Logger, Armed: printer.greet, Emit: printer.counted,
 	})
 	switch {
 	case errors.Is(err, histtrigger.ErrNoTriggers):
-		return h.way == "triggers", err
+		return o.Way == "triggers", err
 	case err != nil:
 		return true, err
 	}
 	if err := printer.leave(); err != nil {
 		return true, err
 	}
-	sayTriggerAccount(out.stderr, account)
-	return true, printMissed(out, set)
+	sayTriggerAccount(o.Stderr, account)
+	return true, set.SayMissed(o.Stderr)
 }
 
 // errNoEvents is why the kernel can't count by itself.
 var errNoEvents = errors.New("hist triggers need tracefs events at one entry and one return")
 
 // attachPair attaches to the entry and the return of one function.
-func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error) {
-	options := h.options(out)
+func (o *Options) attachPair(spec *spec) (*probe.Set, error) {
+	options := o.probes()
 	options.Calls, options.Method, options.Limit = probe.TimedCalls, kprobe.MethodKprobeEvents, 1
-	set, err := attach(out, spec.Spec, options)
+	set, err := o.attach(spec, options)
 	var several *kprobe.TooManyError
 	switch {
 	case errors.As(err, &several):
@@ -97,7 +90,7 @@ func (h *histFlags) attachPair(out *console, spec *histSpec) (*probe.Set, error)
 	case err != nil:
 		return nil, err
 	case !set.Sources[1].Site.Return:
-		closing(out, set)
+		set.Release(o.Stderr)
 		return nil, errNotOne
 	}
 	return set, nil
