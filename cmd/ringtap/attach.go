@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/usage"
@@ -22,7 +21,9 @@ func attach(out *console, spec *probe.Spec, o probe.Options) (*probe.Set, error)
 // attachAll attaches to what several specs name.
 func attachAll(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
 	set, err := probe.OpenAll(specs, o)
-	printNotes(out, set.Notes)
+	for _, note := range set.Notes {
+		out.note(note)
+	}
 	return set, wrongSpec(err)
 }
 
@@ -45,12 +46,6 @@ func definitions(args []string, example string) (texts []string, filter string, 
 		return nil, "", usagef("give a definition, such as %s", example)
 	}
 	return texts, filter, nil
-}
-
-func printNotes(out *console, notes []string) {
-	for _, note := range notes {
-		fmt.Fprintln(out.stderr, "note:", escape.Text(note))
-	}
 }
 
 // wrongSpec makes errors that the command line is to blame for usage errors, and adds

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
-	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
@@ -148,11 +147,6 @@ func sayNotes(w io.Writer, notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(w, note)
 	}
-}
-
-// stacks are the kinds of stack that were asked for: both without -u and -k.
-func (c *collectorFlags) stacks() stack.Stacks {
-	return stack.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: stack.Unwind(c.unwind)}
 }
 
 // write writes the profile of the whole run to every file asked for. A file

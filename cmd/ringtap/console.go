@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/streams"
 )
@@ -52,6 +54,9 @@ func (c *console) held(back bool) *streams.Held {
 	}
 	return lines
 }
+
+// note tells what was understood differently, or can't be seen.
+func (c *console) note(text string) { fmt.Fprintln(c.stderr, "note:", escape.Text(text)) }
 
 // logger writes what is done and why to standard error: with -v everything,
 // else only what a user must know.

@@ -158,7 +158,9 @@ func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.
 	}
 	set, err := probe.Open(spec, options)
 	if spec.Place != probe.Kernel {
-		printNotes(out, set.Notes)
+		for _, note := range set.Notes {
+			out.note(note)
+		}
 	}
 	if err != nil {
 		return wrongSpec(err)

@@ -65,7 +65,7 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 	}
 	h.Spec, h.Filter, h.Logger = rest[0], strings.Join(rest[1:], ""), out.logger(h.verbose)
 	h.Out, h.Stderr = out.stdout, out.stderr
-	h.Note = func(text string) { printNotes(out, []string{text}) }
+	h.Note = out.note
 	h.Attached = func() {
 		h.sayChildren(out)
 		out.recording.Store(true)

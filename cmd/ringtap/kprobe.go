@@ -129,7 +129,7 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	defer set.Release(out.stderr)
 	if len(texts) == 1 {
 		if note := quicker(texts[0], len(set.Functions), filter, k.user); note != "" {
-			printNotes(out, []string{note})
+			out.note(note)
 		}
 	}
 	if k.show {
@@ -160,7 +160,9 @@ func quicker(text string, places int, filter string, user bool) string {
 // line; where none can it says why.
 func listKernelFunctions(out *console, pattern string) error {
 	names, notes, err := probe.KernelFunctions(cmp.Or(pattern, "*"))
-	printNotes(out, notes)
+	for _, note := range notes {
+		out.note(note)
+	}
 	if err != nil {
 		return wrongSpec(err)
 	}

@@ -10,8 +10,9 @@ import (
 
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // question is a kind of collector as the command line has it, with the flags that
@@ -22,44 +23,18 @@ type question interface {
 	// take takes what follows the question's name, which is there once more: none
 	// of the arguments, or the first of them.
 	take(args []string) (rest []string, err error)
-	// validate refuses what makes no sense before anything is opened, as a
-	// usageError.
+	// validate refuses what makes no sense before anything is opened, as a *usage.Error.
 	validate() error
-	// make makes the collectors. What it opens it leaves to a.closing.
-	make(a *asking) ([]table.Collector, error)
+	// open makes the collectors.
+	open(run *questions.Run) ([]table.Collector, error)
 }
 
-// asking is a run that is being prepared.
-type asking struct {
-	*collectorFlags
-	out    *console
-	target perfevent.Target
-	// started is the command that is run, held until the events are armed; nil
-	// where there is none.
-	started *perfevent.Command
+// plain is the part of questions that take no arguments and have nothing to validate.
+type plain struct{}
 
-	closers []func() error
-}
+func (plain) take(args []string) ([]string, error) { return args, nil }
 
-// closing has a function called when the run is over and its events are closed, the
-// last one first.
-func (a *asking) closing(f func() error) { a.closers = append(a.closers, f) }
-
-// watched are the processes that are watched, where the target is processes.
-func (a *asking) watched() []int {
-	if a.started != nil {
-		return []int{a.started.PID()}
-	}
-	return a.PIDs
-}
-
-func (a *asking) close() error {
-	var errs []error
-	for _, f := range slices.Backward(a.closers) {
-		errs = append(errs, f())
-	}
-	return errors.Join(errs...)
-}
+func (plain) validate() error { return nil }
 
 // questionKind is a collector's name, and what its help says.
 type questionKind struct {
@@ -140,11 +115,13 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 		return err
 	}
 	defer launch.Leave(command)
-	a := &asking{collectorFlags: &common, out: out, target: target, started: command}
-	defer func() { err = errors.Join(err, a.close()) }()
+	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
+		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
+		Stderr: out.stderr, Note: out.note, Logger: out.logger(common.verbose)}
+	defer func() { err = errors.Join(err, run.Close()) }()
 	var collectors []table.Collector
 	for _, q := range asked {
-		made, err := q.make(a)
+		made, err := q.open(run)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package offcpu
+package questions
 
 import (
 	"context"
