@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
@@ -75,4 +77,13 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return a
+}
+
+// ignoreClosedPipe drops the error of writing to a reader that has seen enough
+// (head(1)): that is no failure.
+func ignoreClosedPipe(err error) error {
+	if errors.Is(err, unix.EPIPE) {
+		return nil
+	}
+	return err
 }
