@@ -15,17 +15,6 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 )
 
-func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
-	candidates := []string{"on-cpu", "off-cpu", "check"}
-	for word, want := range map[string]string{
-		"oncpu": "on-cpu", "of-cpu": "on-cpu or off-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
-	} {
-		if got := nearest(word, candidates); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestRunReturnsTheExitCode(t *testing.T) {
 	for _, test := range []struct {
 		args           string
@@ -70,26 +59,6 @@ func TestAReaderThatHasSeenEnoughIsNoFailure(t *testing.T) {
 	var stderr bytes.Buffer
 	if code := run(context.Background(), []string{"ringtap", "check"}, &console{stdout: w, stderr: &stderr}); code != exitDone {
 		t.Errorf("exit code %d, %s", code, stderr.String())
-	}
-}
-
-func TestAPatternTakesSlashesAsItTakesLetters(t *testing.T) {
-	for _, test := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"*MIMEHeader.Get", "net/textproto.MIMEHeader.Get", true},
-		{"net/*.Get", "net/http/cookiejar.Get", true},
-		{"net/*.Get", "net.Get", false},
-		{"net?http.Get", "net/http.Get", true},
-		{"net/http", "net/http.Get", true},
-		{"", "net/http.Get", true},
-		{"sched:*", "sched:sched_switch", true},
-	} {
-		matches, err := matcher(test.pattern)
-		if got := matches(test.name); got != test.want || err != nil {
-			t.Errorf("%q matches %q: %v, %v", test.pattern, test.name, got, err)
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
@@ -79,7 +78,8 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 	case k.list && len(rest) > 1:
 		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
 	case k.list:
-		return listKernelFunctions(out, strings.Join(rest, ""))
+		names, notes, err := probe.KernelFunctions(cmp.Or(strings.Join(rest, ""), "*"))
+		return listNames(out, names, notes, err)
 	}
 	texts, filter, err := definitions(rest, "p:do_sys_openat2")
 	if err != nil {
@@ -154,22 +154,4 @@ func quicker(text string, places int, filter string, user bool) string {
 		return ""
 	}
 	return fmt.Sprintf("the kernel sets and removes %d probes one by one; ringtap functrace '%s' traces the same calls at once", places, d.Symbol)
-}
-
-// listKernelFunctions prints the kernel's functions that can be probed, one a
-// line; where none can it says why.
-func listKernelFunctions(out *console, pattern string) error {
-	names, notes, err := probe.KernelFunctions(cmp.Or(pattern, "*"))
-	for _, note := range notes {
-		out.note(note)
-	}
-	if err != nil {
-		return wrongSpec(err)
-	}
-	var text strings.Builder
-	for _, name := range names {
-		text.WriteString(escape.Text(name) + "\n")
-	}
-	_, err = fmt.Fprint(out.stdout, text.String())
-	return ignoreClosedPipe(err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -171,12 +172,12 @@ func takeQuestions(named map[*questionKind]question, first *questionKind, args [
 
 // unexpected is the error of an argument that no collector takes.
 func unexpected(arg string) error {
-	var names []string
+	var collectors []string
 	for i := range questionKinds {
-		names = append(names, questionKinds[i].name)
+		collectors = append(collectors, questionKinds[i].name)
 	}
-	guess := "collectors are " + strings.Join(names, ", ") + " SPEC"
-	if near := nearest(arg, names); near != "" {
+	guess := "collectors are " + strings.Join(collectors, ", ") + " SPEC"
+	if near := names.Near(arg, collectors); near != "" {
 		guess = "did you mean " + near + "?"
 	}
 	return usagef("unexpected argument %q: %s (a command to run goes after --)", arg, guess)

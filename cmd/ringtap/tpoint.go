@@ -62,7 +62,8 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	case list && len(rest) > 1:
 		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
 	case list:
-		return listTracepoints(out, strings.Join(rest, ""))
+		names, err := probe.Tracepoints(strings.Join(rest, ""))
+		return listNames(out, names, nil, err)
 	case len(rest) == 0:
 		return usagef("give a tracepoint, such as sched:sched_switch")
 	case len(rest) > 2:
@@ -126,28 +127,4 @@ func textWay(name string) (syscalltext.Method, error) {
 		return way, nil
 	}
 	return "", usagef("--text %s: auto, tracepoint, kprobe, memory or none", name)
-}
-
-// listTracepoints prints the tracepoints, one a line.
-func listTracepoints(out *console, pattern string) error {
-	matches, err := matcher(pattern)
-	if err != nil {
-		return err
-	}
-	fs, _, err := ftrace.Mount()
-	if err != nil {
-		return err
-	}
-	events, err := fs.Events()
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	for _, event := range events {
-		if matches(event.String()) {
-			text.WriteString(event.String() + "\n")
-		}
-	}
-	_, err = fmt.Fprint(out.stdout, text.String())
-	return ignoreClosedPipe(err)
 }

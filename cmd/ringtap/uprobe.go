@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
@@ -78,7 +80,11 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 		return usagef("--limit %d: at least one place", u.limit)
 	}
 	if flags.Changed("list") {
-		return u.listFunctions(out, rest)
+		if len(rest) > 1 {
+			return usagef("unexpected argument %q: -l takes a target and a pattern", rest[1])
+		}
+		names, notes, err := probe.UserFunctions(u.list, strings.Join(rest, ""), u.demangle, cmp.Or(append(u.Roots, u.TID)...), out.logger(u.verbose))
+		return listNames(out, names, notes, err)
 	}
 	texts, filter, err := definitions(rest, "p:bash:readline")
 	if err != nil {
