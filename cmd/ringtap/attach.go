@@ -67,22 +67,3 @@ func wrongSpec(err error) error {
 	}
 	return err
 }
-
-// viewFormats prints the kernel's format files of the sources.
-func viewFormats(out *console, set *probe.Set) error {
-	fs, _, err := ftrace.Mount()
-	if err != nil {
-		return err
-	}
-	for i := range set.Sources {
-		format := set.Sources[i].Format
-		text, err := fs.FormatText(format.System, format.Name)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out.stdout, "%s", text); err != nil {
-			return ignoreClosedPipe(err)
-		}
-	}
-	return nil
-}

@@ -39,8 +39,10 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := report.CheckMetric(flags.metric, metrics); err != nil {
 		return usagef("--metric: %w", err)
 	}
-	if err := flags.trigger.suits(collectors); err != nil {
-		return err
+	if flags.trigger.before > 0 {
+		if err := profiler.CheckBefore(collectors); err != nil {
+			return err
+		}
 	}
 	trigger, disarm, err := flags.trigger.arm(flags.Cgroup, time.Duration(flags.interval))
 	if err != nil {

@@ -133,7 +133,7 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		}
 	}
 	if k.show {
-		return viewFormats(out, set)
+		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
 	err = trace(ctx, out, &k.tracerFlags, tracing{
 		name: nameOf("kprobe", set), sources: set.Sources,

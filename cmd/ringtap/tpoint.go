@@ -80,7 +80,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	}
 	defer set.Release(out.stderr)
 	if t.show {
-		return viewFormats(out, set)
+		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {

@@ -124,7 +124,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		for _, line := range set.Placement {
 			fmt.Fprintln(out.stderr, line)
 		}
-		return viewFormats(out, set)
+		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
 	about := set.Definition
 	if len(specs) > 1 {

@@ -245,6 +245,25 @@ func (s *Set) SayMissed(w io.Writer) error {
 	return err
 }
 
+// WriteFormats writes the kernel's format files of the sources.
+func (s *Set) WriteFormats(w io.Writer) error {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	for i := range s.Sources {
+		format := s.Sources[i].Format
+		text, err := tracefs.FormatText(format.System, format.Name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Release closes the Set at the end of a run, and writes what stays behind.
 func (s *Set) Release(w io.Writer) {
 	if err := s.Close(); err != nil {

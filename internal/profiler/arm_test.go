@@ -1,10 +1,9 @@
-package main
+package profiler
 
 import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ringtap/ringtap/internal/questions/llc"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
@@ -26,18 +25,15 @@ func TestOnlyCollectorsThatCanTellWhatWasBeforeAreAsked(t *testing.T) {
 	onCPU := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 49}
 	for _, test := range []struct {
 		name       string
-		before     time.Duration
 		collectors []table.Collector
 		want       string
 	}{
-		{"samples of time", time.Second, []table.Collector{onCPU}, ""},
-		{"what stands, after an alarm", 0, []table.Collector{&standing{}}, ""},
-		{"what stands, before it", time.Second, []table.Collector{onCPU, &standing{}}, "leaks depends on everything since the start"},
-		{"counters, after an alarm", 0, []table.Collector{onCPU, llc}, ""},
-		{"counters, before it", time.Second, []table.Collector{onCPU, llc}, "llc scales by how long its counters had the hardware"},
+		{"samples of time", []table.Collector{onCPU}, ""},
+		{"what stands, before it", []table.Collector{onCPU, &standing{}}, "leaks depends on everything since the start"},
+		{"counters, before it", []table.Collector{onCPU, llc}, "llc scales by how long its counters had the hardware"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := (&triggerFlags{before: secondsFlag(test.before)}).suits(test.collectors)
+			err := CheckBefore(test.collectors)
 			var usage *usage.Error
 			if test.want == "" && err == nil || errors.As(err, &usage) && test.want != "" && strings.Contains(err.Error(), test.want) {
 				return
