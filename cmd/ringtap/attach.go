@@ -13,13 +13,8 @@ import (
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// attach attaches to what a spec names and prints the notes about it.
-func attach(out *console, spec *probe.Spec, o probe.Options) (*probe.Set, error) {
-	return attachAll(out, []*probe.Spec{spec}, o)
-}
-
-// attachAll attaches to what several specs name.
-func attachAll(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
+// attach attaches to what specs name and notes what there is to note.
+func attach(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
 	set, err := probe.OpenAll(specs, o)
 	for _, note := range set.Notes {
 		out.note(note)

@@ -119,7 +119,7 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	if k.show {
 		way = kprobe.MethodKprobeEvents // the others have no format file
 	}
-	set, err := attachAll(out, specs, probe.Options{
+	set, err := attach(out, specs, probe.Options{
 		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Method: way,
 		PMU: true, UserStacks: k.user, Logger: out.logger(k.verbose),
 	})

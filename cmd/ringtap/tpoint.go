@@ -74,7 +74,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		specs = append(specs, &probe.Spec{Place: probe.Tracepoint, Probe: name})
 	}
 	filter := strings.Join(rest[1:], "")
-	set, err := attachAll(out, specs, probe.Options{Filter: filter})
+	set, err := attach(out, specs, probe.Options{Filter: filter})
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		return err
 	}
 	defer launch.Leave(command)
-	set, err := attachAll(out, specs, probe.Options{
+	set, err := attach(out, specs, probe.Options{
 		Target: target, View: view, Filter: filter, Limit: u.limit, Exact: u.exact,
 		PMU: !u.show, Logger: out.logger(u.verbose), // perf's own events have no format file
 	})
