@@ -4,7 +4,7 @@ import "github.com/ringtap/ringtap/internal/callframe"
 
 // understood says whether the rules of a function's CIE are.
 func understood(f *callframe.Function) bool {
-	p := program{code: reader{data: f.CIE.Program}, cie: f.CIE, exprs: &exprArena{}}
+	p := program{code: f.CIE.Instructions(f.CIE.Program, f.Start), exprs: &exprArena{}}
 	return f.CIE.Return < maxRegs && p.run(nil)
 }
 
@@ -13,12 +13,12 @@ func understood(f *callframe.Function) bool {
 func (b *builder) frame(f *function) bool {
 	c := f.frame.CIE
 	p := &b.program
-	*p = program{code: reader{data: c.Program}, cie: c, exprs: &b.exprs, loc: f.frame.Start,
+	*p = program{code: c.Instructions(c.Program, f.frame.Start), exprs: &b.exprs, loc: f.frame.Start,
 		row: row{cfa: rule{kind: ruleUndefined}}, remembered: p.remembered[:0]}
 	if c.Return >= maxRegs || !p.run(nil) {
 		return false
 	}
-	p.code, p.loc, p.initial, p.remembered = reader{data: f.frame.Program}, f.frame.Start, p.row, p.remembered[:0]
+	p.code, p.loc, p.initial, p.remembered = c.Instructions(f.frame.Program, f.frame.Start), f.frame.Start, p.row, p.remembered[:0]
 	framed := false
 	m := describe(b.arch)
 	emit := func(loc uint64, r *row) {

@@ -7,6 +7,41 @@ import (
 	"github.com/ringtap/ringtap/internal/callframe"
 )
 
+// Call frame instructions (DWARF 5, 6.4.2 and 7.24). The first three carry an
+// operand in their low six bits.
+const (
+	cfaAdvanceLoc   = 0x40
+	cfaOffset       = 0x80
+	cfaRestore      = 0xc0
+	cfaNop          = 0x00
+	cfaSetLoc       = 0x01
+	cfaAdvanceLoc1  = 0x02
+	cfaAdvanceLoc2  = 0x03
+	cfaAdvanceLoc4  = 0x04
+	cfaOffsetExt    = 0x05
+	cfaRestoreExt   = 0x06
+	cfaUndefined    = 0x07
+	cfaSameValue    = 0x08
+	cfaRegister     = 0x09
+	cfaRemember     = 0x0a
+	cfaRestoreState = 0x0b
+	cfaDefCFA       = 0x0c
+	cfaDefCFAReg    = 0x0d
+	cfaDefCFAOffset = 0x0e
+	cfaDefCFAExpr   = 0x0f
+	cfaExpression   = 0x10
+	cfaOffsetExtSF  = 0x11
+	cfaDefCFASF     = 0x12
+	cfaDefCFAOffSF  = 0x13
+	cfaValOffset    = 0x14
+	cfaValOffsetSF  = 0x15
+	cfaValExpr      = 0x16
+	cfaNegateRAPC   = 0x2c // arm64: signed return address, with the signing pc
+	cfaNegateRA     = 0x2d // arm64: toggles a signed return address
+	cfaArgsSize     = 0x2e // GNU: for exception landing pads only
+	cfaNegOffsetExt = 0x2f // GNU, obsolete
+)
+
 // udata4 encodes pointers as addresses of four bytes.
 const udata4 = 0x03
 

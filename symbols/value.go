@@ -3,7 +3,6 @@ package symbols
 import (
 	"errors"
 
-	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/framerule"
 	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
@@ -34,35 +33,13 @@ func (f *File) Value(offset uint64, path string) (Value, error) {
 	return v, err
 }
 
-// maxFrameTables bounds the unwind tables that are read, bytes.
-const maxFrameTables = 256 << 20
-
 // frame is how the canonical frame address is computed at an instruction.
 func (f *File) frame(vaddr uint64) (register int, offset int64, err error) {
-	images := []*elfimage.Image{f.image}
-	if debug, err := f.debugImage(); err == nil && debug != nil {
-		images = append(images, debug)
-	}
-	err = framerule.ErrNone
-	for _, image := range images {
-		for _, name := range []string{".eh_frame", ".debug_frame"} {
-			section, ok := image.Section(name)
-			if !ok {
-				continue
-			}
-			data, readErr := image.Uncompressed(name, maxFrameTables)
-			if readErr != nil {
-				continue
-			}
-			tables := framerule.Section{Data: data, Addr: section.Addr, Debug: name == ".debug_frame"}
-			rule, ruleErr := tables.Find(vaddr)
-			if ruleErr == nil {
-				return int(rule.Register), rule.Offset, nil
-			}
-			if !errors.Is(ruleErr, framerule.ErrNone) {
-				err = ruleErr
-			}
+	rule, err := framerule.Find(f.image, vaddr)
+	if debug, debugErr := f.debugImage(); err != nil && debugErr == nil && debug != nil {
+		if rule, debugErr = framerule.Find(debug, vaddr); !errors.Is(debugErr, framerule.ErrNone) {
+			err = debugErr
 		}
 	}
-	return 0, 0, err
+	return int(rule.Register), rule.Offset, err
 }

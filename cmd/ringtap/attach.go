@@ -3,26 +3,22 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/usage"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// attach attaches to what a spec names and prints the notes about it.
-func attach(out *console, spec *probe.Spec, o probe.Options) (*probe.Set, error) {
-	return attachAll(out, []*probe.Spec{spec}, o)
-}
-
-// attachAll attaches to what several specs name.
-func attachAll(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
+// attach attaches to what specs name and notes what there is to note.
+func attach(out *console, specs []*probe.Spec, o probe.Options) (*probe.Set, error) {
 	set, err := probe.OpenAll(specs, o)
-	printNotes(out, set.Notes)
+	for _, note := range set.Notes {
+		out.note(note)
+	}
 	return set, wrongSpec(err)
 }
 
@@ -47,12 +43,6 @@ func definitions(args []string, example string) (texts []string, filter string, 
 	return texts, filter, nil
 }
 
-func printNotes(out *console, notes []string) {
-	for _, note := range notes {
-		fmt.Fprintln(out.stderr, "note:", escape.Text(note))
-	}
-}
-
 // wrongSpec makes errors that the command line is to blame for usage errors, and adds
 // what may help to others.
 func wrongSpec(err error) error {
@@ -61,49 +51,14 @@ func wrongSpec(err error) error {
 	case errors.As(err, new(*ftrace.SyntaxError)), errors.As(err, new(*ftrace.DefinitionError)),
 		errors.As(err, new(*ftrace.FilterError)), errors.As(err, new(*probe.PatternError)),
 		errors.As(err, new(*names.GlobError)):
-		return &usageError{err}
+		return &usage.Error{Err: err}
 	case errors.As(err, new(*uprobe.TooManyError)), errors.As(err, new(*kprobe.TooManyError)):
 		return fmt.Errorf("%w; --limit allows more", err)
 	case errors.As(err, &missing):
-		if near := nearest(missing.Name, missing.Known); near != "" {
+		if near := names.Near(missing.Name, missing.Known); near != "" {
 			return fmt.Errorf("%w; did you mean %s?", err, near)
 		}
 		return fmt.Errorf("%w: see ringtap tpoint -l", err)
 	}
 	return err
-}
-
-// closing closes what was attached and prints what stays behind.
-func closing(out *console, a io.Closer) {
-	if err := a.Close(); err != nil {
-		fmt.Fprintln(out.stderr, "ringtap: could not remove these probes:", err)
-	}
-}
-
-// printMissed prints how many hits the kernel itself left out.
-func printMissed(out *console, set *probe.Set) error {
-	missed, err := set.Missed()
-	if missed > 0 {
-		fmt.Fprintf(out.stderr, "the kernel missed %d hits: it was handling another probe, or too many calls were in progress at once\n", missed)
-	}
-	return err
-}
-
-// viewFormats prints the kernel's format files of the sources.
-func viewFormats(out *console, set *probe.Set) error {
-	fs, _, err := ftrace.Mount()
-	if err != nil {
-		return err
-	}
-	for i := range set.Sources {
-		format := set.Sources[i].Format
-		text, err := fs.FormatText(format.System, format.Name)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out.stdout, "%s", text); err != nil {
-			return ignoreClosedPipe(err)
-		}
-	}
-	return nil
 }

@@ -12,12 +12,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/hist"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/report"
-	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -38,18 +39,20 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := report.CheckMetric(flags.metric, metrics); err != nil {
 		return usagef("--metric: %w", err)
 	}
-	if err := flags.trigger.suits(collectors); err != nil {
-		return err
+	if flags.trigger.before > 0 {
+		if err := profiler.CheckBefore(collectors); err != nil {
+			return err
+		}
 	}
-	trigger, disarm, err := flags.trigger.arm(flags.cgroup, time.Duration(flags.interval))
+	trigger, disarm, err := flags.trigger.arm(flags.Cgroup, time.Duration(flags.interval))
 	if err != nil {
 		return err
 	}
 	defer disarm()
-	status := newStatus(out)
+	status := streams.NewStatus(out.stderr, out.live)
 	windows := 0
-	if stdout, ok := out.stdout.(*output); ok && len(flags.outputs) > 0 {
-		stdout.discardClosed()
+	if stdout, ok := out.stdout.(*streams.Output); ok && len(flags.outputs) > 0 {
+		stdout.DiscardClosed()
 	}
 	write := flags.writer(out, collectors)
 	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
@@ -64,17 +67,17 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		JVM:      flags.jvm,
 		Memory:   flags.memory << 20,
 		Logger:   out.logger(flags.verbose),
-		Progress: status.show,
+		Progress: func(p profiler.Progress) { status.Show(progress(p)) },
 		Report: func(p *profile.Profile) error {
 			windows++
-			err := status.without(func() error { return write(p) })
+			err := status.Without(func() error { return write(p) })
 			if errors.Is(err, syscall.EPIPE) && len(flags.outputs) > 0 {
 				return nil // the files are still to come
 			}
 			return err
 		},
 	})
-	status.close()
+	status.Close()
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // what reads our tables has seen enough (head(1)): that is no failure
 	}
@@ -91,10 +94,20 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if hint := sleepHint(flags.command); hint != "" {
+	if hint := sleepHint(flags.Command); hint != "" {
 		fmt.Fprintln(out.stderr, hint)
 	}
-	return ended(ctx, out.stderr, command)
+	return launch.End(ctx, out.stderr, command)
+}
+
+// progress is how far a run is, for the line of a terminal.
+type progress profiler.Progress
+
+func (p progress) String() string {
+	if p.Frames > 0 {
+		return fmt.Sprintf("symbolizing %d of %d frames", p.Named, p.Frames)
+	}
+	return fmt.Sprintf("sampling %s: %d samples in this interval (Ctrl-C to end)", p.Elapsed.Round(time.Second), p.Samples)
 }
 
 // sleepHint is for who measures the whole host with a sleep, as one does with perf: "" for
@@ -119,7 +132,7 @@ func (c *collectorFlags) writer(out *console, collectors []table.Collector) func
 			err = report.WriteView(out.stdout, p, view)
 		}
 		if err == nil {
-			err = writeTimes(out.stdout, p, collectors)
+			err = hist.WriteTimes(out.stdout, p, collectors)
 		}
 		switch {
 		case err != nil:
@@ -136,42 +149,6 @@ func sayNotes(w io.Writer, notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(w, note)
 	}
-}
-
-// target turns the flags into what is watched, and starts the command that is
-// to be run, if there is one; it is held until the events are armed. The caller
-// sees to its end by leave.
-func (c *collectorFlags) target() (perfevent.Target, *perfevent.Command, error) {
-	switch {
-	case c.command != nil:
-		command, err := start(c.command)
-		if err != nil {
-			return perfevent.Target{}, nil, err
-		}
-		return perfevent.Started(command), command, nil
-	case c.pids != nil:
-		return c.processFlags.target(), nil, nil
-	case c.tid != 0:
-		return perfevent.Thread(c.tid), nil, nil
-	case c.cgroup != "":
-		dir, err := cgroup.Find(c.cgroup)
-		if err != nil {
-			return perfevent.Target{}, nil, fmt.Errorf("-g %s: %w", c.cgroup, err)
-		}
-		c.cgroup = dir
-		return perfevent.InCgroup(dir), nil, nil
-	}
-	return perfevent.System(), nil, nil
-}
-
-// wholeSystem says that nothing narrows what is watched.
-func (c *collectorFlags) wholeSystem() bool {
-	return c.command == nil && c.pids == nil && c.tid == 0 && c.cgroup == ""
-}
-
-// stacks are the kinds of stack that were asked for: both without -u and -k.
-func (c *collectorFlags) stacks() stack.Stacks {
-	return stack.Stacks{User: c.user || !c.kernel, Kernel: c.kernel || !c.user, Unwind: stack.Unwind(c.unwind)}
 }
 
 // write writes the profile of the whole run to every file asked for. A file

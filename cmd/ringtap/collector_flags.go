@@ -18,11 +18,8 @@ import (
 // collectorFlags are the flags that all collectors share, with the letters of
 // stack_analyzer.
 type collectorFlags struct {
-	processFlags
-	tid          int
-	cgroup       string
-	shell        string   // -c COMMAND
-	command      []string // -- COMMAND ARG...
+	targetFlags
+	shell        string // -c COMMAND
 	user, kernel bool
 	interval     secondsFlag
 	duration     secondsFlag
@@ -45,9 +42,8 @@ const maxMemory = math.MaxInt >> 20
 // add defines the flags, with their defaults.
 func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	c.interval = secondsFlag(5 * time.Second)
-	c.processFlags.add(flags)
-	addTID(flags, &c.tid, "t")
-	addCgroup(flags, &c.cgroup)
+	c.targetFlags.add(flags, "t")
+	addCgroup(flags, &c.Cgroup)
 	flags.StringVarP(&c.shell, "command", "c", "", "run `LINE` with /bin/sh and end when it ends; -- COMMAND ARG... runs a command without a shell")
 	flags.BoolP("all-cpus", "a", false, "sample all CPUs, as perf's option; this is the default without a target")
 	manual.SetGroup(flags, targetGroup)
@@ -77,9 +73,22 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 // once makes a run whose length is known report once, at its end, unless an interval
 // was asked for. With a trigger the interval is the time after an alarm.
 func (c *collectorFlags) once(flags *pflag.FlagSet) {
-	if !flags.Changed("interval") && c.trigger.text == "" && (c.duration > 0 || c.command != nil) {
+	if !flags.Changed("interval") && c.trigger.text == "" && (c.duration > 0 || c.Command != nil) {
 		c.interval = 0
 	}
+}
+
+// takeCommand takes the command to run, after -- or by -c, from the parsed flags, and
+// returns the arguments before it.
+func (c *collectorFlags) takeCommand(flags *pflag.FlagSet) ([]string, error) {
+	if !flags.Changed("command") {
+		return c.targetFlags.takeCommand(flags)
+	}
+	if flags.ArgsLenAtDash() >= 0 {
+		return nil, usagef("give a command to run with -c or after --, not both")
+	}
+	c.Command = []string{"/bin/sh", "-c", c.shell}
+	return flags.Args(), nil
 }
 
 // minInterval is the shortest interval: a table takes some time to write.
@@ -92,28 +101,7 @@ const maxFrequency = uint64(time.Second)
 // validate refuses what makes no sense before anything is opened, as usageErrors, and
 // files that can't be written: nobody wants to hear of those after an hour.
 func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
-	if flags.Changed("command") {
-		if flags.ArgsLenAtDash() >= 0 {
-			return usagef("give a command to run with -c or after --, not both")
-		}
-		c.command = []string{"/bin/sh", "-c", c.shell}
-	}
-	targets := 0
-	for _, name := range []string{"pid", "tid", "cgroup"} {
-		if flags.Changed(name) {
-			targets++
-		}
-	}
-	if c.command != nil {
-		targets++
-	}
 	switch {
-	case flags.ArgsLenAtDash() >= 0 && len(c.command) == 0:
-		return usagef("no command after --")
-	case targets > 1:
-		return usagef("give only one of -p, -t, -g and a command to run")
-	case flags.Changed("tid") && c.tid <= 0:
-		return usagef("-t %d is not a thread id", c.tid)
 	case c.frequency < 1 || c.frequency > maxFrequency:
 		return usagef("-f %d: want 1 to kernel.perf_event_max_sample_rate; only on-cpu samples, the other collectors see every event", c.frequency)
 	case time.Duration(c.interval) < minInterval:
@@ -127,13 +115,10 @@ func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	case !slices.Contains(stack.Unwinds(), stack.Unwind(c.unwind)):
 		return usagef("--unwind %q: one of auto, fp, dwarf", c.unwind)
 	}
-	if err := refuseOwn(0, c.tid); err != nil {
-		return err
-	}
 	if err := c.trigger.validate(flags); err != nil {
 		return err
 	}
-	if err := c.find(flags); err != nil {
+	if err := c.check(flags); err != nil {
 		return err
 	}
 	for _, path := range c.outputs {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/names"
 )
 
@@ -98,7 +99,7 @@ func choose(args []string) (*command, []string, error) {
 	if instead := elsewhere[args[0]]; instead != "" {
 		return nil, nil, usagef("no command %q: %s", args[0], instead)
 	}
-	if near := nearest(args[0], commandNames()); near != "" {
+	if near := names.Near(args[0], commandNames()); near != "" {
 		return nil, nil, usagef("no command %q: did you mean %s?", args[0], near)
 	}
 	return nil, nil, usagef("no command %q: one of %s", args[0], strings.Join(commandNames(), ", "))
@@ -143,23 +144,5 @@ Exit status: 0 done, 1 failed, 2 wrong usage; a started command's own status if 
 
 // helpAlone is the help for who gave no command, which is wrong usage.
 func helpAlone(ctx context.Context, out *console, args []string) error {
-	return errors.Join(help(ctx, out, args), statusError(exitUsage))
-}
-
-// mostNear is how many names are offered instead of a wrong one.
-const mostNear = 3
-
-// nearest returns the candidates that differ from word by the fewest edits, at most
-// mostNear of them, joined by "or"; "" if none is near enough to be what was meant.
-func nearest(word string, candidates []string) string {
-	for edits := range len(word)/2 + 1 {
-		near := names.NewNearest(word, edits, mostNear, nil)
-		for _, candidate := range candidates {
-			near.Add(candidate)
-		}
-		if best := near.Names(); best != nil {
-			return strings.Join(best, " or ")
-		}
-	}
-	return ""
+	return errors.Join(help(ctx, out, args), launch.StatusError(exitUsage))
 }

@@ -11,18 +11,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
-)
 
-func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
-	candidates := []string{"on-cpu", "off-cpu", "check"}
-	for word, want := range map[string]string{
-		"oncpu": "on-cpu", "of-cpu": "on-cpu or off-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
-	} {
-		if got := nearest(word, candidates); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
+	"github.com/ringtap/ringtap/internal/launch"
+)
 
 func TestRunReturnsTheExitCode(t *testing.T) {
 	for _, test := range []struct {
@@ -71,26 +62,6 @@ func TestAReaderThatHasSeenEnoughIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestAPatternTakesSlashesAsItTakesLetters(t *testing.T) {
-	for _, test := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"*MIMEHeader.Get", "net/textproto.MIMEHeader.Get", true},
-		{"net/*.Get", "net/http/cookiejar.Get", true},
-		{"net/*.Get", "net.Get", false},
-		{"net?http.Get", "net/http.Get", true},
-		{"net/http", "net/http.Get", true},
-		{"", "net/http.Get", true},
-		{"sched:*", "sched:sched_switch", true},
-	} {
-		matches, err := matcher(test.pattern)
-		if got := matches(test.name); got != test.want || err != nil {
-			t.Errorf("%q matches %q: %v, %v", test.pattern, test.name, got, err)
-		}
-	}
-}
-
 func TestEveryErrorHasItsExitCode(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -99,8 +70,8 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 	}{
 		{nil, 0, ""},
 		{pflag.ErrHelp, 0, ""},
-		{statusError(3), 3, ""},
-		{fmt.Errorf("command: %w", statusError(137)), 137, ""},
+		{launch.StatusError(3), 3, ""},
+		{fmt.Errorf("command: %w", launch.StatusError(137)), 137, ""},
 		{usagef("-x: %w", fs.ErrInvalid), 2, "ringtap x: -x: invalid argument\nTry 'ringtap x --help'.\n"},
 		{errors.New("broken"), 1, "ringtap x: broken\n"},
 	} {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -9,7 +11,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/streams"
 )
 
 // console is where a command writes: results to stdout, everything else to
@@ -30,8 +34,8 @@ type console struct {
 }
 
 func newConsole(stdout, stderr *os.File) *console {
-	width, drawn := terminal(stdout)
-	_, live := terminal(stderr)
+	width, drawn := streams.Columns(stdout)
+	_, live := streams.Columns(stderr)
 	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, file: stdout}
 }
 
@@ -43,14 +47,18 @@ func (c *console) colors(when string) bool {
 	return c.drawn && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// terminal tells whether f is a terminal and how many columns it has.
-func terminal(f *os.File) (columns int, ok bool) {
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0, false
+// held are the lines of a tracer: all at the end with -d, as perf-tools has it, unless they
+// are wanted at once.
+func (c *console) held(back bool) *streams.Held {
+	lines := &streams.Held{To: c.stdout}
+	if back {
+		lines.Limit = streams.MaxHeld
 	}
-	return int(size.Col), true
+	return lines
 }
+
+// note tells what was understood differently, or can't be seen.
+func (c *console) note(text string) { fmt.Fprintln(c.stderr, "note:", escape.Text(text)) }
 
 // logger writes what is done and why to standard error: with -v everything,
 // else only what a user must know.
@@ -69,4 +77,13 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return a
+}
+
+// ignoreClosedPipe drops the error of writing to a reader that has seen enough
+// (head(1)): that is no failure.
+func ignoreClosedPipe(err error) error {
+	if errors.Is(err, unix.EPIPE) {
+		return nil
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/usage"
 )
 
 // newFlags returns an empty flag set for a command. Asked for help it shows the command's
@@ -55,7 +55,7 @@ func parse(flags *pflag.FlagSet, args []string) error {
 		}
 		return usagef("--%s %q: %s (%s)", flag.Name, invalid.GetValue(), why, usage)
 	}
-	return &usageError{err}
+	return &usage.Error{Err: err}
 }
 
 // refuseEmpty refuses arguments without text, which a shell makes of a variable that
@@ -82,15 +82,6 @@ func refuseEmpty(flags *pflag.FlagSet) error {
 	}
 	if i := slices.Index(own, ""); i >= 0 {
 		return usagef("argument %d of %d is empty", i+1, len(flags.Args()))
-	}
-	return nil
-}
-
-// refuseOwn refuses ringtap's own process, which it leaves out. "exec ringtap -p $$"
-// asks for that.
-func refuseOwn(pid, tid int) error {
-	if own := os.Getpid(); pid == own || tid == own {
-		return usagef("process %d is this ringtap, which leaves itself out", own)
 	}
 	return nil
 }

@@ -2,19 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/internal/count"
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/probe"
-	"github.com/ringtap/ringtap/kprobe"
 )
 
 const funccountUsage = `funccount [options] {PATTERN | TARGET:PATTERN | t:SYSTEM:PATTERN} [-- COMMAND ARG...]
@@ -35,27 +28,24 @@ or several ('vfs_*').
 // countFlags are the flags of funccount.
 type countFlags struct {
 	targetFlags
+	count.Request
 	duration, interval secondsFlag
-	top                int
-	times              bool
-	limit              int
-	way                string
 	verbose            bool
 }
 
 func countFunctions(ctx context.Context, out *console, args []string) error {
 	var c countFlags
 	flags := newFlags(out, "funccount", funccountUsage)
-	c.targetFlags.add(flags)
+	c.targetFlags.add(flags, "L")
 	c.addCgroup(flags)
 	addDuration(flags, &c.duration, "; otherwise Ctrl-C or the end of the target ends the run")
 	addInterval(flags, &c.interval, "")
 	manual.SetGroup(flags, whenGroup)
-	addLimit(flags, &c.limit, 1000)
-	addWay(flags, &c.way, "auto", ": function (the function tracer), kprobe (probes that lose nothing), or auto", "auto", wayFunction, wayKprobe)
+	addLimit(flags, &c.Limit, 1000)
+	addWay(flags, &c.Way, "auto", ": function (the function tracer), kprobe (probes that lose nothing), or auto", count.Ways()...)
 	manual.SetGroup(flags, whatGroup)
-	addTop(flags, &c.top, "t", 0, ": functions, by calls (default: all)")
-	addTimestamp(flags, &c.times, ", with each interval")
+	addTop(flags, &c.Top, "t", 0, ": functions, by calls (default: all)")
+	addTimestamp(flags, &c.Times, ", with each interval")
 	addVerbose(flags, &c.verbose, "")
 	manual.SetGroup(flags, outputGroup)
 	if err := parse(flags, args); err != nil {
@@ -70,159 +60,22 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
 	case len(rest) > 1:
 		return usagef("unexpected argument %q", rest[1])
-	case flags.Changed("top") && c.top < 1:
-		return usagef("-t %d: at least one function", c.top)
-	case c.limit < 1:
-		return usagef("--limit %d: at least one function", c.limit)
-	case !slices.Contains([]string{"auto", wayFunction, wayKprobe}, c.way):
-		return usagef("--way %s: one of auto, function, kprobe", c.way)
+	case flags.Changed("top") && c.Top < 1:
+		return usagef("-t %d: at least one function", c.Top)
+	case c.Limit < 1:
+		return usagef("--limit %d: at least one function", c.Limit)
+	case !slices.Contains(count.Ways(), c.Way):
+		return usagef("--way %s: one of %s", c.Way, strings.Join(count.Ways(), ", "))
 	}
 	if err := c.check(flags); err != nil {
 		return err
 	}
 	c.sayChildren(out)
-	return ignoreClosedPipe(c.count(ctx, out, rest[0]))
-}
-
-// count finds out what is to be counted and counts it.
-func (c *countFlags) count(ctx context.Context, out *console, text string) error {
-	kind, names := probe.CutKind(text)
-	if kind == 't' {
-		return c.countEvents(ctx, out, &probe.Spec{Text: text, Place: probe.Tracepoint, Probe: names}, "tracepoint")
-	}
-	names = strings.TrimPrefix(text, "p:")
-	if strings.TrimSpace(names) == "" {
-		return usagef("give the functions to count, such as 'vfs_*' or 'libc:mem*'")
-	}
-	spec, err := probe.Parse("p:"+names, c.view())
-	if err != nil {
-		return wrongSpec(err)
-	}
-	spec.Text = names
-	if spec.Place == probe.Kernel {
-		spec.Text = spec.Probe
-		return c.countKernel(ctx, out, spec)
-	}
-	return c.countEvents(ctx, out, spec, "function")
-}
-
-// greet says what is counted, in perf-tools' words.
-func (c *countFlags) greet(out *console, spec, functions string) error {
-	top := ""
-	if c.top > 0 {
-		top = fmt.Sprintf(" Top %d only.", c.top)
-	}
-	name := escape.Text(spec)
-	if c.duration > 0 {
-		_, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s) for %s seconds.%s..\n", name, functions, formatSeconds(time.Duration(c.duration)), top)
+	c.Request.Target, c.Duration, c.Interval = &c.targetFlags.Target, time.Duration(c.duration), time.Duration(c.interval)
+	if c.View, err = c.view(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out.stdout, "Tracing \"%s\" (%s).%s.. Ctrl-C to end.\n", name, functions, top)
-	return err
-}
-
-// several is a number of things.
-func several(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// manyEvents is how many events take the kernel seconds to close: for each it waits
-// until no CPU runs its code any more (tracepoint_synchronize_unregister), some 40 ms.
-const manyEvents = 50
-
-// countEvents counts by perf events, or where places share one by what the kernel
-// counts at each.
-func (c *countFlags) countEvents(ctx context.Context, out *console, spec *probe.Spec, thing string) error {
-	logger := out.logger(c.verbose)
-	target, command, err := c.target()
-	if err != nil {
-		return err
-	}
-	defer leave(command)
-	options := probe.Options{Target: target, View: c.view(), Limit: c.limit, PMU: spec.Place == probe.User,
-		Counts: true, Method: kprobe.MethodKprobeEvents, Logger: logger}
-	if !c.wholeSystem() && (spec.Place == probe.Kernel || c.tid != 0 || c.cgroup != "") {
-		options.Sharing = probe.ShareNone // the kernel counts everyone's hits
-	}
-	set, err := probe.Open(spec, options)
-	if spec.Place != probe.Kernel {
-		printNotes(out, set.Notes)
-	}
-	if err != nil {
-		return wrongSpec(err)
-	}
-	defer closing(out, set)
-	for _, name := range set.Functions {
-		if strings.HasPrefix(name, "sched:sched_stat_") {
-			fmt.Fprintf(out.stderr, "note: %s counts nanoseconds, not hits\n", name)
-		}
-	}
-	logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
-	out.recording.Store(true)
-	err = count.Run(ctx, count.Options{
-		Target: target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.wholeSystem(),
-		Duration: time.Duration(c.duration), Interval: time.Duration(c.interval), Logger: logger,
-		Armed: func() error { return c.greet(out, spec.Text, several(len(set.Functions), thing)) },
-		Emit:  func(hits map[string]uint64) error { return c.print(out, hits) },
-		Emitted: func() error {
-			if events := len(set.Sources); events >= manyEvents {
-				fmt.Fprintf(out.stderr, "note: the kernel takes a while to close %d events, one after another\n", events)
-			}
-			_, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n")
-			return err
-		},
-	})
-	if err == nil {
-		err = ended(ctx, out.stderr, command)
-	}
-	return errors.Join(err, printMissed(out, set))
-}
-
-// print prints what was called in an interval, the most called last.
-func (c *countFlags) print(out *console, called map[string]uint64) error {
-	type row struct {
-		name  string
-		calls uint64
-	}
-	var rows []row
-	for name, calls := range called {
-		if calls > 0 {
-			rows = append(rows, row{name, calls})
-		}
-	}
-	slices.SortFunc(rows, func(a, b row) int {
-		switch {
-		case a.calls < b.calls:
-			return -1
-		case a.calls > b.calls:
-			return 1
-		}
-		return strings.Compare(b.name, a.name)
-	})
-	if c.top > 0 && len(rows) > c.top {
-		rows = rows[len(rows)-c.top:]
-	}
-	var text strings.Builder
-	text.WriteByte('\n')
-	if c.times {
-		fmt.Fprintln(&text, time.Now().Format(time.TimeOnly))
-	}
-	fmt.Fprintf(&text, "%-30s %8s\n", "FUNC", "COUNT")
-	for _, r := range rows {
-		fmt.Fprintf(&text, "%-30s %8d\n", escape.Text(r.name), r.calls)
-	}
-	_, err := fmt.Fprint(out.stdout, text.String())
-	return err
-}
-
-// ignoreClosedPipe drops the error of writing to a reader that has seen enough
-// (head(1)): that is no failure.
-func ignoreClosedPipe(err error) error {
-	if errors.Is(err, unix.EPIPE) {
-		return nil
-	}
-	return err
+	c.Spec, c.Out, c.Stderr, c.Note, c.Logger = rest[0], out.stdout, out.stderr, out.note, out.logger(c.verbose)
+	c.Begin = func() { out.recording.Store(true) }
+	return ignoreClosedPipe(wrongSpec(count.Report(ctx, c.Request)))
 }

@@ -46,10 +46,10 @@ func TestLiveFunccountOfKernelFunctionsIsExact(t *testing.T) {
 // Without -p: what others do is counted too, and nothing is missed.
 func TestLiveFunccountOfTheWholeSystemMissesNothing(t *testing.T) {
 	const n = 3000
-	for _, way := range []string{wayFunction, wayKprobe} {
+	for _, way := range []string{"function", "kprobe"} {
 		t.Run(way, func(t *testing.T) {
 			needTracefs(t, "kprobe_events")
-			if way == wayFunction {
+			if way == "function" {
 				needFunctionTracer(t)
 			}
 			k := startKnown(t, "pread", n)

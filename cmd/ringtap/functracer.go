@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/functrace"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/streams"
+	"github.com/ringtap/ringtap/internal/target"
+	"github.com/ringtap/ringtap/internal/usage"
 )
 
 // funcFlags are the flags that functrace, funcgraph and funcslower share, with
@@ -31,7 +32,7 @@ type funcFlags struct {
 
 // add defines the flags.
 func (f *funcFlags) add(flags *pflag.FlagSet) {
-	f.targetFlags.add(flags)
+	f.targetFlags.add(flags, "L")
 	addDuration(flags, &f.duration, " and print everything then")
 	addLive(flags, &f.live)
 	manual.SetGroup(flags, whenGroup)
@@ -42,23 +43,23 @@ func (f *funcFlags) add(flags *pflag.FlagSet) {
 
 // options are the part of them that all tracers share.
 func (f *funcFlags) options(kind functrace.Kind, functions []string) functrace.Options {
-	return functrace.Options{Kind: kind, Functions: functions, PIDs: f.pids, TID: f.tid,
+	return functrace.Options{Kind: kind, Functions: functions, PIDs: f.PIDs, TID: f.TID,
 		Duration: time.Duration(f.duration), Force: f.force}
 }
 
 // greeting is perf-tools' line before the first call.
 func (f *funcFlags) greeting(functions []string, slower string) string {
-	target, end := "", "... Ctrl-C to end."
+	who, end := "", "... Ctrl-C to end."
 	switch {
-	case f.pids != nil:
-		target = " for PID " + joined(f.roots)
-	case f.tid != 0:
-		target = fmt.Sprintf(" for TID %d", f.tid)
+	case f.PIDs != nil:
+		who = " for PID " + target.Join(f.Roots)
+	case f.TID != 0:
+		who = fmt.Sprintf(" for TID %d", f.TID)
 	}
 	if f.duration > 0 {
 		end = fmt.Sprintf(" for %s seconds...", formatSeconds(time.Duration(f.duration)))
 	}
-	return fmt.Sprintf("Tracing \"%s\"%s%s%s\n", escape.Text(strings.Join(functions, " ")), target, slower, end)
+	return fmt.Sprintf("Tracing \"%s\"%s%s%s\n", escape.Text(strings.Join(functions, " ")), who, slower, end)
 }
 
 // traceFunctions runs a tracer with perf-tools' messages around it.
@@ -67,11 +68,8 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	if err != nil {
 		return err
 	}
-	lines := held{to: out.stdout}
-	if f.duration > 0 && !f.live {
-		lines.limit = maxHeld
-	}
-	o.Out, o.Logger = &lines, out.logger(f.verbose)
+	lines := out.held(f.duration > 0 && !f.live)
+	o.Out, o.Logger = lines, out.logger(f.verbose)
 	o.Armed = func(header string) {
 		if !f.headers {
 			header = ""
@@ -82,12 +80,12 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if out.file != nil {
-		go endWithReader(ctx, cancel, out.file)
+		go streams.EndWithReader(ctx, cancel, out.file)
 	}
 	out.recording.Store(true)
 	account, err := functrace.Run(ctx, fs, o)
 	if err == nil {
-		err = lines.release()
+		err = lines.Release()
 	}
 	var wrong *functrace.NameError
 	var busy *ftrace.BusyError
@@ -95,7 +93,7 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	case errors.Is(err, syscall.EPIPE):
 		return nil // what reads our lines has seen enough (head(1)): that is no failure
 	case errors.As(err, &wrong):
-		return &usageError{err}
+		return &usage.Error{Err: err}
 	case errors.As(err, &busy) && busy.Ringtap:
 		return fmt.Errorf("%w. This kernel has only one function_graph tracer: end the other ringtap first", err)
 	case errors.As(err, &busy):
@@ -108,23 +106,4 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 	}
 	_, err = fmt.Fprint(out.stdout, "\nEnding tracing...\n")
 	return ignoreClosedPipe(err)
-}
-
-// endWithReader cancels when nobody reads the pipe any more that out is: the write
-// that would tell may never come, where the functions are not called again.
-func endWithReader(ctx context.Context, cancel func(), out *os.File) {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		fds := []unix.PollFd{{Fd: int32(out.Fd())}}
-		if n, _ := unix.Poll(fds, 0); n > 0 && fds[0].Revents&unix.POLLERR != 0 {
-			cancel()
-			return
-		}
-	}
 }

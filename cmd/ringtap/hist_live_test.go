@@ -47,19 +47,6 @@ func sysCall(name string) string {
 	return "__x64_sys_" + name
 }
 
-// perf-tools would take vfs_read for the event's name, and count for the function.
-func TestLiveHistCountsAParameterAndNotTheTimeOfCalls(t *testing.T) {
-	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
-		t.Skip("CONFIG_DEBUG_INFO_BTF")
-	}
-	for text, value := range map[string]bool{"p:vfs_read count": true, "vfs_read count": true, "p:vfs_read *pos": true, "p:mine vfs_read": false} {
-		spec, err := (&histFlags{limit: 1}).parseSpec(text)
-		if err != nil || spec.value != value {
-			t.Errorf("%s: %+v, %v; a value: %t", text, spec, err, value)
-		}
-	}
-}
-
 func TestLiveHistOfAKernelFunctionCountsEachCall(t *testing.T) {
 	needTracefs(t, "kprobe_events")
 	const n = 2000

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/block"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/table"
@@ -45,18 +43,9 @@ kernel's threads. Stacked devices, such as the device mapper's, appear as the di
 them.
 `
 
-// The copies of stacks to begin with where a process or command is watched, and how
-// many bytes a second of them are too many: those take a twentieth of a CPU. A Java
-// thread's read has 8 KiB for the bytes on its stack, and a server does 10,000 a second.
-// Of the whole system so many would not be read in time where all CPUs are busy.
-const (
-	processCopy   = 4 << 10
-	processBudget = 256 << 20
-	systemBudget  = 64 << 20
-)
-
 // ioQuestion is the question of io.
 type ioQuestion struct {
+	plain
 	by    string
 	block bool
 }
@@ -65,8 +54,6 @@ func (q *ioQuestion) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&q.by, "by", "", "io: split the rows by `WHAT` is read and written: type (of file), fd (its number), or file (its path)")
 	flags.BoolVar(&q.block, "block", false, "io: show requests to block devices instead of system calls")
 }
-
-func (q *ioQuestion) take(args []string) ([]string, error) { return args, nil }
 
 func (q *ioQuestion) validate() error {
 	if !slices.Contains([]io.By{io.ByNothing, io.ByType, io.ByFD, io.ByFile}, io.By(q.by)) {
@@ -78,55 +65,9 @@ func (q *ioQuestion) validate() error {
 	return nil
 }
 
-func (q *ioQuestion) make(a *asking) ([]table.Collector, error) {
-	tracefs, _, err := ftrace.Mount()
-	if err != nil {
-		return nil, err
-	}
+func (q *ioQuestion) open(run *questions.Run) ([]table.Collector, error) {
 	if q.block {
-		return q.makeBlock(a, tracefs)
+		return block.Open(run)
 	}
-	formats, err := io.ReadFormats(tracefs)
-	if err != nil {
-		return nil, err
-	}
-	if formats.Received == nil {
-		a.out.logger(a.verbose).Info("the bytes of sendmmsg and recvmmsg are not known")
-	}
-	stacks := a.stacks()
-	stacks.Kernel = a.kernel // it is the tracepoint's own: the same for every call
-	stacks.Budget = systemBudget
-	if !a.wholeSystem() {
-		// What is short shall have whole stacks too, unless it storms.
-		stacks.Copy, stacks.Budget = processCopy, processBudget
-	}
-	collector, err := io.New(process.Host{}, formats, io.By(q.by), stacks)
-	if err != nil {
-		return nil, err
-	}
-	if q.by == string(io.ByFile) {
-		stop, err := collector.ReadPaths(tracefs, a.out.logger(a.verbose))
-		if err != nil {
-			return nil, err
-		}
-		a.closing(stop)
-	}
-	for _, pid := range a.watched() {
-		collector.Look(pid)
-	}
-	return []table.Collector{collector}, nil
-}
-
-// makeBlock makes the collector of --block.
-func (q *ioQuestion) makeBlock(a *asking, tracefs *ftrace.FS) ([]table.Collector, error) {
-	formats, err := block.ReadFormats(tracefs)
-	if err != nil {
-		return nil, fmt.Errorf("--block: %w (a kernel without CONFIG_BLOCK has none)", err)
-	}
-	sayBlind(a, tracefs, "a request that completes then still counts as in progress")
-	collector, err := block.New(formats, a.wholeSystem(), a.stacks())
-	if err != nil {
-		return nil, err
-	}
-	return []table.Collector{collector}, nil
+	return io.Open(run, io.By(q.by))
 }

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/kprobe"
 )
 
@@ -77,7 +78,8 @@ func traceKprobe(ctx context.Context, out *console, args []string) error {
 	case k.list && len(rest) > 1:
 		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
 	case k.list:
-		return listKernelFunctions(out, strings.Join(rest, ""))
+		names, notes, err := probe.KernelFunctions(cmp.Or(strings.Join(rest, ""), "*"))
+		return listNames(out, names, notes, err)
 	}
 	texts, filter, err := definitions(rest, "p:do_sys_openat2")
 	if err != nil {
@@ -108,36 +110,36 @@ func (k *kprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		}
 		specs = append(specs, spec)
 	}
-	target, command, err := k.target()
+	target, command, err := k.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	way := kprobe.Method(k.way)
 	if k.show {
 		way = kprobe.MethodKprobeEvents // the others have no format file
 	}
-	set, err := attachAll(out, specs, probe.Options{
+	set, err := attach(out, specs, probe.Options{
 		Target: target, Filter: filter, Limit: k.limit, Force: k.force, Method: way,
 		PMU: true, UserStacks: k.user, Logger: out.logger(k.verbose),
 	})
 	if err != nil {
 		return err
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	if len(texts) == 1 {
 		if note := quicker(texts[0], len(set.Functions), filter, k.user); note != "" {
-			printNotes(out, []string{note})
+			out.note(note)
 		}
 	}
 	if k.show {
-		return viewFormats(out, set)
+		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
 	err = trace(ctx, out, &k.tracerFlags, tracing{
 		name: nameOf("kprobe", set), sources: set.Sources,
-		stacks: lineStacks(k.user, k.kernel), target: target, command: command,
+		stacks: stack.Lines(k.user, k.kernel), target: target, command: command,
 	})
-	return errors.Join(err, printMissed(out, set))
+	return errors.Join(err, set.SayMissed(out.stderr))
 }
 
 // slowToArm is from how many probes on one waits for the kernel: it takes some
@@ -152,20 +154,4 @@ func quicker(text string, places int, filter string, user bool) string {
 		return ""
 	}
 	return fmt.Sprintf("the kernel sets and removes %d probes one by one; ringtap functrace '%s' traces the same calls at once", places, d.Symbol)
-}
-
-// listKernelFunctions prints the kernel's functions that can be probed, one a
-// line; where none can it says why.
-func listKernelFunctions(out *console, pattern string) error {
-	names, notes, err := probe.KernelFunctions(cmp.Or(pattern, "*"))
-	printNotes(out, notes)
-	if err != nil {
-		return wrongSpec(err)
-	}
-	var text strings.Builder
-	for _, name := range names {
-		text.WriteString(escape.Text(name) + "\n")
-	}
-	_, err = fmt.Fprint(out.stdout, text.String())
-	return ignoreClosedPipe(err)
 }

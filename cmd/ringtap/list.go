@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -30,29 +31,27 @@ func listEvents(_ context.Context, out *console, args []string) error {
 		return usagef("unexpected argument %q: list takes one pattern", flags.Arg(1))
 	}
 	pattern := flags.Arg(0)
-	matches, err := matcher(pattern)
+	wanted, err := names.Search(pattern)
 	if err != nil {
-		return err
+		return wrongSpec(err)
 	}
 	var rows [][]string
-	add := func(name, kind string) {
-		if matches(name) {
-			rows = append(rows, []string{name, kind})
-		}
-	}
 	for _, event := range perfevent.SoftwareEvents() {
-		add(event.String(), "software counter")
+		if wanted(event.String()) {
+			rows = append(rows, []string{event.String(), "software counter"})
+		}
 	}
 	for _, event := range perfevent.HardwareEvents() {
-		if perfevent.Available(event) {
-			add(event.String(), "hardware counter")
+		if wanted(event.String()) && perfevent.Available(event) {
+			rows = append(rows, []string{event.String(), "hardware counter"})
 		}
 	}
-	fs, _, err := ftrace.Mount()
+	tracepoints, err := probe.Tracepoints(pattern)
 	if err != nil {
 		fmt.Fprintln(out.stderr, "no tracepoints:", err)
-	} else if err := addTracepoints(fs, add); err != nil {
-		return err
+	}
+	for _, name := range tracepoints {
+		rows = append(rows, []string{name, "tracepoint"})
 	}
 	if len(rows) == 0 {
 		return fmt.Errorf("no event matches %q", pattern)
@@ -61,28 +60,18 @@ func listEvents(_ context.Context, out *console, args []string) error {
 		report.TableOptions{Drawn: out.drawn, Width: out.width}))
 }
 
-func addTracepoints(fs *ftrace.FS, add func(name, kind string)) error {
-	events, err := fs.Events()
+// listNames prints what can be probed, one a line.
+func listNames(out *console, names, notes []string, err error) error {
+	for _, note := range notes {
+		out.note(note)
+	}
 	if err != nil {
-		return err
+		return wrongSpec(err)
 	}
-	for _, event := range events {
-		add(event.String(), "tracepoint")
+	var text strings.Builder
+	for _, name := range names {
+		text.WriteString(escape.Text(name) + "\n")
 	}
-	return nil
-}
-
-// matcher returns what tells whether a name is wanted: it matches the pattern or,
-// as in perf list, holds it as it stands. No pattern wants all.
-func matcher(pattern string) (func(name string) bool, error) {
-	glob, err := parseGlob(pattern)
-	return func(name string) bool { return glob.Match(name) || strings.Contains(name, pattern) }, err
-}
-
-func parseGlob(pattern string) (names.Glob, error) {
-	glob, err := names.ParseGlob(pattern)
-	if err != nil {
-		err = usagef("pattern %q: %w", pattern, err)
-	}
-	return glob, err
+	_, err = fmt.Fprint(out.stdout, text.String())
+	return ignoreClosedPipe(err)
 }

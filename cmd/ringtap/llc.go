@@ -1,15 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/llc"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const llcUsage = `llc [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -35,14 +31,13 @@ const defaultPeriod = 10007
 
 // llc is the question of llc.
 type llcQuestion struct {
+	plain
 	period uint64
 }
 
 func (q *llcQuestion) flags(flags *pflag.FlagSet) {
 	flags.Uint64VarP(&q.period, "period", "P", defaultPeriod, "llc: sample each counter once in `EVENTS`")
 }
-
-func (q *llcQuestion) take(args []string) ([]string, error) { return args, nil }
 
 func (q *llcQuestion) validate() error {
 	if q.period < 1 || q.period > 1<<31 {
@@ -51,27 +46,6 @@ func (q *llcQuestion) validate() error {
 	return nil
 }
 
-func (q *llcQuestion) make(a *asking) ([]table.Collector, error) {
-	collector := llc.New(q.period, a.stacks())
-	if err := collector.Available(); err != nil {
-		return nil, err
-	}
-	a.closing(func() error { saySharing(a.out.stderr, collector); return nil })
-	return []table.Collector{collector}, nil
-}
-
-// saySharing says how long the counters have counted, if that was not all the time.
-func saySharing(w io.Writer, c *llc.Collector) {
-	misses, references := c.Shared()
-	say := func(event perfevent.Event, r perfevent.Running) {
-		switch name := escape.Text(event.String()); {
-		case r.Enabled > 0 && r.Counted == 0:
-			fmt.Fprintf(w, "%s did not count, because all counters of the CPU were in use\n", name)
-		case r.Counted < r.Enabled/100*99:
-			fmt.Fprintf(w, "%s counted %.0f%% of the time, because it shared the CPU's counters; the numbers are scaled up\n",
-				name, 100*float64(r.Counted)/float64(r.Enabled))
-		}
-	}
-	say(c.Misses, misses)
-	say(c.References, references)
+func (q *llcQuestion) open(run *questions.Run) ([]table.Collector, error) {
+	return llc.Open(run, q.period)
 }

@@ -16,10 +16,14 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/launch"
+	"github.com/ringtap/ringtap/internal/streams"
+	"github.com/ringtap/ringtap/internal/usage"
 )
 
 // The exit codes of every command. A command that ringtap started and that
-// failed passes its own status on instead (see statusError).
+// failed passes its own status on instead (see launch.StatusError).
 const (
 	exitDone   = 0
 	exitFailed = 1
@@ -32,18 +36,18 @@ func main() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := checkFiles(); err != nil {
+	if err := streams.CheckFiles(); err != nil {
 		os.Exit(exitCode(os.Stderr, "ringtap", err))
 	}
-	adoptOrphans()
+	launch.AdoptOrphans()
 	out := newConsole(os.Stdout, os.Stderr)
 	handleSignals(ctx, cancel, &out.recording)
 	// A closed pipe is an error of the write, so that the run can still end
 	// in order (head(1) closes it). The signal is caught and not ignored,
 	// which a command that ringtap starts would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if isClosed(os.Stdout, os.Stderr) {
-		out.stdout = closedOutput{}
+	if streams.IsClosed(os.Stdout, os.Stderr) {
+		out.stdout = streams.Closed{}
 	}
 	os.Exit(run(ctx, os.Args, out))
 }
@@ -52,7 +56,7 @@ func main() {
 // the name that the program was called by: a link named after a command runs
 // that command.
 func run(ctx context.Context, args []string, out *console) int {
-	stdout := &output{Writer: out.stdout}
+	stdout := &streams.Output{Writer: out.stdout}
 	out.stdout = stdout
 	args, cmd := args[1:], find(filepath.Base(args[0]))
 	if cmd == nil {
@@ -63,7 +67,7 @@ func run(ctx context.Context, args []string, out *console) int {
 	}
 	err := cmd.run(ctx, out, args)
 	if err == nil || errors.Is(err, pflag.ErrHelp) {
-		err = stdout.err()
+		err = stdout.Err()
 	}
 	return exitCode(out.stderr, "ringtap "+cmd.name, err)
 }
@@ -71,14 +75,14 @@ func run(ctx context.Context, args []string, out *console) int {
 // exitCode prints err, if it is one, under the name of the command, and returns
 // the exit code that stands for it.
 func exitCode(stderr io.Writer, name string, err error) int {
-	var status statusError
-	var usage *usageError
+	var status launch.StatusError
+	var wrong *usage.Error
 	switch {
 	case err == nil, errors.Is(err, pflag.ErrHelp):
 		return exitDone
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage):
+	case errors.As(err, &wrong):
 		fmt.Fprintf(stderr, "%s: %v\nTry '%s --help'.\n", name, err, name)
 		return exitUsage
 	}
@@ -89,18 +93,4 @@ func exitCode(stderr io.Writer, name string, err error) int {
 	return exitFailed
 }
 
-// usageError is a command line that makes no sense: exit code 2.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
-}
-
-// statusError is the exit status of a command that ringtap ran and that failed
-// on its own account: ringtap did its work and passes the status on.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+func usagef(format string, args ...any) error { return usage.Errorf(format, args...) }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/usage"
 )
 
 const completionUsage = `completion {bash|zsh|fish}
@@ -35,7 +36,7 @@ func completion(ctx context.Context, out *console, args []string) error {
 	}
 	script, err := program.Completion(flags.Arg(0))
 	if err != nil {
-		return &usageError{err}
+		return &usage.Error{Err: err}
 	}
 	_, err = fmt.Fprint(out.stdout, script)
 	return ignoreClosedPipe(err)

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/allocator"
-	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/memleak"
 	"github.com/ringtap/ringtap/internal/table"
 )
@@ -36,6 +34,7 @@ from the beginning.
 
 // memleak is the question of memleak.
 type memleakQuestion struct {
+	plain
 	missedFrees bool
 	older       secondsFlag
 	every       uint64
@@ -49,8 +48,6 @@ func (q *memleakQuestion) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&q.throwingNew, "throwing-new", false, "memleak: also probe operator new of jemalloc and tcmalloc; a program that then runs out of memory ends, even if it catches std::bad_alloc")
 }
 
-func (q *memleakQuestion) take(args []string) ([]string, error) { return args, nil }
-
 func (q *memleakQuestion) validate() error {
 	if q.every > math.MaxInt64 {
 		return usagef("--every %d: at most %d bytes", q.every, int64(math.MaxInt64))
@@ -58,96 +55,6 @@ func (q *memleakQuestion) validate() error {
 	return nil
 }
 
-func (q *memleakQuestion) make(a *asking) ([]table.Collector, error) {
-	var collectors []table.Collector
-	if a.user || !a.kernel {
-		collector, err := q.userMemory(a)
-		if err != nil {
-			return nil, err
-		}
-		collectors = append(collectors, collector)
-	}
-	if a.kernel {
-		collector, err := q.kernelMemory(a)
-		if err != nil {
-			return nil, err
-		}
-		if a.user {
-			collector.Prefix = "Kernel" // beside the columns of user memory
-		}
-		collectors = append(collectors, collector)
-	}
-	return collectors, nil
-}
-
-func (q *memleakQuestion) options() memleak.Options {
-	return memleak.Options{MissedFrees: q.missedFrees, Older: time.Duration(q.older), Every: q.every}
-}
-
-// userMemory probes the allocators that the target has.
-func (q *memleakQuestion) userMemory(a *asking) (table.Collector, error) {
-	logger := a.out.logger(a.verbose)
-	where := allocator.Where{ThrowingNew: q.throwingNew, Logger: logger}
-	switch {
-	case a.command != nil:
-		where.Command = a.command
-	case a.pids != nil:
-		where.PIDs = a.pids
-	case a.tid != 0:
-		where.PIDs = []int{a.tid}
-		fmt.Fprintln(a.out.stderr, "note: ringtap does not see what other threads free of this thread's memory, which stays in the table; -p watches them all")
-	case a.cgroup != "":
-		where.Cgroup = a.cgroup
-	}
-	found, err := allocator.Find(where)
-	if err != nil {
-		return nil, err
-	}
-	a.closing(found.Close)
-	for _, file := range found.Files {
-		logger.Info("an allocator is probed", "file", file)
-	}
-	q.sayUnwatched(a.out, found)
-	attached, err := allocator.Attach(found, a.target, logger)
-	if err != nil {
-		return nil, err
-	}
-	a.closing(attached.Close)
-	stacks := a.stacks()
-	stacks.User, stacks.Kernel = true, false
-	collector := memleak.New(attached.Sources, stacks, q.options())
-	collector.Ended = a.command != nil || a.pids != nil || a.tid != 0
-	a.closing(collector.Close)
-	a.closing(func() error { q.sayMissed(a.out, collector); return nil })
-	return collector, nil
-}
-
-// sayUnwatched says of which files operator new is left out.
-func (q *memleakQuestion) sayUnwatched(out *console, found *allocator.Probes) {
-	for _, file := range found.Unwatched {
-		fmt.Fprintf(out.stderr, "note: ringtap does not probe operator new of %s, because a probe there ends a program that catches std::bad_alloc; --throwing-new probes it\n", escape.Text(file))
-	}
-}
-
-// missing is a collector of leaks.
-type missing interface{ Missed() memleak.Misses }
-
-// sayMissed says what was not seen.
-func (q *memleakQuestion) sayMissed(out *console, of missing) {
-	missed := of.Missed()
-	switch {
-	case missed.Frees > 0 && q.missedFrees:
-		fmt.Fprintf(out.stderr, "memleak: missed %d frees, as later allocations at the same addresses show; their memory was dropped from the table\n", missed.Frees)
-	case missed.Frees > 0:
-		fmt.Fprintf(out.stderr, "memleak: missed %d frees, as later allocations at the same addresses show; their memory counts as leaked (-W drops it)\n", missed.Frees)
-	}
-	if missed.Unkept > 0 {
-		fmt.Fprintf(out.stderr, "memleak: left out %d allocations, because --max-memory was used up: raise it, or sample with --every\n", missed.Unkept)
-	}
-	if missed.Lost {
-		fmt.Fprintln(out.stderr, "memleak: records were lost, and some may have been frees: memory that is shown may be free; watching one process (-p) loses fewer")
-	}
-	if missed.Unread > 0 {
-		fmt.Fprintf(out.stderr, "memleak: left out %d allocations whose addresses could not be read\n", missed.Unread)
-	}
+func (q *memleakQuestion) open(run *questions.Run) ([]table.Collector, error) {
+	return memleak.Open(run, memleak.Options{MissedFrees: q.missedFrees, Older: time.Duration(q.older), Every: q.every}, q.throwingNew)
 }

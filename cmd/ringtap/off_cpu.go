@@ -1,12 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/offcpu"
 	"github.com/ringtap/ringtap/internal/table"
 )
@@ -30,6 +29,7 @@ threads wait all the time.
 
 // offCPU is the question of off-cpu.
 type offCPU struct {
+	plain
 	min    uint64 // microseconds
 	wakers bool
 }
@@ -38,8 +38,6 @@ func (q *offCPU) flags(flags *pflag.FlagSet) {
 	flags.Uint64Var(&q.min, "min", 0, "off-cpu: leave out waits shorter than `MICROSECONDS`")
 	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
 }
-
-func (q *offCPU) take(args []string) ([]string, error) { return args, nil }
 
 // maxMin is the most microseconds whose nanoseconds a Duration counts.
 const maxMin = uint64(1<<63-1) / 1000
@@ -51,52 +49,6 @@ func (q *offCPU) validate() error {
 	return nil
 }
 
-func (q *offCPU) make(a *asking) ([]table.Collector, error) {
-	opts := offcpu.Options{Whole: a.wholeSystem(), Min: time.Duration(q.min) * time.Microsecond, Stacks: a.stacks()}
-	var err error
-	if opts.Switch, opts.Waking, err = q.formats(a); err != nil {
-		return nil, err
-	}
-	switch {
-	case opts.Whole && opts.Switch != nil:
-		if opts.Blind, err = blindCPUs(a, opts.Switch); err != nil {
-			return nil, err
-		}
-		if len(opts.Blind) > 0 {
-			a.out.logger(a.verbose).Info("off-cpu: the kernel's own records of switches where the idle task is not seen", "cpus", opts.Blind)
-		}
-	case a.pids != nil:
-		opts.Watched = a.pids
-	case a.tid != 0:
-		opts.Watched, opts.Threads = []int{a.tid}, []int{a.tid}
-	case a.cgroup != "":
-		opts.Group = a.cgroup
-	case a.command != nil:
-		opts.Held = a.started.PID()
-	}
-	collector, err := offcpu.New(opts)
-	if err != nil {
-		return nil, err
-	}
-	return []table.Collector{collector}, nil
-}
-
-// formats reads the formats of the tracepoints. Where they cannot be read, as by an
-// ordinary user, waits are seen without; wakers are not.
-func (q *offCPU) formats(a *asking) (switches, waking *ftrace.Format, err error) {
-	tracefs, _, err := ftrace.Mount()
-	if err == nil {
-		switches, err = tracefs.Format("sched", "sched_switch")
-	}
-	if err == nil && q.wakers {
-		waking, err = tracefs.Format("sched", "sched_waking")
-	}
-	if err != nil && q.wakers {
-		return nil, nil, fmt.Errorf("--wakers needs tracepoints: %w", err)
-	}
-	if err != nil {
-		a.out.logger(a.verbose).Info("off-cpu: without tracepoints", "reason", err)
-		return nil, nil, nil
-	}
-	return switches, waking, nil
+func (q *offCPU) open(run *questions.Run) ([]table.Collector, error) {
+	return offcpu.Open(run, time.Duration(q.min)*time.Microsecond, q.wakers)
 }

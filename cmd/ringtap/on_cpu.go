@@ -1,15 +1,11 @@
 package main
 
 import (
-	"os"
-	"strconv"
-	"strings"
-
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const onCPUUsage = `on-cpu [options] [COLLECTOR...] [-- COMMAND ARG...]
@@ -44,6 +40,7 @@ samples, stacks that were cut short and frames without names whenever there are 
 
 // onCPU is the question of on-cpu.
 type onCPU struct {
+	plain
 	idle bool
 }
 
@@ -51,21 +48,6 @@ func (q *onCPU) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&q.idle, "idle", false, "on-cpu: include the idle task")
 }
 
-func (q *onCPU) take(args []string) ([]string, error) { return args, nil }
-
-func (q *onCPU) validate() error { return nil }
-
-func (q *onCPU) make(a *asking) ([]table.Collector, error) {
-	const sysctl = "kernel/perf_event_max_sample_rate"
-	text, _ := os.ReadFile("/proc/sys/" + sysctl)
-	if most, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil && a.frequency > most {
-		return nil, usagef("-f %d: this kernel takes %d at most (%s)", a.frequency, most, strings.ReplaceAll(sysctl, "/", "."))
-	}
-	return []table.Collector{&oncpu.Collector{
-		Event:     perfevent.CPUCycles(),
-		Frequency: a.frequency,
-		Idle:      q.idle,
-		Stacks:    a.stacks(),
-		Watched:   a.watched(),
-	}}, nil
+func (q *onCPU) open(run *questions.Run) ([]table.Collector, error) {
+	return oncpu.Open(run, q.idle)
 }

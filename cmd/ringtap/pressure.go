@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/pressure"
 	"github.com/ringtap/ringtap/internal/profiler"
-	"github.com/ringtap/ringtap/internal/table"
 )
 
 // triggerFlags say when collectors record, where that is not all the time.
@@ -50,43 +45,14 @@ func (f *triggerFlags) validate(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// suits refuses collectors that can't tell what was before an alarm, as a
-// usageError.
-func (f *triggerFlags) suits(collectors []table.Collector) error {
-	if f.before == 0 {
-		return nil
-	}
-	for _, c := range collectors {
-		plan := c.Plan()
-		if plan.Standing {
-			return usagef("%s depends on everything since the start, so that it cannot report the last seconds before an alarm (--before)", plan.Name)
-		}
-		if _, ok := c.(table.Metered); ok {
-			return usagef("%s scales by how long its counters had the hardware, which is unknown for the last seconds before an alarm (--before)", plan.Name)
-		}
-	}
-	return nil
-}
-
 // arm makes the run's trigger, by the pressure of the control group that is watched
-// unless another was named; nil where the collectors record all the time. What it
-// opens close ends.
+// unless another was named. What it opens close ends.
 func (f *triggerFlags) arm(cgroup string, interval time.Duration) (t *profiler.Trigger, close func() error, err error) {
-	switch {
-	case f.text != "":
-		f.trigger = f.trigger.Within(cgroup)
-		monitor, err := pressure.Open(f.trigger)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &profiler.Trigger{Alarm: monitor, Name: f.trigger.String(), After: interval, Before: time.Duration(f.before)}, monitor.Close, nil
-	case f.before > 0:
-		asked := make(signalAlarm, 1)
-		signal.Notify(asked, syscall.SIGUSR1)
-		return &profiler.Trigger{Alarm: asked, Name: "SIGUSR1", Before: time.Duration(f.before), AtEnd: true},
-			func() error { signal.Stop(asked); return nil }, nil
+	if f.text == "" {
+		return profiler.ArmSignal(time.Duration(f.before))
 	}
-	return nil, func() error { return nil }, nil
+	f.trigger = f.trigger.Within(cgroup)
+	return profiler.ArmPressure(f.trigger, time.Duration(f.before), interval)
 }
 
 // said tells of a run that has recorded nothing, on standard error.
@@ -96,27 +62,4 @@ func (f *triggerFlags) said(out *console, result *profiler.Result) error {
 	}
 	_, err := fmt.Fprintf(out.stderr, "%s did not alarm: nothing was recorded\n", f.trigger)
 	return err
-}
-
-// signalAlarm is an alarm that somebody sends.
-type signalAlarm chan os.Signal
-
-// Wait returns when the signal comes.
-func (a signalAlarm) Wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-a:
-		return nil
-	}
-}
-
-// Pending takes a signal that has come.
-func (a signalAlarm) Pending() (bool, error) {
-	select {
-	case <-a:
-		return true, nil
-	default:
-		return false, nil
-	}
 }

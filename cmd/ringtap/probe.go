@@ -1,19 +1,13 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/histogram"
-	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/kprobe"
 )
 
 const probeUsage = `probe [options] SPEC [COLLECTOR...] [-- COMMAND ARG...]
@@ -47,17 +41,14 @@ arguments, and times nothing there. --count counts everything and costs a progra
 // probeQuestion is the question of probe, for one spec or more.
 type probeQuestion struct {
 	specs []string
-	exact bool
-	limit int
-	count bool
-	hist  bool
+	calls.Options
 }
 
 func (q *probeQuestion) flags(flags *pflag.FlagSet) {
-	addExact(flags, &q.exact)
-	addLimit(flags, &q.limit, 1000)
-	flags.BoolVar(&q.count, "count", false, "probe: only count calls, and do not probe returns")
-	flags.BoolVar(&q.hist, "hist", false, "probe: print a histogram of the times below the report")
+	addExact(flags, &q.Exact)
+	addLimit(flags, &q.Limit, 1000)
+	flags.BoolVar(&q.Count, "count", false, "probe: only count calls, and do not probe returns")
+	flags.BoolVar(&q.Hist, "hist", false, "probe: print a histogram of the times below the report")
 }
 
 func (q *probeQuestion) take(args []string) ([]string, error) {
@@ -73,75 +64,15 @@ func (q *probeQuestion) take(args []string) ([]string, error) {
 
 func (q *probeQuestion) validate() error {
 	switch {
-	case q.limit < 1:
-		return usagef("--limit %d: at least one place", q.limit)
-	case q.count && q.hist:
+	case q.Limit < 1:
+		return usagef("--limit %d: at least one place", q.Limit)
+	case q.Count && q.Hist:
 		return usagef("--hist needs times, and --count takes none")
 	}
 	return nil
 }
 
-func (q *probeQuestion) make(a *asking) ([]table.Collector, error) {
-	var collectors []table.Collector
-	for _, spec := range q.specs {
-		made, err := q.collector(a, spec)
-		var none *kprobe.SymbolError
-		if errors.As(err, &none) && !strings.Contains(spec, ":") {
-			return nil, fmt.Errorf("%w; name a user function with its file: libc:%s", err, escape.Text(spec))
-		}
-		if err != nil {
-			return nil, err
-		}
-		collectors = append(collectors, made)
-	}
-	return collectors, nil
-}
-
-// collector makes the collector of a spec: of times where it names functions, else
-// of hits.
-func (q *probeQuestion) collector(a *asking, text string) (table.Collector, error) {
-	view, err := a.view()
-	if err != nil {
-		return nil, err
-	}
-	spec, err := probe.Parse(text, view)
-	if err != nil {
-		return nil, wrongSpec(err)
-	}
-	stacks := a.stacks()
-	options := probe.Options{Target: a.target, View: view, Limit: q.limit, Exact: q.exact, UserStacks: stacks.User, Logger: a.out.logger(a.verbose)}
-	switch {
-	case spec.Kind == 'p' && spec.Whole && spec.Arguments == 0 && !q.count:
-		options.Calls = probe.AllCalls
-	case q.hist:
-		return nil, usagef("--hist: %s cannot be timed: only whole functions can be timed", text)
-	}
-	set, err := attach(a.out, spec, options)
-	if err != nil {
-		return nil, err
-	}
-	a.closing(set.Close)
-	a.closing(func() error { return printMissed(a.out, set) })
-	stacks.Entry = set.AtEntry
-	if !set.Timed() {
-		if q.hist {
-			return nil, usagef("--hist: the times of %s are unknown", text)
-		}
-		return &calls.Hits{Spec: text, Sources: set.Sources, Stacks: stacks}, nil
-	}
-	calls := calls.NewCalls(text, set.Sources, stacks)
-	a.closing(func() error { sayCalls(a.out.stderr, calls); return nil })
-	if q.hist {
-		scale := histogram.Log2()
-		calls.Histogram = &scale
-	}
-	return calls, nil
-}
-
-// view is the processes as which files are looked for: those that are watched.
-func (c *collectorFlags) view() (probe.View, error) {
-	if c.cgroup != "" {
-		return probe.InCgroup(c.cgroup)
-	}
-	return viewOf(c.roots, c.tid), nil
+func (q *probeQuestion) open(run *questions.Run) ([]table.Collector, error) {
+	collectors, err := calls.Open(run, q.specs, q.Options)
+	return collectors, wrongSpec(err)
 }

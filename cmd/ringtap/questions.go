@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 // question is a kind of collector as the command line has it, with the flags that
@@ -21,44 +24,18 @@ type question interface {
 	// take takes what follows the question's name, which is there once more: none
 	// of the arguments, or the first of them.
 	take(args []string) (rest []string, err error)
-	// validate refuses what makes no sense before anything is opened, as a
-	// usageError.
+	// validate refuses what makes no sense before anything is opened, as a *usage.Error.
 	validate() error
-	// make makes the collectors. What it opens it leaves to a.closing.
-	make(a *asking) ([]table.Collector, error)
+	// open makes the collectors.
+	open(run *questions.Run) ([]table.Collector, error)
 }
 
-// asking is a run that is being prepared.
-type asking struct {
-	*collectorFlags
-	out    *console
-	target perfevent.Target
-	// started is the command that is run, held until the events are armed; nil
-	// where there is none.
-	started *perfevent.Command
+// plain is the part of questions that take no arguments and have nothing to validate.
+type plain struct{}
 
-	closers []func() error
-}
+func (plain) take(args []string) ([]string, error) { return args, nil }
 
-// closing has a function called when the run is over and its events are closed, the
-// last one first.
-func (a *asking) closing(f func() error) { a.closers = append(a.closers, f) }
-
-// watched are the processes that are watched, where the target is processes.
-func (a *asking) watched() []int {
-	if a.started != nil {
-		return []int{a.started.PID()}
-	}
-	return a.pids
-}
-
-func (a *asking) close() error {
-	var errs []error
-	for _, f := range slices.Backward(a.closers) {
-		errs = append(errs, f())
-	}
-	return errors.Join(errs...)
-}
+func (plain) validate() error { return nil }
 
 // questionKind is a collector's name, and what its help says.
 type questionKind struct {
@@ -114,9 +91,9 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	own := flags.Args()
-	if dash := flags.ArgsLenAtDash(); dash >= 0 {
-		own, common.command = own[:dash], own[dash:]
+	own, err := common.takeCommand(flags)
+	if err != nil {
+		return err
 	}
 	if err := common.validate(flags); err != nil {
 		return err
@@ -134,16 +111,18 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 			return err
 		}
 	}
-	target, command, err := common.target()
+	target, command, err := common.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
-	a := &asking{collectorFlags: &common, out: out, target: target, started: command}
-	defer func() { err = errors.Join(err, a.close()) }()
+	defer launch.Leave(command)
+	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
+		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
+		Stderr: out.stderr, Note: out.note, Logger: out.logger(common.verbose)}
+	defer func() { err = errors.Join(err, run.Close()) }()
 	var collectors []table.Collector
 	for _, q := range asked {
-		made, err := q.make(a)
+		made, err := q.open(run)
 		if err != nil {
 			return err
 		}
@@ -193,12 +172,12 @@ func takeQuestions(named map[*questionKind]question, first *questionKind, args [
 
 // unexpected is the error of an argument that no collector takes.
 func unexpected(arg string) error {
-	var names []string
+	var collectors []string
 	for i := range questionKinds {
-		names = append(names, questionKinds[i].name)
+		collectors = append(collectors, questionKinds[i].name)
 	}
-	guess := "collectors are " + strings.Join(names, ", ") + " SPEC"
-	if near := nearest(arg, names); near != "" {
+	guess := "collectors are " + strings.Join(collectors, ", ") + " SPEC"
+	if near := names.Near(arg, collectors); near != "" {
 		guess = "did you mean " + near + "?"
 	}
 	return usagef("unexpected argument %q: %s (a command to run goes after --)", arg, guess)

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/readahead"
 	"github.com/ringtap/ringtap/internal/table"
 )
@@ -24,23 +24,10 @@ read past the page cache, or what file systems read for themselves.
 `
 
 // readaheadQuestion is the question of readahead.
-type readaheadQuestion struct{}
+type readaheadQuestion struct{ plain }
 
 func (q *readaheadQuestion) flags(*pflag.FlagSet) {}
 
-func (q *readaheadQuestion) take(args []string) ([]string, error) { return args, nil }
-
-func (q *readaheadQuestion) validate() error { return nil }
-
-func (q *readaheadQuestion) make(a *asking) ([]table.Collector, error) {
-	tracefs, _, err := ftrace.Mount()
-	if err != nil {
-		return nil, err
-	}
-	collector, err := readahead.Open(tracefs, a.stacks(), a.out.logger(a.verbose))
-	if err != nil {
-		return nil, err
-	}
-	a.closing(collector.Close)
-	return []table.Collector{collector}, nil
+func (q *readaheadQuestion) open(run *questions.Run) ([]table.Collector, error) {
+	return readahead.Open(run)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/launch"
 )
 
 // endSignals are the signals that end a run with its report. Under nohup(1) the
@@ -34,11 +35,6 @@ func endSignals() []os.Signal {
 func quitSignals() []os.Signal {
 	return []os.Signal{unix.SIGQUIT, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGSTKFLT}
 }
-
-// again is how long a signal may take to come twice before the second one means
-// something: timeout(1) sends one to its command and one to the command's group, and
-// wrappers pass on what the terminal has sent to all.
-const again = 250 * time.Millisecond
 
 // preparing is how long a run that has nothing to report yet may take to end in order:
 // it may be in the middle of a file of gigabytes.
@@ -66,7 +62,7 @@ func awaitSignals(ctx context.Context, cancel func(), recording *atomic.Bool, en
 					time.AfterFunc(preparing, func() { endNow(s.(syscall.Signal), unix.SIGTERM) })
 				}
 				cancel()
-			case s != unix.SIGXCPU && time.Since(first) > again: // SIGXCPU comes each second
+			case s != unix.SIGXCPU && time.Since(first) > launch.Echo: // SIGXCPU comes each second
 				endNow(s.(syscall.Signal), unix.SIGKILL)
 			}
 		case s := <-quit:
@@ -84,7 +80,7 @@ func awaitSignals(ctx context.Context, cancel func(), recording *atomic.Bool, en
 // wait for, and closes all events. The process keeps its id and its start time, and with
 // them the names of what it has in tracefs, which cleanUp removes.
 func endNow(s, how syscall.Signal) {
-	signalStarted(how, 0)
+	launch.Signal(how, 0)
 	code := 128 + int(s)
 	// What is ignored stays so, and a third Ctrl-C does not end the cleaning half-way.
 	ignoreEnds()

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
@@ -60,7 +62,8 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	case list && len(rest) > 1:
 		return usagef("unexpected argument %q: -l takes one pattern", rest[1])
 	case list:
-		return listTracepoints(out, strings.Join(rest, ""))
+		names, err := probe.Tracepoints(strings.Join(rest, ""))
+		return listNames(out, names, nil, err)
 	case len(rest) == 0:
 		return usagef("give a tracepoint, such as sched:sched_switch")
 	case len(rest) > 2:
@@ -71,13 +74,13 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		specs = append(specs, &probe.Spec{Place: probe.Tracepoint, Probe: name})
 	}
 	filter := strings.Join(rest[1:], "")
-	set, err := attachAll(out, specs, probe.Options{Filter: filter})
+	set, err := attach(out, specs, probe.Options{Filter: filter})
 	if err != nil {
 		return err
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	if t.show {
-		return viewFormats(out, set)
+		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
@@ -91,13 +94,13 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if texts.Seen() != nil {
 		neverPause()
 	}
-	target, command, err := t.target()
+	target, command, err := t.open()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: lineStacks(user, kernel), target: target, command: command,
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: stack.Lines(user, kernel), target: target, command: command,
 	})
 	if texts.Missing > 0 {
 		fmt.Fprintf(out.stderr, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)
@@ -124,28 +127,4 @@ func textWay(name string) (syscalltext.Method, error) {
 		return way, nil
 	}
 	return "", usagef("--text %s: auto, tracepoint, kprobe, memory or none", name)
-}
-
-// listTracepoints prints the tracepoints, one a line.
-func listTracepoints(out *console, pattern string) error {
-	matches, err := matcher(pattern)
-	if err != nil {
-		return err
-	}
-	fs, _, err := ftrace.Mount()
-	if err != nil {
-		return err
-	}
-	events, err := fs.Events()
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	for _, event := range events {
-		if matches(event.String()) {
-			text.WriteString(event.String() + "\n")
-		}
-	}
-	_, err = fmt.Fprint(out.stdout, text.String())
-	return ignoreClosedPipe(err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/follow"
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
@@ -42,21 +43,18 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	}
 	logger := out.logger(flags.verbose)
 	out.recording.Store(true)
-	lines := flags.held(out.stdout)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	hits := firstHits{to: &lines, left: flags.maxHits, enough: cancel}
+	lines := out.held(flags.duration > 0 && !flags.live)
 	account, err := follow.Run(ctx, follow.Options{
 		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
-		MaxRate: flags.maxRate, Out: &hits, Stamp: flags.stamp(), Logger: logger,
+		MaxRate: flags.maxRate, MaxHits: flags.maxHits, Out: lines, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() {
 			flags.sayChildren(out)
 			fmt.Fprint(out.stdout, t.greeting(flags), header)
 		},
 	})
 	if err == nil {
-		err = lines.release()
+		err = lines.Release()
 	}
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // what reads our lines has seen enough (head(1)): that is no failure
@@ -68,7 +66,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	if _, err := fmt.Fprint(out.stdout, "\nEnding tracing...\n"); err != nil {
 		return ignoreClosedPipe(err)
 	}
-	return ended(ctx, out.stderr, t.command)
+	return launch.End(ctx, out.stderr, t.command)
 }
 
 // greeting is perf-tools' line before the first event.
@@ -96,7 +94,7 @@ func sayAccount(w io.Writer, a follow.Account) {
 		fmt.Fprintf(w, "left out %d of %d hits, because ringtap could not read the text to compare\n", a.Unread, a.Unread+a.Filtered+a.Shown)
 	}
 	if a.Cut > 0 {
-		fmt.Fprintf(w, "%d of %d user stacks are cut short: they are deeper than the %d KiB that ringtap copies\n", a.Cut, a.Shown, lineCopy>>10)
+		fmt.Fprintf(w, "%d of %d user stacks are cut short: they are deeper than the %d KiB that ringtap copies\n", a.Cut, a.Shown, stack.LineCopy>>10)
 	}
 	sayNotes(w, a.Notes())
 }

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION... [FILTER]} [-- COMMAND ARG...]
@@ -76,7 +80,11 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 		return usagef("--limit %d: at least one place", u.limit)
 	}
 	if flags.Changed("list") {
-		return u.listFunctions(out, rest)
+		if len(rest) > 1 {
+			return usagef("unexpected argument %q: -l takes a target and a pattern", rest[1])
+		}
+		names, notes, err := probe.UserFunctions(u.list, strings.Join(rest, ""), u.demangle, cmp.Or(append(u.Roots, u.TID)...), out.logger(u.verbose))
+		return listNames(out, names, notes, err)
 	}
 	texts, filter, err := definitions(rest, "p:bash:readline")
 	if err != nil {
@@ -95,30 +103,34 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 		}
 		specs = append(specs, spec)
 	}
-	target, command, err := u.target()
+	view, err := u.view()
 	if err != nil {
 		return err
 	}
-	defer leave(command)
-	set, err := attachAll(out, specs, probe.Options{
-		Target: target, View: u.view(), Filter: filter, Limit: u.limit, Exact: u.exact,
+	target, command, err := u.open()
+	if err != nil {
+		return err
+	}
+	defer launch.Leave(command)
+	set, err := attach(out, specs, probe.Options{
+		Target: target, View: view, Filter: filter, Limit: u.limit, Exact: u.exact,
 		PMU: !u.show, Logger: out.logger(u.verbose), // perf's own events have no format file
 	})
 	if err != nil {
 		return err
 	}
-	defer closing(out, set)
+	defer set.Release(out.stderr)
 	if u.show {
 		for _, line := range set.Placement {
 			fmt.Fprintln(out.stderr, line)
 		}
-		return viewFormats(out, set)
+		return ignoreClosedPipe(set.WriteFormats(out.stdout))
 	}
 	about := set.Definition
 	if len(specs) > 1 {
 		about = "" // there are several
 	}
-	stacks := lineStacks(u.user, u.kernel)
+	stacks := stack.Lines(u.user, u.kernel)
 	stacks.Entry = set.AtEntry
 	return trace(ctx, out, &u.tracerFlags, tracing{
 		name: nameOf("uprobe", set), about: about,

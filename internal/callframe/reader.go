@@ -23,6 +23,16 @@ func (r *reader) bytes(n uint64) []byte {
 	return b
 }
 
+func (r *reader) u8() uint8 {
+	if r.bad || r.off >= len(r.data) {
+		r.bad = true
+		return 0
+	}
+	b := r.data[r.off]
+	r.off++
+	return b
+}
+
 // unsigned takes a number of size bytes: 1, 2, 4 or 8.
 func (r *reader) unsigned(size int) uint64 {
 	b := r.bytes(uint64(size))
@@ -44,8 +54,8 @@ func (r *reader) unsigned(size int) uint64 {
 // how many bits there are. Bits above the 64th are dropped.
 func (r *reader) leb() (v uint64, bits uint) {
 	for shift := uint(0); shift < 70; shift += 7 {
-		b := r.unsigned(1)
-		v |= (b & 0x7f) << shift
+		b := r.u8()
+		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return v, shift + 7
 		}

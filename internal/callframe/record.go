@@ -20,16 +20,6 @@ type CIE struct {
 	as       reader // how numbers are read
 }
 
-// Location reads an address as the instruction DW_CFA_set_loc has it, and returns
-// its size in bytes. It is false for a relative one: those count from addresses of
-// .eh_frame, where compilers advance.
-func (c *CIE) Location(operand []byte) (vaddr uint64, size int, ok bool) {
-	r := c.as
-	r.data = operand
-	vaddr = r.pointer(c.pointers, 0, 0)
-	return vaddr, r.off, !r.bad && c.pointers&0x70 == encAbsolute
-}
-
 // record is the frame of a CIE or FDE.
 type record struct {
 	body  reader // from the second field on

@@ -82,6 +82,22 @@ func TestALineHasTheNameOfItsPlace(t *testing.T) {
 	}
 }
 
+func TestTheFirstHitsComeWithTheirStacks(t *testing.T) {
+	for _, test := range []struct{ most, shown uint64 }{{0, 40}, {1, 1}, {7, 7}, {40, 40}, {41, 40}} {
+		source := capture.Open(t, "lines")
+		var out bytes.Buffer
+		account, err := followed(t, source, Options{Sources: source.Sources(t), Out: &out, MaxHits: test.most,
+			Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Entry: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads, frames := strings.Count(out.String(), "<user stack trace>\n"), strings.Count(out.String(), " => work+")
+		if account.Shown != test.shown || heads != int(test.shown) || frames != int(test.shown) {
+			t.Errorf("at most %d: %d shown, with %d stacks and %d leaves, want %d", test.most, account.Shown, heads, frames, test.shown)
+		}
+	}
+}
+
 func TestOwnHitsAreNotShown(t *testing.T) {
 	source := capture.Open(t, "lines")
 	f, err := newFollower(Options{Sources: source.Sources(t), Out: os.Stdout})

@@ -30,6 +30,7 @@ type Options struct {
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
+	MaxHits  uint64                 // after which the run ends; 0: none
 	Printing printfmt.Options
 	// Stamp, unless nil, appends what stands before the line of a hit at that time of
 	// the records' clock.
@@ -56,7 +57,7 @@ type Account struct {
 const spoolBytes = 64 << 20
 
 // Run follows the events until the context is done, the duration is over, the
-// target has ended, Out fails or events come too fast. The error is the
+// target has ended, there were MaxHits, Out fails or events come too fast. The error is the
 // *perfevent.OpenError of an event that can't be opened, Out's, or a *RateError. When Run returns, the events are closed.
 func Run(ctx context.Context, o Options) (Account, error) {
 	f, err := newFollower(o)
@@ -112,6 +113,7 @@ type follower struct {
 	writeErr error
 	account  Account
 	rate     rate
+	enough   func() // ends the run, after Options.MaxHits
 }
 
 func (f *follower) wantsStacks() bool { return f.opts.Stacks.User || f.opts.Stacks.Kernel }
@@ -166,6 +168,8 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	// The names of a whole system are read at once, before their threads end, and
 	// while the rings are read: the first record waits for them.
 	go f.snapshot()
+	ctx, f.enough = context.WithCancel(ctx)
+	defer f.enough()
 	err = engine.Run(ctx, f)
 	f.snapshot()
 	f.flush()
@@ -198,11 +202,17 @@ func (f *follower) Record(record perfevent.Record) error {
 		f.account.Own++
 		return nil
 	}
+	if most := f.opts.MaxHits; most > 0 && f.account.Shown >= most {
+		return nil // it came before the run could end
+	}
 	if !f.wanted(sample) {
 		return nil
 	}
 	f.account.Shown++
 	f.show(sample)
+	if f.account.Shown == f.opts.MaxHits {
+		f.enough()
+	}
 	if f.out.Len() >= outBytes {
 		f.flush()
 	}

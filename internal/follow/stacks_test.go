@@ -3,7 +3,11 @@ package follow
 import (
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/internal/table/tabletest"
 )
 
 func TestAFrameIsItsFunctionAndItsFile(t *testing.T) {
@@ -26,5 +30,25 @@ func TestAFrameIsItsFunctionAndItsFile(t *testing.T) {
 		if got := string(appendFrame(nil, &test.frame, objects)); got != test.want {
 			t.Errorf("%+v is %q, want %q", test.frame, got, test.want)
 		}
+	}
+}
+
+func TestAKernelStackFollowsItsLine(t *testing.T) {
+	host := process.Host{Proc: t.TempDir()} // it has no symbols
+	processes := process.NewTable(process.Options{Host: host})
+	defer processes.Close()
+	symbolizer := symbolize.New(symbolize.Options{Host: host})
+	defer symbolizer.Close()
+	s := newStacks(stack.Lines(false, true), processes, symbolizer)
+	sample := tabletest.Hit(5, 1, 0xffffffff81000010, 0xffffffff81000021)
+	const want = "line\nhead <stack trace>\n => 0xffffffff81000010\n => 0xffffffff81000021\n"
+	for range 2 {
+		if got := string(s.append([]byte("line\n"), []byte("head "), sample)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		s.size = maxTexts + 1 // the next one finds its memory used up, and begins anew
+	}
+	if s.append(nil, nil, sample); s.size > maxTexts || len(s.texts) != 1 {
+		t.Errorf("%d texts of %d bytes are kept", len(s.texts), s.size)
 	}
 }

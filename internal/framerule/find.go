@@ -1,15 +1,16 @@
 // Package framerule finds how the canonical frame address, which debug information counts
 // variables from, is computed at one instruction: a register and a distance.
 //
-//	.eh_frame, .debug_frame → Find → Rule
+//	.eh_frame, .debug_frame → callframe.Section → Find → Rule
 //
-// It reads the tables from their beginning for each question, which serves who asks for
-// the few places of a probe. Package callchain has the rules of whole programs.
+// Package callchain has the rules of whole functions.
 package framerule
 
 import (
-	"encoding/binary"
 	"errors"
+
+	"github.com/ringtap/ringtap/internal/callframe"
+	"github.com/ringtap/ringtap/internal/elfimage"
 )
 
 // Rule is the canonical frame address: the content of a register of DWARF's numbering,
@@ -25,133 +26,71 @@ var (
 	ErrComplex = errors.New("its frame is described by more than a register and a distance")
 )
 
-// Section is a section with unwind tables.
-type Section struct {
-	Data  []byte
-	Addr  uint64 // where it is loaded
-	Debug bool   // .debug_frame, whose entries differ a little from those of .eh_frame
-}
-
-// Find returns the rule that holds at vaddr, before that instruction runs. Sections are of a
-// little-endian file with addresses of 8 bytes.
-func (s Section) Find(vaddr uint64) (Rule, error) {
-	for at := 0; at+4 <= len(s.Data); {
-		entry, next, ok := s.entry(at)
-		if !ok || next <= at {
-			break
-		}
-		at = next
-		if entry == nil || s.isCIE(entry) {
+// Find returns the rule that holds at vaddr, before that instruction runs, by the tables of
+// a file: one that can't be read is as good as none.
+func Find(image *elfimage.Image, vaddr uint64) (rule Rule, err error) {
+	err = ErrNone
+	for _, open := range []func(*elfimage.Image) (*callframe.Section, error){callframe.EHFrame, callframe.DebugFrame} {
+		section, broken := open(image)
+		if broken != nil || section == nil {
 			continue
 		}
-		r, found, err := s.fde(entry, vaddr)
-		if found || err != nil {
-			return r, err
-		}
-	}
-	return Rule{}, ErrNone
-}
-
-// entry is the content of an entry behind its length, with its offset in the section.
-func (s Section) entry(at int) (e *cursor, next int, ok bool) {
-	length := uint64(binary.LittleEndian.Uint32(s.Data[at:]))
-	if length == 0 {
-		return nil, at + 4, true // the end of one file's part
-	}
-	if length == 0xffffffff || length > uint64(len(s.Data)-at-4) {
-		return nil, 0, false
-	}
-	next = at + 4 + int(length)
-	return &cursor{section: s, b: s.Data[:next], at: at + 4}, next, true
-}
-
-// isCIE reads an entry's identification, and leaves the cursor at it.
-func (s Section) isCIE(e *cursor) bool {
-	id := (&cursor{b: e.b, at: e.at}).u32()
-	if s.Debug {
-		return id == 0xffffffff
-	}
-	return id == 0
-}
-
-// cie is what frames have in common.
-type cie struct {
-	codeAlign uint64
-	dataAlign int64
-	encoding  byte
-	augmented bool // lengths of augmentation data stand in the frames
-	program   *cursor
-}
-
-func (s Section) cie(at int) (c cie, ok bool) {
-	if at < 0 || at+4 > len(s.Data) {
-		return c, false
-	}
-	e, _, ok := s.entry(at)
-	if !ok || e == nil || !s.isCIE(e) {
-		return c, false
-	}
-	e.u32()
-	version := e.u8()
-	augmentation := e.text()
-	if s.Debug && version >= 4 {
-		e.bytes(2) // sizes of addresses and segments
-	}
-	c.codeAlign, c.dataAlign = e.uleb(), e.sleb()
-	if version == 1 {
-		e.u8()
-	} else {
-		e.uleb()
-	}
-	if len(augmentation) > 0 && augmentation[0] == 'z' {
-		c.augmented = true
-		size := e.uleb()
-		inner := &cursor{section: s, b: e.b, at: e.at}
-		e.bytes(int(min(size, uint64(len(e.b)))))
-		for _, letter := range augmentation[1:] {
-			switch letter {
-			case 'R':
-				c.encoding = inner.u8()
-			case 'P':
-				inner.pointer(inner.u8())
-			case 'L':
-				inner.u8()
+		if f, ok := section.Find(vaddr); ok {
+			if rule, err = ruleOf(&f, vaddr); err == nil {
+				return rule, nil
 			}
 		}
-	} else if augmentation != "" {
-		return c, false
 	}
-	c.program = e
-	return c, !e.failed
+	return Rule{}, err
 }
 
-// fde reads a frame's entry, and finds the rule if the address is in it.
-func (s Section) fde(e *cursor, vaddr uint64) (r Rule, found bool, err error) {
-	idAt := e.at
-	id := e.u32()
-	from := int(id)
-	if !s.Debug {
-		from = idAt - int(id)
+// state is what the instructions of a frame have left so far.
+type state struct {
+	rule    Rule
+	complex bool // the address is an expression's
+}
+
+// maxSaved is how many states may be remembered.
+const maxSaved = 64
+
+// ruleOf executes the instructions of a function up to an address.
+func ruleOf(f *callframe.Function, vaddr uint64) (Rule, error) {
+	var now state
+	var saved []state
+	for _, instructions := range [][]byte{f.CIE.Program, f.Program} {
+		program := f.CIE.Instructions(instructions, f.Start)
+		var i callframe.Instruction
+		for program.Next(&i) {
+			if i.Op == callframe.Move && uint64(i.Value) > vaddr {
+				break
+			}
+			switch i.Op {
+			case callframe.CFA:
+				now = state{rule: Rule{i.Column, i.Value}}
+			case callframe.CFARegister:
+				now.rule.Register = i.Column
+			case callframe.CFAOffset:
+				now.rule.Offset = i.Value
+			case callframe.CFAExpression:
+				now.complex = true
+			case callframe.Remember:
+				if len(saved) == maxSaved {
+					return Rule{}, ErrComplex
+				}
+				saved = append(saved, now)
+			case callframe.Recall:
+				if len(saved) == 0 {
+					return Rule{}, ErrComplex
+				}
+				now, saved = saved[len(saved)-1], saved[:len(saved)-1]
+			}
+		}
+		if program.Bad() {
+			return Rule{}, ErrComplex
+		}
 	}
-	c, ok := s.cie(from)
-	if !ok {
-		return r, false, nil
+	if now.complex {
+		return Rule{}, ErrComplex
 	}
-	low := e.pointer(c.encoding)
-	size := e.pointer(c.encoding & 0x0f)
-	if e.failed || vaddr < low || vaddr-low >= size {
-		return r, false, nil
-	}
-	if c.augmented {
-		e.bytes(int(min(e.uleb(), uint64(len(e.b)))))
-	}
-	m := machine{cie: c, pc: low, until: vaddr}
-	if !m.run(c.program) {
-		return r, true, ErrComplex
-	}
-	m.initial = m.rule
-	if !m.run(e) || m.complex {
-		return r, true, ErrComplex
-	}
-	return m.rule, true, nil
+	return now.rule, nil
 }

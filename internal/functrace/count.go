@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/tracerun"
 )
 
 // CountOptions is what Count does.
@@ -93,68 +94,13 @@ func (r *run) chosen() int {
 
 // count hands on counts until the end.
 func (r *run) count(ctx context.Context, c *counter, o CountOptions) (Account, error) {
-	read := func() (more bool, err error) {
-		if more, err = r.pipe.Read(r.hand); err == nil {
-			err = r.flush()
-		}
-		return more, err
-	}
 	emit := func() error { return o.Emit(c.take()) }
-	if err := o.rounds(ctx, read, emit, func() bool { return r.tracing.ended(r.PIDs, r.TID) }); err != nil {
+	loop := tracerun.Loop{Duration: o.Duration, Interval: o.Interval, Read: r.read, Emit: emit, Ended: r.ended}
+	if err := loop.Run(ctx); err != nil {
 		return r.account, err
 	}
 	account, err := r.finish()
 	return account, errors.Join(err, emit())
-}
-
-// rounds has what there is be read until the end, and has counts be emitted at the end of
-// each interval but the last. Ended tells whether the target has.
-func (o *CountOptions) rounds(ctx context.Context, read func() (more bool, err error), emit func() error, ended func() bool) error {
-	var end, interval <-chan time.Time
-	until := time.Now().Add(o.Duration)
-	if o.Duration > 0 {
-		timer := time.NewTimer(o.Duration)
-		defer timer.Stop()
-		end = timer.C
-	}
-	if o.Interval > 0 {
-		ticker := time.NewTicker(o.Interval)
-		defer ticker.Stop()
-		interval = ticker.C
-	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	now := make(chan time.Time)
-	close(now)
-	for more := false; ; {
-		next := ticker.C
-		if more {
-			next = now // but a storm of records keeps neither a run from its end nor an interval
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-end:
-			return nil
-		case tick := <-interval:
-			if o.Duration > 0 && !tick.Before(until) {
-				return nil
-			}
-			// What was called by now is in this interval.
-			if err := emit(); err != nil {
-				return err
-			}
-			continue
-		case <-next:
-		}
-		var err error
-		if more, err = read(); err != nil {
-			return err
-		}
-		if !more && ended() {
-			return nil
-		}
-	}
 }
 
 // counter counts records of calls. It is a printer that prints nothing.

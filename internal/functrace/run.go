@@ -6,16 +6,13 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/follow"
 	"github.com/ringtap/ringtap/internal/proc"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/tracerun"
 )
-
-// every is how often the trace buffer is looked into while little comes.
-const every = 50 * time.Millisecond
 
 // printer makes lines of records.
 type printer interface {
@@ -73,43 +70,22 @@ func Run(ctx context.Context, top *ftrace.FS, o Options) (account Account, err e
 
 // follow hands on lines until the end.
 func (r *run) follow(ctx context.Context) (Account, error) {
-	var end <-chan time.Time
-	if r.Duration > 0 {
-		timer := time.NewTimer(r.Duration)
-		defer timer.Stop()
-		end = timer.C
+	loop := tracerun.Loop{Duration: r.Duration, Read: r.read, Ended: r.ended}
+	if err := loop.Run(ctx); err != nil {
+		return r.account, err
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for more := false; ; {
-		if !more {
-			select {
-			case <-ctx.Done():
-				return r.finish()
-			case <-end:
-				return r.finish()
-			case <-ticker.C:
-			}
-		}
-		select { // a storm of records does not keep a run from its end
-		case <-ctx.Done():
-			return r.finish()
-		case <-end:
-			return r.finish()
-		default:
-		}
-		var err error
-		if more, err = r.pipe.Read(r.hand); err == nil {
-			err = r.flush()
-		}
-		if err != nil {
-			return r.account, err
-		}
-		if !more && r.tracing.ended(r.PIDs, r.TID) {
-			return r.finish()
-		}
-	}
+	return r.finish()
 }
+
+// read hands on what there is.
+func (r *run) read() (more bool, err error) {
+	if more, err = r.pipe.Read(r.hand); err == nil {
+		err = r.flush()
+	}
+	return more, err
+}
+
+func (r *run) ended() bool { return r.tracing.ended(r.PIDs, r.TID) }
 
 // finish stops the recording and hands on what is left.
 func (r *run) finish() (Account, error) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/tracerun"
 )
 
 // setThreads has the tracer trace the target's threads only, and never our own.
@@ -52,32 +53,9 @@ func (r *tracing) setThreads(pids []int, tid int) error {
 	return nil
 }
 
-// setProcess adds the threads of a process to a list. Those that are born
-// meanwhile may be of a thread that was not in the list yet: it looks again until
-// there are no more.
+// setProcess adds the threads of a process to a list.
 func (r *tracing) setProcess(list string, pid int) error {
-	listed := map[string]bool{}
-	for {
-		threads, err := process.Host{}.Threads(pid)
-		if errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("process %d: %w", pid, unix.ESRCH)
-		} else if err != nil {
-			return err
-		}
-		var tids []string
-		for _, thread := range threads {
-			if tid := strconv.Itoa(thread); !listed[tid] {
-				listed[tid] = true
-				tids = append(tids, tid)
-			}
-		}
-		if len(tids) == 0 {
-			return nil
-		}
-		if err := r.add(list, strings.Join(tids, "\n")); err != nil {
-			return fmt.Errorf("trace process %d: %w", pid, err)
-		}
-	}
+	return tracerun.AddThreads(pid, func(lines string) error { return r.add(list, lines) })
 }
 
 // ended tells whether nothing of the target is left: the kernel takes threads

@@ -177,7 +177,7 @@ func (r *tracing) startWith(option, value, tracer string) error {
 	}
 	settings, err := r.top.OpenSettings()
 	for end := time.Now().Add(patience); isBusy(err) && time.Now().Before(end); {
-		time.Sleep(every) // another ringtap is at this place
+		time.Sleep(again) // another ringtap is at this place
 		settings, err = r.top.OpenSettings()
 	}
 	if err != nil {
@@ -196,8 +196,11 @@ func (r *tracing) startWith(option, value, tracer string) error {
 	return err
 }
 
-// patience is how long another ringtap may take to start.
-const patience = 5 * time.Second
+// patience is how long another ringtap may take to start, and again how often it is tried.
+const (
+	patience = 5 * time.Second
+	again    = 50 * time.Millisecond
+)
 
 // rootCause is the errno of an error, for messages that need no path.
 func rootCause(err error) error {

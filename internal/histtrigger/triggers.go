@@ -16,6 +16,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/tracerun"
 )
 
 // Options is what Run does.
@@ -56,9 +57,6 @@ const (
 	cpusKept    = 1024
 	bucketsKept = 128
 )
-
-// every is how often it is asked whether the target still runs.
-const every = 50 * time.Millisecond
 
 // Run measures the time of a function's calls in the kernel itself: a hist
 // trigger at its entry keeps the time for the thread, one at its return generates
@@ -194,65 +192,26 @@ func (t *triggers) setThreads() error {
 	return t.setProcess("set_event_notrace_pid", os.Getpid())
 }
 
-// setProcess adds the threads of a process to a list, until no more come.
+// setProcess adds the threads of a process to a list.
 func (t *triggers) setProcess(list string, pid int) error {
-	listed := map[string]bool{}
-	for {
-		threads, err := process.Host{}.Threads(pid)
-		if err != nil {
-			return fmt.Errorf("process %d: %w", pid, err)
-		}
-		var tids []string
-		for _, thread := range threads {
-			if tid := strconv.Itoa(thread); !listed[tid] {
-				listed[tid] = true
-				tids = append(tids, tid)
-			}
-		}
-		if len(tids) == 0 {
-			return nil
-		}
-		if err := t.instance.Append(list, strings.Join(tids, " ")+"\n"); err != nil {
-			return fmt.Errorf("process %d: %w", pid, err)
-		}
-	}
+	return tracerun.AddThreads(pid, func(lines string) error { return t.instance.Append(list, lines+"\n") })
 }
 
 // follow emits windows until the end.
 func (t *triggers) follow(ctx context.Context) (Account, error) {
-	var end, interval <-chan time.Time
-	until := time.Now().Add(t.Duration)
-	if t.Duration > 0 {
-		timer := time.NewTimer(t.Duration)
-		defer timer.Stop()
-		end = timer.C
+	loop := tracerun.Loop{
+		Duration: t.Duration, Interval: t.Interval,
+		Read: func() (more bool, err error) { return false, nil }, // the kernel counts
+		Emit: func() error {
+			_, err := t.emit()
+			return err
+		},
+		Ended: t.ended,
 	}
-	if t.Interval > 0 {
-		ticker := time.NewTicker(t.Interval)
-		defer ticker.Stop()
-		interval = ticker.C
+	if err := loop.Run(ctx); err != nil {
+		return Account{}, err
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return t.finish()
-		case <-end:
-			return t.finish()
-		case now := <-interval:
-			if t.Duration > 0 && !now.Before(until) {
-				return t.finish()
-			}
-			if _, err := t.emit(); err != nil {
-				return Account{}, err
-			}
-		case <-ticker.C:
-			if t.ended() {
-				return t.finish()
-			}
-		}
-	}
+	return t.finish()
 }
 
 // ended tells whether nothing of the target is left. The kernel takes threads off

@@ -1,9 +1,6 @@
 package probe
 
 import (
-	"errors"
-	"math"
-
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -65,24 +62,4 @@ func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
 		}
 	}
 	return added, nil
-}
-
-// KernelFunctions returns the names of the kernel's functions that can be probed and
-// match a pattern. The error says why there are none, or why none can be probed; notes
-// are as in Set.
-func KernelFunctions(pattern string) (names, notes []string, err error) {
-	set, err := open(Options{Limit: math.MaxInt, Target: perfevent.System(), PMU: true}, func(s *Set) error {
-		plan, err := s.resolveKernel("p:" + pattern)
-		if err != nil {
-			return err
-		}
-		for i := range plan.Sites {
-			names = append(names, plan.Sites[i].Function.String())
-		}
-		one := *plan
-		one.Sites = plan.Sites[:1]
-		_, err = s.attachKernel(&one, false)
-		return err
-	})
-	return names, set.Notes, errors.Join(err, set.Close())
 }

@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 
@@ -233,6 +234,41 @@ func (s *Set) ExplainFilter(err error) error {
 		}
 	}
 	return err
+}
+
+// SayMissed writes how many hits the kernel itself left out, if there are any; see Missed.
+func (s *Set) SayMissed(w io.Writer) error {
+	missed, err := s.Missed()
+	if missed > 0 {
+		fmt.Fprintf(w, "the kernel missed %d hits: it was handling another probe, or too many calls were in progress at once\n", missed)
+	}
+	return err
+}
+
+// WriteFormats writes the kernel's format files of the sources.
+func (s *Set) WriteFormats(w io.Writer) error {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	for i := range s.Sources {
+		format := s.Sources[i].Format
+		text, err := tracefs.FormatText(format.System, format.Name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release closes the Set at the end of a run, and writes what stays behind.
+func (s *Set) Release(w io.Writer) {
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(w, "ringtap: could not remove these probes:", err)
+	}
 }
 
 // Close removes the events. The perf session that has them open must be closed

@@ -18,13 +18,20 @@ type View struct {
 	Cgroup string // whose processes PIDs are; "" if they are of none
 }
 
-// InCgroup is the view of the processes of a control group, by its directory.
-func InCgroup(dir string) (View, error) {
-	pids, err := cgroup.Processes(dir)
-	if err != nil {
-		return View{}, fmt.Errorf("list the processes of a control group: %w", err)
+// ViewOf is the view of processes, of a thread, or of the processes of a control group by
+// its directory, whichever there is.
+func ViewOf(pids []int, tid int, group string) (View, error) {
+	switch {
+	case group != "":
+		pids, err := cgroup.Processes(group)
+		if err != nil {
+			return View{}, fmt.Errorf("list the processes of a control group: %w", err)
+		}
+		return View{PIDs: pids, Cgroup: group}, nil
+	case tid != 0:
+		return View{PIDs: []int{tid}}, nil
 	}
-	return View{PIDs: pids, Cgroup: dir}, nil
+	return View{PIDs: pids}, nil
 }
 
 // first is the process that decides what a name means; 0 is this one.

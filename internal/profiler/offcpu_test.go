@@ -17,6 +17,7 @@ import (
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/offcpu"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -287,7 +288,7 @@ func TestLiveOffCPUTimeIsWhatTheKernelCounts(t *testing.T) {
 			if err != nil {
 				t.Skipf("sched_switch: %v", err)
 			}
-			blind, err := offcpu.BlindCPUs(format)
+			blind, err := questions.BlindCPUs(format)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,7 @@ func (l *look) task(id int) string {
 		return ""
 	}
 	own, _ := l.host().Link(l.snapshot.PID, "ns/pid")
-	for _, pid := range InNamespace(l.host(), all, id) {
+	for _, pid := range l.host().InNamespace(all, id) {
 		if its, _ := l.host().Link(pid, "ns/pid"); its == own {
 			return l.host().Comm(pid)
 		}

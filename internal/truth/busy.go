@@ -8,7 +8,7 @@ import (
 )
 
 // KeepBusy keeps every CPU from being idle until the test ends: some machines trace
-// nothing while one is (offcpu.BlindCPUs), and kernels do much of what they put off
+// nothing while one is (questions.BlindCPUs), and kernels do much of what they put off
 // then. What keeps a CPU busy stays on it, and gives way to all others.
 func KeepBusy(t *testing.T) {
 	t.Helper()

@@ -3,6 +3,7 @@
 package calls
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/histogram"
@@ -146,6 +147,33 @@ type CallAccount struct {
 	Open   uint64 // calls that had not returned at its end
 	Left   uint64 // calls that can have no return: longjmp, exit, exec, return probes the kernel missed
 	Broken uint64 // calls given up because records were lost
+}
+
+// Add adds the account of another collector.
+func (a *CallAccount) Add(b CallAccount) {
+	a.Before, a.Open, a.Left, a.Broken = a.Before+b.Before, a.Open+b.Open, a.Left+b.Left, a.Broken+b.Broken
+}
+
+// Phrases says each of the counts that is not zero; what is said of one return without an
+// entry, and of many, follows those.
+func (a *CallAccount) Phrases(one, many string) (phrases []string) {
+	for _, p := range []struct {
+		n         uint64
+		one, many string
+	}{
+		{a.Before, "return without an entry (a call that began earlier, or the child of a fork)" + one, "returns without an entry (calls that began earlier, or children of a fork)" + many},
+		{a.Open, "call had not returned at the end", "calls had not returned at the end"},
+		{a.Left, "call never returns (longjmp, exit) or was nested too deep for the kernel", "calls never return (longjmp, exit) or were nested too deep for the kernel"},
+		{a.Broken, "call was dropped because records were lost", "calls were dropped because records were lost"},
+	} {
+		switch {
+		case p.n == 1:
+			phrases = append(phrases, "1 "+p.one)
+		case p.n > 1:
+			phrases = append(phrases, fmt.Sprintf("%d %s", p.n, p.many))
+		}
+	}
+	return phrases
 }
 
 // Account is the account of the run, when it is over.

@@ -6,6 +6,7 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Recorder runs a collector without a kernel: on samples that a test makes up, in
@@ -40,4 +41,10 @@ func (r *Recorder) Sample(sampling int, pid uint32, at, place uint64, fields ...
 func (r *Recorder) Finish(at uint64) *table.Window {
 	r.recorder.Finish(at)
 	return r.Windows[len(r.Windows)-1]
+}
+
+// Record hands over a record that is no sample.
+func (r *Recorder) Record(record perfevent.Record) {
+	r.t.Helper()
+	tabletest.Handle(r.t, r.recorder, record)
 }

@@ -44,7 +44,7 @@ type Options struct {
 	Waking *ftrace.Format
 	Whole  bool // the whole system is watched
 	// Blind are the CPUs on which switches from the idle task are not seen, as
-	// BlindCPUs finds them; nil is all.
+	// questions.BlindCPUs finds them; nil is all.
 	Blind []int
 	// Watched are processes, and Group is the directory of a control group, whose
 	// threads count even if they wait during the whole run; Threads, unless nil, are the

@@ -12,11 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/questions/readahead"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -33,7 +34,7 @@ func TestLiveReadaheadIsWhatIsInTheCacheAndWhatWasReadOfIt(t *testing.T) {
 		{"the whole system", nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			collector := readaheadCollector(t, stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto})
+			collector := readaheadCollector(t)
 			program := livetest.Program(t, "readahead")
 			var out bytes.Buffer
 			cmd := exec.Command(program, where)
@@ -75,20 +76,17 @@ func onADisk(t *testing.T) string {
 }
 
 // readaheadCollector makes the collector, whose probes go with the test.
-func readaheadCollector(t *testing.T, stacks stack.Stacks) table.Collector {
+func readaheadCollector(t *testing.T) table.Collector {
 	t.Helper()
-	tracefs, _, err := ftrace.Mount()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := readahead.Open(tracefs, stacks, slog.New(slog.DiscardHandler))
+	run := &questions.Run{Target: &target.Target{}, Unwind: stack.Auto, Logger: slog.New(slog.DiscardHandler)}
+	collectors, err := readahead.Open(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
+		if err := run.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return c
+	return collectors[0]
 }

@@ -9,14 +9,29 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Open makes a readahead collector of a run that begins now: by the kernel's
-// tracepoints, or by probes where it lacks one of them. The caller closes it, after
-// the perf session that opens its events.
-func Open(tracefs *ftrace.FS, stacks stack.Stacks, logger *slog.Logger) (*Collector, error) {
+// Open makes the collector of a run that begins now.
+func Open(run *questions.Run) ([]table.Collector, error) {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return nil, err
+	}
+	collector, err := open(tracefs, run.Stacks(), run.Logger)
+	if err != nil {
+		return nil, err
+	}
+	run.Closing(collector.Close)
+	return []table.Collector{collector}, nil
+}
+
+// open makes a collector by the kernel's tracepoints, or by probes where it lacks one of
+// them. The caller closes it, after the perf session that opens its events.
+func open(tracefs *ftrace.FS, stacks stack.Stacks, logger *slog.Logger) (*Collector, error) {
 	formats, err := readFormats(tracefs)
 	if err == nil {
 		return New(formats, stacks)

@@ -1,0 +1,231 @@
+// Package hist makes histograms of how long calls take, or of values: in the kernel where
+// that does, else of samples that come to the caller.
+//
+//	Spec → probe.Set ─┬─ entry, return → histtrigger → Window ──────────────┐
+//	                  └─ sources → questions/calls → profiler → Profile ────┴→ text, JSON
+package hist
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/launch"
+	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/target"
+	"github.com/ringtap/ringtap/internal/usage"
+)
+
+// Options are what is measured, and how it is written.
+type Options struct {
+	Spec   string // a function or a definition as probe.Parse takes it, or "SYSTEM:EVENT FIELD"
+	Filter string // over the fields of what has values
+	Target *target.Target
+	View   probe.View
+	Exact  bool   // see probe.Options
+	Limit  int    // the most functions that a pattern may stand for
+	Way    string // one of Ways
+
+	Interval time.Duration // of a window; 0: one for the whole run
+	Duration time.Duration // 0: until the context is done or the target has ended
+
+	Unit  string // of times, one of Units
+	Scale histogram.Scale
+	// ByStack makes a histogram for each stack, the Top ones of which are shown: of the
+	// kinds that are set, else of the kind of code that is measured.
+	ByStack, User, Kernel bool
+	Top                   int
+
+	JSON  bool // an object for each window
+	Times bool // the time of day with each window
+
+	Out, Stderr io.Writer
+	Note        func(text string) // is told what was understood differently
+	Attached    func()            // is called before the run begins
+	Logger      *slog.Logger
+}
+
+// Ways are the ways to measure: by the best there is, in the kernel, or here.
+func Ways() []string { return []string{"auto", "triggers", "pairs"} }
+
+// Units are the units of time that histograms may have.
+func Units() []string { return []string{"ns", "us", "ms"} }
+
+// unitOf is the length of a unit, and its name below histograms.
+func unitOf(unit string) (length time.Duration, name string) {
+	switch unit {
+	case "us":
+		return time.Microsecond, "usecs"
+	case "ms":
+		return time.Millisecond, "msecs"
+	}
+	return time.Nanosecond, "nsecs"
+}
+
+// Run measures until the context is done, the duration is over or the target has ended. The
+// error is a *usage.Error, one of package probe, a launch.StatusError, or Out's.
+func Run(ctx context.Context, o Options) error {
+	spec, err := o.parse()
+	if err != nil {
+		return err
+	}
+	if o.Filter != "" && !spec.value {
+		return usage.Errorf("hist measures how long %s takes, and there are no fields to filter; to count values of %s, put it in the same quotes: '%s %s'", o.Spec, o.Filter, o.Spec, o.Filter)
+	}
+	reason := o.notInKernel(spec)
+	if reason != "" && o.Way == "triggers" {
+		return usage.Errorf("--way triggers: %s", reason)
+	}
+	o.Logger.Debug("in the kernel, by hist triggers", "use", reason == "", "reason", reason)
+	if reason == "" {
+		done, err := o.measureInKernel(ctx, spec)
+		if done {
+			return err
+		}
+		o.Logger.Debug("not counted in the kernel", "reason", err)
+	}
+	return o.measureHere(ctx, spec)
+}
+
+// measureHere measures by samples that come to us.
+func (o *Options) measureHere(ctx context.Context, spec *spec) error {
+	target, command, err := launch.Open(o.Target)
+	if err != nil {
+		return err
+	}
+	defer launch.Leave(command)
+	options := o.probes()
+	options.Target, options.Filter = target, o.Filter
+	options.Calls = probe.TimedCalls
+	if spec.value {
+		options.Calls, options.Values, options.Sharing = probe.NoCalls, true, probe.ShareAll
+	}
+	set, err := o.attach(spec, options)
+	if err != nil {
+		return err
+	}
+	defer set.Release(o.Stderr)
+	printer := &printer{o, o.subject(spec, set)}
+	o.Attached()
+	collectors, err := o.collectors(printer.subject, o.stackKinds(spec, set), set.Sources)
+	var field *calls.FieldError
+	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
+		return usage.Errorf("%s", field.Reason)
+	}
+	if err != nil {
+		return err
+	}
+	result, err := profiler.Run(ctx, profiler.Options{
+		Target: target, Collectors: collectors, Memory: maxMemory,
+		Interval: o.Interval, Duration: o.Duration,
+		Logger: o.Logger, Armed: printer.greet, Report: printer.profiled,
+	})
+	if err != nil {
+		return set.ExplainFilter(err)
+	}
+	if err := printer.leave(); err != nil {
+		return err
+	}
+	printer.account(collectors, result)
+	return errors.Join(launch.End(ctx, o.Stderr, command), set.SayMissed(o.Stderr))
+}
+
+// maxMemory bounds what distinct stacks and histograms take, in bytes.
+const maxMemory = 256 << 20
+
+// collectors are those of the subject's functions, of which each that has sources has one.
+func (o *Options) collectors(subject *subject, stacks stack.Stacks, sources []probe.Source) ([]table.Collector, error) {
+	var collectors []table.Collector
+	for i, function := range subject.functions {
+		var own []probe.Source
+		for _, s := range sources {
+			if s.Function == i {
+				own = append(own, s)
+			}
+		}
+		if len(own) == 0 {
+			continue // its places share an event with those of another
+		}
+		subject.indexes = append(subject.indexes, i)
+		if subject.field == "" {
+			timed := calls.NewCalls(function, own, stacks)
+			timed.Histogram = &o.Scale
+			timed.Unit, _ = unitOf(o.Unit)
+			collectors = append(collectors, timed)
+			continue
+		}
+		values, err := calls.NewValues(calls.Hits{Spec: function, Sources: own, Stacks: stacks}, subject.field, o.Scale)
+		if err != nil {
+			return nil, err
+		}
+		collectors = append(collectors, values)
+	}
+	return collectors, nil
+}
+
+// probes are how all that is measured is attached.
+func (o *Options) probes() probe.Options {
+	return probe.Options{View: o.View, Exact: o.Exact, Limit: o.Limit, UserStacks: o.User, Logger: o.Logger}
+}
+
+// attach attaches to what is measured, and notes what there is to note.
+func (o *Options) attach(spec *spec, options probe.Options) (*probe.Set, error) {
+	set, err := probe.Open(spec.Spec, options)
+	for _, note := range set.Notes {
+		o.Note(note)
+	}
+	return set, err
+}
+
+// stackKinds are the stacks by which is counted.
+func (o *Options) stackKinds(spec *spec, set *probe.Set) stack.Stacks {
+	if !o.ByStack {
+		return stack.Stacks{}
+	}
+	user, kernel := o.User, o.Kernel
+	if !user && !kernel {
+		user, kernel = spec.Place == probe.User, spec.Place != probe.User
+	}
+	stacks := stack.Lines(user, kernel)
+	stacks.Entry = set.AtEntry
+	return stacks
+}
+
+// subject is what is measured, for people.
+type subject struct {
+	text      string   // what it is called
+	functions []string // with a histogram each
+	indexes   []int    // of them, that of each collector
+	field     string   // whose values are counted; "" if it is the time of calls
+}
+
+// subject is what a set of sources measures.
+func (o *Options) subject(spec *spec, set *probe.Set) *subject {
+	s := &subject{text: spec.Text, functions: set.Functions, field: cmp.Or(spec.field, set.Value)}
+	if len(s.functions) == 1 && spec.Place == probe.User {
+		s.functions = []string{spec.Text}
+	}
+	if spec.Place == probe.Tracepoint {
+		for i := range s.functions {
+			s.functions[i] += " " + spec.field
+		}
+	}
+	return s
+}
+
+// describe names what was measured, for messages.
+func (s *subject) describe() string {
+	if n := len(s.functions); n > 1 {
+		return fmt.Sprintf("%s (%d functions)", s.text, n)
+	}
+	return s.text
+}

@@ -1,0 +1,228 @@
+package hist
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/histogram"
+	"github.com/ringtap/ringtap/internal/histtrigger"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/table"
+)
+
+// printer prints windows.
+type printer struct {
+	*Options
+	subject *subject
+}
+
+// greet is the line before the first histogram.
+func (p *printer) greet() error {
+	if p.JSON {
+		return nil
+	}
+	what := "the time of"
+	if p.subject.field != "" {
+		what = "the values of"
+	}
+	end := "... Ctrl-C to end."
+	if p.Duration > 0 {
+		end = " for " + strconv.FormatFloat(p.Duration.Seconds(), 'g', -1, 64) + " seconds..."
+	}
+	_, err := fmt.Fprintf(p.Out, "Tracing %s %s%s\n", what, escape.Text(p.subject.describe()), end)
+	return err
+}
+
+// leave is the last line.
+func (p *printer) leave() error {
+	if p.JSON {
+		return nil
+	}
+	_, err := fmt.Fprint(p.Out, "\nEnding tracing...\n")
+	return err
+}
+
+// window is what was counted in a stretch of time.
+type window struct {
+	end  time.Time
+	rows []entry // with the fewest values first
+	rest int     // rows that are left out: see Options.Top
+}
+
+// entry is a histogram and what it is of.
+type entry struct {
+	function  int      // as an index of subject.functions
+	stack     []string // leaf first; nil where stacks were not asked for
+	cut       bool     // the stack is deeper than what was copied of it
+	histogram *histogram.Histogram
+
+	user, kernel int // the stacks, as the profile numbers them
+}
+
+// counted prints what the kernel has counted.
+func (p *printer) counted(w *histtrigger.Window) error {
+	window := &window{end: w.End}
+	if w.Histogram != nil {
+		window.rows = []entry{{histogram: w.Histogram}}
+	}
+	return p.print(window)
+}
+
+// profiled prints the histograms of a profile, whose collectors are of one function each:
+// those of all processes together.
+func (p *printer) profiled(of *profile.Profile) error {
+	type place struct{ function, user, kernel int }
+	rows := make(map[place]*entry)
+	for i := range of.Rows {
+		row := &of.Rows[i]
+		for j, h := range row.Histograms {
+			if h == nil {
+				continue
+			}
+			at := place{p.subject.indexes[j], row.User, row.Kernel}
+			if rows[at] == nil {
+				rows[at] = &entry{function: at.function, histogram: histogram.New(h.Scale()), user: at.user, kernel: at.kernel}
+			}
+			rows[at].histogram.Merge(h)
+		}
+	}
+	w := &window{end: of.Start.Add(of.Duration)}
+	for _, row := range rows {
+		w.rows = append(w.rows, *row)
+	}
+	slices.SortFunc(w.rows, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.histogram.Count(), b.histogram.Count()), a.function-b.function, a.user-b.user, a.kernel-b.kernel)
+	})
+	if p.ByStack && len(w.rows) > p.Top {
+		w.rest = len(w.rows) - p.Top
+		w.rows = w.rows[w.rest:]
+	}
+	for i := range w.rows {
+		w.rows[i].name(of)
+	}
+	return p.print(w)
+}
+
+// name names the frames of a row's stacks: those of the kernel and then the user's.
+func (r *entry) name(of *profile.Profile) {
+	for _, i := range []int{r.kernel, r.user} {
+		if i == profile.None {
+			continue
+		}
+		s := &of.Stacks[i]
+		r.cut = r.cut || s.Truncated
+		for _, f := range slices.Backward(s.Frames) {
+			r.stack = append(r.stack, of.Frames[f].String())
+		}
+	}
+}
+
+// print prints a window.
+func (p *printer) print(w *window) error {
+	if p.JSON {
+		return p.printJSON(w)
+	}
+	var text []byte
+	if p.Times {
+		text = fmt.Appendf(text, "\n%s", w.end.Format(time.TimeOnly))
+	}
+	if w.rest > 0 {
+		text = fmt.Appendf(text, "\n%d stacks with fewer values are left out (-t)\n", w.rest)
+	}
+	for i := range w.rows {
+		text = p.appendRow(text, &w.rows[i])
+	}
+	if len(w.rows) == 0 {
+		text = append(text, "\nnothing was counted\n"...)
+	}
+	_, err := p.Out.Write(text)
+	return err
+}
+
+// appendRow appends a histogram: what it is of and its stack.
+func (p *printer) appendRow(dst []byte, row *entry) []byte {
+	name, unit := escape.Text(p.subject.functions[row.function]), ""
+	if p.subject.field == "" {
+		_, unit = unitOf(p.Unit)
+		unit = " " + unit
+		name += "," + unit
+	}
+	dst = fmt.Appendf(dst, "\n%s:\n", name)
+	for _, frame := range row.stack {
+		dst = fmt.Appendf(dst, " => %s\n", escape.Text(frame))
+	}
+	if row.cut {
+		dst = append(dst, " => [truncated]\n"...)
+	}
+	return appendBars(dst, row.histogram, unit)
+}
+
+// appendBars appends the buckets of a histogram, and what bcc's tools say below theirs.
+func appendBars(dst []byte, h *histogram.Histogram, unit string) []byte {
+	return fmt.Appendf(h.Append(dst), "\navg = %d%s, total: %d%s, count: %d\n", h.Mean(), unit, h.Total(), unit, h.Count())
+}
+
+// WriteTimes writes the histograms of the collectors of calls in a profile, of all its rows
+// together.
+func WriteTimes(w io.Writer, p *profile.Profile, collectors []table.Collector) error {
+	for i, collector := range collectors {
+		c, ok := collector.(*calls.Calls)
+		if !ok || c.Histogram == nil {
+			continue
+		}
+		h := histogram.New(*c.Histogram)
+		for _, row := range p.Rows {
+			if row.Histograms != nil && row.Histograms[i] != nil {
+				h.Merge(row.Histograms[i])
+			}
+		}
+		if _, err := w.Write(appendBars(fmt.Appendf(nil, "\n%s, nsecs:\n", escape.Text(c.Spec)), h, " nsecs")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// account says which calls and hits are in no histogram.
+func (p *printer) account(collectors []table.Collector, result *profiler.Result) {
+	var a calls.CallAccount
+	var unreadable, lost, counted, unkept uint64
+	for i, c := range collectors {
+		switch c := c.(type) {
+		case *calls.Calls:
+			a.Add(c.Account())
+		case *calls.Values:
+			unreadable += c.Unreadable
+		}
+		account := &result.Accounts[i]
+		lost, counted, unkept = lost+account.Lost, counted+account.Counted, unkept+account.Unkept
+	}
+	left := a.Phrases("", "")
+	switch unreadable {
+	case 0:
+	case 1:
+		left = append(left, "1 hit had no value")
+	default:
+		left = append(left, fmt.Sprintf("%d hits had no value", unreadable))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(p.Stderr, "not in the histogram: %s\n", strings.Join(left, "; "))
+	}
+	if lost > 0 {
+		fmt.Fprintf(p.Stderr, "lost %d of %d hits, which came faster than ringtap could read them\n", lost, counted)
+	}
+	if unkept > 0 {
+		fmt.Fprintf(p.Stderr, "%d values have no stack, because there was no memory for more stacks\n", unkept)
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintln(p.Stderr, note)
+	}
+}

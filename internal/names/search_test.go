@@ -1,0 +1,34 @@
+package names
+
+import "testing"
+
+func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
+	candidates := []string{"on-cpu", "off-cpu", "check"}
+	for word, want := range map[string]string{
+		"oncpu": "on-cpu", "of-cpu": "on-cpu or off-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
+	} {
+		if got := Near(word, candidates); got != want {
+			t.Errorf("Near(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestAPatternTakesSlashesAsItTakesLetters(t *testing.T) {
+	for _, test := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"*MIMEHeader.Get", "net/textproto.MIMEHeader.Get", true},
+		{"net/*.Get", "net/http/cookiejar.Get", true},
+		{"net/*.Get", "net.Get", false},
+		{"net?http.Get", "net/http.Get", true},
+		{"net/http", "net/http.Get", true},
+		{"", "net/http.Get", true},
+		{"sched:*", "sched:sched_switch", true},
+	} {
+		matches, err := Search(test.pattern)
+		if got := matches(test.name); got != test.want || err != nil {
+			t.Errorf("%q matches %q: %v, %v", test.pattern, test.name, got, err)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package memleak
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/allocator"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// Open makes the collectors of a run: of user memory, of the kernel's, or of both, as the
+// stacks that were asked for. ThrowingNew probes functions that throw, too; see
+// allocator.Where.
+func Open(run *questions.Run, o Options, throwingNew bool) ([]table.Collector, error) {
+	var collectors []table.Collector
+	if run.User || !run.Kernel {
+		collector, err := userMemory(run, o, throwingNew)
+		if err != nil {
+			return nil, err
+		}
+		collectors = append(collectors, collector)
+	}
+	if run.Kernel {
+		collector, err := kernelMemory(run, o)
+		if err != nil {
+			return nil, err
+		}
+		if run.User {
+			collector.Prefix = "Kernel" // beside the columns of user memory
+		}
+		collectors = append(collectors, collector)
+	}
+	return collectors, nil
+}
+
+// userMemory probes the allocators that the target has.
+func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collector, error) {
+	logger := run.Logger
+	where := allocator.Where{ThrowingNew: throwingNew, Logger: logger}
+	switch {
+	case run.Command != nil:
+		where.Command = run.Command
+	case run.PIDs != nil:
+		where.PIDs = run.PIDs
+	case run.TID != 0:
+		where.PIDs = []int{run.TID}
+		run.Note("ringtap does not see what other threads free of this thread's memory, which stays in the table; -p watches them all")
+	case run.Cgroup != "":
+		where.Cgroup = run.Cgroup
+	}
+	found, err := allocator.Find(where)
+	if err != nil {
+		return nil, err
+	}
+	run.Closing(found.Close)
+	for _, file := range found.Files {
+		logger.Info("an allocator is probed", "file", file)
+	}
+	for _, file := range found.Unwatched {
+		run.Note(fmt.Sprintf("ringtap does not probe operator new of %s, because a probe there ends a program that catches std::bad_alloc; --throwing-new probes it", file))
+	}
+	attached, err := allocator.Attach(found, run.Watched, logger)
+	if err != nil {
+		return nil, err
+	}
+	run.Closing(attached.Close)
+	stacks := run.Stacks()
+	stacks.User, stacks.Kernel = true, false
+	collector := New(attached.Sources, stacks, o)
+	collector.Ended = run.Command != nil || run.PIDs != nil || run.TID != 0
+	run.Closing(collector.Close)
+	run.Say(func(w io.Writer) { sayMissed(w, collector.Missed(), o.MissedFrees) })
+	return collector, nil
+}
+
+// sayMissed says what was not seen.
+func sayMissed(w io.Writer, missed Misses, dropped bool) {
+	switch {
+	case missed.Frees > 0 && dropped:
+		fmt.Fprintf(w, "memleak: missed %d frees, as later allocations at the same addresses show; their memory was dropped from the table\n", missed.Frees)
+	case missed.Frees > 0:
+		fmt.Fprintf(w, "memleak: missed %d frees, as later allocations at the same addresses show; their memory counts as leaked (-W drops it)\n", missed.Frees)
+	}
+	if missed.Unkept > 0 {
+		fmt.Fprintf(w, "memleak: left out %d allocations, because --max-memory was used up: raise it, or sample with --every\n", missed.Unkept)
+	}
+	if missed.Lost {
+		fmt.Fprintln(w, "memleak: records were lost, and some may have been frees: memory that is shown may be free; watching one process (-p) loses fewer")
+	}
+	if missed.Unread > 0 {
+		fmt.Fprintf(w, "memleak: left out %d allocations whose addresses could not be read\n", missed.Unread)
+	}
+}
+
+// kernelMemory takes the tracepoints of the kernel's allocators.
+func kernelMemory(run *questions.Run, o Options) (*Kernel, error) {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return nil, err
+	}
+	formats, err := ReadKernelFormats(tracefs)
+	if err != nil {
+		return nil, err
+	}
+	stacks := run.Stacks()
+	stacks.Kernel = true
+	collector, err := NewKernel(formats, kernelSymbols(run), stacks, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(collector.Plan().Samplings) == 0 {
+		return nil, errors.New("this kernel has no tracepoints of its allocators (kmem:kmalloc and the like, CONFIG_TRACING): memleak cannot watch its memory; without -k it watches the memory of programs")
+	}
+	if !run.Whole() {
+		run.Note("ringtap does not see what others, such as kernel threads, free of the target's kernel memory, which stays in the table")
+	}
+	run.NoteBlind(tracefs, "memory freed then stays in the table, or with -W until it is used again")
+	run.Closing(collector.Close)
+	run.Say(func(w io.Writer) { sayMissed(w, collector.Missed(), o.MissedFrees) })
+	return collector, nil
+}
+
+// kernelSymbols returns what names the kernel's functions, nil if they are hidden.
+func kernelSymbols(run *questions.Run) func(address uint64) string {
+	file, err := process.Host{}.Kallsyms()
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	table, err := symbols.ReadKallsyms(file)
+	if err != nil {
+		run.Note(fmt.Sprintf("pages of slab caches count twice, because the kernel's functions have no names: %v", err))
+		return nil
+	}
+	return func(address uint64) string {
+		symbol, _ := table.Lookup(address)
+		return symbol.Name
+	}
+}

@@ -1,0 +1,76 @@
+package look
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/snapshot"
+)
+
+// goroutines writes the goroutines of a Go program. Of one that runs the thread has the
+// stack.
+func (w text) goroutines() {
+	groups, n := w.GroupGoroutines(w.all), 0
+	for i := range groups {
+		n += len(groups[i].Goroutines)
+	}
+	if len(w.Runtimes) > 0 {
+		fmt.Fprintf(w, "%s: %s\n", escape.Text(strings.Join(w.Runtimes, ", ")), counted(n, "goroutine"))
+	}
+	for _, group := range groups {
+		if !w.all {
+			w.goroutineGroup(group.Goroutines)
+			continue
+		}
+		for i := range group.Goroutines {
+			w.goroutineGroup(group.Goroutines[i : i+1])
+		}
+	}
+}
+
+// goroutineGroup writes goroutines at the same place. Of those that have not moved
+// since the look before no stack is shown again.
+func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
+	first := goroutines[0]
+	var ids []string
+	var times []time.Duration
+	var looks []int
+	for i, g := range goroutines {
+		if i < maxNamed {
+			ids = append(ids, fmt.Sprint(g.ID))
+		}
+		if g.Known {
+			times = append(times, g.Waited)
+		}
+		looks = append(looks, w.still.Goroutines[g.ID].Looks)
+	}
+	head := "goroutine " + ids[0]
+	if n := len(goroutines); n > 1 {
+		if n > maxNamed {
+			ids = append(ids, "…")
+		}
+		head = fmt.Sprintf("%d goroutines (%s)", n, strings.Join(ids, ", "))
+	}
+	head += ": " + first.State + between(times)
+	if first.Thread != 0 {
+		head += fmt.Sprintf(", on thread %d", first.Thread)
+	}
+	if first.Locked {
+		head += ", locked to its thread"
+	}
+	moved := w.all || slices.Min(looks) == 1
+	if moved {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%s%s\n", head, unmoved(looks))
+	if !moved {
+		return
+	}
+	w.lines("user", userLines(first.User, first.Truncated, first.Missing))
+	if first.Creator != "" {
+		w.lines("made", []string{"by " + first.Creator})
+	}
+}

@@ -1,0 +1,221 @@
+package look
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/snapshot"
+)
+
+// text writes a snapshot for people: what may be the reason first.
+type text struct {
+	*bufio.Writer
+	*snapshot.Snapshot
+	still snapshot.Still
+	all   bool // each thread by itself
+}
+
+func (w text) write() {
+	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, escape.Text(w.Comm), w.summary())
+	if w.Command != "" {
+		fmt.Fprintln(w, escape.Text(w.Command))
+	}
+	if w.Ended() {
+		return
+	}
+	w.locks()
+	w.goroutines()
+	var runtime []*snapshot.Thread
+	for _, group := range w.groups() {
+		if !w.all && w.isRuntime(group.Threads[0]) {
+			runtime = append(runtime, group.Threads...)
+			continue
+		}
+		w.group(group.Threads)
+	}
+	if len(runtime) > 0 {
+		fmt.Fprintf(w, "\n%s of the Go runtime (%s), idle or its own; --all shows them\n",
+			counted(len(runtime), "thread"), named(runtime))
+	}
+}
+
+// summary says what the process is, and how many of its threads are in which state.
+func (w text) summary() string {
+	var parts []string
+	switch {
+	case w.Ended():
+		return fmt.Sprintf("has ended; its parent %d %s has not asked for its exit status", w.Parent, escape.Text(process.Host{}.Comm(w.Parent)))
+	case w.Kernel():
+		parts = append(parts, "a thread of the kernel")
+	case len(w.Threads) == 1:
+		parts = append(parts, "1 thread")
+	default:
+		parts = append(parts, counted(len(w.Threads), "thread")+", "+w.states())
+	}
+	if w.NSPID != w.PID {
+		parts = append(parts, fmt.Sprintf("pid %d in its namespace", w.NSPID))
+	}
+	if w.Tracer != 0 {
+		parts = append(parts, fmt.Sprintf("traced by %d %s", w.Tracer, escape.Text(process.Host{}.Comm(w.Tracer))))
+	}
+	if w.Stopped > 0 {
+		parts = append(parts, fmt.Sprintf("stopped for %s", round(w.Stopped)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stateWords are the letters of proc_pid_stat(5) in words, those first that are
+// looked for first.
+var stateWords = []struct {
+	letter byte
+	words  string
+}{
+	{'D', "in uninterruptible sleep"}, {'R', "running"}, {'T', "stopped until SIGCONT"}, {'t', "stopped by a tracer"},
+	{'Z', "zombie"}, {'X', "dead"}, {'S', "sleeping"}, {'I', "idle"}, {'P', "parked"},
+}
+
+func stateOf(t *snapshot.Thread) string {
+	for _, s := range stateWords {
+		if s.letter == t.State {
+			return s.words
+		}
+	}
+	return fmt.Sprintf("in state %c", t.State)
+}
+
+// states counts the threads in each state.
+func (w text) states() string {
+	n := make(map[byte]int)
+	for _, t := range w.Threads {
+		n[t.State]++
+	}
+	var parts []string
+	for _, s := range stateWords {
+		switch n[s.letter] {
+		case 0:
+		case len(w.Threads):
+			return "all " + s.words
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n[s.letter], s.words))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (w text) groups() []snapshot.Group {
+	if !w.all {
+		return w.Group()
+	}
+	var groups []snapshot.Group
+	for _, t := range w.Threads {
+		groups = append(groups, snapshot.Group{Threads: []*snapshot.Thread{t}})
+	}
+	return groups
+}
+
+// isRuntime tells whether a thread of a Go program does nothing for a goroutine.
+func (w text) isRuntime(t *snapshot.Thread) bool {
+	if len(w.Runtimes) == 0 || len(t.User) == 0 || t.State != 'S' || slices.ContainsFunc(w.Goroutines, func(g *snapshot.Goroutine) bool { return g.Thread == t.TID }) {
+		return false
+	}
+	return !slices.ContainsFunc(t.User, func(f snapshot.Frame) bool {
+		return !strings.HasPrefix(f.Name, "runtime.") && !strings.HasPrefix(f.Name, "internal/runtime/")
+	})
+}
+
+// group writes threads at the same place. Of those that have not moved since the look
+// before no stack is shown again.
+func (w text) group(threads []*snapshot.Thread) {
+	first := threads[0]
+	head := "thread " + named(threads)
+	if len(threads) > 1 {
+		head = fmt.Sprintf("%d threads (%s)", len(threads), named(threads))
+	}
+	var times []time.Duration
+	var looks []int
+	for _, t := range threads {
+		if t.Known {
+			times = append(times, t.Waited)
+		}
+		looks = append(looks, w.still.Threads[t.TID].Looks)
+	}
+	moved := w.all || slices.Min(looks) == 1
+	if moved {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%s: %s%s%s\n", head, stateOf(first), between(times), unmoved(looks))
+	for _, call := range distinct(threads, func(t *snapshot.Thread) string { return t.Call }) {
+		w.lines("in", []string{call})
+	}
+	for _, held := range distinct(threads, heldBy) {
+		w.lines("held", []string{held})
+	}
+	if !moved {
+		return
+	}
+	kernel := first.Kernel
+	if first.Wchan != "" {
+		kernel = []string{first.Wchan + " (where it sleeps; the stack takes root)"}
+	}
+	w.lines("kernel", kernel)
+	w.lines("user", userLines(first.User, first.Truncated, first.Missing))
+}
+
+// lines writes lines, the first behind a title.
+func (w text) lines(title string, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %-6s %s\n", title, escape.Text(line))
+		title = ""
+	}
+}
+
+// userLines are the lines of a user stack.
+func userLines(frames []snapshot.Frame, truncated bool, missing string) (lines []string) {
+	for i := range frames {
+		lines = append(lines, frames[i].String())
+	}
+	if truncated {
+		lines = append(lines, "[its callers are not known]")
+	}
+	if missing != "" {
+		lines = append(lines, "["+missing+"]")
+	}
+	return lines
+}
+
+// maxNamed is how many threads of a group are named.
+const maxNamed = 4
+
+// named names the first few threads.
+func named(threads []*snapshot.Thread) string {
+	var names []string
+	for _, t := range threads[:min(len(threads), maxNamed)] {
+		names = append(names, fmt.Sprintf("%d %s", t.TID, escape.Text(t.Comm)))
+	}
+	if len(threads) > maxNamed {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// distinct are the first few different texts of threads; those that are empty don't
+// count.
+func distinct(threads []*snapshot.Thread, text func(*snapshot.Thread) string) []string {
+	var texts []string
+	seen := map[string]bool{"": true}
+	for _, t := range threads {
+		if text := text(t); !seen[text] {
+			seen[text] = true
+			texts = append(texts, text)
+		}
+	}
+	if n := len(texts) - maxNamed; n > 0 {
+		texts = append(texts[:maxNamed], fmt.Sprintf("… and %s", counted(n, "other")))
+	}
+	return texts
+}

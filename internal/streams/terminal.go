@@ -1,0 +1,38 @@
+package streams
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Columns tells whether f is a terminal and how many columns it has.
+func Columns(f *os.File) (columns int, ok bool) {
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, false
+	}
+	return int(size.Col), true
+}
+
+// EndWithReader cancels when nobody reads the pipe any more that out is: the write
+// that would tell may never come, where the functions are not called again. It
+// returns when the context is done.
+func EndWithReader(ctx context.Context, cancel func(), out *os.File) {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		fds := []unix.PollFd{{Fd: int32(out.Fd())}}
+		if n, _ := unix.Poll(fds, 0); n > 0 && fds[0].Revents&unix.POLLERR != 0 {
+			cancel()
+			return
+		}
+	}
+}

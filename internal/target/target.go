@@ -1,0 +1,164 @@
+// Package target finds what a command line names to be watched: processes by number or
+// name, their descendants, a control group.
+//
+//	-p NAME, --tree, -g GROUP → Target.Find → Roots, PIDs, Cgroup → Watched → perfevent
+//	PID|NAME...               → Search.Find → processes to look at
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/cgroup"
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/usage"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Target is what is watched: processes, a thread, a control group or a command, of which
+// one at most is named, or else the whole system.
+type Target struct {
+	Tree    bool     // the descendants that the processes already have, too
+	TID     int      // a thread
+	Cgroup  string   // a control group: its name, and after Find its directory
+	Command []string // to be run, with its arguments
+
+	Roots []int // the processes that were named; nil without names. See Find.
+	PIDs  []int // these, and with Tree the descendants that they had then
+}
+
+// Find finds the processes that names stand for, by number or name, and the control group.
+// It refuses the caller's own process, which is left out by itself. Names that can't be
+// are *usage.Errors.
+func (t *Target) Find(host process.Host, names []string) error {
+	if err := refuseOwn(t.TID); err != nil {
+		return err
+	}
+	if t.Cgroup != "" {
+		dir, err := cgroup.Find(t.Cgroup)
+		if err != nil {
+			return fmt.Errorf("-g %s: %w", t.Cgroup, err)
+		}
+		t.Cgroup = dir
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	all, err := others(host)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		found, err := lookup(host, all, name)
+		switch {
+		case errors.Is(err, errNoName):
+			return fmt.Errorf("-p %s: %w", escape.Text(name), err)
+		case err != nil:
+			return usage.Errorf("-p %s %w", name, err)
+		}
+		for _, pid := range found {
+			if err := refuseOwn(pid); err != nil {
+				return err
+			}
+			t.Roots = appendNew(t.Roots, pid)
+		}
+	}
+	t.PIDs = t.Roots
+	if t.Tree {
+		t.PIDs = host.WithChildren(all, t.Roots)
+	}
+	return nil
+}
+
+// refuseOwn refuses the caller's own process. "exec ringtap -p $$" asks for that.
+func refuseOwn(id int) error {
+	if own := os.Getpid(); id == own {
+		return usage.Errorf("process %d is this ringtap, which leaves itself out", own)
+	}
+	return nil
+}
+
+// Whole tells that nothing narrows what is watched.
+func (t *Target) Whole() bool {
+	return t.Command == nil && t.PIDs == nil && t.TID == 0 && t.Cgroup == ""
+}
+
+// Watched is the target as events have it, but for a command, which must be started.
+func (t *Target) Watched() perfevent.Target {
+	switch {
+	case t.PIDs != nil && t.Tree:
+		return perfevent.ProcessTree(t.Roots...)
+	case t.PIDs != nil:
+		return perfevent.Process(t.PIDs...)
+	case t.TID != 0:
+		return perfevent.Thread(t.TID)
+	case t.Cgroup != "":
+		return perfevent.InCgroup(t.Cgroup)
+	}
+	return perfevent.System()
+}
+
+// Note says which children of the processes are not watched, "" if all are.
+func (t *Target) Note(host process.Host) string {
+	if len(t.Roots) == 0 || t.Tree {
+		return ""
+	}
+	all, err := others(host)
+	if err != nil {
+		return ""
+	}
+	switch n := len(host.WithChildren(all, t.Roots)) - len(t.Roots); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 existing child of %s is not watched; --tree watches it", Join(t.Roots))
+	default:
+		return fmt.Sprintf("%d existing children of %s are not watched; --tree watches them", n, Join(t.Roots))
+	}
+}
+
+// Join is a list of numbers: "1,2".
+func Join(numbers []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ",")
+}
+
+// others are the processes but the caller's own.
+func others(host process.Host) ([]int, error) {
+	all, err := host.Processes()
+	return slices.DeleteFunc(all, func(pid int) bool { return pid == os.Getpid() }), err
+}
+
+// Why a name stands for no process.
+var (
+	errNotID  = errors.New("is not a process id")
+	errNoName = errors.New("no process has that name")
+)
+
+// lookup finds the process of a number, there or not, or all that have a name.
+func lookup(host process.Host, among []int, name string) ([]int, error) {
+	pid, err := strconv.Atoi(name)
+	switch {
+	case err == nil && pid > 0:
+		return []int{pid}, nil
+	case name == "":
+		return nil, errors.New("names no process")
+	case strings.Trim(name, "+-0123456789") == "":
+		return nil, errNotID
+	}
+	if found := host.Named(among, name); len(found) > 0 {
+		return found, nil
+	}
+	return nil, errNoName
+}
+
+func appendNew(pids []int, pid int) []int {
+	if slices.Contains(pids, pid) {
+		return pids
+	}
+	return append(pids, pid)
+}
