@@ -146,9 +146,10 @@ func (r *python) findThreads(p *interp.Process) {
 // findLoops finds the code of the loop: a compiler may have put pieces of it elsewhere,
 // which only a symbol table tells.
 func (r *python) findLoops(m *interp.Module, eval interp.Symbol) {
+	object := m.Object()
 	add := func(vaddr, size uint64) {
 		if offset, ok := m.Image.Offset(vaddr); ok && size > 0 {
-			r.loops = append(r.loops, span{m.Object, offset, offset + size})
+			r.loops = append(r.loops, span{object, offset, offset + size})
 		}
 	}
 	add(eval.Addr-m.Bias, eval.Size)
