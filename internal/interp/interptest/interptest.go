@@ -114,7 +114,6 @@ func (c *Counter) Read(addr uint64, b []byte) bool {
 	return c.Memory.Read(addr, b)
 }
 
-
 // Longest is the length of the longest name among frames, in bytes.
 func Longest(frames []interp.Frame) int {
 	longest := slices.MaxFunc(append(frames, interp.Frame{}), func(a, b interp.Frame) int {
