@@ -80,6 +80,7 @@ func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callc
 	if !ok {
 		return dst, callchain.Lost
 	}
+	inner := eval{call: -1}
 	steps := maxSteps
 	for info != 0 {
 		if !w.memory.Read(info, w.info[:]) {
@@ -111,6 +112,11 @@ func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callc
 				}
 				dst = append(dst, runs.of(call))
 				runs = caller
+				if call.Code == evaluated {
+					e := evalOf(b[uint64(i)*w.contextSize:][:w.contextSize], len(dst)-1)
+					w.outer(dst, inner, e)
+					inner = e
+				}
 			}
 		}
 		if steps--; steps < 0 {
@@ -120,6 +126,7 @@ func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callc
 	if len(dst) == cap(dst) {
 		return dst, callchain.Cut
 	}
+	w.outermost(dst, inner)
 	return append(dst, runs.of(interp.Call{Code: program, Entry: true})), callchain.Complete
 }
 
