@@ -86,3 +86,115 @@ func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
 		})
 	}
 }
+
+// Each loop of an interpreter in the native chain has functions in its place.
+func TestLiveLoopsOfInterpretersHaveTheirFunctions(t *testing.T) {
+	for _, test := range []struct {
+		runtime, loop, call string
+		command             []string
+	}{
+		{"PHP", "execute_ex", "read", []string{"php", "../interp/php/testdata/chain.php", "3"}},
+		{"Perl", "Perl_runops_standard", "read", []string{"perl", "../interp/perl/testdata/chain.pl", "3"}},
+		{"Ruby", "rb_vm_exec", "poll", []string{"ruby", "../interp/ruby/testdata/chains.rb", "3"}},
+	} {
+		t.Run(test.runtime, func(t *testing.T) {
+			if _, err := exec.LookPath(test.command[0]); err != nil {
+				t.Skip(test.command[0] + " is not installed")
+			}
+			cmd := exec.Command(test.command[0], test.command[1:]...)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			testlimit.Limit(t, cmd)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				cmd.Process.Kill()
+				cmd.Wait()
+			})
+			if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
+				t.Fatal(err)
+			}
+			taker := New(Options{})
+			defer taker.Close()
+			for waits := false; !waits; {
+				s, err := taker.Take(context.Background(), cmd.Process.Pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				main := s.Threads[0]
+				if s.Ended() {
+					t.Fatal("the program has ended")
+				}
+				if waits = strings.HasPrefix(main.Call, test.call+"("); !waits {
+					continue
+				}
+				for _, thread := range s.Threads {
+					if thread.Uninterpreted != "" {
+						t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
+					}
+					for _, f := range thread.User {
+						if f.Runtime == "" && f.Name == test.loop {
+							t.Errorf("thread %d: a loop is left", thread.TID)
+						}
+					}
+				}
+				if !slices.ContainsFunc(main.User, func(f Frame) bool { return strings.HasPrefix(f.Runtime, test.runtime) }) {
+					t.Errorf("no function of %s among %v", test.runtime, main.User)
+				}
+			}
+		})
+	}
+}
+
+// Of a thread that runs the functions are only known while it is stopped.
+func TestLiveAThreadThatRunsHasItsFunctionsWhileItIsStopped(t *testing.T) {
+	path, err := exec.LookPath("/usr/bin/python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	cmd := exec.Command(path, "-c", "def outer():\n  def inner():\n    print(flush=True)\n    while True: pass\n  inner()\nouter()")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range []bool{false, true} {
+		taker := New(Options{Stop: stop})
+		defer taker.Close()
+		s, err := taker.Take(context.Background(), cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		thread := s.Threads[0]
+		var names []string
+		for _, f := range thread.User {
+			if f.Runtime != "" {
+				names = append(names, fmt.Sprintf("%s:%d", f.Name, f.Line))
+			}
+		}
+		switch {
+		case stop && !slices.Equal(names, []string{"outer.<locals>.inner:4", "outer:5", "<module>:6"}):
+			t.Errorf("stopped: %q %s", names, thread.Uninterpreted)
+		case !stop && (len(names) > 0 || thread.Sampled && thread.Uninterpreted != unread):
+			t.Errorf("running: %q %q", names, thread.Uninterpreted)
+		}
+	}
+}
