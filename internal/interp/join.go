@@ -1,0 +1,64 @@
+package interp
+
+import "github.com/ringtap/ringtap/callchain"
+
+// Chain is the calls of one runtime in a thread, leaf first.
+type Chain struct {
+	Runtime Runtime
+	Calls   []Call
+
+	next int // the first that has no place yet
+}
+
+// Entry is one level of a chain that is joined: a native frame, or a call.
+type Entry struct {
+	Native int    // index of the native frame; -1 for a call
+	Chain  *Chain // of the call
+	Call   Call
+}
+
+// Join puts the calls of runtimes where they belong in a thread's native chain, both
+// leaf first, and appends the result to dst. A call with a PC replaces the native frame
+// with that address. The other calls replace the frames of their runtime's loop: each of
+// them those up to and including the next Entry. Calls that are left come last: they
+// belong to the part of the native chain that is missing, if it was truncated, else the two do
+// not fit. Join reports whether they do; if not, loops without calls stay what they are.
+func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain) (joined []Entry, fits bool) {
+	fits = true
+	for i, f := range native {
+		c, loop := whose(chains, f)
+		if c == nil || loop && (c.next == len(c.Calls) || c.Calls[c.next].PC != 0) {
+			fits = fits && c == nil
+			dst = append(dst, Entry{Native: i})
+			continue
+		}
+		for more := true; more; c.next++ {
+			call := c.Calls[c.next]
+			dst = append(dst, Entry{-1, c, call})
+			more = loop && !call.Entry && c.next+1 < len(c.Calls) && c.Calls[c.next+1].PC == 0
+		}
+	}
+	for i := range chains {
+		c := &chains[i]
+		for ; c.next < len(c.Calls); c.next++ {
+			fits = fits && truncated
+			dst = append(dst, Entry{-1, c, c.Calls[c.next]})
+		}
+	}
+	return dst, fits
+}
+
+// whose is the chain that has calls for a native frame, nil if it is a function of C; and
+// whether the frame is a loop.
+func whose(chains []Chain, f callchain.Frame) (c *Chain, loop bool) {
+	for i := range chains {
+		c := &chains[i]
+		if c.next < len(c.Calls) && c.Calls[c.next].PC != 0 && c.Calls[c.next].PC == f.PC() {
+			return c, false
+		}
+		if c.Runtime.Loop(f) {
+			return c, true
+		}
+	}
+	return nil, false
+}

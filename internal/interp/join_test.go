@@ -1,0 +1,75 @@
+package interp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+// loops is a runtime whose loop is an object.
+type loops callchain.ObjectID
+
+func (l loops) Name() string                               { return "loops" }
+func (l loops) Walker() Walker                             { return nil }
+func (l loops) Frames(dst []Frame, c Call) ([]Frame, bool) { return dst, true }
+func (l loops) Loop(f callchain.Frame) bool                { return f.Object == callchain.ObjectID(l) }
+func call(code uint64) Call                                { return Call{Code: code} }
+func entry(code uint64) Call                               { return Call{Code: code, Entry: true} }
+func generated(code, pc uint64) Call                       { return Call{Code: code, PC: pc} }
+func native(objects ...callchain.ObjectID) []callchain.Frame {
+	var frames []callchain.Frame
+	for i, o := range objects {
+		frames = append(frames, callchain.Frame{Object: o, Offset: uint64(i)})
+	}
+	return frames
+}
+
+func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
+	const loop, other = 7, 8
+	for name, test := range map[string]struct {
+		native    []callchain.Frame
+		truncated bool
+		chains    []Chain
+		want      string
+		fits      bool
+	}{
+		"a loop that runs several calls": {
+			native(1, loop, 2), false, []Chain{{Runtime: loops(loop), Calls: []Call{call(10), call(11), entry(12)}}}, "0 #10 #11 #12 2", true},
+		"a loop for each call": {
+			native(1, loop, 2, loop, 3), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 2 #11 4", true},
+		"no calls": {
+			native(1, 2), false, nil, "0 1", true},
+		"a loop without a call": {
+			native(loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "#10 1", false},
+		"a call without a loop": {
+			native(1, loop, 2), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 2 #11", false},
+		"a call whose loop is beyond the end of the native chain": {
+			native(1, loop), true, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 #11", true},
+		"no native chain": {
+			nil, true, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "#10", true},
+		"two runtimes": {
+			native(1, loop, 2, other), false, []Chain{
+				{Runtime: loops(loop), Calls: []Call{call(10), entry(11)}}, {Runtime: loops(other), Calls: []Call{entry(20)}}}, "0 #10 #11 2 #20", true},
+		"generated code": {
+			native(1, 2, 3), false, []Chain{{Runtime: loops(loop), Calls: []Call{generated(10, 1)}}}, "0 #10 2", true},
+		"generated code between interpreted calls": {
+			native(loop, 2, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{call(10), generated(11, 1), entry(12)}}}, "#10 #11 #12", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			joined, fits := Join(nil, test.native, test.truncated, test.chains)
+			var got []string
+			for _, e := range joined {
+				if e.Native >= 0 {
+					got = append(got, fmt.Sprint(e.Native))
+				} else {
+					got = append(got, fmt.Sprintf("#%d", e.Call.Code))
+				}
+			}
+			if text := strings.Join(got, " "); text != test.want || fits != test.fits {
+				t.Errorf("%s %t, want %s %t", text, fits, test.want, test.fits)
+			}
+		})
+	}
+}

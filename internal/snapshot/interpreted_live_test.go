@@ -1,0 +1,200 @@
+package snapshot
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// Functions of Python are in the places of the frames of Python's loop, and of all
+// frames in the order that Python itself tells.
+func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
+	home, _ := os.UserHomeDir()
+	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	if path, err := exec.LookPath("/usr/bin/python3"); err == nil {
+		pythons = append(pythons, path)
+	}
+	if len(pythons) == 0 {
+		t.Skip("no python3 is installed")
+	}
+	for _, path := range pythons {
+		t.Run(path, func(t *testing.T) {
+			cmd := exec.Command(path, "../interp/python/testdata/chains.py", "10", "7")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			testlimit.Limit(t, cmd)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				cmd.Process.Kill()
+				cmd.Wait()
+			})
+			var truth map[string][][]any
+			if err := json.NewDecoder(bufio.NewReader(out)).Decode(&truth); err != nil {
+				t.Fatal(err)
+			}
+			taker := New(Options{})
+			defer taker.Close()
+			s, err := taker.Take(context.Background(), cmd.Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compared := 0
+			for _, thread := range s.Threads {
+				chain, ok := truth[fmt.Sprint(thread.TID)]
+				if !ok {
+					continue
+				}
+				compared++
+				var want, got []string
+				for _, f := range chain {
+					want = append(want, fmt.Sprintf("%v:%v", f[0], f[2]))
+				}
+				for _, f := range thread.User {
+					if f.Runtime != "" {
+						got = append(got, fmt.Sprintf("%s:%d", f.Name, f.Line))
+					}
+					if f.Runtime == "" && strings.HasPrefix(f.Name, "_PyEval_EvalFrameDefault") {
+						t.Errorf("thread %d: a loop is left", thread.TID)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("thread %d:\ngot  %q\nwant %q", thread.TID, got, want)
+				}
+				if last := thread.User[len(thread.User)-1]; !thread.Truncated && last.Runtime != "" {
+					t.Errorf("thread %d: %s is outermost, and not native", thread.TID, last.Name)
+				}
+				if thread.Uninterpreted != "" {
+					t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
+				}
+			}
+			if compared != len(truth) {
+				t.Errorf("%d of %d threads were seen", compared, len(truth))
+			}
+		})
+	}
+}
+
+// Each loop of an interpreter in the native chain has functions in its place.
+func TestLiveLoopsOfInterpretersHaveTheirFunctions(t *testing.T) {
+	for _, test := range []struct {
+		runtime, loop, call string
+		command             []string
+	}{
+		{"PHP", "execute_ex", "read", []string{"php", "../interp/php/testdata/chain.php", "3"}},
+		{"Perl", "Perl_runops_standard", "read", []string{"perl", "../interp/perl/testdata/chain.pl", "3"}},
+		{"Ruby", "rb_vm_exec", "poll", []string{"ruby", "../interp/ruby/testdata/chains.rb", "3"}},
+	} {
+		t.Run(test.runtime, func(t *testing.T) {
+			if _, err := exec.LookPath(test.command[0]); err != nil {
+				t.Skip(test.command[0] + " is not installed")
+			}
+			cmd := exec.Command(test.command[0], test.command[1:]...)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			testlimit.Limit(t, cmd)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				cmd.Process.Kill()
+				cmd.Wait()
+			})
+			if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
+				t.Fatal(err)
+			}
+			taker := New(Options{})
+			defer taker.Close()
+			for waits := false; !waits; {
+				s, err := taker.Take(context.Background(), cmd.Process.Pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				main := s.Threads[0]
+				if s.Ended() {
+					t.Fatal("the program has ended")
+				}
+				if waits = strings.HasPrefix(main.Call, test.call+"("); !waits {
+					continue
+				}
+				for _, thread := range s.Threads {
+					if thread.Uninterpreted != "" {
+						t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
+					}
+					for _, f := range thread.User {
+						if f.Runtime == "" && f.Name == test.loop {
+							t.Errorf("thread %d: a loop is left", thread.TID)
+						}
+					}
+				}
+				if !slices.ContainsFunc(main.User, func(f Frame) bool { return strings.HasPrefix(f.Runtime, test.runtime) }) {
+					t.Errorf("no function of %s among %v", test.runtime, main.User)
+				}
+			}
+		})
+	}
+}
+
+// Of a thread that runs the functions are only known while it is stopped.
+func TestLiveAThreadThatRunsHasItsFunctionsWhileItIsStopped(t *testing.T) {
+	path, err := exec.LookPath("/usr/bin/python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	cmd := exec.Command(path, "-c", "def outer():\n  def inner():\n    print(flush=True)\n    while True: pass\n  inner()\nouter()")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range []bool{false, true} {
+		taker := New(Options{Stop: stop})
+		defer taker.Close()
+		s, err := taker.Take(context.Background(), cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		thread := s.Threads[0]
+		var names []string
+		for _, f := range thread.User {
+			if f.Runtime != "" {
+				names = append(names, fmt.Sprintf("%s:%d", f.Name, f.Line))
+			}
+		}
+		switch {
+		case stop && !slices.Equal(names, []string{"outer.<locals>.inner:4", "outer:5", "<module>:6"}):
+			t.Errorf("stopped: %q %s", names, thread.Uninterpreted)
+		case !stop && (len(names) > 0 || thread.Sampled && thread.Uninterpreted != unread):
+			t.Errorf("running: %q %q", names, thread.Uninterpreted)
+		}
+	}
+}
