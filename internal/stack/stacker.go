@@ -15,18 +15,20 @@ const ABI64 = 2
 // prepared. It belongs to one goroutine.
 type Stacker struct {
 	Stacks
-	unwinder *callchain.Unwinder
-	arch     callchain.Arch
-	maxStack int // entries after which the kernel stops a callchain
-	capture  callchain.Capture
-	returns  returns
-	frames   []callchain.Frame // of the stack made last
+	unwinder  *callchain.Unwinder
+	arch      callchain.Arch
+	maxStack  int // entries after which the kernel stops a callchain
+	capture   callchain.Capture
+	returns   returns
+	functions *functions
+	host      process.Host
+	frames    []callchain.Frame // of the stack made last
 }
 
 // NewStacker makes a Stacker of a machine's samples.
 func NewStacker(host process.Host, stacks Stacks) *Stacker {
 	arch := host.Arch()
-	return &Stacker{Stacks: stacks, unwinder: callchain.New(arch), arch: arch, maxStack: maxStack(host), returns: make(returns)}
+	return &Stacker{Stacks: stacks, unwinder: callchain.New(arch), arch: arch, maxStack: maxStack(host), returns: make(returns), functions: newFunctions(), host: host}
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain
@@ -59,6 +61,7 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	kernel, user := callchain.Split(sample.Callchain)
 	c := &s.capture
 	c.Chain, c.MaxStack, c.Returns = user, s.maxStack-len(kernel), s.returns[sample.TID]
+	c.Runtime = s.functions.of(s.host, space)
 	s.load(sample)
 	var end callchain.End
 	switch {
