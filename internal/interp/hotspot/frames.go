@@ -18,7 +18,8 @@ const (
 // The columns of registers (System V psABI of amd64, 3.6.2) that the interpreter uses.
 const (
 	columnRAX = 0
-	columnRBX = 3  // the Method, while the frame is made
+	columnRBX = 3  // the Method, while the frame is made; the caller's stack pointer, when it is gone
+	columnRSI = 4  // where to return, when it is gone
 	columnR13 = 13 // the bytecode that runs; while the frame is made, the caller's stack pointer
 )
 
@@ -30,12 +31,12 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 		}
 	}
 	address, ok := a.Word(a.FP - slotMethod)
-	if !ok || a.FP < a.SP || a.FP%8 != 0 {
+	if !ok || a.FP%8 != 0 {
 		return dst
 	}
 	m := r.methodAt(address)
 	if m == nil {
-		return append(dst, interp.Level{Frame: interp.Frame{Function: "Interpreter"}, Offset: a.PC - r.interpreter.low})
+		return append(dst, r.nameless(a))
 	}
 	bytecode, _ := a.Word(a.FP - slotBytecode)
 	if running, ok := a.Register(columnR13); a.Exact && ok && running-m.code < m.codeSize {
@@ -49,20 +50,12 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 	fp, ok2 := a.Word(a.FP)
 	pc, ok3 := a.Word(a.FP + 8)
 	if ok && ok2 && ok3 {
-		// The interpreter has room for all arguments on the stack of a caller that was compiled.
-		const farthest = 8 * 1024
-		if sender < a.FP+16 || sender > a.FP+16+farthest {
+		if sender < a.FP+16 || sender > a.FP+16+maxArguments {
 			sender = a.FP + 16
 		}
 		a.Leave(pc, sender, fp)
 	}
 	return append(dst, interp.Level{Frame: m.frame(bci), Offset: uint64(bci)})
-}
-
-// entered is interpreted for a thread that is just making its frame: the frame pointer is
-// the caller's.
-func (r *Runtime) entered(dst []interp.Level, a *callchain.Activation) ([]interp.Level, bool) {
-	return dst, false
 }
 
 // leave says where the caller of a blob goes on.

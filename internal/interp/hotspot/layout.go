@@ -20,6 +20,7 @@ type layout struct {
 	immutable, mutable, relocation        uint64
 	pcDescSize, pcOffset, decode          uint64
 	interpreter, stubBuffer, stubLimit    uint64
+	codeletSize, codeletText              uint64
 	methodConst                           uint64
 	constants, codeSize, constFlags       uint64
 	nameIndex, signatureIndex, constSize  uint64
@@ -79,6 +80,8 @@ func newLayout(t *tables) (*layout, error) {
 		pcDescSize: size("PcDesc"), pcOffset: field("PcDesc::_pc_offset"), decode: field("PcDesc::_scope_decode_offset"),
 
 		interpreter: field("AbstractInterpreter::_code"), stubBuffer: field("StubQueue::_stub_buffer"), stubLimit: field("StubQueue::_buffer_limit"),
+
+		codeletSize: field("InterpreterCodelet::_size"), codeletText: field("InterpreterCodelet::_description"),
 
 		methodConst: field("Method::_constMethod"),
 		constants:   field("ConstMethod::_constants"), codeSize: field("ConstMethod::_code_size"),

@@ -14,11 +14,11 @@ type Runtime struct {
 	name   string
 	biased bool // see stream
 
-	interpreter struct{ low, high uint64 }
+	interpreter interpreter
 	heaps       []heap
 	methods     map[uint64]*method
 	blobNames   map[uint64]string
-	places      map[[3]uint64][]interp.Level
+	known       map[[3]uint64][]interp.Level
 	scratch     []scope
 }
 
@@ -47,7 +47,7 @@ func Detect(p *interp.Process, m *interp.Module) (*Runtime, error) {
 func newRuntime(mem interp.Memory, l *layout, major uint64) *Runtime {
 	const biasedSince = 20
 	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince,
-		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), places: make(map[[3]uint64][]interp.Level)}
+		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level)}
 }
 
 func unknown(why string) error {
@@ -65,22 +65,6 @@ func version(mem interp.Memory, t *tables) uint64 {
 
 // Name is of interp.Stepper.
 func (r *Runtime) Name() string { return r.name }
-
-// interprets tells whether an address is in the interpreter, which is made when the machine
-// starts and stays.
-func (r *Runtime) interprets(pc uint64) bool {
-	if r.interpreter.low == 0 {
-		v := &view{mem: r.mem}
-		queue := v.u64(r.layout.interpreter)
-		low := v.u64(queue + r.layout.stubBuffer)
-		size := uint64(v.u32(queue + r.layout.stubLimit))
-		if v.bad || low == 0 || size > maxBlobSize {
-			return false
-		}
-		r.interpreter.low, r.interpreter.high = low, low+size
-	}
-	return r.interpreter.low <= pc && pc < r.interpreter.high
-}
 
 // Step is of interp.Stepper.
 func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Level {
@@ -107,9 +91,9 @@ func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Lev
 
 // compiled appends the methods at a place of compiled code.
 func (r *Runtime) compiled(dst []interp.Level, b *blob, a *callchain.Activation) []interp.Level {
-	key := place(b, a.PC, a.Exact)
-	if known, ok := r.places[key]; ok {
-		return append(dst, known...)
+	at := key(b, a.PC, a.Exact)
+	if levels, ok := r.known[at]; ok {
+		return append(dst, levels...)
 	}
 	from := len(dst)
 	r.scratch = r.scopes(r.scratch[:0], b, a.PC, a.Exact)
@@ -124,9 +108,9 @@ func (r *Runtime) compiled(dst []interp.Level, b *blob, a *callchain.Activation)
 		}
 		dst = append(dst, level)
 	}
-	if len(r.places) >= maxPlaces {
-		clear(r.places)
+	if len(r.known) >= maxPlaces {
+		clear(r.known)
 	}
-	r.places[key] = append([]interp.Level(nil), dst[from:]...)
+	r.known[at] = append([]interp.Level(nil), dst[from:]...)
 	return dst
 }

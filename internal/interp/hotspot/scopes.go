@@ -54,37 +54,74 @@ func (r *Runtime) debugInfoOf(b *blob) (debugInfo, bool) {
 
 // scopes appends the methods at a place of compiled code, innermost first. exact says
 // that the place was interrupted; else it is a return address, whose call has debug
-// information of its own. Where there is none, the method that was compiled is all.
+// information of its own. An interrupted place has it seldom: it is in what the places
+// before and after it have in common, from the outermost on. Where there is none, the
+// method that was compiled is all.
 func (r *Runtime) scopes(dst []scope, b *blob, pc uint64, exact bool) []scope {
-	from := len(dst)
+	own := scope{b.method, -1}
 	d, ok := r.debugInfoOf(b)
 	if !ok {
-		return append(dst, scope{b.method, -1})
+		return append(dst, own)
 	}
-	at, ok := r.decodeOffset(&d, uint32(pc-b.code), exact)
-	for range maxInlined {
-		if !ok || at == 0 {
+	before, after, is := r.places(&d, uint32(pc-b.code))
+	if !exact && !is {
+		return append(dst, own)
+	}
+	from := len(dst)
+	dst = r.decode(dst, &d, after)
+	if len(dst) == from || dst[len(dst)-1].method != b.method {
+		return append(dst[:from], own)
+	}
+	if is {
+		return dst
+	}
+	var other [maxInlined]scope
+	n := common(dst[from:], r.decode(other[:0], &d, before))
+	if n == 0 {
+		return append(dst[:from], own)
+	}
+	return append(dst[:from], dst[len(dst)-n:]...)
+}
+
+// common is how many of the outermost scopes two places have in common. Where they are
+// at different bytecodes of one method, they part there.
+func common(a, b []scope) int {
+	n := 0
+	for n < len(a) && n < len(b) {
+		x, y := a[len(a)-1-n], b[len(b)-1-n]
+		if x.method != y.method {
 			break
 		}
+		n++
+		if x.bci != y.bci {
+			break
+		}
+	}
+	return n
+}
+
+// decode appends the scopes that are described at an offset of the debug information,
+// innermost first; nothing if they make no sense.
+func (r *Runtime) decode(dst []scope, d *debugInfo, at uint32) []scope {
+	from := len(dst)
+	for n := 0; at != 0; n++ {
 		s := stream{mem: r.mem, at: d.scopes + uint64(at), biased: r.biased}
 		sender, index, bci := s.unsigned(), s.unsigned(), int(s.unsigned())-1
 		v := &view{mem: r.mem}
 		method := v.u64(d.metadata + 8*(uint64(index)-1))
-		if s.bad || v.bad || index == 0 || sender >= at || r.methodAt(method) == nil {
-			return append(dst[:from], scope{b.method, -1})
+		if s.bad || v.bad || index == 0 || sender >= at || n == maxInlined || r.methodAt(method) == nil {
+			return dst[:from]
 		}
 		dst = append(dst, scope{method, bci})
 		at = sender
 	}
-	if len(dst) == from || dst[len(dst)-1].method != b.method {
-		return append(dst[:from], scope{b.method, -1})
-	}
 	return dst
 }
 
-// decodeOffset searches the descriptions of places for the one of a distance from the
-// code's begin, or for the next one.
-func (r *Runtime) decodeOffset(d *debugInfo, distance uint32, exact bool) (uint32, bool) {
+// places searches the descriptions of places for those around a distance from the code's
+// begin, and tells whether the later one is of that very place. It returns where in the
+// debug information they are described, 0 for nowhere.
+func (r *Runtime) places(d *debugInfo, distance uint32) (before, after uint32, is bool) {
 	l := r.layout
 	b := make([]byte, l.pcDescSize)
 	low, high := uint64(0), (d.pcsEnd-d.pcs)/l.pcDescSize
@@ -92,25 +129,22 @@ func (r *Runtime) decodeOffset(d *debugInfo, distance uint32, exact bool) (uint3
 	for low < high {
 		middle := (low + high) / 2
 		if !r.mem.Read(d.pcs+middle*l.pcDescSize, b) {
-			return 0, false
+			return 0, 0, false
 		}
 		if int32(half(b, l.pcOffset)) < int32(distance) {
-			low = middle + 1
+			low, before = middle+1, half(b, l.decode)
 		} else {
 			high = middle
 		}
 	}
 	if low == n || !r.mem.Read(d.pcs+low*l.pcDescSize, b) {
-		return 0, false
+		return 0, 0, false
 	}
-	if !exact && half(b, l.pcOffset) != distance {
-		return 0, false
-	}
-	return half(b, l.decode), true
+	return before, half(b, l.decode), half(b, l.pcOffset) == distance
 }
 
-// place is a number of the place, for a map of what is known.
-func place(b *blob, pc uint64, exact bool) [3]uint64 {
+// key is a number of the place, for a map of what is known.
+func key(b *blob, pc uint64, exact bool) [3]uint64 {
 	var kind uint64
 	if exact {
 		kind = 1
