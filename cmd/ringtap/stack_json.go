@@ -42,6 +42,8 @@ type jsonThread struct {
 	Truncated bool        `json:"truncated,omitempty"` // the callers of the last frame are not known
 	Sampled   bool        `json:"sampled,omitempty"`   // the thread runs, and the stacks are a sample
 	Missing   string      `json:"missing,omitempty"`   // why there is no user stack
+
+	Uninterpreted string `json:"uninterpreted,omitempty"` // why functions of a runtime are not in the user stack
 }
 
 // jsonGoroutine is a goroutine, its stack leaf first.
@@ -65,7 +67,8 @@ type jsonPlace struct {
 	Name    string `json:"name,omitempty"`
 	Offset  uint64 `json:"offset"`            // from the function's start; in the object where there is no name
 	Inlined bool   `json:"inlined,omitempty"` // into the next: it has no offset of its own
-	Object  string `json:"object"`
+	Object  string `json:"object"`            // "" for an interpreted function
+	Runtime string `json:"runtime,omitempty"` // that interprets the function
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 }
@@ -85,7 +88,7 @@ func jsonSnapshotOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*sna
 		Cgroup: escape.Text(s.Cgroup), Stopped: int64(s.Stopped), Threads: []jsonThread{}, Notes: s.Notes}
 	for _, t := range s.Threads {
 		thread := jsonThread{TID: t.TID, Comm: escape.Text(t.Comm), State: string(t.State), Looks: still.Threads[t.TID].Looks, Syscall: escape.Text(t.Call),
-			Kernel: t.Kernel, Wchan: t.Wchan, Truncated: t.Truncated, Sampled: t.Sampled, Missing: t.Missing}
+			Kernel: t.Kernel, Wchan: t.Wchan, Truncated: t.Truncated, Sampled: t.Sampled, Missing: t.Missing, Uninterpreted: t.Uninterpreted}
 		if t.Known {
 			waited := int64(t.Waited)
 			thread.Waited = &waited
@@ -123,7 +126,7 @@ func ids(threads []*snapshot.Thread) (tids []int) {
 
 func jsonPlaces(frames []snapshot.Frame) (places []jsonPlace) {
 	for _, f := range frames {
-		places = append(places, jsonPlace{escape.Text(f.Name), f.Offset, f.Inlined, escape.Text(f.Object), escape.Text(f.File), f.Line})
+		places = append(places, jsonPlace{escape.Text(f.Name), f.Offset, f.Inlined, escape.Text(f.Object), f.Runtime, escape.Text(f.File), f.Line})
 	}
 	return places
 }

@@ -163,7 +163,7 @@ func (w stackText) group(threads []*snapshot.Thread) {
 		kernel = []string{first.Wchan + " (where it sleeps; the stack takes root)"}
 	}
 	w.lines("kernel", kernel)
-	w.lines("user", userLines(first.User, first.Truncated, first.Missing))
+	w.lines("user", userLines(first.User, first.Truncated, first.Missing, first.Uninterpreted))
 }
 
 // lines writes lines, the first behind a title.
@@ -175,15 +175,17 @@ func (w stackText) lines(title string, lines []string) {
 }
 
 // userLines are the lines of a user stack.
-func userLines(frames []snapshot.Frame, truncated bool, missing string) (lines []string) {
+func userLines(frames []snapshot.Frame, truncated bool, missing ...string) (lines []string) {
 	for i := range frames {
 		lines = append(lines, frames[i].String())
 	}
 	if truncated {
 		lines = append(lines, "[its callers are not known]")
 	}
-	if missing != "" {
-		lines = append(lines, "["+missing+"]")
+	for _, why := range missing {
+		if why != "" {
+			lines = append(lines, "["+why+"]")
+		}
 	}
 	return lines
 }

@@ -24,7 +24,7 @@ func NewProcess(pid int, space *process.Process) *Process {
 			continue
 		}
 		seen[m.Object] = true
-		if module := open(m); module != nil {
+		if module := open(space, m); module != nil {
 			p.Modules = append(p.Modules, module)
 		}
 	}

@@ -49,9 +49,9 @@ type Runtime interface {
 	// Walker makes a Walker over the process's memory.
 	Walker() Walker
 	// Frames appends what a call is to dst: one frame, or more where functions were
-	// inlined into it, the innermost first. Nothing is appended if the object that has
-	// the names is gone.
-	Frames(dst []Frame, c Call) []Frame
+	// inlined into it, the innermost first; none for a call of the runtime's own making.
+	// It reports false if the object that has the names is gone.
+	Frames(dst []Frame, c Call) ([]Frame, bool)
 	// Loop tells whether a native frame is a loop of the runtime.
 	Loop(f callchain.Frame) bool
 }

@@ -2,48 +2,63 @@ package interp
 
 import "github.com/ringtap/ringtap/callchain"
 
-// Entry is one level of a chain that is joined: a call of a runtime, or a native frame.
-type Entry struct {
-	Native int // index of the native frame; -1 for a call
-	Call   int // index of the call; -1 for a native frame
+// Chain is the calls of one runtime in a thread, leaf first.
+type Chain struct {
+	Runtime Runtime
+	Calls   []Call
+
+	next int // the first that has no place yet
 }
 
-// Join puts the calls of a runtime where they belong in a thread's native chain, both
+// Entry is one level of a chain that is joined: a native frame, or a call.
+type Entry struct {
+	Native int    // index of the native frame; -1 for a call
+	Chain  *Chain // of the call
+	Call   Call
+}
+
+// Join puts the calls of runtimes where they belong in a thread's native chain, both
 // leaf first, and appends the result to dst. A call with a PC replaces the native frame
-// with that address. The other calls replace the frames of the loop: each frame of it
-// those up to and including the next Entry. Calls that are left belong to the part of
-// the native chain that is missing if truncated is set, and else show that the two are not
-// of the same moment: then Join reports false, as where loops are left without calls.
-func Join(dst []Entry, native []callchain.Frame, truncated bool, calls []Call, loop func(callchain.Frame) bool) ([]Entry, bool) {
-	next := 0
-	fits := true
+// with that address. The other calls replace the frames of their runtime's loop: each of
+// them those up to and including the next Entry. Calls that are left come last: they
+// belong to the part of the native chain that is missing, if it was truncated, else the two do
+// not fit. Join reports whether they do; if not, loops without calls stay what they are.
+func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain) (joined []Entry, fits bool) {
+	fits = true
 	for i, f := range native {
-		switch {
-		case next < len(calls) && calls[next].PC != 0 && calls[next].PC == f.PC():
-			dst = append(dst, Entry{-1, next})
-			next++
-		case loop(f):
-			if next == len(calls) || calls[next].PC != 0 {
-				fits = false
-				dst = append(dst, Entry{i, -1})
-				continue
-			}
-			for next < len(calls) && calls[next].PC == 0 {
-				dst = append(dst, Entry{-1, next})
-				next++
-				if calls[next-1].Entry {
-					break
-				}
-			}
-		default:
-			dst = append(dst, Entry{i, -1})
+		c, loop := whose(chains, f)
+		if c == nil || loop && (c.next == len(c.Calls) || c.Calls[c.next].PC != 0) {
+			fits = fits && c == nil
+			dst = append(dst, Entry{Native: i})
+			continue
+		}
+		for more := true; more; c.next++ {
+			call := c.Calls[c.next]
+			dst = append(dst, Entry{-1, c, call})
+			more = loop && !call.Entry && c.next+1 < len(c.Calls) && c.Calls[c.next+1].PC == 0
 		}
 	}
-	if next < len(calls) {
-		fits = fits && truncated
-		for ; next < len(calls); next++ {
-			dst = append(dst, Entry{-1, next})
+	for i := range chains {
+		c := &chains[i]
+		for ; c.next < len(c.Calls); c.next++ {
+			fits = fits && truncated
+			dst = append(dst, Entry{-1, c, c.Calls[c.next]})
 		}
 	}
 	return dst, fits
+}
+
+// whose is the chain that has calls for a native frame, nil if it is a function of C; and
+// whether the frame is a loop.
+func whose(chains []Chain, f callchain.Frame) (c *Chain, loop bool) {
+	for i := range chains {
+		c := &chains[i]
+		if c.next < len(c.Calls) && c.Calls[c.next].PC != 0 && c.Calls[c.next].PC == f.PC() {
+			return c, false
+		}
+		if c.Runtime.Loop(f) {
+			return c, true
+		}
+	}
+	return nil, false
 }

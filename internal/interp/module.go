@@ -11,15 +11,28 @@ import (
 
 // Module is an ELF file that a process has mapped.
 type Module struct {
-	Path   string
-	Object callchain.ObjectID
-	Image  *elfimage.Image
-	Bias   uint64 // what the loader added to the file's addresses
+	Path  string
+	Image *elfimage.Image
+	Bias  uint64 // what the loader added to the file's addresses
+
+	space callchain.AddressSpace
+	start uint64 // of its code
+}
+
+// Object is what frames in the module's code have as their Object. Asking makes the
+// caller's model of the process prepare for such frames, so that it is for modules that
+// hold a runtime.
+func (m *Module) Object() callchain.ObjectID {
+	if m.space == nil {
+		return 0
+	}
+	mapping, _ := m.space.Find(m.start)
+	return mapping.Object
 }
 
 // open opens a mapped file. What is no ELF file, or can't be read, is nil without an
 // error: any file may be mapped.
-func open(m process.Mapped) *Module {
+func open(space callchain.AddressSpace, m process.Mapped) *Module {
 	r, size, err := m.Object.Open()
 	if err != nil {
 		return nil
@@ -32,7 +45,7 @@ func open(m process.Mapped) *Module {
 	if !ok {
 		return nil
 	}
-	return &Module{Path: m.Object.Path, Object: m.Object.ID, Image: image, Bias: bias}
+	return &Module{Path: m.Object.Path, Image: image, Bias: bias, space: space, start: m.Start}
 }
 
 // maxPage is the largest page of the machines that are known: mappings begin up to so

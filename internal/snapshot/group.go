@@ -37,5 +37,5 @@ func (t *Thread) place() string {
 	for i := range t.User {
 		parts = append(parts, t.User[i].String())
 	}
-	return strings.Join(append(parts, t.Missing), "\n")
+	return strings.Join(append(parts, t.Missing, t.Uninterpreted), "\n")
 }

@@ -206,7 +206,7 @@ func waits(t *Thread, prefixes ...string) bool {
 	const innermost = 4
 	for _, f := range t.User[:min(len(t.User), innermost)] {
 		for _, prefix := range prefixes {
-			if strings.HasPrefix(strings.TrimLeft(f.Name, "_"), prefix) {
+			if f.Runtime == "" && strings.HasPrefix(strings.TrimLeft(f.Name, "_"), prefix) {
 				return true
 			}
 		}

@@ -15,7 +15,8 @@ type Frame struct {
 	Name    string // demangled; "" if unknown
 	Offset  uint64 // bytes from the function's first byte, or in the object where the name is unknown
 	Inlined bool   // into the next frame: it has no offset of its own
-	Object  string // path of the file
+	Object  string // path of the file; "" for an interpreted function
+	Runtime string // that interprets the function: "CPython 3.12.1"; "" for native code
 	File    string // of the source, "" if not known
 	Line    int
 }
@@ -24,6 +25,8 @@ type Frame struct {
 func (f *Frame) String() string {
 	text := f.Name
 	switch {
+	case f.Runtime != "":
+		text += " (" + f.Runtime + ")"
 	case f.Inlined:
 		text += " (inlined)"
 	case text == "":
@@ -31,8 +34,11 @@ func (f *Frame) String() string {
 	default:
 		text += fmt.Sprintf("+%#x (%s)", f.Offset, filepath.Base(f.Object))
 	}
-	if f.Line > 0 {
+	switch {
+	case f.Line > 0:
 		text += fmt.Sprintf(" %s:%d", f.File, f.Line)
+	case f.Runtime != "" && f.File != "":
+		text += " " + f.File
 	}
 	return text
 }
@@ -46,16 +52,32 @@ func (l *look) name() {
 	set := stack.NewSet(stacks, l.processes.Objects())
 	p := l.symbolizer.Profile(&set, nil)
 	l.snapshot.Notes = append(l.snapshot.Notes, p.Notes...)
+	native := make([][][]Frame, len(p.Stacks))
+	levels := func(i int) [][]Frame {
+		if native[i] == nil {
+			native[i] = userFrames(p, i)
+		}
+		return native[i]
+	}
 	named := make([][]Frame, len(p.Stacks))
 	frames := func(i int) []Frame {
 		if named[i] == nil {
-			named[i] = userFrames(p, i)
+			named[i] = slices.Concat(levels(i)...)
 		}
 		return named[i]
 	}
 	for _, t := range l.snapshot.Threads {
 		if i, ok := l.stacks[t]; ok {
 			t.User = frames(i)
+		}
+		if joined := l.levels[t]; joined != nil {
+			t.User = nil
+			for _, level := range joined {
+				if level.native >= 0 {
+					level.frames = levels(l.stacks[t])[level.native]
+				}
+				t.User = append(t.User, level.frames...)
+			}
 		}
 		if i, ok := l.kernels[t]; ok {
 			for _, f := range frames(i) {
@@ -73,11 +95,11 @@ func (l *look) name() {
 	}
 }
 
-// userFrames are the frames of a stack, leaf first. An inlined function is a frame
-// of its own.
-func userFrames(p *profile.Profile, stack int) []Frame {
-	var frames []Frame
+// userFrames are the frames of a stack, leaf first, and of each the functions that were
+// inlined into it, which are frames of their own.
+func userFrames(p *profile.Profile, stack int) (levels [][]Frame) {
 	for _, i := range slices.Backward(p.Stacks[stack].Frames) {
+		var frames []Frame
 		f := &p.Frames[i]
 		frame := Frame{Name: f.Name, Offset: f.Offset, Object: p.Objects[f.Object].Path}
 		if f.Name == "" {
@@ -89,7 +111,7 @@ func userFrames(p *profile.Profile, stack int) []Frame {
 			}
 			frame.File, frame.Line = f.Lines[n-1].File, f.Lines[n-1].Line
 		}
-		frames = append(frames, frame)
+		levels = append(levels, append(frames, frame))
 	}
-	return frames
+	return levels
 }

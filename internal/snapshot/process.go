@@ -32,6 +32,7 @@ func (l *look) process(tids []int) {
 	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}
 	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)
+	l.levels = make(map[*Thread][]interpreted)
 	l.interned = callchain.NewInterner()
 }
 

@@ -128,5 +128,8 @@ func (l *look) sampled(t *Thread, stacker *stack.Stacker, sample *perfevent.Samp
 	if frames, end := stacker.User(l.user.space, sample); len(frames) > 0 {
 		t.Truncated = end != callchain.Complete
 		l.stacks[t] = l.intern(frames, t.Truncated)
+		if slices.ContainsFunc(frames, l.interpreters.runs) {
+			t.Uninterpreted = unread
+		}
 	}
 }

@@ -62,10 +62,9 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 		if err := capture.Regs.Load(l.host().Arch(), mask, values); err != nil {
 			return err
 		}
-		if frames, end := l.user.unwind(&capture); len(frames) > 0 {
-			t.Truncated = end != callchain.Complete
-			l.stacks[t] = l.intern(frames, t.Truncated)
-		}
+		frames, end := l.user.unwind(&capture)
+		levels, why := l.interpreted(t, frames, end)
+		l.standing(t, frames, end, levels, why)
 	}
 	held.release()
 	l.snapshot.Stopped = time.Since(begin)

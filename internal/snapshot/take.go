@@ -51,6 +51,9 @@ func (t *Taker) Take(ctx context.Context, pid int) (*Snapshot, error) {
 		return nil, missing(pid, err)
 	}
 	look.process(tids)
+	if !look.kernel && !look.foreign {
+		look.attach()
+	}
 	if err := look.threads(ctx, tids); err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
@@ -95,6 +98,9 @@ type look struct {
 	stacks   map[*Thread]int // index of its user stack
 	kernels  map[*Thread]int // the same of kernel stacks of threads that were sampled
 	interned *callchain.Interner
+
+	interpreters interpreters
+	levels       map[*Thread][]interpreted // of threads that are in interpreted code
 }
 
 // start is where the function of a frame begins.
@@ -123,16 +129,14 @@ func (l *look) thread(tid int) {
 			return
 		}
 		frames, end := l.user.waiting(t)
+		levels, why := l.interpreted(t, frames, end)
 		l.call(t)
 		again, err := l.files.read(tid)
 		if err != nil {
 			return
 		}
 		if again.switches == t.switches && again.pc == t.pc && again.sp == t.sp {
-			if len(frames) > 0 {
-				t.Truncated = end != callchain.Complete
-				l.stacks[t] = l.intern(frames, t.Truncated)
-			}
+			l.standing(t, frames, end, levels, why)
 			l.add(t)
 			return
 		}
@@ -142,6 +146,19 @@ func (l *look) thread(tid int) {
 		t.State = 'R'
 		l.add(t)
 	}
+}
+
+// standing gives a thread the stack that it had while it stood still, joined where levels
+// says so; why is what is missing of that.
+func (l *look) standing(t *Thread, frames []callchain.Frame, end callchain.End, levels []interpreted, why string) {
+	if len(frames) > 0 {
+		t.Truncated = end != callchain.Complete
+		l.stacks[t] = l.intern(frames, t.Truncated)
+	}
+	if len(levels) > 0 {
+		l.levels[t] = levels
+	}
+	t.Uninterpreted = why
 }
 
 func (l *look) add(t *Thread) { l.snapshot.Threads = append(l.snapshot.Threads, t) }

@@ -35,6 +35,9 @@ type Thread struct {
 	User   []Frame  // the user stack, leaf first
 	// Truncated says that the callers of the last user frame are not known.
 	Truncated bool
+	// Uninterpreted says why functions of a runtime are not in User that the thread is in,
+	// "" if they are, or it is in none.
+	Uninterpreted string
 	// Sampled says that the stacks are a sample of a thread that runs.
 	Sampled bool
 	// Holder is who has the lock that the thread waits for; nil where there is none,

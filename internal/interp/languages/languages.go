@@ -1,0 +1,12 @@
+// Package languages lists the runtimes that ringtap finds in processes.
+package languages
+
+import (
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/python"
+)
+
+// Detectors are those of all languages.
+func Detectors() []interp.Detector {
+	return []interp.Detector{python.Detect}
+}

@@ -1,0 +1,187 @@
+package python
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// python is one CPython in a process.
+type python struct {
+	memory interp.Memory
+	name   string
+	minor  int
+	layout
+	head  uint64 // where the address of the newest interpreter is
+	code  uint64 // PyCode_Type
+	tid   uint64 // where in libc's structure of a thread its id is
+	libc  bool   // it is known
+	loops []span
+	codes map[uint64]*code
+}
+
+// span is code of a file, by its offsets.
+type span struct {
+	object     callchain.ObjectID
+	start, end uint64
+}
+
+// loop is the name of the loop: _PyEval_EvalFrameDefault.cold is a piece of it.
+const loop = "_PyEval_EvalFrameDefault"
+
+// Detect attaches to a CPython whose own code is in a module.
+func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
+	eval, ok := m.Symbol(loop)
+	if !ok {
+		return nil, nil
+	}
+	kind, ok := m.Symbol("PyCode_Type")
+	if !ok {
+		return nil, nil
+	}
+	r := &python{memory: p.Memory, code: kind.Addr, codes: make(map[uint64]*code)}
+	if why := r.version(m); why != "" {
+		return nil, &interp.UnknownError{Name: r.name, Why: why, Help: r.help()}
+	}
+	if why := r.find(p, m); why != "" {
+		return nil, &interp.UnknownError{Name: r.name, Why: why, Help: r.help()}
+	}
+	r.findThreads(p)
+	r.findLoops(m, eval)
+	return r, nil
+}
+
+// help is what helps where the layout is not known.
+func (r *python) help() string {
+	if r.minor < shims {
+		return ""
+	}
+	return "python -X perf gives its functions names in a perf map"
+}
+
+// version finds out which release it is: by Py_Version from 3.11 on, before by what each
+// release was the first to export. It says why that is not known, "" if it is.
+func (r *python) version(m *interp.Module) (why string) {
+	r.name = "CPython"
+	if s, ok := m.Symbol("Py_Version"); ok {
+		var b [4]byte
+		if !r.memory.Read(s.Addr, b[:]) {
+			return "its version can't be read"
+		}
+		r.minor, r.name = int(b[2]), fmt.Sprintf("CPython %d.%d.%d", b[3], b[2], b[1])
+		const final = 0xf
+		switch {
+		case b[3] != 3 || r.minor > newest || r.minor < locations:
+			return fmt.Sprintf("the releases that are known are 3.%d to 3.%d", oldest, newest)
+		case b[0]>>4 != final && r.minor < described:
+			return "it is no release but one before"
+		}
+		return ""
+	}
+	for _, first := range []struct {
+		minor int
+		name  string
+	}{{10, "PyModule_AddObjectRef"}, {9, "PyObject_CallNoArgs"}, {8, "PyConfig_InitPythonConfig"}, {7, "_PyRuntime"}, {oldest, "PyOS_FSPath"}} {
+		if _, ok := m.Symbol(first.name); ok {
+			r.minor, r.name = first.minor, fmt.Sprintf("CPython 3.%d", first.minor)
+			return ""
+		}
+	}
+	return fmt.Sprintf("releases before 3.%d are not known", oldest)
+}
+
+// find finds the layout and where the interpreters are. It says why they are not to be
+// found, "" if they are.
+func (r *python) find(p *interp.Process, m *interp.Module) (why string) {
+	if r.minor < described {
+		r.layout = layoutOf(r.minor)
+	}
+	if r.minor == oldest {
+		head, ok := m.Symbol("PyInterpreterState_Head")
+		if ok {
+			r.head, ok = headOf(p, head.Addr)
+		}
+		if !ok {
+			return "its list of interpreters was not found"
+		}
+		return ""
+	}
+	state, ok := m.Symbol("_PyRuntime")
+	if !ok {
+		return "it does not export _PyRuntime"
+	}
+	if r.minor >= described {
+		var o debugOffsets
+		b := make([]byte, binary.Size(o))
+		if !r.memory.Read(state.Addr, b) || !o.parse(b) {
+			return "it does not say what lies where"
+		}
+		if r.layout, ok = o.layout(); !ok {
+			return "what it says of what lies where can't be"
+		}
+	}
+	r.head = state.Addr + r.interpreters
+	return ""
+}
+
+// findThreads finds out where libc keeps the id of a thread: glibc says so to
+// libthread_db, by three numbers of 32 bits (bits, elements, offset).
+func (r *python) findThreads(p *interp.Process) {
+	s, ok := p.Symbol("_thread_db_pthread_tid")
+	if !ok {
+		return
+	}
+	var b [12]byte
+	if !r.memory.Read(s.Addr, b[:]) || binary.LittleEndian.Uint32(b[:]) != 32 {
+		return
+	}
+	r.tid = uint64(binary.LittleEndian.Uint32(b[8:]))
+	r.libc = r.tid < 2*maxStruct
+}
+
+// findLoops finds the code of the loop: a compiler may have put pieces of it elsewhere,
+// which only a symbol table tells.
+func (r *python) findLoops(m *interp.Module, eval interp.Symbol) {
+	object := m.Object()
+	add := func(vaddr, size uint64) {
+		if offset, ok := m.Image.Offset(vaddr); ok && size > 0 {
+			r.loops = append(r.loops, span{object, offset, offset + size})
+		}
+	}
+	add(eval.Addr-m.Bias, eval.Size)
+	s, ok := m.Image.SectionOf(elf.SHT_SYMTAB)
+	if !ok || s.Link >= uint32(len(m.Image.Sections)) {
+		return
+	}
+	table, err := m.Image.Bytes(s)
+	if err != nil {
+		return
+	}
+	text, err := m.Image.Bytes(&m.Image.Sections[s.Link])
+	if err != nil {
+		return
+	}
+	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
+		at := binary.LittleEndian.Uint32(table)
+		if uint64(at) < uint64(len(text)) && bytes.HasPrefix(text[at:], []byte(loop+".")) {
+			add(binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:]))
+		}
+	}
+}
+
+// Name is of interp.Runtime.
+func (r *python) Name() string { return r.name }
+
+// Loop is of interp.Runtime.
+func (r *python) Loop(f callchain.Frame) bool {
+	for _, s := range r.loops {
+		if f.Object == s.object && s.start <= f.Offset && f.Offset < s.end {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package snapshot
+
+import (
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/languages"
+)
+
+// interpreters are the runtimes of interpreted code in a process.
+type interpreters struct {
+	runtimes []interp.Runtime
+	walkers  []interp.Walker
+	calls    []interp.Call // space for one walk
+}
+
+// maxCalls is how many calls of a thread are read, which is more than the limit that any
+// runtime has by default.
+const maxCalls = 1 << 14
+
+// Why functions of a runtime are not in a thread's stack, or not in their places.
+const (
+	unread    = "the thread runs: its interpreted functions are not known; --stop reads them"
+	senseless = "its interpreted functions could not be read"
+	misplaced = "which of these called native functions is not known"
+)
+
+// attach attaches to the runtimes of the process.
+func (l *look) attach() {
+	runtimes, err := interp.Attach(interp.NewProcess(l.user.pid, l.user.space), languages.Detectors())
+	if err != nil {
+		l.snapshot.Notes = append(l.snapshot.Notes, err.Error())
+	}
+	in := &l.interpreters
+	in.runtimes = runtimes
+	for _, r := range runtimes {
+		in.walkers = append(in.walkers, r.Walker())
+	}
+	if len(runtimes) > 0 {
+		in.calls = make([]interp.Call, 0, maxCalls)
+	}
+}
+
+// interpreted is one level of a thread's stack that runtimes have calls in.
+type interpreted struct {
+	native int     // index of the native frame, -1 if it is none
+	frames []Frame // of the call, the innermost first
+}
+
+// interpreted joins the calls of a thread that stands still with its native frames. If
+// that can't be done it says why.
+func (l *look) interpreted(t *Thread, native []callchain.Frame, end callchain.End) (levels []interpreted, why string) {
+	if len(l.interpreters.runtimes) == 0 {
+		return nil, ""
+	}
+	own := t.TID
+	if l.nested() {
+		status, err := l.host().Status(t.TID)
+		if err != nil {
+			return nil, "" // it has ended
+		}
+		own = status.NSPID
+	}
+	return l.interpreters.walk(own, native, end != callchain.Complete)
+}
+
+// walk joins the calls of a thread that stands still with its native frames. Without any it
+// returns nil.
+func (in *interpreters) walk(tid int, native []callchain.Frame, truncated bool) (levels []interpreted, why string) {
+	var chains []interp.Chain
+	for i, w := range in.walkers {
+		calls, end := w.Walk(in.calls[:0], &interp.Thread{TID: tid})
+		if end == callchain.Lost {
+			return nil, senseless
+		}
+		if len(calls) > 0 {
+			chains = append(chains, interp.Chain{Runtime: in.runtimes[i], Calls: append([]interp.Call(nil), calls...)})
+		}
+	}
+	if len(chains) == 0 {
+		return nil, ""
+	}
+	entries, fits := interp.Join(nil, native, truncated, chains)
+	if !fits {
+		why = misplaced
+	}
+	for _, e := range entries {
+		level := interpreted{native: e.Native}
+		if e.Native < 0 {
+			named, ok := e.Chain.Runtime.Frames(nil, e.Call)
+			if !ok {
+				return nil, senseless
+			}
+			for _, f := range named {
+				level.frames = append(level.frames, Frame{Name: f.Function, Runtime: e.Chain.Runtime.Name(), File: f.File, Line: f.Line})
+			}
+		}
+		levels = append(levels, level)
+	}
+	return levels, why
+}
+
+// runs tells whether a native frame is a loop of a runtime.
+func (in *interpreters) runs(f callchain.Frame) bool {
+	for _, r := range in.runtimes {
+		if r.Loop(f) {
+			return true
+		}
+	}
+	return false
+}
