@@ -11,6 +11,10 @@ type Runtime interface {
 // Activation is one frame of a copied stack.
 type Activation struct {
 	PC, SP, FP uint64
+	// Place is where in memory PC is, one byte before it for a caller; Generated says that
+	// this is no file that has an unwind table.
+	Place     Frame
+	Generated bool
 	// Exact says that PC is the interrupted instruction, not a return address.
 	Exact bool
 	// Frames is to be filled, leaf first, with what stands in the chain instead of the
@@ -44,9 +48,9 @@ func (a *Activation) Leave(pc, sp, fp uint64) {
 }
 
 // ask asks the runtime about the frame that the registers are of, and appends it to dst.
-func (u *Unwinder) ask(dst []Frame, frame Frame, exact bool) []Frame {
+func (u *Unwinder) ask(dst []Frame, frame Frame, generated, exact bool) []Frame {
 	a, m := &u.activation, u.machine
-	*a = Activation{PC: u.regs.v[m.pc], SP: u.regs.v[m.sp], FP: u.regs.v[m.fp], Exact: exact, Frames: a.Frames[:0], unwinder: u}
+	*a = Activation{PC: u.regs.v[m.pc], SP: u.regs.v[m.sp], FP: u.regs.v[m.fp], Place: frame, Generated: generated, Exact: exact, Frames: a.Frames[:0], unwinder: u}
 	u.capture.Runtime.Step(a)
 	if a.left || len(a.Frames) > 0 {
 		u.managed, u.repeatable = true, false // memory beside the stack was read

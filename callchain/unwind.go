@@ -142,7 +142,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		left := false
 		if u.capture.Runtime != nil {
 			here := *p // asking looks up other places
-			p, dst = &here, u.ask(dst, frame, s.exact)
+			p, dst = &here, u.ask(dst, frame, here.table == nil, s.exact)
 			left = u.activation.left
 		} else {
 			dst = append(dst, frame)

@@ -8,6 +8,7 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/interp/hotspot"
+	"github.com/ringtap/ringtap/internal/interp/v8"
 	"github.com/ringtap/ringtap/internal/process"
 )
 
@@ -86,16 +87,21 @@ func (h *hosted) attach(p *process.Process) {
 		if !mayBeRuntime(m.Path) {
 			continue
 		}
-		runtime, err := hotspot.Detect(of, m)
-		if err != nil {
-			h.to.log.Info("functions of a runtime have no names", "pid", p.PID, "error", err)
-		}
-		if runtime != nil {
-			h.runtime, h.mapped = runtime, p.MapsCode()
-			return
+		for _, detect := range detectors {
+			runtime, err := detect(of, m)
+			if err != nil {
+				h.to.log.Info("functions of a runtime have no names", "pid", p.PID, "error", err)
+			}
+			if runtime != nil {
+				h.runtime, h.mapped = runtime, p.MapsCode()
+				return
+			}
 		}
 	}
 }
+
+// detectors are the runtimes whose calls have a frame each.
+var detectors = [...]func(*interp.Process, *interp.Module) (interp.Stepper, error){hotspot.Detect, v8.Detect}
 
 // mayBeRuntime tells by a file's name whether it is worth a look.
 func mayBeRuntime(file string) bool {

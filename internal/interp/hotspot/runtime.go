@@ -26,7 +26,7 @@ type Runtime struct {
 const maxPlaces = 1 << 16
 
 // Detect finds the virtual machine that a module is; nil without an error if it is none.
-func Detect(p *interp.Process, m *interp.Module) (*Runtime, error) {
+func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if _, ok := m.Symbol("gHotSpotVMStructs"); !ok {
 		return nil, nil
 	}
