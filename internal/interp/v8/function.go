@@ -27,6 +27,9 @@ const (
 // functionAt is the function that a SharedFunctionInfo describes; nil if it is none, or if
 // its memory can't be read and nothing is known of it.
 func (r *Runtime) functionAt(shared uint64) *function {
+	if shared == 0 {
+		return nil
+	}
 	known := r.functions[shared]
 	name := r.heap.u64(shared + r.heap.name)
 	if name == 0 {

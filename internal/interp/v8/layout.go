@@ -21,15 +21,18 @@ type layout struct {
 	firstVariable, localCount                   uint64 // slots of a ScopeInfo
 	start                                       uint64 // of UncompiledData: where the function begins
 	bytecodes                                   uint64 // of a BytecodeArray
+	deopt, positions                            uint64 // of a Code
+	deoptShared, deoptLiterals, deoptInlining   uint64 // places in its array
 
 	// Types of objects.
-	isShared, isScope, isScript, isFixedArray, isByteArray uint16
-	uncompiled                                             [4]uint16
-	notString, representation, encoding                    uint16
-	seq, cons, external, sliced, thinTag, oneByteTag       uint16
+	isShared, isScope, isScript, isFixedArray, isByteArray, isCode uint16
+	uncompiled                                                     [4]uint16
+	notString, representation, encoding                            uint16
+	seq, cons, external, sliced, thinTag, oneByteTag               uint16
 
 	// Words of a frame, from its frame pointer on.
 	marker, function, bytecodeArray, bytecodeOffset int64
+	regexp, wasm                                    uint64 // markers
 }
 
 // newLayout reads the constants that the program exports for debuggers
@@ -78,7 +81,10 @@ func newLayout(mem interp.Memory, symbol func(name string) (interp.Symbol, bool)
 		start: field("class_UncompiledData__start_position__int32_t"), bytecodes: field("class_BytecodeArray__data__uintptr_t"),
 
 		isShared: kind("SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"), isScope: kind("ScopeInfo__SCOPE_INFO_TYPE"), isScript: kind("Script__SCRIPT_TYPE"),
-		isFixedArray: kind("FixedArray__FIXED_ARRAY_TYPE"), isByteArray: kind("ByteArray__BYTE_ARRAY_TYPE"),
+		isFixedArray: kind("FixedArray__FIXED_ARRAY_TYPE"), isByteArray: kind("ByteArray__BYTE_ARRAY_TYPE"), isCode: kind("Code__CODE_TYPE"),
+		deopt: field("class_Code__deoptimization_data__FixedArray"), positions: field("class_Code__source_position_table__ByteArray"),
+		deoptShared: field("DeoptimizationDataSharedFunctionInfoIndex"), deoptLiterals: field("DeoptimizationDataLiteralArrayIndex"),
+		deoptInlining: field("DeoptimizationDataInliningPositionsIndex"),
 		uncompiled: [...]uint16{
 			kind("UncompiledDataWithoutPreparseData__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_TYPE"),
 			kind("UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA_TYPE"),
@@ -90,6 +96,7 @@ func newLayout(mem interp.Memory, symbol func(name string) (interp.Symbol, bool)
 		sliced: uint16(field("SlicedStringTag")), thinTag: uint16(field("ThinStringTag")), oneByteTag: uint16(field("OneByteStringTag")),
 
 		marker: frame("context_or_frame_type"), function: frame("function"), bytecodeArray: frame("bytecode_array"), bytecodeOffset: frame("bytecode_offset"),
+		regexp: 2 * field("frametype_IrregexpFrame"), wasm: 2 * field("frametype_WasmFrame"),
 	}
 	if missing != "" {
 		return nil, fmt.Errorf("it does not export v8dbg_%s", missing)

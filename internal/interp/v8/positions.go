@@ -19,16 +19,8 @@ func (h *heap) position(word uint64, bytecode int64) int64 {
 	if !ok {
 		return -1
 	}
-	n, ok := small(h.u64(table + h.arrayLength))
-	if !ok || n <= 0 || n > maxPositions {
-		return -1
-	}
-	b := make([]byte, n)
-	if !h.mem.Read(table+h.arrayData, b) {
-		return -1
-	}
 	found := int64(-1)
-	each(b, func(at int64, raw uint64) bool {
+	each(h.bytes(table), func(at int64, raw uint64) bool {
 		if at > bytecode {
 			return false
 		}

@@ -15,6 +15,7 @@ type Runtime struct {
 	builtins  *builtins
 	functions map[uint64]*function
 	scripts   map[uint64]*script
+	codes     []*code // by address
 }
 
 // Detect finds the engine that a module is; nil without an error if it is none.
@@ -66,24 +67,55 @@ func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Lev
 	} else if !a.Generated {
 		return dst
 	}
-	function := r.enter(a)
-	switch {
-	case function == 0 && builtin == "":
-		return dst
-	case function == 0:
-		return dst // the file's own symbol names it
+	word := r.enter(a)
+	if builtin == "" {
+		return r.generated(dst, word, a)
 	}
-	f := r.functionOf(function)
+	f := r.functionOf(word)
 	switch {
-	case f == nil, builtin != "" && f.builtin:
-		return dst
-	case builtin == "":
-		return append(dst, interp.Level{Frame: f.frame(-1)})
+	case f == nil, f.builtin:
+		return dst // the file's own symbol names it
 	case interprets(builtin):
 		return r.interpreted(dst, f, a, strings.HasSuffix(builtin, handler))
 	case a.Exact:
 		// A builtin without a frame, in the frame of the function that called it.
 		return append(dst, interp.Level{Frame: interp.Frame{Function: builtinPrefix + builtin}}, interp.Level{Frame: f.frame(-1)})
+	}
+	return dst
+}
+
+// generated appends the functions at a place of compiled code. word is what the frame has
+// for its JSFunction.
+func (r *Runtime) generated(dst []interp.Level, word uint64, a *callchain.Activation) []interp.Level {
+	at := a.PC
+	if !a.Exact {
+		at--
+	}
+	shared := r.sharedOf(word)
+	f := r.functionAt(shared)
+	switch c := r.codeAt(at); {
+	case c == nil:
+	case len(c.positions) > 0:
+		return r.compiled(dst, c, a)
+	default:
+		if f == nil {
+			f = r.functionAt(c.shared)
+		} else if c.shared == 0 {
+			c.shared = shared
+		}
+		if f != nil {
+			return append(dst, interp.Level{Frame: f.frame(-1), Offset: a.PC - c.start})
+		}
+	}
+	if f != nil {
+		return append(dst, interp.Level{Frame: f.frame(-1)})
+	}
+	marker, _ := a.Word(a.FP + uint64(r.heap.marker))
+	switch marker {
+	case r.heap.regexp:
+		return append(dst, interp.Level{Frame: interp.Frame{Function: "[regexp]"}})
+	case r.heap.wasm:
+		return append(dst, interp.Level{Frame: interp.Frame{Function: "[wasm]"}})
 	}
 	return dst
 }
@@ -146,18 +178,18 @@ func (r *Runtime) follow(a *callchain.Activation) bool {
 	return true
 }
 
-// functionOf is the function of a JSFunction; nil if the word is no pointer to one.
-func (r *Runtime) functionOf(word uint64) *function {
+// sharedOf is the SharedFunctionInfo of a JSFunction; 0 if the word is no pointer.
+func (r *Runtime) sharedOf(word uint64) uint64 {
 	at, ok := object(word)
 	if !ok {
-		return nil
+		return 0
 	}
-	shared, ok := object(r.heap.u64(at + r.heap.shared))
-	if !ok {
-		return nil
-	}
-	return r.functionAt(shared)
+	shared, _ := object(r.heap.u64(at + r.heap.shared))
+	return shared
 }
+
+// functionOf is the function of a JSFunction; nil if the word is no pointer to one.
+func (r *Runtime) functionOf(word uint64) *function { return r.functionAt(r.sharedOf(word)) }
 
 // interpreted appends a function that runs as bytecode.
 func (r *Runtime) interpreted(dst []interp.Level, f *function, a *callchain.Activation, running bool) []interp.Level {
