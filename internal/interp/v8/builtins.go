@@ -62,6 +62,14 @@ func readBuiltins(image *elfimage.Image) (*builtins, error) {
 	return b, nil
 }
 
+// begin is where the builtin at an offset of the file begins; false if there is none.
+func (b *builtins) begin(offset uint64) (uint64, bool) {
+	if b.at(offset) == "" {
+		return 0, false
+	}
+	return b.begins[sort.Search(len(b.begins), func(i int) bool { return b.begins[i] > offset })-1], true
+}
+
 // at is the name of the builtin at an offset of the file; "" if there is none.
 func (b *builtins) at(offset uint64) string {
 	i := sort.Search(len(b.begins), func(i int) bool { return b.begins[i] > offset })

@@ -35,7 +35,7 @@ const (
 	headerSize = 16
 	alignment  = 32      // of code
 	maxCode    = 1 << 20 // bytes before a place that its code's begin is looked for in
-	piece      = 16 << 10
+	page       = 4096
 	maxCodes   = 1 << 14 // that are remembered
 	maxInlined = 1 << 10 // calls inlined in one function
 	maxDepth   = 32      // levels of inlining
@@ -76,30 +76,30 @@ func (r *Runtime) header(start uint64) (words [2]uint64) {
 // findCode looks backwards from an address for the header of the code that it is in.
 func (r *Runtime) findCode(pc uint64) *code {
 	h := &r.heap
-	b := make([]byte, piece+headerSize)
-	for high := pc &^ (alignment - 1); pc-high < maxCode; high -= piece {
-		// Code begins at high, high-alignment, and so on; its header is before it.
-		low := high - piece
-		if !h.mem.Read(low, b[:piece]) {
-			return nil
-		}
-		for start := high; start > low; start -= alignment {
-			at := start - headerSize - low
-			of, ok := object(binary.LittleEndian.Uint64(b[at+8:]))
-			if _, mapped := object(binary.LittleEndian.Uint64(b[at:])); !ok || !mapped {
-				continue
-			}
-			if h.typeOf(of) != h.isCode || h.u64(of+startAt) != start {
-				continue
-			}
-			size := uint64(h.u32(of + sizeAt))
-			if pc-start >= size || size > maxCode {
+	var b [page]byte
+	have := uint64(1) // the page that b holds; none
+	for start := pc &^ (alignment - 1); pc-start < maxCode; start -= alignment {
+		// The header lies in one page: half of an alignment before a multiple of it.
+		at := start - headerSize
+		if low := at &^ (page - 1); low != have {
+			if !h.mem.Read(low, b[:]) {
 				return nil
 			}
-			c := &code{start: start, end: start + size, header: r.header(start)}
-			r.readCode(c, of)
-			return c
+			have = low
 		}
+		words := b[at-have:]
+		_, mapped := object(binary.LittleEndian.Uint64(words))
+		of, ok := object(binary.LittleEndian.Uint64(words[8:]))
+		if !mapped || !ok || h.typeOf(of) != h.isCode || h.u64(of+startAt) != start {
+			continue
+		}
+		size := uint64(h.u32(of + sizeAt))
+		if pc-start >= size || size > maxCode {
+			return nil
+		}
+		c := &code{start: start, end: start + size, header: r.header(start)}
+		r.readCode(c, of)
+		return c
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (r *Runtime) readFunction(cookie [3]uint64) *function {
 
 // scopeName is the name in a ScopeInfo, and where its function begins in the source, -1 if
 // it does not say. Behind the local variables are the function's name, if it was given one,
-// and then the one that was inferred (ScopeInfo in src/objects/scope-info.tq).
+// the one that was inferred, and in some versions where it begins and ends (ScopeInfo in src/objects/scope-info.tq).
 func (h *heap) scopeName(at uint64) (name string, start int64) {
 	slot := func(i uint64) uint64 { return h.u64(at + 8 + 8*i) }
 	locals, ok := small(slot(h.localCount))
@@ -92,9 +92,7 @@ func (h *heap) scopeName(at uint64) (name string, start int64) {
 	}
 	next := h.firstVariable
 	start = -1
-	begin, ok := small(slot(next))
-	end, ok2 := small(slot(next + 1))
-	if ok && ok2 && begin <= end {
+	if begin, ok := span(slot(next), slot(next+1)); ok {
 		start = begin
 		next += 2
 	}
@@ -106,22 +104,24 @@ func (h *heap) scopeName(at uint64) (name string, start int64) {
 	for range maxNameSlots {
 		word := slot(next)
 		next++
-		if _, ok := small(word); ok {
-			continue
-		}
-		of, ok := object(word)
-		if !ok {
+		if begin, ok := span(word, slot(next)); ok {
+			if start < 0 {
+				start = begin
+			}
 			break
 		}
-		text, ok := h.text(of, maxText)
-		if !ok {
-			break
-		}
-		if text != "" {
-			return text, start
+		if of, ok := object(word); ok && name == "" {
+			name, _ = h.text(of, maxText)
 		}
 	}
-	return "", start
+	return name, start
+}
+
+// span is where a function begins in the source, of two words that tell that and its end.
+func span(begin, end uint64) (start int64, ok bool) {
+	start, ok = small(begin)
+	to, ok2 := small(end)
+	return start, ok && ok2 && start >= 0 && start < to
 }
 
 // frame is the function at a place of its source, -1 for none.

@@ -53,8 +53,9 @@ func (r *Runtime) Name() string { return "V8" }
 
 // The columns of registers (System V psABI of amd64, 3.6.2) that V8 uses.
 const (
-	columnRDI = 5 // the JSFunction that is called
-	columnR9  = 9 // the bytecode that runs
+	columnRDI = 5  // the JSFunction that is called
+	columnR9  = 9  // the bytecode that runs
+	columnR10 = 10 // where to return, while arguments are taken off the stack
 )
 
 // Step is of interp.Stepper.
@@ -132,24 +133,29 @@ func interprets(builtin string) bool {
 // is of, 0 if it is none's.
 func (r *Runtime) enter(a *callchain.Activation) (function uint64) {
 	if a.Exact {
-		var code [3]byte
 		running, _ := a.Register(columnRDI)
-		switch r.heap.mem.Read(a.PC, code[:]); {
-		case code[0] == 0x55, code[0] == 0xc3, code[0] == 0xc2: // push %rbp; ret
+		switch r.shapeOf(a) {
+		case before:
 			if pc, ok := a.Word(a.SP); ok {
 				a.Leave(pc, a.SP+8, a.FP)
 			}
-			if code[0] != 0x55 {
-				return 0
-			}
 			return running
-		case code == [3]byte{0x48, 0x89, 0xe5}: // mov %rsp,%rbp
+		case pushed:
 			fp, ok := a.Word(a.SP)
 			pc, ok2 := a.Word(a.SP + 8)
 			if ok && ok2 {
 				a.Leave(pc, a.SP+16, fp)
 			}
 			return running
+		case after:
+			pc, ok := a.Word(a.SP)
+			if !ok || !a.Executable(pc-1) {
+				pc, ok = a.Register(columnR10)
+			}
+			if ok {
+				a.Leave(pc, a.SP+8, a.FP)
+			}
+			return 0
 		}
 		if a.SP > a.FP+uint64(r.heap.function) && a.SP <= a.FP { // the frame is being made
 			r.follow(a)
