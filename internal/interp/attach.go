@@ -9,6 +9,7 @@ import (
 
 // Process is a process that is looked for runtimes.
 type Process struct {
+	PID     int // in its innermost pid namespace, where its main thread has the same number
 	Memory  Memory
 	Arch    callchain.Arch
 	Modules []*Module // by address
@@ -17,7 +18,7 @@ type Process struct {
 // NewProcess lists the modules of a process of this machine, by the caller's model of it.
 // The pid may be that of any thread that has the process's memory still.
 func NewProcess(pid int, space *process.Process) *Process {
-	p := &Process{Memory: Live(pid), Arch: callchain.Host()}
+	p := &Process{PID: space.NSPID, Memory: Live(pid), Arch: callchain.Host()}
 	seen := make(map[*process.Object]bool)
 	for m := range space.Mapped {
 		if m.Object.Kind != process.File || seen[m.Object] {

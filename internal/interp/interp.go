@@ -15,7 +15,7 @@ type Call struct {
 	Code uint64 // the address of what the runtime keeps about the function
 	At   uint64 // where in the function it is, as the runtime counts
 	// Cookie is something of the function that must be the same when it is named, for
-	// runtimes that move objects; 0: nothing.
+	// runtimes that move objects, or more of where in the function it is; 0: nothing.
 	Cookie uint64
 	// PC is the address in the native frame that is this call; 0 where a loop runs it.
 	PC uint64

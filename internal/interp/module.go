@@ -132,6 +132,26 @@ func (m *Module) symbol(at, text uint64, name string) (Symbol, bool) {
 	return Symbol{Addr: order.Uint64(b[8:]) + m.Bias, Size: order.Uint64(b[16:])}, true
 }
 
+// Span is code of a file, by offsets as frames have them.
+type Span struct {
+	Object     callchain.ObjectID
+	Start, End uint64
+}
+
+// Has tells whether a frame is in the code.
+func (s Span) Has(f callchain.Frame) bool {
+	return f.Object == s.Object && s.Start <= f.Offset && f.Offset < s.End
+}
+
+// Span is where the code of a function is; nowhere if it has none in the file.
+func (m *Module) Span(s Symbol) Span {
+	offset, ok := m.Image.Offset(s.Addr - m.Bias)
+	if !ok {
+		return Span{}
+	}
+	return Span{m.Object(), offset, offset + s.Size}
+}
+
 // gnuHash is the hash of a name in DT_GNU_HASH.
 func gnuHash(name string) uint32 {
 	h := uint32(5381)

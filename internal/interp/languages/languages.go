@@ -3,10 +3,12 @@ package languages
 
 import (
 	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/perl"
+	"github.com/ringtap/ringtap/internal/interp/php"
 	"github.com/ringtap/ringtap/internal/interp/python"
 )
 
 // Detectors are those of all languages.
 func Detectors() []interp.Detector {
-	return []interp.Detector{python.Detect}
+	return []interp.Detector{python.Detect, php.Detect, perl.Detect}
 }

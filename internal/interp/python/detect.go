@@ -20,14 +20,8 @@ type python struct {
 	code  uint64 // PyCode_Type
 	tid   uint64 // where in libc's structure of a thread its id is
 	libc  bool   // it is known
-	loops []span
+	loops []interp.Span
 	codes map[uint64]*code
-}
-
-// span is code of a file, by its offsets.
-type span struct {
-	object     callchain.ObjectID
-	start, end uint64
 }
 
 // loop is the name of the loop: _PyEval_EvalFrameDefault.cold is a piece of it.
@@ -146,13 +140,7 @@ func (r *python) findThreads(p *interp.Process) {
 // findLoops finds the code of the loop: a compiler may have put pieces of it elsewhere,
 // which only a symbol table tells.
 func (r *python) findLoops(m *interp.Module, eval interp.Symbol) {
-	object := m.Object()
-	add := func(vaddr, size uint64) {
-		if offset, ok := m.Image.Offset(vaddr); ok && size > 0 {
-			r.loops = append(r.loops, span{object, offset, offset + size})
-		}
-	}
-	add(eval.Addr-m.Bias, eval.Size)
+	r.loops = append(r.loops, m.Span(eval))
 	s, ok := m.Image.SectionOf(elf.SHT_SYMTAB)
 	if !ok || s.Link >= uint32(len(m.Image.Sections)) {
 		return
@@ -168,7 +156,8 @@ func (r *python) findLoops(m *interp.Module, eval interp.Symbol) {
 	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
 		at := binary.LittleEndian.Uint32(table)
 		if uint64(at) < uint64(len(text)) && bytes.HasPrefix(text[at:], []byte(loop+".")) {
-			add(binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:]))
+			piece := interp.Symbol{Addr: binary.LittleEndian.Uint64(table[8:]) + m.Bias, Size: binary.LittleEndian.Uint64(table[16:])}
+			r.loops = append(r.loops, m.Span(piece))
 		}
 	}
 }
@@ -179,7 +168,7 @@ func (r *python) Name() string { return r.name }
 // Loop is of interp.Runtime.
 func (r *python) Loop(f callchain.Frame) bool {
 	for _, s := range r.loops {
-		if f.Object == s.object && s.start <= f.Offset && f.Offset < s.end {
+		if s.Has(f) {
 			return true
 		}
 	}

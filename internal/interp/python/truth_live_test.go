@@ -161,7 +161,12 @@ const randomThreads = 120
 func TestLiveThreadsThatStandStillHaveTheChainsThatPythonItselfTells(t *testing.T) {
 	for _, path := range pythons(t) {
 		t.Run(path, func(t *testing.T) {
-			start(t, path, "testdata/chains.py", strconv.Itoa(randomThreads), "1").check(t)
+			p := start(t, path, "testdata/chains.py", strconv.Itoa(randomThreads), "1")
+			p.check(t)
+			if p.runtime.minor >= locations { // as where libc does not say what it knows
+				p.runtime.libc = false
+				p.check(t)
+			}
 		})
 	}
 }

@@ -18,6 +18,8 @@ type walker struct {
 	windowAddr uint64     // 0: there is none
 
 	known [knownThreads]known
+
+	left int // how many PyThreadStates may still be read in this walk
 }
 
 // known is where the PyThreadState of a thread was the last time.
@@ -29,7 +31,7 @@ type known struct {
 // knownThreads is how many threads a walker remembers.
 const knownThreads = 512
 
-// Bounds on the lists that are followed: interpreters, threads of one.
+// Bounds on the lists that are followed: interpreters, and threads of them all.
 const (
 	maxInterpreters = 1 << 8
 	maxThreads      = 1 << 14
@@ -43,7 +45,7 @@ func (r *python) Walker() interp.Walker {
 // Walk is of interp.Walker. A thread may run code of several interpreters, of which the
 // newest is taken for the innermost.
 func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callchain.End) {
-	w.windowAddr = 0
+	w.windowAddr, w.left = 0, maxThreads
 	interpreter, ok := w.read(w.head)
 	if !ok {
 		return dst, callchain.Lost
@@ -81,7 +83,7 @@ func (w *walker) find(interpreter uint64, tid int, remember bool) (found, ok boo
 		return true, true
 	}
 	state := first
-	for range maxThreads {
+	for ; w.left > 0; w.left-- {
 		if state == 0 {
 			return false, true
 		}

@@ -1,0 +1,110 @@
+package perl
+
+import (
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// ops are the numbers of types of OPs, which differ among releases.
+type ops struct{ null, nextstate, dbstate, scope uint32 }
+
+// maxOps bounds how many types are looked at.
+const maxOps = 1 << 10
+
+// opsOf finds the numbers by the table of names.
+func (r *perl) opsOf(names interp.Symbol) (o ops, ok bool) {
+	found := 0
+	for i := range uint64(min(names.Size/8, maxOps)) {
+		at, ok := r.word(names.Addr + 8*i)
+		if !ok {
+			return o, false
+		}
+		name, _ := r.cString(at)
+		number := map[string]*uint32{"null": &o.null, "nextstate": &o.nextstate, "dbstate": &o.dbstate, "scope": &o.scope}[name]
+		if number != nil {
+			*number = uint32(i)
+			found++
+		}
+	}
+	return o, found == 4
+}
+
+// OP, in bytes: op_next, op_sibparent, op_targ, op_type with flags, op_flags, and op_first
+// of one that has children.
+const (
+	opNext    = 0
+	opSibling = 8
+	opTarg    = 24
+	opType    = 32
+	opFlags   = 34
+	opFirst   = 40
+	opSize    = 48
+
+	typeBits = 1<<9 - 1
+	moreBit  = 1 << 14 // op_moresib: there is a sibling
+	hasKids  = 4
+)
+
+// Bounds on the search of a statement: OPs, and how deep they are in one another.
+const (
+	maxSearched = 1 << 12
+	maxNested   = 1 << 8
+)
+
+// statement is the COP of the statement that holds a place. A block that needs no scope
+// of its own has COPs that do not run: the innermost of them is as Perl itself finds it
+// for caller() (closest_cop in util.c), below the sibling of the COP that did run.
+func (r *perl) statement(p place) uint64 {
+	var b [opSize]byte
+	if p.op == 0 || !r.memory.Read(p.cop, b[:]) || uint32(binary.LittleEndian.Uint16(b[opType:]))&moreBit == 0 {
+		return p.cop
+	}
+	s := search{perl: r, op: p.op &^ runsNow, runs: p.op&runsNow != 0, left: maxSearched}
+	if cop := s.below(p.cop, binary.LittleEndian.Uint64(b[opSibling:]), maxNested); cop != 0 {
+		return cop
+	}
+	return p.cop
+}
+
+// search looks for an OP.
+type search struct {
+	*perl
+	op   uint64
+	runs bool // it is looked for itself; else the one before it
+	left int
+}
+
+// below looks for the OP in what lies below addr, and returns the last COP before it; 0
+// if it is not there.
+func (s *search) below(cop, addr uint64, depth int) uint64 {
+	var b [opSize]byte
+	s.left--
+	if s.left < 0 || depth == 0 || !s.memory.Read(addr, b[:]) {
+		return 0
+	}
+	kind := uint32(binary.LittleEndian.Uint16(b[opType:])) & typeBits
+	if s.runs && addr == s.op || !s.runs && binary.LittleEndian.Uint64(b[opNext:]) == s.op && kind != s.scope {
+		return cop
+	}
+	if b[opFlags]&hasKids == 0 {
+		return 0
+	}
+	for kid := binary.LittleEndian.Uint64(b[opFirst:]); kid != 0 && s.left > 0; {
+		if !s.memory.Read(kid, b[:]) {
+			return 0
+		}
+		kind, targ := binary.LittleEndian.Uint16(b[opType:]), binary.LittleEndian.Uint64(b[opTarg:])
+		if uint32(kind)&typeBits == s.null && targ == uint64(s.nextstate) {
+			cop = kid
+		}
+		if found := s.below(cop, kid, depth-1); found != 0 {
+			return found
+		}
+		if uint32(kind)&moreBit == 0 {
+			return 0
+		}
+		kid = binary.LittleEndian.Uint64(b[opSibling:])
+	}
+	return 0
+}

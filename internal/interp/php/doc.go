@@ -1,0 +1,12 @@
+// Package php finds the calls of PHP 7.3 to 8.5, in builds that are not thread-safe.
+//
+//	executor_globals → zend_execute_data → zend_execute_data → …
+//	                    ├ zend_function: name, class, file
+//	                    └ zend_op: line
+//
+// A function that is written in C has a frame too, but no file. A nameless one is the
+// program itself, {main}, or what it includes.
+//
+// What lies where is in a table, from the offsets that opentelemetry-ebpf-profiler has at
+// b442421. A test compares what is found with what PHP itself tells, which was 8.2.
+package php

@@ -1,0 +1,51 @@
+package php
+
+import (
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// walker is the space that walks take place in.
+type walker struct {
+	*php  // of which it uses what does not change
+	frame [frameSize]byte
+}
+
+// Walker is of interp.Runtime.
+func (r *php) Walker() interp.Walker { return &walker{php: r} }
+
+// Walk is of interp.Walker.
+func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callchain.End) {
+	if t.TID != w.tid {
+		return dst, callchain.Complete
+	}
+	if !w.memory.Read(w.head, w.frame[:8]) {
+		return dst, callchain.Lost
+	}
+	frame := binary.LittleEndian.Uint64(w.frame[:])
+	start := len(dst)
+	for steps := 2*cap(dst) + 2; frame != 0; steps-- {
+		if frame%8 != 0 || !w.memory.Read(frame, w.frame[:]) {
+			return dst, callchain.Lost
+		}
+		frame = binary.LittleEndian.Uint64(w.frame[frameBack:])
+		code := binary.LittleEndian.Uint64(w.frame[frameFunction:])
+		entry := binary.LittleEndian.Uint32(w.frame[frameInfo:])&top != 0
+		switch {
+		case code == 0: // what an include, or a generator, is called from
+			if entry && len(dst) > start {
+				dst[len(dst)-1].Entry = true
+			}
+		case len(dst) == cap(dst):
+			return dst, callchain.Cut
+		default:
+			dst = append(dst, interp.Call{Code: code, At: binary.LittleEndian.Uint64(w.frame[frameLine:]), Entry: entry})
+		}
+		if steps == 0 {
+			return dst, callchain.Cut
+		}
+	}
+	return dst, callchain.Complete
+}
