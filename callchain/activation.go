@@ -10,7 +10,8 @@ type Runtime interface {
 
 // Activation is one frame of a copied stack.
 type Activation struct {
-	PC, SP, FP uint64
+	PC, SP uint64
+	FP     uint64 // 0 if it is not known
 	// Place is where in memory PC is, one byte before it for a caller; Generated says that
 	// this is no file that has an unwind table.
 	Place     Frame
@@ -50,7 +51,11 @@ func (a *Activation) Leave(pc, sp, fp uint64) {
 // ask asks the runtime about the frame that the registers are of, and appends it to dst.
 func (u *Unwinder) ask(dst []Frame, frame Frame, generated, exact bool) []Frame {
 	a, m := &u.activation, u.machine
-	*a = Activation{PC: u.regs.v[m.pc], SP: u.regs.v[m.sp], FP: u.regs.v[m.fp], Place: frame, Generated: generated, Exact: exact, Frames: a.Frames[:0], unwinder: u}
+	fp := uint64(0)
+	if u.regs.has(m.fp) {
+		fp = u.regs.v[m.fp]
+	}
+	*a = Activation{PC: u.regs.v[m.pc], SP: u.regs.v[m.sp], FP: fp, Place: frame, Generated: generated, Exact: exact, Frames: a.Frames[:0], unwinder: u}
 	u.capture.Runtime.Step(a)
 	if a.left || len(a.Frames) > 0 {
 		u.managed, u.repeatable = true, false // memory beside the stack was read

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/descriptors"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
@@ -27,7 +28,8 @@ func (l *look) process(tids []int) {
 	if text, err := l.host().Read(living, "cmdline"); err == nil {
 		s.Command = strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 	}
-	l.user = userStacks{host: l.host(), pid: living, space: p, unwinder: l.unwinder, start: l.start}
+	l.runtimes = stack.NewRuntimes()
+	l.user = userStacks{host: l.host(), pid: living, space: p, unwinder: l.unwinder, start: l.start, runtimes: l.runtimes}
 	l.foreign = is32Bit(l.host().Path(living, "exe"))
 	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task}

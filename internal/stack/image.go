@@ -22,6 +22,8 @@ type Set struct {
 	Labels []string
 	// Functions are what frames of the object Functions stand for.
 	Functions []Function
+	// Unknown are the runtimes whose functions can't be told, each once.
+	Unknown []error
 }
 
 // Image is a process.Object as it was when it was looked at.

@@ -15,20 +15,20 @@ const ABI64 = 2
 // prepared. It belongs to one goroutine.
 type Stacker struct {
 	Stacks
-	unwinder  *callchain.Unwinder
-	arch      callchain.Arch
-	maxStack  int // entries after which the kernel stops a callchain
-	capture   callchain.Capture
-	returns   returns
-	functions *functions
-	host      process.Host
-	frames    []callchain.Frame // of the stack made last
+	unwinder *callchain.Unwinder
+	arch     callchain.Arch
+	maxStack int // entries after which the kernel stops a callchain
+	capture  callchain.Capture
+	returns  returns
+	runtimes *Runtimes // nil: none are looked for
+	host     process.Host
+	frames   []callchain.Frame // of the stack made last
 }
 
 // NewStacker makes a Stacker of a machine's samples.
 func NewStacker(host process.Host, stacks Stacks) *Stacker {
 	arch := host.Arch()
-	return &Stacker{Stacks: stacks, unwinder: callchain.New(arch), arch: arch, maxStack: maxStack(host), returns: make(returns), functions: newFunctions(), host: host}
+	return &Stacker{Stacks: stacks, unwinder: callchain.New(arch), arch: arch, maxStack: maxStack(host), returns: make(returns), host: host}
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain
@@ -46,6 +46,9 @@ func maxStack(host process.Host) int {
 	return n
 }
 
+// Know has the frames of runtimes' functions named.
+func (s *Stacker) Know(runtimes *Runtimes) { s.runtimes = runtimes }
+
 // Kernel returns the kernel frames of a sample, leaf first, valid until the
 // next call.
 func (s *Stacker) Kernel(sample *perfevent.Sample) []callchain.Frame {
@@ -61,7 +64,9 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	kernel, user := callchain.Split(sample.Callchain)
 	c := &s.capture
 	c.Chain, c.MaxStack, c.Returns = user, s.maxStack-len(kernel), s.returns[sample.TID]
-	c.Runtime = s.functions.of(s.host, space)
+	if c.Runtime = nil; s.runtimes != nil {
+		c.Runtime = s.runtimes.Of(s.host, space)
+	}
 	s.load(sample)
 	var end callchain.End
 	switch {

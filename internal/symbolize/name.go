@@ -40,9 +40,12 @@ func (b *build) label(f callchain.Frame) profile.Frame {
 
 // function is the function of a runtime that a frame stands for.
 func (b *build) function(f callchain.Frame) profile.Frame {
+	if f.Offset >= uint64(len(b.set.Functions)) {
+		return profile.Frame{}
+	}
 	of := &b.set.Functions[f.Offset]
 	object := b.object(objectKey{id: f.Object, module: of.Runtime}, func() profile.Object {
-		return profile.Object{Path: "[" + of.Runtime + "]", HasFunctions: true, HasLines: true}
+		return profile.Object{Path: "[" + of.Runtime + "]", Runtime: of.Runtime, HasFunctions: true, HasLines: true}
 	})
 	frame := profile.Frame{Object: object, Address: of.Offset, Name: of.Function, RawName: of.Function, Offset: of.Offset}
 	if b.symbolizer.opts.Lines && of.File != "" {

@@ -1,8 +1,9 @@
 package stack
 
 import (
-	"log/slog"
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -26,22 +27,34 @@ type Function struct {
 // places in memory.
 const maxFunctions = 1 << 18
 
-// functions finds the functions of runtimes in the frames of live processes. It is asked
-// while they live, and so names what ends before a report is made.
-type functions struct {
+// Runtimes finds the functions of runtimes in the frames of live processes. It is asked
+// while they live, and so names what ends before a report is made. It belongs to one
+// goroutine.
+type Runtimes struct {
 	all   []Function
 	index map[Function]int
 	by    map[*process.Process]*hosted
-	log   *slog.Logger
+	errs  []error
 }
 
-func newFunctions() *functions {
-	return &functions{index: make(map[Function]int), by: make(map[*process.Process]*hosted), log: slog.New(slog.DiscardHandler)}
+// NewRuntimes knows no process yet.
+func NewRuntimes() *Runtimes {
+	return &Runtimes{index: make(map[Function]int), by: make(map[*process.Process]*hosted)}
+}
+
+// Functions are what frames of the object Functions stand for. Later calls return more.
+func (f *Runtimes) Functions() []Function { return slices.Clip(f.all) }
+
+// Errors returns, once each, why the functions of runtimes that were found can't be told.
+func (f *Runtimes) Errors() []error {
+	errs := f.errs
+	f.errs = nil
+	return errs
 }
 
 // hosted is a process that may host a runtime. It implements callchain.Runtime.
 type hosted struct {
-	to      *functions
+	to      *Runtimes
 	version uint64         // of the mappings that were looked at
 	runtime interp.Stepper // nil: none was found
 	mapped  bool           // the process names its code itself
@@ -51,8 +64,8 @@ type hosted struct {
 // maxHosted bounds the processes that are remembered.
 const maxHosted = 1 << 12
 
-// of is what knows the functions of a process; nil for most.
-func (f *functions) of(host process.Host, p *process.Process) callchain.Runtime {
+// Of is what knows the functions of a process; nil for most.
+func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 	h := f.by[p]
 	if h == nil {
 		if len(f.by) >= maxHosted {
@@ -87,21 +100,33 @@ func (h *hosted) attach(p *process.Process) {
 		if !mayBeRuntime(m.Path) {
 			continue
 		}
-		for _, detect := range detectors {
-			runtime, err := detect(of, m)
-			if err != nil {
-				h.to.log.Info("functions of a runtime have no names", "pid", p.PID, "error", err)
-			}
-			if runtime != nil {
-				h.runtime, h.mapped = runtime, p.MapsCode()
-				return
-			}
+		runtime, err := detect(of, m)
+		if err != nil {
+			h.to.fail(p.PID, err)
+		}
+		if runtime != nil {
+			h.runtime, h.mapped = runtime, p.MapsCode()
+			return
 		}
 	}
 }
 
-// detectors are the runtimes whose calls have a frame each.
-var detectors = [...]func(*interp.Process, *interp.Module) (interp.Stepper, error){hotspot.Detect, v8.Detect}
+// maxErrors bounds the errors that nobody has asked for.
+const maxErrors = 16
+
+func (f *Runtimes) fail(pid int, err error) {
+	if len(f.errs) < maxErrors {
+		f.errs = append(f.errs, fmt.Errorf("process %d: %w", pid, err))
+	}
+}
+
+// detect finds a runtime whose calls have a frame each.
+func detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
+	if r, err := hotspot.Detect(p, m); r != nil || err != nil {
+		return r, err
+	}
+	return v8.Detect(p, m)
+}
 
 // mayBeRuntime tells by a file's name whether it is worth a look.
 func mayBeRuntime(file string) bool {
@@ -126,7 +151,7 @@ func (h *hosted) Step(a *callchain.Activation) {
 }
 
 // frame is the frame that stands for a function; false if there is no room.
-func (f *functions) frame(of Function) (callchain.Frame, bool) {
+func (f *Runtimes) frame(of Function) (callchain.Frame, bool) {
 	i, ok := f.index[of]
 	if !ok {
 		if len(f.all) >= maxFunctions {
