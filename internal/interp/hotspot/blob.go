@@ -1,6 +1,10 @@
 package hotspot
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+)
 
 // blob is a piece of the code cache: a compiled method, a stub, the interpreter.
 type blob struct {
@@ -24,6 +28,7 @@ const (
 	freeSegment = 0xff
 	maxBlobSize = 1 << 30
 	maxFrame    = 1 << 20
+	maxBlobs    = 1 << 14 // that are remembered
 )
 
 // heap is one of the pieces that the code cache consists of.
@@ -74,9 +79,33 @@ func (r *Runtime) heapOf(pc uint64) (heap, bool) {
 	return heap{}, false
 }
 
-// blobAt finds the blob that an address is in (CodeHeap::find_block_for in
-// src/hotspot/share/memory/heap.cpp).
+// blobAt is the blob that an address is in: the one that was there last, if the memory
+// can't be read any more.
 func (r *Runtime) blobAt(pc uint64) (blob, bool) {
+	i := sort.Search(len(r.blobs), func(i int) bool { return r.blobs[i].addr > pc })
+	known := i > 0 && pc < r.blobs[i-1].addr+r.blobs[i-1].size
+	b, ok := r.findBlob(pc)
+	if !ok {
+		if known && !r.mem.Read(pc, make([]byte, 1)) {
+			return r.blobs[i-1], true
+		}
+		return blob{}, false
+	}
+	if known && r.blobs[i-1].addr == b.addr && r.blobs[i-1].compileID == b.compileID {
+		return b, true
+	}
+	if len(r.blobs) >= maxBlobs {
+		r.blobs = nil
+	}
+	r.blobs = slices.DeleteFunc(r.blobs, func(old blob) bool { return old.addr < b.addr+b.size && b.addr < old.addr+old.size })
+	i = sort.Search(len(r.blobs), func(i int) bool { return r.blobs[i].addr > pc })
+	r.blobs = slices.Insert(r.blobs, i, b)
+	return b, true
+}
+
+// findBlob reads the blob that an address is in (CodeHeap::find_block_for in
+// src/hotspot/share/memory/heap.cpp).
+func (r *Runtime) findBlob(pc uint64) (blob, bool) {
 	h, ok := r.heapOf(pc)
 	if !ok {
 		return blob{}, false

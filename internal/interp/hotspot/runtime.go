@@ -17,6 +17,7 @@ type Runtime struct {
 	interpreter interpreter
 	heaps       []heap
 	methods     map[uint64]*method
+	blobs       []blob // by address, as they were last
 	blobNames   map[uint64]string
 	known       map[[3]uint64][]interp.Level
 	scratch     []scope

@@ -49,7 +49,7 @@ func (r *Runtime) codeAt(pc uint64) *code {
 	i := sort.Search(len(r.codes), func(i int) bool { return r.codes[i].start > pc })
 	if i > 0 && pc < r.codes[i-1].end {
 		c := r.codes[i-1]
-		if r.header(c.start) == c.header {
+		if now := r.header(c.start); now == c.header || now[0] == 0 {
 			return c
 		}
 		r.codes = slices.Delete(r.codes, i-1, i)

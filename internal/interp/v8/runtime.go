@@ -15,7 +15,8 @@ type Runtime struct {
 	builtins  *builtins
 	functions map[uint64]*function
 	scripts   map[uint64]*script
-	codes     []*code // by address
+	shared    map[uint64]uint64 // of JSFunctions, as they were last
+	codes     []*code           // by address
 }
 
 // Detect finds the engine that a module is; nil without an error if it is none.
@@ -41,7 +42,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 }
 
 func newRuntime(mem interp.Memory, l *layout, object func() callchain.ObjectID, b *builtins) *Runtime {
-	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script)}
+	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), shared: make(map[uint64]uint64)}
 }
 
 func unknown(why string) error {
@@ -190,7 +191,17 @@ func (r *Runtime) sharedOf(word uint64) uint64 {
 	if !ok {
 		return 0
 	}
-	shared, _ := object(r.heap.u64(at + r.heap.shared))
+	to := r.heap.u64(at + r.heap.shared)
+	if to == 0 { // the process has ended
+		return r.shared[at]
+	}
+	shared, _ := object(to)
+	if r.shared[at] != shared && r.functionAt(shared) != nil {
+		if len(r.shared) >= maxFunctions {
+			clear(r.shared)
+		}
+		r.shared[at] = shared
+	}
 	return shared
 }
 
