@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
@@ -96,6 +97,7 @@ func (h *hosted) attach(p *process.Process) {
 		return
 	}
 	of := interp.NewProcess(p.PID, p)
+	of.Memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now()}
 	for _, m := range of.Modules {
 		if !mayBeRuntime(m.Path) {
 			continue

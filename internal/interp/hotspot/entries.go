@@ -13,6 +13,7 @@ import (
 type interpreter struct {
 	low, high uint64
 	entries   []entry
+	tries     int // to read it
 }
 
 // entry is code that makes an interpreted frame: from begin on, and from framed on its
@@ -22,11 +23,13 @@ type entry struct{ begin, framed uint64 }
 const (
 	maxInterpreter = 8 << 20
 	maxCodelets    = 1 << 12
+	maxTries       = 64 // a machine that is just starting has none yet
 )
 
 // interprets tells whether an address is in the interpreter.
 func (r *Runtime) interprets(pc uint64) bool {
-	if r.interpreter.low == 0 {
+	if r.interpreter.low == 0 && r.interpreter.tries < maxTries {
+		r.interpreter.tries++
 		r.readInterpreter()
 	}
 	return r.interpreter.low <= pc && pc < r.interpreter.high
@@ -45,7 +48,7 @@ func (r *Runtime) readInterpreter() {
 	if !r.mem.Read(low, code) {
 		return
 	}
-	r.interpreter = interpreter{low: low, high: low + size}
+	r.interpreter.low, r.interpreter.high = low, low+size
 	for at, n := uint64(0), 0; at < size && n < maxCodelets; n++ {
 		length := uint64(half(code[at:], l.codeletSize))
 		if length == 0 || length > size-at {

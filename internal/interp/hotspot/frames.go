@@ -96,10 +96,13 @@ func leavePushed(a *callchain.Activation) {
 	}
 }
 
+// codeAhead is how many bytes of instructions are looked at.
+const codeAhead = 32
+
 // leaveLeaf leaves compiled code where it was interrupted: the first and last instructions
 // of a method have another frame than the others.
 func (r *Runtime) leaveLeaf(a *callchain.Activation, b *blob) {
-	var code [32]byte
+	var code [codeAhead]byte
 	if !r.mem.Read(a.PC, code[:]) {
 		r.leaveFixed(a, b.frame)
 		return

@@ -79,7 +79,7 @@ func (r *Runtime) readMethod(at uint64) *method {
 		m.file = symbol(index)
 	}
 	if v.u32(at+l.constFlags)&l.lineTable != 0 {
-		m.lines = readLines(r.mem, m.code+m.codeSize)
+		m.lines = readLines(r.mem, m.code+m.codeSize, r.biased)
 	}
 	return m
 }
@@ -174,9 +174,9 @@ func (m *method) frame(bci int) interp.Frame {
 
 // readLines reads the compressed line table at an address: pairs of steps of bytecode and
 // line, in a byte where they are small (CompressedLineNumberReadStream).
-func readLines(mem interp.Memory, at uint64) []line {
+func readLines(mem interp.Memory, at uint64, biased bool) []line {
 	const escape = 0xff
-	s := stream{mem: mem, at: at}
+	s := stream{mem: mem, at: at, biased: biased}
 	var lines []line
 	var now line
 	for len(lines) < maxTable {

@@ -69,6 +69,9 @@ func (r *Runtime) Name() string { return r.name }
 
 // Step is of interp.Stepper.
 func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Level {
+	if !a.Generated {
+		return dst
+	}
 	if _, ok := r.heapOf(a.PC); !ok {
 		return dst
 	}

@@ -13,7 +13,7 @@ type tables struct {
 
 // maxEntries bounds a table, maxName the names in it.
 const (
-	maxEntries = 1 << 14
+	maxEntries = 1 << 13
 	maxName    = 256
 )
 

@@ -32,13 +32,15 @@ type inlining struct {
 }
 
 const (
-	headerSize = 16
-	alignment  = 32      // of code
-	maxCode    = 1 << 20 // bytes before a place that its code's begin is looked for in
-	page       = 4096
-	maxCodes   = 1 << 14 // that are remembered
-	maxInlined = 1 << 10 // calls inlined in one function
-	maxDepth   = 32      // levels of inlining
+	headerSize  = 16
+	alignment   = 32      // of code
+	maxCode     = 1 << 20 // bytes before a place that its code's begin is looked for in
+	maxTypes    = 64      // objects that a search looks at the type of
+	page        = 4096
+	maxCodes    = 1 << 14 // that are remembered
+	maxSearches = 3       // for the code at one place, in vain
+	maxInlined  = 1 << 10 // calls inlined in one function
+	maxDepth    = 32      // levels of inlining
 
 	// Words of a Code object that the program does not export (src/objects/code.h).
 	startAt, sizeAt = 40, 56
@@ -54,8 +56,15 @@ func (r *Runtime) codeAt(pc uint64) *code {
 		}
 		r.codes = slices.Delete(r.codes, i-1, i)
 	}
+	if r.missed[pc] >= maxSearches {
+		return nil
+	}
 	c := r.findCode(pc)
 	if c == nil {
+		if len(r.missed) >= maxCodes {
+			clear(r.missed)
+		}
+		r.missed[pc]++
 		return nil
 	}
 	// What was there before is gone.
@@ -78,6 +87,7 @@ func (r *Runtime) findCode(pc uint64) *code {
 	h := &r.heap
 	var b [page]byte
 	have := uint64(1) // the page that b holds; none
+	types := 0
 	for start := pc &^ (alignment - 1); pc-start < maxCode; start -= alignment {
 		// The header lies in one page: half of an alignment before a multiple of it.
 		at := start - headerSize
@@ -90,7 +100,13 @@ func (r *Runtime) findCode(pc uint64) *code {
 		words := b[at-have:]
 		_, mapped := object(binary.LittleEndian.Uint64(words))
 		of, ok := object(binary.LittleEndian.Uint64(words[8:]))
-		if !mapped || !ok || h.typeOf(of) != h.isCode || h.u64(of+startAt) != start {
+		if !mapped || !ok {
+			continue
+		}
+		if types++; types > maxTypes {
+			return nil
+		}
+		if h.typeOf(of) != h.isCode || h.u64(of+startAt) != start {
 			continue
 		}
 		size := uint64(h.u32(of + sizeAt))

@@ -53,9 +53,9 @@ func (h *heap) field(addr, offset uint64, kind uint16) (uint64, bool) {
 }
 
 const (
-	maxText  = 512      // bytes of a name
-	maxCons  = 16       // levels of a string that is put together
-	maxChars = 16 << 20 // characters of a script
+	maxText  = 512     // bytes of a name
+	maxCons  = 16      // levels of a string that is put together
+	maxChars = 4 << 20 // characters of a script
 )
 
 // text reads a string of at most so many characters; false if it is none.

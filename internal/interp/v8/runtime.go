@@ -17,6 +17,7 @@ type Runtime struct {
 	scripts   map[uint64]*script
 	shared    map[uint64]uint64 // of JSFunctions, as they were last
 	codes     []*code           // by address
+	missed    map[uint64]uint8  // how often the code at a place was not found
 }
 
 // Detect finds the engine that a module is; nil without an error if it is none.
@@ -42,7 +43,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 }
 
 func newRuntime(mem interp.Memory, l *layout, object func() callchain.ObjectID, b *builtins) *Runtime {
-	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), shared: make(map[uint64]uint64)}
+	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), shared: make(map[uint64]uint64), missed: make(map[uint64]uint8)}
 }
 
 func unknown(why string) error {
@@ -93,6 +94,13 @@ func (r *Runtime) generated(dst []interp.Level, word uint64, a *callchain.Activa
 	if !a.Exact {
 		at--
 	}
+	marker, _ := a.Word(a.FP + uint64(r.heap.marker))
+	switch marker {
+	case r.heap.regexp:
+		return append(dst, interp.Level{Frame: interp.Frame{Function: "[regexp]"}})
+	case r.heap.wasm:
+		return append(dst, interp.Level{Frame: interp.Frame{Function: "[wasm]"}})
+	}
 	shared := r.sharedOf(word)
 	f := r.functionAt(shared)
 	switch c := r.codeAt(at); {
@@ -111,13 +119,6 @@ func (r *Runtime) generated(dst []interp.Level, word uint64, a *callchain.Activa
 	}
 	if f != nil {
 		return append(dst, interp.Level{Frame: f.frame(-1)})
-	}
-	marker, _ := a.Word(a.FP + uint64(r.heap.marker))
-	switch marker {
-	case r.heap.regexp:
-		return append(dst, interp.Level{Frame: interp.Frame{Function: "[regexp]"}})
-	case r.heap.wasm:
-		return append(dst, interp.Level{Frame: interp.Frame{Function: "[wasm]"}})
 	}
 	return dst
 }
