@@ -37,6 +37,6 @@ func (m *metered) Read(addr uint64, b []byte) bool {
 // refill grants what has become due since the last time.
 func (m *metered) refill(now time.Time) {
 	due := now.Sub(m.full).Seconds() * readsASecond
-	m.left = min(readsAtOnce, m.left+int(min(due, readsAtOnce)))
+	m.left = min(readsAtOnce, m.left+int(max(0, min(due, readsAtOnce))))
 	m.full = now
 }

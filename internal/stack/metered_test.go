@@ -10,9 +10,9 @@ import (
 func TestReadsAreMetered(t *testing.T) {
 	now := time.Unix(1, 0)
 	m := &metered{mem: interp.Image{{Addr: 0, Bytes: make([]byte, 1<<20)}}, full: now}
-	m.refill(now.Add(time.Second / 1024))
-	if m.left != readsASecond/1024 {
-		t.Errorf("%d reads are granted, want %d", m.left, readsASecond/1024)
+	m.refill(now.Add(time.Second / 4))
+	if m.left != readsASecond/4 {
+		t.Errorf("%d reads are granted, want %d", m.left, readsASecond/4)
 	}
 	m.refill(now.Add(time.Hour))
 	if m.left != readsAtOnce {
