@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -41,6 +42,25 @@ func (p *Process) Symbol(name string) (Symbol, bool) {
 	}
 	return Symbol{}, false
 }
+
+// ThreadID is how far behind the address that pthread_self returns to a thread libc has
+// its id: glibc says so to libthread_db, by three numbers of 32 bits (bits, elements,
+// offset).
+func (p *Process) ThreadID() (offset uint64, ok bool) {
+	s, ok := p.Symbol("_thread_db_pthread_tid")
+	if !ok {
+		return 0, false
+	}
+	var b [12]byte
+	if !p.Memory.Read(s.Addr, b[:]) || binary.LittleEndian.Uint32(b[:]) != 32 {
+		return 0, false
+	}
+	offset = uint64(binary.LittleEndian.Uint32(b[8:]))
+	return offset, offset < maxThread
+}
+
+// maxThread is more bytes than libc's structure of a thread has.
+const maxThread = 1 << 14
 
 // Detector looks whether a module holds a runtime and attaches to it. It returns nil
 // without an error where there is none, and an *UnknownError where there is one that

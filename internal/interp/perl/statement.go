@@ -7,7 +7,7 @@ import (
 )
 
 // ops are the numbers of types of OPs, which differ among releases.
-type ops struct{ null, nextstate, dbstate, scope uint32 }
+type ops struct{ null, nextstate, scope uint32 }
 
 // maxOps bounds how many types are looked at.
 const maxOps = 1 << 10
@@ -21,13 +21,13 @@ func (r *perl) opsOf(names interp.Symbol) (o ops, ok bool) {
 			return o, false
 		}
 		name, _ := r.cString(at)
-		number := map[string]*uint32{"null": &o.null, "nextstate": &o.nextstate, "dbstate": &o.dbstate, "scope": &o.scope}[name]
+		number := map[string]*uint32{"null": &o.null, "nextstate": &o.nextstate, "scope": &o.scope}[name]
 		if number != nil {
 			*number = uint32(i)
 			found++
 		}
 	}
-	return o, found == 4
+	return o, found == 3
 }
 
 // OP, in bytes: op_next, op_sibparent, op_targ, op_type with flags, op_flags, and op_first

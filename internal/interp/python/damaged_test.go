@@ -1,7 +1,6 @@
 package python
 
 import (
-	"flag"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/interp/interptest"
 )
 
-var record = flag.Bool("record", false, "write testdata/*.json anew")
+var record = interptest.RecordFlag()
 
 // recorded is a walk as it was recorded, and what it found.
 type recorded struct {

@@ -19,7 +19,7 @@ type python struct {
 	head  uint64 // where the address of the newest interpreter is
 	code  uint64 // PyCode_Type
 	tid   uint64 // where in libc's structure of a thread its id is
-	libc  bool   // it is known
+	libc  bool   // that is known
 	loops []interp.Span
 	codes map[uint64]*code
 }
@@ -44,7 +44,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	if why := r.find(p, m); why != "" {
 		return nil, &interp.UnknownError{Name: r.name, Why: why, Help: r.help()}
 	}
-	r.findThreads(p)
+	r.tid, r.libc = p.ThreadID()
 	r.findLoops(m, eval)
 	return r, nil
 }
@@ -120,21 +120,6 @@ func (r *python) find(p *interp.Process, m *interp.Module) (why string) {
 	}
 	r.head = state.Addr + r.interpreters
 	return ""
-}
-
-// findThreads finds out where libc keeps the id of a thread: glibc says so to
-// libthread_db, by three numbers of 32 bits (bits, elements, offset).
-func (r *python) findThreads(p *interp.Process) {
-	s, ok := p.Symbol("_thread_db_pthread_tid")
-	if !ok {
-		return
-	}
-	var b [12]byte
-	if !r.memory.Read(s.Addr, b[:]) || binary.LittleEndian.Uint32(b[:]) != 32 {
-		return
-	}
-	r.tid = uint64(binary.LittleEndian.Uint32(b[8:]))
-	r.libc = r.tid < 2*maxStruct
 }
 
 // findLoops finds the code of the loop: a compiler may have put pieces of it elsewhere,
