@@ -28,8 +28,6 @@ type layout struct {
 	sourceFile, poolSize, klassSourceFile uint64
 	klassName, symbolLength, symbolBody   uint64
 	lineTable                             uint32 // flag of a ConstMethod
-
-	major uint64 // of the JDK, 0 if not known
 }
 
 // absent is the offset of a field that a version does not have.

@@ -20,7 +20,7 @@ func TestPositionsAreDecoded(t *testing.T) {
 	table := []byte{
 		0, 22, // at 0: character 4, which is 5<<1 raw
 		7, 8, // at 3 (-4): two on
-		0x80 | 10<<1&0x7f, 1, 0x80 | 0, 0x80 | 0, 0x80 | 0, 0x80 | 0, 16, // at 77: inlined function 0
+		0x94, 1, 0x80, 0x80, 0x80, 0x80, 16, // at 77: inlined function 0
 	}
 	table[1] = 20
 	var got []entry
