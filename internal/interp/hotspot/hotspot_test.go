@@ -10,17 +10,18 @@ import (
 
 func TestAMethodIsNamedAsTheMachinePrintsIt(t *testing.T) {
 	for _, test := range []struct{ class, name, signature, want string }{
-		{"java.lang.String", "indexOf", "(I)I", "int java.lang.String.indexOf(int)"},
+		{"java/lang/String", "indexOf", "(I)I", "int java.lang.String.indexOf(int)"},
 		{"W", "main", "([Ljava/lang/String;)V", "void W.main(java.lang.String[])"},
 		{"W", "<init>", "()V", "void W.<init>()"},
 		{"W", "f", "(J[[DLjava/util/Map;Z)Ljava/lang/Object;", "java.lang.Object W.f(long, double[][], java.util.Map, boolean)"},
+		{"a/B$$Lambda+0x0000a0", "run", "()V", "void a.B$$Lambda/0x0000a0.run()"},
 		{"W", "f", "", "W.f"},
 		{"W", "f", "(", "W.f"},
 		{"W", "f", "(Q)V", "void W.f()"},
 		{"W", "f", "(Ljava/lang", "W.f"},
 		{"W", "f", "(L)[", "W.f()"},
 	} {
-		if got := external(test.class, test.name, test.signature); got != test.want {
+		if got := external(className(test.class), test.name, test.signature); got != test.want {
 			t.Errorf("%s of %s%s: %q, want %q", test.class, test.name, test.signature, got, test.want)
 		}
 	}

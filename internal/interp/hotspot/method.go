@@ -70,7 +70,7 @@ func (r *Runtime) readMethod(at uint64) *method {
 		return r.symbol(v, v.u64(pool+l.poolSize+8*index))
 	}
 	name, signature := symbol(uint64(v.u16(at+l.nameIndex))), symbol(uint64(v.u16(at+l.signatureIndex)))
-	class := strings.ReplaceAll(r.symbol(v, v.u64(holder+l.klassName)), "/", ".")
+	class := className(r.symbol(v, v.u64(holder+l.klassName)))
 	if v.bad {
 		return nil
 	}
@@ -82,6 +82,12 @@ func (r *Runtime) readMethod(at uint64) *method {
 		m.lines = readLines(r.mem, m.code+m.codeSize, r.biased)
 	}
 	return m
+}
+
+// className is the name of a class as the machine prints it. A hidden class has an address
+// behind its name.
+func className(symbol string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(symbol, "/", "."), "+0x", "/0x")
 }
 
 // sourceFile is the index of the name of the source's file; 0 if it has none.
