@@ -10,7 +10,7 @@ package callchain
 func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	from, version := len(dst), versionOf(space)
 	walked := 0
-	if u.leafKeepsFramePointers(space, version, c) {
+	if c.Runtime == nil && u.leafKeepsFramePointers(space, version, c) {
 		var end End
 		if dst, end = u.walked(dst, space, c, true); end == Complete {
 			return dst, end
@@ -19,7 +19,7 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	}
 	dst, end := u.Unwind(dst[:from], space, c)
 	switch {
-	case end == Complete:
+	case end == Complete, u.managed:
 		return dst, end
 	case u.hidden:
 		return dst, end // the registers are those of a caller that is not known

@@ -51,6 +51,9 @@ type Capture struct {
 	// Returns knows the return addresses of the thread's frames that return probes
 	// have replaced; nil: none.
 	Returns Returns
+	// Runtime knows frames of the program's own making; nil: there are none. The kernel's
+	// chain is not taken for one that it has had a say in.
+	Runtime Runtime
 }
 
 // Unwinder makes chains of frames. It holds scratch memory and a cache of code
@@ -76,6 +79,9 @@ type Unwinder struct {
 
 	derivation derivation
 
+	activation Activation // scratch
+	managed    bool       // the runtime has known a frame of the last Unwind
+
 	uncached place
 }
 
@@ -94,7 +100,7 @@ func New(arch Arch) *Unwinder {
 // executable, it appends nothing and the chain is Lost.
 func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.pcs = u.pcs[:0]
-	u.repeatable = true
+	u.repeatable, u.managed = true, false
 	if u.machine == nil || c.Regs.arch != u.arch {
 		return dst, Lost
 	}
@@ -133,8 +139,21 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 				p = &place{frame: callee}
 			}
 		}
-		dst = append(dst, frame)
 		u.pcs = append(u.pcs, pc)
+		left := false
+		if u.capture.Runtime != nil {
+			here := *p // asking looks up other places
+			p, dst = &here, u.ask(dst, frame, here.table == nil, s.exact)
+			left = u.activation.left
+		} else {
+			dst = append(dst, frame)
+		}
+		if left {
+			if end, done := u.leave(&s); done {
+				return dst, end
+			}
+			continue
+		}
 		unruled := p.set == nil
 		from := u.regs
 		if end, done := u.step(p, &s); done {

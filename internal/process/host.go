@@ -37,6 +37,9 @@ func (h Host) clock() func() uint64 {
 	return func() uint64 { return begin + uint64(time.Since(made)) }
 }
 
+// Live tells whether it is the machine that this program runs on, as it is now.
+func (h Host) Live() bool { return h.Proc == "" && h.Machine == 0 && h.Clock == nil }
+
 // Arch is the machine that its code is for.
 func (h Host) Arch() callchain.Arch { return cmp.Or(h.Machine, callchain.Host()) }
 

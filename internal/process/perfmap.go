@@ -40,6 +40,16 @@ func (o *Object) PerfMap() (io.Reader, error) {
 	return io.NewSectionReader(o.perfMap, 0, 1<<63-1), nil
 }
 
+// MapsCode tells whether the process has written names for its generated code by now.
+func (p *Process) MapsCode() bool {
+	o := p.anon
+	if o == nil {
+		return false
+	}
+	_, err := o.PerfMap()
+	return err == nil
+}
+
 // openPerfMap opens the map through the process, or through another one with
 // the same root when the process has exited.
 func (o *Object) openPerfMap() error {

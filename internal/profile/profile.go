@@ -67,7 +67,8 @@ type Object struct {
 	Path                               string // as the process sees it; "[kernel]", "[vdso]", "[anon]" where there is no file
 	BuildID                            string // lower-case hexadecimal, "" if there is none
 	Kernel                             bool
-	Labels                             bool // no code: the names of its frames are words of a collector
+	Labels                             bool   // no code: the names of its frames are words of a collector
+	Runtime                            string // whose functions its frames are, "HotSpot 17"; "" for native code
 	HasFunctions, HasLines, HasInlines bool
 }
 

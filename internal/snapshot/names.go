@@ -50,6 +50,7 @@ func (l *look) name() {
 		stacks[i].Frames, stacks[i].Truncated = l.interned.Stack(callchain.StackID(i))
 	}
 	set := stack.NewSet(stacks, l.processes.Objects())
+	set.Functions, set.Unknown = l.runtimes.Functions(), l.runtimes.Errors()
 	p := l.symbolizer.Profile(&set, nil)
 	l.snapshot.Notes = append(l.snapshot.Notes, p.Notes...)
 	native := make([][][]Frame, len(p.Stacks))
@@ -102,6 +103,9 @@ func userFrames(p *profile.Profile, stack int) (levels [][]Frame) {
 		var frames []Frame
 		f := &p.Frames[i]
 		frame := Frame{Name: f.Name, Offset: f.Offset, Object: p.Objects[f.Object].Path}
+		if runtime := p.Objects[f.Object].Runtime; runtime != "" {
+			frame.Runtime, frame.Object = runtime, ""
+		}
 		if f.Name == "" {
 			frame.Offset = f.PC()
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/descriptors"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
@@ -32,7 +33,8 @@ func (l *look) process(tids []int) {
 		l.arch = l.arch.Compat()
 		l.unwinding = callchain.New(l.arch)
 	}
-	l.user = userStacks{host: l.host(), arch: l.arch, pid: living, space: p, unwinder: l.unwinding, start: l.start}
+	l.runtimes = stack.NewRuntimes()
+	l.user = userStacks{host: l.host(), arch: l.arch, pid: living, space: p, unwinder: l.unwinding, start: l.start, runtimes: l.runtimes}
 	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task, Compat: l.compat}
 	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)

@@ -69,7 +69,9 @@ func (l *look) sampleEach(ctx context.Context, tids []int, running map[uint32]*T
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return engine.Run(ctx, &sampler{look: l, running: running, left: len(running), stacker: stack.NewStacker(l.host(), stacks), cancel: cancel})
+	stacker := stack.NewStacker(l.host(), stacks)
+	stacker.Know(l.runtimes)
+	return engine.Run(ctx, &sampler{look: l, running: running, left: len(running), stacker: stacker, cancel: cancel})
 }
 
 // sampler is the sink of the samples of threads that run.

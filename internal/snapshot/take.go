@@ -103,6 +103,7 @@ type look struct {
 
 	interpreters interpreters
 	levels       map[*Thread][]interpreted // of threads that are in interpreted code
+	runtimes     *stack.Runtimes           // whose calls have a frame each
 }
 
 // start is where the function of a frame begins.

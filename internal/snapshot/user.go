@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
 )
 
 // userStacks reads the user stacks of threads that wait.
@@ -18,6 +19,7 @@ type userStacks struct {
 	stack    []byte
 	other    []byte // the stack that a signal's handler has interrupted
 	frames   []callchain.Frame
+	runtimes *stack.Runtimes
 	flow     *flow // of the thread that was last asked about
 }
 
@@ -41,6 +43,7 @@ func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 
 // unwind returns the user frames of a thread with the captured registers.
 func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, callchain.End) {
+	capture.Runtime = u.runtimes.Of(u.host, u.space)
 	for size := firstCopy; ; size *= 8 {
 		more := false // there may be, above a copy
 		load := func(b *[]byte, sp uint64) []byte {

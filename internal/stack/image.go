@@ -20,6 +20,10 @@ type Set struct {
 	Images map[callchain.ObjectID]*Image // what the frames lie in
 	// Labels are the words that frames of the object Labels stand for.
 	Labels []string
+	// Functions are what frames of the object Functions stand for.
+	Functions []Function
+	// Unknown are the runtimes whose functions can't be told, each once.
+	Unknown []error
 }
 
 // Image is a process.Object as it was when it was looked at.
@@ -40,7 +44,7 @@ func NewSet(stacks []Stack, objects map[callchain.ObjectID]*process.Object) Set 
 	images := make(map[callchain.ObjectID]*Image)
 	for _, s := range stacks {
 		for _, f := range s.Frames {
-			if f.Object != Labels && images[f.Object] == nil {
+			if f.Object < Functions && images[f.Object] == nil {
 				images[f.Object] = NewImage(objects[f.Object])
 			}
 		}

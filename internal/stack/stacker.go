@@ -25,6 +25,8 @@ type Stacker struct {
 	maxStack int // entries after which the kernel stops a callchain
 	capture  callchain.Capture
 	returns  returns
+	runtimes *Runtimes // nil: none are looked for
+	host     process.Host
 	frames   []callchain.Frame // of the stack made last
 }
 
@@ -32,7 +34,7 @@ type Stacker struct {
 func NewStacker(host process.Host, stacks Stacks) *Stacker {
 	arch := host.Arch()
 	native := callchain.New(arch)
-	return &Stacker{Stacks: stacks, unwinder: native, native: native, arch: arch, maxStack: maxStack(host), returns: make(returns)}
+	return &Stacker{Stacks: stacks, unwinder: native, native: native, arch: arch, maxStack: maxStack(host), returns: make(returns), host: host}
 }
 
 // maxStack is the number of entries after which the kernel ends a callchain
@@ -50,6 +52,9 @@ func maxStack(host process.Host) int {
 	return n
 }
 
+// Know has the frames of runtimes' functions named.
+func (s *Stacker) Know(runtimes *Runtimes) { s.runtimes = runtimes }
+
 // Kernel returns the kernel frames of a sample, leaf first, valid until the
 // next call.
 func (s *Stacker) Kernel(sample *perfevent.Sample) []callchain.Frame {
@@ -65,6 +70,9 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 	kernel, user := callchain.Split(sample.Callchain)
 	c := &s.capture
 	c.Chain, c.MaxStack, c.Returns = user, s.maxStack-len(kernel), s.returns[sample.TID]
+	if c.Runtime = nil; s.runtimes != nil {
+		c.Runtime = s.runtimes.Of(s.host, space)
+	}
 	s.load(sample)
 	var end callchain.End
 	switch {

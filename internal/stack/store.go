@@ -22,6 +22,7 @@ type Store struct {
 	wholes    *wholes
 	returns   returns
 	words     words
+	runtimes  *Runtimes
 	frames    []callchain.Frame // room to build a chain in
 }
 
@@ -30,7 +31,7 @@ type Store struct {
 func NewStore(processes *process.Table, full func() bool) *Store {
 	return &Store{
 		processes: processes, full: full, interner: callchain.NewInterner(),
-		memo: newMemo(processes.Host().Arch()), wholes: newWholes(), returns: make(returns), words: newWords(),
+		memo: newMemo(processes.Host().Arch()), wholes: newWholes(), returns: make(returns), words: newWords(), runtimes: NewRuntimes(),
 	}
 }
 
@@ -39,6 +40,7 @@ func NewStore(processes *process.Table, full func() bool) *Store {
 func (s *Store) Stacker(stacks Stacks) *Stacker {
 	by := NewStacker(s.processes.Host(), stacks)
 	by.returns = s.returns
+	by.Know(s.runtimes)
 	return by
 }
 
@@ -130,7 +132,8 @@ func (s *Store) Stack(id callchain.StackID) Stack {
 // Set returns stacks of the Store with what names them.
 func (s *Store) Set(stacks []Stack) Set {
 	set := NewSet(stacks, s.processes.Objects())
-	set.Labels = slices.Clip(s.words.all)
+	set.Unknown = s.runtimes.Errors()
+	set.Labels, set.Functions = slices.Clip(s.words.all), s.runtimes.Functions()
 	return set
 }
 

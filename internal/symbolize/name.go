@@ -20,6 +20,9 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 	if f.Object == stack.Labels {
 		return b.label(f)
 	}
+	if f.Object == stack.Functions {
+		return b.function(f)
+	}
 	image := b.set.Images[f.Object]
 	if !hasFile(image.Kind) {
 		return b.memoryFrame(f, image)
@@ -33,6 +36,22 @@ func (b *build) label(f callchain.Frame) profile.Frame {
 	return profile.Frame{Name: word, RawName: word, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
 		return profile.Object{Path: "[labels]", Labels: true, HasFunctions: true}
 	})}
+}
+
+// function is the function of a runtime that a frame stands for.
+func (b *build) function(f callchain.Frame) profile.Frame {
+	if f.Offset >= uint64(len(b.set.Functions)) {
+		return profile.Frame{}
+	}
+	of := &b.set.Functions[f.Offset]
+	object := b.object(objectKey{id: f.Object, module: of.Runtime}, func() profile.Object {
+		return profile.Object{Path: "[" + of.Runtime + "]", Runtime: of.Runtime, HasFunctions: true, HasLines: true}
+	})
+	frame := profile.Frame{Object: object, Address: of.Offset, Name: of.Function, RawName: of.Function, Offset: of.Offset}
+	if b.symbolizer.opts.Lines && of.File != "" {
+		frame.Lines = []profile.Line{{Function: of.Function, File: of.File, Line: of.Line}}
+	}
+	return frame
 }
 
 // fileFrame names a place in an ELF file, which the symbolizer remembers.

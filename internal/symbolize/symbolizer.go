@@ -95,6 +95,9 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 		s.unload()
 		s.forget()
 	}
+	for _, err := range set.Unknown {
+		p.Notes = append(p.Notes, err.Error())
+	}
 	p.Notes, s.notes = append(p.Notes, s.notes...), nil
 	if s.kernel.err != nil {
 		p.Notes = append(p.Notes, fmt.Sprintf("kernel frames have no names: %v", s.kernel.err))

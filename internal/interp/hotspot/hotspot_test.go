@@ -1,0 +1,118 @@
+package hotspot
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+func TestAMethodIsNamedAsTheMachinePrintsIt(t *testing.T) {
+	for _, test := range []struct{ class, name, signature, want string }{
+		{"java/lang/String", "indexOf", "(I)I", "int java.lang.String.indexOf(int)"},
+		{"W", "main", "([Ljava/lang/String;)V", "void W.main(java.lang.String[])"},
+		{"W", "<init>", "()V", "void W.<init>()"},
+		{"W", "f", "(J[[DLjava/util/Map;Z)Ljava/lang/Object;", "java.lang.Object W.f(long, double[][], java.util.Map, boolean)"},
+		{"a/B$$Lambda+0x0000a0", "run", "()V", "void a.B$$Lambda/0x0000a0.run()"},
+		{"W", "f", "", "W.f"},
+		{"W", "f", "(", "W.f"},
+		{"W", "f", "(Q)V", "void W.f()"},
+		{"W", "f", "(Ljava/lang", "W.f"},
+		{"W", "f", "(L)[", "W.f()"},
+	} {
+		if got := external(className(test.class), test.name, test.signature); got != test.want {
+			t.Errorf("%s of %s%s: %q, want %q", test.class, test.name, test.signature, got, test.want)
+		}
+	}
+}
+
+func TestPackedNumbersAreOfBothKinds(t *testing.T) {
+	for _, test := range []struct {
+		bytes  []byte
+		biased bool
+		want   uint32
+		bad    bool
+	}{
+		{bytes: []byte{0}, want: 0},
+		{bytes: []byte{191}, want: 191},
+		{bytes: []byte{192, 0}, want: 192},
+		{bytes: []byte{255, 255, 1}, want: 255 + 255<<6 + 1<<12},
+		{bytes: []byte{1}, biased: true, want: 0},
+		{bytes: []byte{191}, biased: true, want: 190},
+		{bytes: []byte{192, 1}, biased: true, want: 191},
+		{bytes: []byte{0}, biased: true, bad: true},
+		{bytes: []byte{255, 255, 255, 255, 255}, want: 51130559},
+		{bytes: []byte{200}, bad: true},
+	} {
+		s := stream{mem: interp.Image{{Addr: 4096 - uint64(len(test.bytes)), Bytes: test.bytes}}, at: 4096 - uint64(len(test.bytes)), biased: test.biased}
+		if got := s.unsigned(); got != test.want || s.bad != test.bad {
+			t.Errorf("% x, biased %v: %d, bad %v; want %d, %v", test.bytes, test.biased, got, s.bad, test.want, test.bad)
+		}
+	}
+}
+
+func TestLinesComeFromTheCompressedTable(t *testing.T) {
+	table := []byte{
+		0<<3 | 7,   // bytecode 0 is of line 7
+		5<<3 | 2,   // 5 of 9
+		0xff, 8, 3, // 9 of 7: steps of 4 and of -2
+		0,
+	}
+	at := uint64(4096 - len(table))
+	lines := readLines(interp.Image{{Addr: at, Bytes: table}}, at, false)
+	if diff := cmp.Diff([]line{{0, 7}, {5, 9}, {9, 7}}, lines, cmp.AllowUnexported(line{})); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	m := &method{name: "f", file: "F.java", lines: lines}
+	for bci, want := range map[int]int{-1: 0, 0: 7, 4: 7, 5: 9, 8: 9, 9: 7, 1000: 7} {
+		if got := m.frame(bci); got.Line != want {
+			t.Errorf("bytecode %d is of line %d, want %d", bci, got.Line, want)
+		}
+	}
+}
+
+func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		code   []byte
+		making bool
+		want   shape
+	}{
+		{"ret", []byte{0xc3}, false, bare},
+		{"pop %rbp", []byte{0x5d}, false, pushed},
+		{"stack bang", []byte{0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55}, true, bare},
+		{"push %rbp", []byte{0x55, 0x48, 0x83, 0xec, 0x20}, true, bare},
+		{"sub after push", []byte{0x48, 0x83, 0xec, 0x20, 0x90}, true, pushed},
+		{"sub before the frame pointer is saved", []byte{0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x6c, 0x24, 0x10}, true, bare},
+		{"mov %rbp,n(%rsp)", []byte{0x48, 0x89, 0x6c, 0x24, 0x10}, true, whole},
+		{"poll of the stack pointer", []byte{0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 1, 0, 0, 0, 0xc3}, false, bare},
+		{"jump of the poll", []byte{0x0f, 0x87, 1, 0, 0, 0, 0xc3}, false, bare},
+		{"a compare within the method", []byte{0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 1, 0, 0, 0, 0x90}, false, whole},
+		{"sub within the method", []byte{0x48, 0x83, 0xec, 0x20}, false, whole},
+	} {
+		var code [codeAhead]byte
+		copy(code[:], test.code)
+		if got := shapeOf(code[:], test.making); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestAnInterruptedPlaceIsInWhatTheOnesAroundItHaveInCommon(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		a, b []scope
+		want int
+	}{
+		{"the same call", []scope{{2, 5}, {1, 3}}, []scope{{2, 7}, {1, 3}}, 2},
+		{"two calls from one method", []scope{{2, 5}, {1, 3}}, []scope{{2, 5}, {1, 9}}, 1},
+		{"a call and its caller", []scope{{2, 5}, {1, 3}}, []scope{{1, 3}}, 1},
+		{"nothing", nil, []scope{{1, 3}}, 0},
+		{"other methods", []scope{{4, 5}}, []scope{{1, 3}}, 0},
+	} {
+		if got := common(test.a, test.b); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package hotspot
+
+import (
+	"fmt"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// Runtime is a virtual machine in a process. It belongs to one goroutine.
+type Runtime struct {
+	mem    interp.Memory
+	layout *layout
+	name   string
+	biased bool // see stream
+
+	interpreter interpreter
+	heaps       []heap
+	methods     map[uint64]*method
+	blobs       []blob // by address, as they were last
+	blobNames   map[uint64]string
+	known       map[[3]uint64][]interp.Level
+	scratch     []scope
+}
+
+// maxPlaces bounds the places of compiled code that are remembered.
+const maxPlaces = 1 << 16
+
+// Detect finds the virtual machine that a module is; nil without an error if it is none.
+func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
+	if _, ok := m.Symbol("gHotSpotVMStructs"); !ok {
+		return nil, nil
+	}
+	if p.Arch != callchain.AMD64 {
+		return nil, unknown("its frames are known on amd64 only")
+	}
+	t, ok := readTables(p.Memory, m.Symbol)
+	if !ok {
+		return nil, unknown("the tables of its structures can't be read")
+	}
+	l, err := newLayout(t)
+	if err != nil {
+		return nil, unknown(err.Error())
+	}
+	return newRuntime(p.Memory, l, version(p.Memory, t)), nil
+}
+
+func newRuntime(mem interp.Memory, l *layout, major uint64) *Runtime {
+	const biasedSince = 20
+	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince,
+		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level)}
+}
+
+func unknown(why string) error {
+	return &interp.UnknownError{Name: "HotSpot", Why: why, Help: "--jvm has it write a map of its compiled code"}
+}
+
+// version is the machine's major version, 0 if it does not say.
+func version(mem interp.Memory, t *tables) uint64 {
+	v := &view{mem: mem}
+	if at, ok := t.offsets["Abstract_VM_Version::_vm_major_version"]; ok {
+		return uint64(v.u32(at))
+	}
+	return 0
+}
+
+// Name is of interp.Stepper.
+func (r *Runtime) Name() string { return r.name }
+
+// Step is of interp.Stepper.
+func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Level {
+	if !a.Generated {
+		return dst
+	}
+	if _, ok := r.heapOf(a.PC); !ok {
+		return dst
+	}
+	if r.interprets(a.PC) {
+		return r.interpreted(dst, a)
+	}
+	at := a.PC
+	if !a.Exact {
+		at--
+	}
+	b, ok := r.blobAt(at)
+	if !ok {
+		return dst
+	}
+	r.leave(a, &b)
+	if b.method == 0 {
+		return append(dst, interp.Level{Frame: interp.Frame{Function: r.blobName(&b)}, Offset: a.PC - b.code})
+	}
+	return r.compiled(dst, &b, a)
+}
+
+// compiled appends the methods at a place of compiled code.
+func (r *Runtime) compiled(dst []interp.Level, b *blob, a *callchain.Activation) []interp.Level {
+	at := key(b, a.PC, a.Exact)
+	if levels, ok := r.known[at]; ok {
+		return append(dst, levels...)
+	}
+	from := len(dst)
+	r.scratch = r.scopes(r.scratch[:0], b, a.PC, a.Exact)
+	for i, s := range r.scratch {
+		m := r.methodAt(s.method)
+		if m == nil {
+			return dst[:from]
+		}
+		level := interp.Level{Frame: m.frame(s.bci), Offset: uint64(max(s.bci, 0))}
+		if i == len(r.scratch)-1 {
+			level.Offset = a.PC - b.code
+		}
+		dst = append(dst, level)
+	}
+	if len(r.known) >= maxPlaces {
+		clear(r.known)
+	}
+	r.known[at] = append([]interp.Level(nil), dst[from:]...)
+	return dst
+}

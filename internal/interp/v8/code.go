@@ -1,0 +1,256 @@
+package v8
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// code is what a compiler has made of a function. It lies behind a header of two words, its
+// map and its Code object, and does not move while it runs.
+type code struct {
+	start, end uint64
+	header     [2]uint64
+	positions  []position
+	inlined    []inlining
+	shared     uint64 // the SharedFunctionInfo; 0 if the code does not tell
+}
+
+// position says that from a place of code on, a place of a source runs.
+type position struct {
+	at  int64 // from the code's begin
+	raw uint64
+}
+
+// inlining is a call that was inlined: of which function, and from where.
+type inlining struct {
+	shared uint64
+	raw    uint64
+}
+
+const (
+	headerSize  = 16
+	alignment   = 32      // of code
+	maxCode     = 1 << 20 // bytes before a place that its code's begin is looked for in
+	maxTypes    = 64      // objects that a search looks at the type of
+	page        = 4096
+	maxCodes    = 1 << 14 // that are remembered
+	maxSearches = 3       // for the code at one place, in vain
+	maxInlined  = 1 << 10 // calls inlined in one function
+	maxDepth    = 32      // levels of inlining
+
+	// Words of a Code object that the program does not export (src/objects/code.h).
+	startAt, sizeAt = 40, 56
+)
+
+// codeAt is the code that an address is in; nil if there is none.
+func (r *Runtime) codeAt(pc uint64) *code {
+	i := sort.Search(len(r.codes), func(i int) bool { return r.codes[i].start > pc })
+	if i > 0 && pc < r.codes[i-1].end {
+		c := r.codes[i-1]
+		if now := r.header(c.start); now == c.header || now[0] == 0 {
+			return c
+		}
+		r.codes = slices.Delete(r.codes, i-1, i)
+	}
+	if r.missed[pc] >= maxSearches {
+		return nil
+	}
+	c := r.findCode(pc)
+	if c == nil {
+		if len(r.missed) >= maxCodes {
+			clear(r.missed)
+		}
+		r.missed[pc]++
+		return nil
+	}
+	// What was there before is gone.
+	r.codes = slices.DeleteFunc(r.codes, func(old *code) bool { return old.start < c.end && c.start < old.end })
+	if len(r.codes) >= maxCodes {
+		r.codes = nil
+	}
+	i = sort.Search(len(r.codes), func(i int) bool { return r.codes[i].start > pc })
+	r.codes = slices.Insert(r.codes, i, c)
+	return c
+}
+
+func (r *Runtime) header(start uint64) (words [2]uint64) {
+	words[0], words[1] = r.heap.u64(start-headerSize), r.heap.u64(start-headerSize+8)
+	return words
+}
+
+// findCode looks backwards from an address for the header of the code that it is in.
+func (r *Runtime) findCode(pc uint64) *code {
+	h := &r.heap
+	var b [page]byte
+	have := uint64(1) // the page that b holds; none
+	types := 0
+	for start := pc &^ (alignment - 1); pc-start < maxCode; start -= alignment {
+		// The header lies in one page: half of an alignment before a multiple of it.
+		at := start - headerSize
+		if low := at &^ (page - 1); low != have {
+			if !h.mem.Read(low, b[:]) {
+				return nil
+			}
+			have = low
+		}
+		words := b[at-have:]
+		_, mapped := object(binary.LittleEndian.Uint64(words))
+		of, ok := object(binary.LittleEndian.Uint64(words[8:]))
+		if !mapped || !ok {
+			continue
+		}
+		if types++; types > maxTypes {
+			return nil
+		}
+		if h.typeOf(of) != h.isCode || h.u64(of+startAt) != start {
+			continue
+		}
+		size := uint64(h.u32(of + sizeAt))
+		if pc-start >= size || size > maxCode {
+			return nil
+		}
+		c := &code{start: start, end: start + size, header: r.header(start)}
+		r.readCode(c, of)
+		return c
+	}
+	return nil
+}
+
+// readCode reads what is known of optimized code: where it is of, and what was inlined.
+func (r *Runtime) readCode(c *code, of uint64) {
+	h := &r.heap
+	deopt, ok := h.field(of, h.deopt, h.isFixedArray)
+	if !ok {
+		return
+	}
+	slot := func(i uint64) uint64 { return h.u64(deopt + h.arrayData + 8*i) }
+	if n, ok := small(h.u64(deopt + h.arrayLength)); !ok || n <= int64(max(h.deoptShared, h.deoptInlining, h.deoptLiterals)) {
+		return
+	}
+	c.shared, _ = object(slot(h.deoptShared))
+	if table, ok := h.field(of, h.positions, h.isByteArray); ok {
+		each(h.bytes(table), func(at int64, raw uint64) bool {
+			c.positions = append(c.positions, position{at, raw})
+			return true
+		})
+	}
+	literals, ok := object(slot(h.deoptLiterals))
+	inlining, ok2 := object(slot(h.deoptInlining))
+	if !ok || !ok2 || h.typeOf(inlining) != h.isByteArray {
+		return
+	}
+	c.inlined = h.inlinings(h.bytes(inlining), literals)
+}
+
+// inlinings reads the calls that were inlined: of each the position that it was called
+// from, and the number of its function among the literals.
+func (h *heap) inlinings(b []byte, literals uint64) (all []inlining) {
+	const size = 16
+	n, _ := small(h.u64(literals + h.arrayLength))
+	for ; len(b) >= size && len(all) < maxInlined; b = b[size:] {
+		one := inlining{raw: binary.LittleEndian.Uint64(b)}
+		if id := int64(int32(binary.LittleEndian.Uint32(b[8:]))); id >= 0 && id < n {
+			one.shared, _ = object(h.u64(literals + h.arrayData + 8*uint64(id)))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// bytes are those of a ByteArray.
+func (h *heap) bytes(array uint64) []byte {
+	n, ok := small(h.u64(array + h.arrayLength))
+	if !ok || n <= 0 || n > maxPositions {
+		return nil
+	}
+	b := make([]byte, n)
+	if !h.mem.Read(array+h.arrayData, b) {
+		return nil
+	}
+	return b
+}
+
+// place is a place in a function's source.
+type place struct {
+	shared    uint64
+	character int64
+}
+
+// places appends the functions at a position of optimized code, innermost first.
+func (c *code) places(dst []place, raw uint64) []place {
+	for range maxDepth {
+		character, id := decode(raw)
+		if id < 0 || id >= len(c.inlined) || c.inlined[id].shared == 0 {
+			return append(dst, place{c.shared, character})
+		}
+		dst = append(dst, place{c.inlined[id].shared, character})
+		raw = c.inlined[id].raw
+	}
+	return append(dst, place{c.shared, -1})
+}
+
+// around are the positions before and after a place of code; the same one for the place of
+// a call.
+func (c *code) around(pc uint64, exact bool) (before, after uint64, ok bool) {
+	at := int64(pc - c.start)
+	if !exact {
+		at--
+	}
+	i := sort.Search(len(c.positions), func(i int) bool { return c.positions[i].at > at })
+	if i == 0 {
+		return 0, 0, false
+	}
+	before = c.positions[i-1].raw
+	if !exact || c.positions[i-1].at == at {
+		return before, before, true
+	}
+	if i == len(c.positions) {
+		return 0, 0, false
+	}
+	return before, c.positions[i].raw, true
+}
+
+// compiled appends the functions at a place of code. An interrupted place is in what the
+// positions before and after it have in common.
+func (r *Runtime) compiled(dst []interp.Level, c *code, a *callchain.Activation) []interp.Level {
+	from := len(dst)
+	places := []place{{c.shared, -1}}
+	if before, after, ok := c.around(a.PC, a.Exact); ok {
+		var room, other [maxDepth + 1]place
+		places = c.places(room[:0], before)
+		places = places[len(places)-common(places, c.places(other[:0], after)):]
+	}
+	for i, p := range places {
+		f := r.functionAt(p.shared)
+		if f == nil {
+			return dst[:from]
+		}
+		level := interp.Level{Frame: f.frame(p.character)}
+		if i == len(places)-1 {
+			level.Offset = a.PC - c.start
+		}
+		dst = append(dst, level)
+	}
+	return dst
+}
+
+// common is how many of the outermost places two positions have in common. Where they are
+// at different calls of one function, they part there.
+func common(a, b []place) int {
+	n := 0
+	for n < len(a) && n < len(b) {
+		x, y := a[len(a)-1-n], b[len(b)-1-n]
+		if x.shared != y.shared {
+			break
+		}
+		n++
+		if x.character != y.character {
+			break
+		}
+	}
+	return n
+}

@@ -1,0 +1,137 @@
+package v8
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// function is what is known of a SharedFunctionInfo.
+type function struct {
+	cookie  [3]uint64 // the words of it that this was read from
+	name    string
+	script  *script // nil if it has none
+	line    int     // that it begins in, 0 if not known
+	builtin bool    // its code is the engine's own
+}
+
+const (
+	maxFunctions = 1 << 16 // that are remembered
+	maxLocals    = 1 << 12 // variables of a function
+	manyLocals   = 75      // from so many on their names are in a table of their own
+	maxNameSlots = 8       // that may come before a function's name
+)
+
+// functionAt is the function that a SharedFunctionInfo describes; nil if it is none, or if
+// its memory can't be read and nothing is known of it.
+func (r *Runtime) functionAt(shared uint64) *function {
+	if shared == 0 {
+		return nil
+	}
+	known := r.functions[shared]
+	name := r.heap.u64(shared + r.heap.name)
+	if name == 0 {
+		return known // the process has ended
+	}
+	cookie := [3]uint64{name, r.heap.u64(shared + r.heap.data), r.heap.u64(shared + r.heap.script)}
+	if r.heap.typeOf(shared) != r.heap.isShared {
+		return nil
+	}
+	if known != nil && known.cookie == cookie {
+		return known
+	}
+	f := r.readFunction(cookie)
+	if len(r.functions) >= maxFunctions {
+		clear(r.functions)
+	}
+	r.functions[shared] = f
+	return f
+}
+
+// readFunction reads what a SharedFunctionInfo's words lead to: its name or scope, its code
+// and its script.
+func (r *Runtime) readFunction(cookie [3]uint64) *function {
+	h := &r.heap
+	f := &function{cookie: cookie}
+	start := int64(-1)
+	if at, ok := object(cookie[0]); ok {
+		if h.typeOf(at) == h.isScope {
+			f.name, start = h.scopeName(at)
+		} else {
+			f.name, _ = h.text(at, maxText)
+		}
+	}
+	if at, ok := object(cookie[1]); !ok {
+		f.builtin = true
+	} else if slices.Contains(h.uncompiled[:], h.typeOf(at)) {
+		start = int64(int32(h.u32(at + h.start)))
+	}
+	if at, ok := object(cookie[2]); ok && h.typeOf(at) == h.isScript {
+		f.script = r.scriptAt(at)
+		f.line = f.script.line(start)
+	}
+	if f.name == "" && !f.builtin {
+		f.name = "(anonymous)"
+		if f.script != nil && f.script.name != "" {
+			f.name = fmt.Sprintf("(anonymous) %s:%d", path.Base(f.script.name), f.line)
+		}
+	}
+	return f
+}
+
+// scopeName is the name in a ScopeInfo, and where its function begins in the source, -1 if
+// it does not say. Behind the local variables are the function's name, if it was given one,
+// the one that was inferred, and in some versions where it begins and ends (ScopeInfo in src/objects/scope-info.tq).
+func (h *heap) scopeName(at uint64) (name string, start int64) {
+	slot := func(i uint64) uint64 { return h.u64(at + 8 + 8*i) }
+	locals, ok := small(slot(h.localCount))
+	if !ok || locals < 0 || locals > maxLocals {
+		return "", -1
+	}
+	next := h.firstVariable
+	start = -1
+	if begin, ok := span(slot(next), slot(next+1)); ok {
+		start = begin
+		next += 2
+	}
+	if locals < manyLocals {
+		next += uint64(2 * locals)
+	} else {
+		next += 1 + uint64(locals)
+	}
+	for range maxNameSlots {
+		word := slot(next)
+		next++
+		if begin, ok := span(word, slot(next)); ok {
+			if start < 0 {
+				start = begin
+			}
+			break
+		}
+		if of, ok := object(word); ok && name == "" {
+			name, _ = h.text(of, maxText)
+		}
+	}
+	return name, start
+}
+
+// span is where a function begins in the source, of two words that tell that and its end.
+func span(begin, end uint64) (start int64, ok bool) {
+	start, ok = small(begin)
+	to, ok2 := small(end)
+	return start, ok && ok2 && start >= 0 && start < to
+}
+
+// frame is the function at a place of its source, -1 for none.
+func (f *function) frame(position int64) interp.Frame {
+	out := interp.Frame{Function: f.name, Line: f.line}
+	if f.script != nil {
+		out.File = f.script.name
+		if line := f.script.line(position); line > 0 {
+			out.Line = line
+		}
+	}
+	return out
+}

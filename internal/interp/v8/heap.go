@@ -1,0 +1,132 @@
+package v8
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// heap reads objects. What can't be read is zero, which is no object.
+type heap struct {
+	mem interp.Memory
+	*layout
+}
+
+func (h *heap) u64(addr uint64) uint64 {
+	var b [8]byte
+	if !h.mem.Read(addr, b[:]) {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (h *heap) u32(addr uint64) uint32 {
+	var b [4]byte
+	if !h.mem.Read(addr, b[:]) {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b[:])
+}
+
+// object is the address of the object that a tagged word points to; false if it is a
+// small integer, or weak.
+func object(word uint64) (addr uint64, ok bool) { return word - 1, word&3 == 1 && word > 4096 }
+
+// small is the small integer that a tagged word is.
+func small(word uint64) (n int64, ok bool) { return int64(word) >> 32, word&0xffffffff == 0 }
+
+// typeOf is the type of an object, as its map has it.
+func (h *heap) typeOf(addr uint64) uint16 {
+	m, ok := object(h.u64(addr))
+	if !ok {
+		return 0xffff
+	}
+	return uint16(h.u32(m + h.instanceType))
+}
+
+// field is a field of an object that is an object of a type.
+func (h *heap) field(addr, offset uint64, kind uint16) (uint64, bool) {
+	to, ok := object(h.u64(addr + offset))
+	return to, ok && kind != 0xffff && h.typeOf(to) == kind
+}
+
+const (
+	maxText  = 512     // bytes of a name
+	maxCons  = 16      // levels of a string that is put together
+	maxChars = 4 << 20 // characters of a script
+)
+
+// text reads a string of at most so many characters; false if it is none.
+func (h *heap) text(addr uint64, limit int) (string, bool) {
+	var b strings.Builder
+	ok := h.appendText(&b, addr, 0, limit, maxCons)
+	return b.String(), ok
+}
+
+// appendText appends what a string has from a character on.
+func (h *heap) appendText(b *strings.Builder, addr uint64, from, limit, depth int) bool {
+	kind := h.typeOf(addr)
+	if kind&h.notString != 0 || depth == 0 {
+		return false
+	}
+	n := int(int32(h.u32(addr + h.stringLength)))
+	if n < from {
+		return n == 0
+	}
+	n = min(n-from, limit-b.Len())
+	if n <= 0 {
+		return true
+	}
+	one := kind&h.encoding == h.oneByteTag
+	chars := addr + h.twoByte
+	if one {
+		chars = addr + h.oneByte
+	}
+	switch kind & h.representation {
+	case h.seq:
+	case h.external:
+		// The bytes are cached behind the resource that has them.
+		chars = h.u64(addr + h.resource + 8)
+	case h.cons:
+		first, ok := object(h.u64(addr + h.consFirst))
+		second, ok2 := object(h.u64(addr + h.consFirst + 8))
+		if !ok || !ok2 || from > 0 {
+			return false
+		}
+		return h.appendText(b, first, 0, limit, depth-1) && h.appendText(b, second, 0, limit, depth-1)
+	case h.sliced:
+		parent, ok := object(h.u64(addr + h.slicedParent))
+		offset, ok2 := small(h.u64(addr + h.slicedOffset))
+		if !ok || !ok2 || offset < 0 || offset > maxChars {
+			return false
+		}
+		return h.appendText(b, parent, from+int(offset), b.Len()+n, depth-1)
+	case h.thinTag:
+		to, ok := object(h.u64(addr + h.thin))
+		return ok && h.appendText(b, to, from, limit, depth-1)
+	default:
+		return false
+	}
+	if one {
+		raw := make([]byte, n)
+		if !h.mem.Read(chars+uint64(from), raw) {
+			return false
+		}
+		for _, c := range raw { // Latin-1
+			b.WriteRune(rune(c))
+		}
+		return true
+	}
+	raw := make([]byte, 2*n)
+	if !h.mem.Read(chars+2*uint64(from), raw) {
+		return false
+	}
+	units := make([]uint16, n)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(raw[2*i:])
+	}
+	b.WriteString(string(utf16.Decode(units)))
+	return true
+}

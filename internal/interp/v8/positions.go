@@ -1,0 +1,76 @@
+package v8
+
+const (
+	maxBytecodes = 64 << 20 // of a function
+	maxPositions = 1 << 20  // bytes of a table
+	// positionsAt is where a BytecodeArray has its table of positions: behind its map,
+	// its length, its constants and its handlers (src/objects/bytecode-array.tq).
+	positionsAt = 32
+)
+
+// position is the place in the source of a bytecode of a BytecodeArray, to which a word
+// points; -1 if the engine has not made a table of them.
+func (h *heap) position(word uint64, bytecode int64) int64 {
+	array, ok := object(word)
+	if !ok {
+		return -1
+	}
+	table, ok := h.field(array, positionsAt, h.isByteArray)
+	if !ok {
+		return -1
+	}
+	found := int64(-1)
+	each(h.bytes(table), func(at int64, raw uint64) bool {
+		if at > bytecode {
+			return false
+		}
+		found, _ = decode(raw)
+		return true
+	})
+	return found
+}
+
+// each calls yield with the entries of a table: where in the code, and the position
+// (src/codegen/source-position-table.cc).
+func each(b []byte, yield func(at int64, raw uint64) bool) {
+	var at, position int64
+	for len(b) > 0 {
+		var step, by int64
+		var ok bool
+		if step, b, ok = number(b); !ok {
+			return
+		}
+		if by, b, ok = number(b); !ok {
+			return
+		}
+		if step < 0 { // an expression, no statement
+			step = -step - 1
+		}
+		at += step
+		position += by
+		if !yield(at, uint64(position)) {
+			return
+		}
+	}
+}
+
+// number reads a number of seven bits a byte, the lowest first, whose lowest bit is its
+// sign.
+func number(b []byte) (n int64, rest []byte, ok bool) {
+	var bits uint64
+	for shift := uint(0); len(b) > 0 && shift < 64; shift += 7 {
+		c := b[0]
+		b = b[1:]
+		bits |= uint64(c&0x7f) << shift
+		if c&0x80 == 0 {
+			return int64(bits>>1) ^ -int64(bits&1), b, true
+		}
+	}
+	return 0, nil, false
+}
+
+// decode takes a position apart: the character of the source, and which function that was
+// inlined it is of, -1 for none (src/codegen/source-position.h).
+func decode(raw uint64) (character int64, inlined int) {
+	return int64(raw>>1&(1<<30-1)) - 1, int(raw>>31&(1<<16-1)) - 1
+}

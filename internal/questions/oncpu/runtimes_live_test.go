@@ -1,0 +1,145 @@
+package oncpu_test
+
+import (
+	"math"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// The programs know who calls whom, how often, and with what share of the time.
+func TestLiveChainsOfRuntimesAreThoseThatTheProgramMakes(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		command func(t *testing.T) []string
+		rounds  string
+	}{
+		{"node", javaScript(), "400000"},
+		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), "20000"},
+		{"node, baseline", javaScript("--no-opt", "--always-sparkplug"), "40000"},
+		{"node without generated code", javaScript("--jitless"), "15000"},
+		{"java", java(), "2000000"},
+		{"java, interpreted", java("-Xint"), "40000"},
+		{"java, first compiler", java("-XX:TieredStopAtLevel=1"), "1000000"},
+		{"java without inlining", java("-XX:-Inline"), "1000000"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			command := append(test.command(t), test.rounds)
+			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
+			p, _ := livetest.Run(t, exec.Command(command[0], command[1:]...), perfevent.Started, collector, 0)
+			checkShares(t, p)
+		})
+	}
+}
+
+func javaScript(flags ...string) func(t *testing.T) []string {
+	return func(t *testing.T) []string {
+		return slices.Concat([]string{installed(t, "node")}, flags, []string{filepath.Join("testdata", "shares.js")})
+	}
+}
+
+func java(flags ...string) func(t *testing.T) []string {
+	return func(t *testing.T) []string {
+		program := installed(t, "java")
+		recipe := compiled.Recipe{
+			Sources:  compiled.Sources(t, filepath.Join("testdata", "Shares.java")),
+			Commands: [][]string{{"javac", "Shares.java"}},
+		}
+		return slices.Concat([]string{program}, flags, []string{"-cp", recipe.Dir(t), "Shares"})
+	}
+}
+
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	return path
+}
+
+// checkShares compares a profile with what the program does.
+func checkShares(t *testing.T, p *profile.Profile) {
+	t.Helper()
+	java := regexp.MustCompile(`^long Shares\.(\w+)\(.*`)
+	shares := map[string]float64{"one": 1. / 6, "two": 2. / 6, "three": 3. / 6}
+	got := make(map[string]float64)
+	var all, unnamed, below float64
+	broken := make(map[string]uint64)
+	for _, row := range p.Rows {
+		if row.User == profile.None {
+			continue
+		}
+		value := row.Values[0]
+		all += float64(value)
+		var names []string
+		for _, f := range p.Stacks[row.User].Frames {
+			names = append(names, java.ReplaceAllString(p.Frames[f].Name, "$1"))
+		}
+		if names[len(names)-1] == "" {
+			unnamed += float64(value)
+		}
+		first := slices.Index(names, "down")
+		if first < 0 {
+			continue
+		}
+		calls := first
+		for calls < len(names) && names[calls] == "down" {
+			calls++
+		}
+		deep := calls - first
+		if calls == len(names) || shares[names[calls]] == 0 {
+			// Runtimes have functions of their own, which are leaves.
+			if deep > 11 || slices.Contains(names[calls:], "burn") {
+				broken[join(names)] += value
+			}
+			continue
+		}
+		got[names[calls]] += float64(value)
+		below += float64(value)
+		burns := 0
+		for _, name := range names[calls+1:] {
+			if name == "burn" {
+				burns++
+			} else if shares[name] != 0 || name == "down" {
+				burns = math.MaxInt
+				break
+			}
+		}
+		if deep != 11 || burns > 51 {
+			broken[join(names)] += value
+		}
+	}
+	for chain, value := range broken {
+		t.Errorf("%d samples have the chain %s, which there is not", value, chain)
+	}
+	if all < 100 {
+		t.Fatalf("%.0f samples are too few", all)
+	}
+	if unnamed > 0.05*all {
+		t.Errorf("%.1f%% of the leaves have no name", 100*unnamed/all)
+	}
+	for name, share := range shares {
+		if off := math.Abs(got[name] - share*below); off > 5*math.Sqrt(below*share*(1-share)) {
+			t.Errorf("%s has %.1f%% of the samples, want %.1f%%", name, 100*got[name]/below, 100*share)
+		}
+	}
+	t.Logf("%.0f samples, %.2f%% of the leaves without a name, %.0f in chains that are known", all, 100*unnamed/all, below)
+}
+
+func join(names []string) string {
+	text := ""
+	for _, name := range names {
+		text += ";" + name
+	}
+	return text
+}

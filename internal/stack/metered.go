@@ -1,0 +1,42 @@
+package stack
+
+import (
+	"time"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// metered is memory of which so much may be read in a time, so that a process whose
+// structures mislead does not take more of this program than its samples are worth. What
+// is refused is as if it could not be read.
+type metered struct {
+	mem  interp.Memory
+	left int // reads of a page or less
+	full time.Time
+}
+
+const (
+	readsAtOnce  = 1 << 18
+	readsASecond = 1 << 18
+	readSize     = 4096
+)
+
+// Read is of interp.Memory.
+func (m *metered) Read(addr uint64, b []byte) bool {
+	cost := 1 + len(b)/readSize
+	if m.left < cost {
+		m.refill(time.Now())
+		if m.left < cost {
+			return false
+		}
+	}
+	m.left -= cost
+	return m.mem.Read(addr, b)
+}
+
+// refill grants what has become due since the last time.
+func (m *metered) refill(now time.Time) {
+	due := now.Sub(m.full).Seconds() * readsASecond
+	m.left = min(readsAtOnce, m.left+int(max(0, min(due, readsAtOnce))))
+	m.full = now
+}

@@ -1,0 +1,167 @@
+package stack
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/hotspot"
+	"github.com/ringtap/ringtap/internal/interp/v8"
+	"github.com/ringtap/ringtap/internal/process"
+)
+
+// Functions is in place of the object of a frame that is a function of a runtime: of
+// Java, of JavaScript. The frame's offset is its index in Set.Functions.
+const Functions = Labels - 1
+
+// Function is a function of a runtime at a place.
+type Function struct {
+	interp.Level
+	Runtime string // "HotSpot 17"
+}
+
+// maxFunctions bounds the functions that are kept for the run. Past that, frames are
+// places in memory.
+const maxFunctions = 1 << 18
+
+// Runtimes finds the functions of runtimes in the frames of live processes. It is asked
+// while they live, and so names what ends before a report is made. It belongs to one
+// goroutine.
+type Runtimes struct {
+	all   []Function
+	index map[Function]int
+	by    map[*process.Process]*hosted
+	errs  []error
+}
+
+// NewRuntimes knows no process yet.
+func NewRuntimes() *Runtimes {
+	return &Runtimes{index: make(map[Function]int), by: make(map[*process.Process]*hosted)}
+}
+
+// Functions are what frames of the object Functions stand for. Later calls return more.
+func (f *Runtimes) Functions() []Function { return slices.Clip(f.all) }
+
+// Errors returns, once each, why the functions of runtimes that were found can't be told.
+func (f *Runtimes) Errors() []error {
+	errs := f.errs
+	f.errs = nil
+	return errs
+}
+
+// hosted is a process that may host a runtime. It implements callchain.Runtime.
+type hosted struct {
+	to      *Runtimes
+	version uint64         // of the mappings that were looked at
+	runtime interp.Stepper // nil: none was found
+	mapped  bool           // the process names its code itself
+	levels  []interp.Level
+}
+
+// maxHosted bounds the processes that are remembered.
+const maxHosted = 1 << 12
+
+// Of is what knows the functions of a process; nil for most.
+func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
+	h := f.by[p]
+	if h == nil {
+		if len(f.by) >= maxHosted {
+			clear(f.by)
+		}
+		h = &hosted{to: f}
+		f.by[p] = h
+	}
+	if h.runtime == nil && h.version != p.Version() {
+		h.version = p.Version()
+		if host.Live() {
+			h.attach(p)
+		}
+	}
+	if h.runtime == nil {
+		return nil
+	}
+	return h
+}
+
+// attach looks for a runtime in the files that a process has mapped.
+func (h *hosted) attach(p *process.Process) {
+	candidate := false
+	for m := range p.Mapped {
+		candidate = candidate || m.Object.Kind == process.File && mayBeRuntime(m.Object.Path)
+	}
+	if !candidate {
+		return
+	}
+	of := interp.NewProcess(p.PID, p)
+	of.Memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now()}
+	for _, m := range of.Modules {
+		if !mayBeRuntime(m.Path) {
+			continue
+		}
+		runtime, err := detect(of, m)
+		if err != nil {
+			h.to.fail(p.PID, err)
+		}
+		if runtime != nil {
+			h.runtime, h.mapped = runtime, p.MapsCode()
+			return
+		}
+	}
+}
+
+// maxErrors bounds the errors that nobody has asked for.
+const maxErrors = 16
+
+func (f *Runtimes) fail(pid int, err error) {
+	if len(f.errs) < maxErrors {
+		f.errs = append(f.errs, fmt.Errorf("process %d: %w", pid, err))
+	}
+}
+
+// detect finds a runtime whose calls have a frame each.
+func detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
+	if r, err := hotspot.Detect(p, m); r != nil || err != nil {
+		return r, err
+	}
+	return v8.Detect(p, m)
+}
+
+// mayBeRuntime tells by a file's name whether it is worth a look.
+func mayBeRuntime(file string) bool {
+	name := path.Base(file)
+	return name == "libjvm.so" || name == "node" || name == "nodejs" || strings.HasPrefix(name, "libnode.so")
+}
+
+// Step is of callchain.Runtime.
+func (h *hosted) Step(a *callchain.Activation) {
+	h.levels = h.runtime.Step(h.levels[:0], a)
+	if h.mapped {
+		return
+	}
+	for _, level := range h.levels {
+		frame, ok := h.to.frame(Function{level, h.runtime.Name()})
+		if !ok {
+			a.Frames = a.Frames[:0]
+			return
+		}
+		a.Frames = append(a.Frames, frame)
+	}
+}
+
+// frame is the frame that stands for a function; false if there is no room.
+func (f *Runtimes) frame(of Function) (callchain.Frame, bool) {
+	i, ok := f.index[of]
+	if !ok {
+		if len(f.all) >= maxFunctions {
+			return callchain.Frame{}, false
+		}
+		i = len(f.all)
+		f.all = append(f.all, of)
+		f.index[of] = i
+	}
+	return callchain.Frame{Object: Functions, Offset: uint64(i)}, true
+}
