@@ -31,6 +31,9 @@ type Options struct {
 	// Switches, unless nil, records context switches of the target: *Switch.
 	Switches *Switches
 
+	// Without are CPUs on which nothing is opened, such as those of NohzFullCPUs.
+	Without []int
+
 	// Recent leaves room for OpenRecent in what an ordinary user may lock.
 	Recent bool
 
