@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,14 +74,16 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, gob.NewEncoder(out).Encode(answer{Error: err.Error()}))
 	}
-	// A thread that waits has no P, but one that reads has; the others must be able to go on.
-	runtime.GOMAXPROCS(len(threads) + 2)
-	var ready sync.WaitGroup
+	runtime.GOMAXPROCS(len(threads) + 4) // each thread keeps one, and the rest of the program needs some
+	ready := make(chan error)
 	for _, t := range threads {
-		ready.Add(1)
-		go t.run(ready.Done)
+		go t.run(func(err error) { ready <- err })
 	}
-	ready.Wait()
+	for range threads {
+		if err := <-ready; err != nil {
+			return errors.Join(err, gob.NewEncoder(out).Encode(answer{Error: err.Error()}))
+		}
+	}
 	if err := gob.NewEncoder(out).Encode(answer{}); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
@@ -116,9 +117,13 @@ func (o *order) threads(visitors map[string]New) ([]*thread, error) {
 	if newVisitor == nil {
 		return nil, fmt.Errorf("the program has no visitor %q", o.Visitor)
 	}
-	mem, err := unix.Mmap(memoryFile, 0, o.Memory*len(o.Rings), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	mem, err := unix.Mmap(memoryFile, 0, o.Memory*len(o.Rings), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map the shared memory: %w", err)
+	}
+	// The first write to a page takes so long that the thread would be out of time.
+	for at := 0; at < len(mem); at += pageSize {
+		mem[at] = 0
 	}
 	o.Skip = append(o.Skip, uint32(os.Getpid()))
 	var threads []*thread

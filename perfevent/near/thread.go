@@ -2,10 +2,10 @@ package near
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -19,6 +19,8 @@ type thread struct {
 	cpu     int // that it is pinned to: that of the ring, but for a test
 	ring    *perfevent.CPURing
 	epoll   int
+	never   int // an epoll descriptor without events
+	event   unix.EpollEvent
 	decoder *perfevent.Decoder
 	out     handover
 	visitor Visitor
@@ -49,8 +51,10 @@ func newThread(o *order, file perfevent.RingFile, visitor Visitor, out handover)
 	if t.decoder, err = perfevent.NewDecoder(o.Events); err != nil {
 		return nil, err
 	}
-	if t.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("create epoll: %w", err)
+	for _, epoll := range []*int{&t.epoll, &t.never} {
+		if *epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+			return nil, fmt.Errorf("create epoll: %w", err)
+		}
 	}
 	// Edges only: a ring whose owner's thread has ended is in a hang-up for ever.
 	err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, file.FD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
@@ -63,22 +67,30 @@ func newThread(o *order, file perfevent.RingFile, visitor Visitor, out handover)
 	return t, nil
 }
 
-// run reads until the process ends. It says when it is ready.
-func (t *thread) run(ready func()) {
-	runtime.LockOSThread()
+// run reads until the process ends. It says when it is ready, or why it can't be.
+func (t *thread) run(ready func(error)) {
+	if err := detach(); err != nil {
+		ready(err)
+		return
+	}
 	t.rung = climb(t.cpu, t.order.Highest)
 	atomic.StoreUint64(&t.out.rung, uint64(t.rung))
 	t.share = newShare(t.order.Share, t.clock.now(), threadTime())
-	ready()
-	var events [1]unix.EpollEvent
+	ready(nil)
 	for {
-		if t.share.resting {
-			_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(idle)}, nil)
-		} else {
-			_, _ = unix.EpollWait(t.epoll, events[:], int(idle.Milliseconds()))
-		}
+		t.wait()
 		t.read()
 	}
+}
+
+// wait returns when there is a sample, and after idle in any case. While the thread rests it
+// waits for nothing else than that.
+func (t *thread) wait() {
+	epoll := t.epoll
+	if t.share.resting {
+		epoll = t.never
+	}
+	_, _, _ = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(&t.event)), 1, uintptr(idle.Milliseconds()), 0, 0)
 }
 
 // account notes what the thread used, and rests if that is too much.
