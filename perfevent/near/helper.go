@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,15 +76,12 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 		return errors.Join(err, gob.NewEncoder(out).Encode(answer{Error: err.Error()}))
 	}
 	runtime.GOMAXPROCS(len(threads) + 4) // each thread keeps one, and the rest of the program needs some
-	ready := make(chan error)
+	var ready sync.WaitGroup
 	for _, t := range threads {
-		go t.run(func(err error) { ready <- err })
+		ready.Add(1)
+		go t.run(ready.Done)
 	}
-	for range threads {
-		if err := <-ready; err != nil {
-			return errors.Join(err, gob.NewEncoder(out).Encode(answer{Error: err.Error()}))
-		}
-	}
+	ready.Wait()
 	if err := gob.NewEncoder(out).Encode(answer{}); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}

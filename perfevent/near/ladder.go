@@ -43,7 +43,8 @@ func climb(cpu int, highest Rung) Rung {
 func pin(cpu int) bool {
 	var set unix.CPUSet
 	set.Set(cpu)
-	return unix.SchedSetaffinity(0, &set) == nil
+	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(set), uintptr(unsafe.Pointer(&set)))
+	return errno == 0
 }
 
 // isOn tells whether the caller's thread is on a CPU: the kernel moves it where the CPU goes

@@ -19,21 +19,18 @@ type helper struct {
 	stdin  io.Closer
 	memory []byte
 	outs   []handover
-	said   tail
+	said   beginning
 	ended  chan struct{} // closed when it has
 }
 
-// tail keeps the end of what a helper that failed said.
-type tail struct{ bytes.Buffer }
+// beginning keeps what a helper that failed said first.
+type beginning struct{ bytes.Buffer }
 
-const tailBytes = 4096
+const beginningBytes = 300
 
-func (t *tail) Write(b []byte) (int, error) {
-	t.Buffer.Write(b)
-	if over := t.Len() - tailBytes; over > 0 {
-		t.Next(over)
-	}
-	return len(b), nil
+func (b *beginning) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), beginningBytes-b.Len())])
+	return len(p), nil
 }
 
 // launch starts a helper with an order. The descriptors of the order's rings are the

@@ -2,6 +2,7 @@ package near
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -67,16 +68,14 @@ func newThread(o *order, file perfevent.RingFile, visitor Visitor, out handover)
 	return t, nil
 }
 
-// run reads until the process ends. It says when it is ready, or why it can't be.
-func (t *thread) run(ready func(error)) {
-	if err := detach(); err != nil {
-		ready(err)
-		return
-	}
+// run reads until the process ends. It says when it is about to.
+func (t *thread) run(ready func()) {
+	runtime.LockOSThread()
 	t.rung = climb(t.cpu, t.order.Highest)
 	atomic.StoreUint64(&t.out.rung, uint64(t.rung))
 	t.share = newShare(t.order.Share, t.clock.now(), threadTime())
-	ready(nil)
+	ready()
+	detach()
 	for {
 		t.wait()
 		t.read()
