@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +36,11 @@ func (s stateVisitor) Visit(v *Visit) error {
 }
 
 func TestMain(m *testing.M) {
-	Serve(map[string]New{"state": newStateVisitor})
+	Serve(map[string]New{
+		"state": newStateVisitor,
+		"hit":   func([]byte) (Visitor, error) { return hitVisitor{}, nil },
+		"text":  newTextVisitor,
+	})
 	os.Exit(m.Run())
 }
 
@@ -178,6 +181,26 @@ func readings(t testing.TB, r *Reader, n int) []*Reading {
 	return all
 }
 
+// readingsUntil reads until done is closed.
+func readingsUntil(t testing.TB, r *Reader, done <-chan struct{}) []*Reading {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
+	defer cancel()
+	go func() {
+		<-done
+		cancel()
+	}()
+	var all []*Reading
+	err := r.Read(ctx, func(reading *Reading) error {
+		all = append(all, reading)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // tally is how readings compare with the truth.
 type tally struct {
 	all, exact, same, wrong int // wrong: exact, and not the truth
@@ -283,5 +306,3 @@ func TestLiveAReaderOnAnotherCPUIsNotBelieved(t *testing.T) {
 		t.Errorf("%d of %d readings from another CPU are said to be exact", c.exact, c.all)
 	}
 }
-
-var errEnough = errors.New("enough")

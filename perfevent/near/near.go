@@ -41,7 +41,10 @@ const (
 	mostBytes     = 256 << 10
 	defaultShare  = 0.02
 	ringBytes     = 512 << 10
-	handoverBytes = 1 << 20
+	// A burst of 20 ms has to fit, see between.
+	mostHandover  = 4 << 20
+	leastHandover = 1 << 20
+	allHandovers  = 64 << 20
 )
 
 // Reading is a visit that has its verdict.
@@ -117,7 +120,11 @@ func (o *order) bound(opts Options) {
 	if o.Share <= 0 {
 		o.Share = defaultShare
 	}
-	o.Memory = controlSize + handoverBytes
+	size := mostHandover
+	for size > leastHandover && size*len(o.Rings) > allHandovers {
+		size /= 2
+	}
+	o.Memory = controlSize + size
 }
 
 // start starts the helper for events that are open.

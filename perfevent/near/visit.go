@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"time"
 	"unsafe"
 
@@ -45,6 +46,8 @@ type Visit struct {
 	tid      int
 	kept     []byte // what is handed over; its capacity is the limit
 	word     [8]byte
+	page     [pageSize]byte // the memory at pageAt, if that is not 0
+	pageAt   uint64
 	local    unix.Iovec
 	remote   unix.RemoteIovec
 }
@@ -52,6 +55,18 @@ type Visit struct {
 // begin prepares the visit of a sample.
 func (v *Visit) begin(s *perfevent.Sample, room []byte, deadline uint64) {
 	v.Sample, v.tid, v.kept, v.deadline = s, int(s.TID), room[:0], deadline
+	v.pageAt = 0
+}
+
+// Register returns a user register of the sample by its number in the kernel's perf_regs.h,
+// or 0 if the sample does not have it.
+func (v *Visit) Register(number int) uint64 {
+	r := &v.Sample.Regs
+	i := bits.OnesCount64(r.Mask & (1<<number - 1))
+	if r.Mask>>number&1 == 0 || i >= len(r.Values) {
+		return 0
+	}
+	return r.Values[i]
 }
 
 // Read fills b with memory of the thread from addr on, or fails. b belongs to the visitor:
@@ -81,6 +96,27 @@ func (v *Visit) Word(addr uint64) (uint64, error) {
 		return 0, err
 	}
 	return binary.LittleEndian.Uint64(v.word[:]), nil
+}
+
+// Peek returns n bytes of the thread's memory, which are valid until the next call. It reads
+// the page that they lie in, so that what lies beside them costs no other system call: nodes
+// of a list, frames of an interpreter. Bytes that lie in two pages are an error, ErrMemory.
+func (v *Visit) Peek(addr uint64, n int) ([]byte, error) {
+	at := addr &^ (pageSize - 1)
+	from := addr - at
+	if n < 0 || from+uint64(n) > pageSize {
+		return nil, ErrMemory
+	}
+	if at != v.pageAt || at == 0 {
+		v.pageAt = 0
+		if err := v.Read(at, v.page[:]); err != nil {
+			return nil, err
+		}
+		v.pageAt = at
+	} else if v.clock.now() > v.deadline {
+		return nil, ErrTime
+	}
+	return v.page[from : from+uint64(n)], nil
 }
 
 // Keep copies b to what is handed over.
