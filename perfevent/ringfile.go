@@ -14,8 +14,7 @@ type RingFile struct {
 	Bytes int // of records
 }
 
-// RingFiles returns the session's rings. Whoever maps one reads it alone: Read must not be
-// called then.
+// RingFiles returns the rings of a session that was opened with Options.HandOver.
 func (s *Session) RingFiles() []RingFile {
 	var files []RingFile
 	for i := range s.rings {

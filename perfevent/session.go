@@ -114,6 +114,9 @@ func (s *Session) open() error {
 			continue // the CPU went offline
 		}
 		s.merge.rings = append(s.merge.rings, s.rings[i].ring)
+		if s.opts.HandOver {
+			continue
+		}
 		if err := s.poll.addRing(s.rings[i].fd); err != nil {
 			return err
 		}

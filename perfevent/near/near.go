@@ -36,11 +36,11 @@ type Options struct {
 // The defaults, and the sizes of the rings of a CPU: the kernel's, and the one between the
 // helper and its caller.
 const (
-	visitTime     = 200 * time.Microsecond
-	visitBytes    = 16 << 10
-	mostBytes     = 256 << 10
-	defaultShare  = 0.02
-	ringBytes     = 512 << 10
+	visitTime    = 200 * time.Microsecond
+	visitBytes   = 16 << 10
+	mostBytes    = 256 << 10
+	defaultShare = 0.02
+	ringBytes    = 512 << 10
 	// A burst of 20 ms has to fit, see between.
 	mostHandover  = 4 << 20
 	leastHandover = 1 << 20
@@ -89,7 +89,8 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 	}
 	all[len(samplings)] = perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1, UserRegs: allRegisters}
 	log := opts.Log
-	log.RingBytes, log.SideBand, log.Switches, log.Without = ringBytes, perfevent.SideBandNames, new(perfevent.Switches), without
+	log.RingBytes, log.SideBand, log.Switches = ringBytes, perfevent.SideBandNames, new(perfevent.Switches)
+	log.HandOver, log.Without = true, without
 	session, err := perfevent.Open(target, all, log)
 	if err != nil {
 		return nil, err
