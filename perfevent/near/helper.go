@@ -26,8 +26,8 @@ type order struct {
 	Visitor    string
 	Config     []byte
 	Events     []perfevent.EventAttr
-	Witness    int    // the sampling of switches
-	Probes     []bool // by sampling
+	Witness    int     // the sampling of switches
+	Places     []place // by sampling
 	Rings      []perfevent.RingFile
 	Skip       []uint32 // processes
 	Memory     int      // bytes of a CPU's part of the shared memory

@@ -119,7 +119,7 @@ func trapped(t testing.TB, pid int, hz uint64, addr string, change func(*order))
 	out.Bits |= unix.PerfBitContextSwitch
 	const sigtrap, removeOnExec = 1 << 37, 1 << 36
 	clock.Bits |= sigtrap | removeOnExec
-	o := order{Visitor: "state", Config: []byte(addr), Witness: 1, Highest: FIFO, Probes: make([]bool, 2),
+	o := order{Visitor: "state", Config: []byte(addr), Witness: 1, Highest: FIFO, Places: make([]place, 2),
 		Events: []perfevent.EventAttr{{Attr: clock}, {Attr: out}}}
 	var fds []int
 	for _, cpu := range cpus {

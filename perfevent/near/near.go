@@ -80,12 +80,17 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 		return nil, err
 	}
 	all := make([]perfevent.Sampling, len(samplings)+1)
-	o := order{Visitor: visitor, Config: config, Witness: len(samplings), Highest: FIFO, Probes: make([]bool, len(samplings)+1),
+	o := order{Visitor: visitor, Config: config, Witness: len(samplings), Highest: FIFO, Places: make([]place, len(samplings)+1),
 		Skip: []uint32{uint32(os.Getpid())}}
 	for i, s := range samplings {
 		all[i] = s.Sampling
 		all[i].UserRegs, all[i].Soon = allRegisters, true
-		o.Probes[i] = s.UserProbe
+		switch {
+		case s.UserProbe:
+			o.Places[i] = atUserProbe
+		case s.Event.IsTracepoint():
+			o.Places[i] = inKernel
+		}
 	}
 	all[len(samplings)] = perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1, UserRegs: allRegisters}
 	log := opts.Log

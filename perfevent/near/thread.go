@@ -160,7 +160,7 @@ func (t *thread) handle(record perfevent.Record) {
 			t.close(nothingFollows, 0)
 			t.look(r)
 		case t.open != nil && r.TID == t.open.TID:
-			t.close(followedBy(t.sample, r, t.order.Probes[t.sample.Sampling]), r.Time)
+			t.close(followedBy(t.sample, r, t.order.Places[t.sample.Sampling]), r.Time)
 		}
 	case *perfevent.Switch:
 		if !r.Out {

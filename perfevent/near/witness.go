@@ -19,16 +19,25 @@ const (
 	sameFollows                  // a switch with the registers of the sample
 )
 
+// place says where an event's samples are taken.
+type place uint8
+
+const (
+	anywhere    place = iota
+	inKernel          // though the registers may be those of user mode, as at a system call's entry
+	atUserProbe       // at an instruction that the kernel carries out itself or steps over
+)
+
 // followedBy compares a sample with the switch away from its thread that comes next. With
 // the same user registers no user code ran between the two. A sample that was taken in the
-// kernel may be of a system call, whose result the kernel has written by then. At a user
-// probe the kernel itself carries out the instruction, or is about to step over it.
-func followedBy(sample, out *perfevent.Sample, probe bool) follow {
+// kernel may be of a system call, whose result the kernel has written by then.
+func followedBy(sample, out *perfevent.Sample, at place) follow {
 	a, b := &sample.Regs, &out.Regs
 	if a.ABI == 0 || a.ABI != b.ABI || len(a.Values) != len(b.Values) {
 		return otherFollows
 	}
-	inKernel := sample.Misc&unix.PERF_RECORD_MISC_CPUMODE_MASK != unix.PERF_RECORD_MISC_USER
+	probe := at == atUserProbe
+	mayReturn := !probe && (at == inKernel || sample.Misc&unix.PERF_RECORD_MISC_CPUMODE_MASK != unix.PERF_RECORD_MISC_USER)
 	stepping := probe && stepsOver(a, b)
 	bit := 0
 	for i := range a.Values {
@@ -39,7 +48,7 @@ func followedBy(sample, out *perfevent.Sample, probe bool) follow {
 		bit++
 		switch {
 		case a.Values[i] == b.Values[i]:
-		case register == resultRegister && inKernel && !probe:
+		case register == resultRegister && mayReturn:
 		case stepping && register == ipRegister:
 		case probe && changesAtProbe(register, a.Values[i], b.Values[i]):
 		default:
