@@ -41,6 +41,9 @@ func TestMain(m *testing.M) {
 		"hit":   func([]byte) (Visitor, error) { return hitVisitor{}, nil },
 		"text":  newTextVisitor,
 	})
+	if os.Getenv(callerVariable) != "" {
+		beCaller()
+	}
 	os.Exit(m.Run())
 }
 
@@ -76,7 +79,13 @@ type started struct {
 
 func startProgram(t testing.TB, name string, args ...string) *started {
 	t.Helper()
-	s := &started{cmd: exec.Command(program(t, name), args...)}
+	return startCommand(t, exec.Command(program(t, name), args...))
+}
+
+// startCommand starts a command that prints a line when it is ready.
+func startCommand(t testing.TB, cmd *exec.Cmd) *started {
+	t.Helper()
+	s := &started{cmd: cmd}
 	s.cmd.Stderr = os.Stderr
 	stdout, err := s.cmd.StdoutPipe()
 	if err != nil {

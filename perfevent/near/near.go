@@ -97,6 +97,11 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 	log.RingBytes, log.SideBand, log.Switches = ringBytes, perfevent.SideBandNames, new(perfevent.Switches)
 	log.HandOver, log.Without = true, without
 	session, err := perfevent.Open(target, all, log)
+	if errors.Is(err, perfevent.ErrKernelExcluded) {
+		// Then no switch is seen and none is exact. The error is for the samplings' own.
+		all[len(samplings)].ExcludeKernel = true
+		session, err = perfevent.Open(target, all, log)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -96,17 +96,22 @@ func begin(t testing.TB, target perfevent.Target, s Sampling, visitor string, co
 	return r
 }
 
-func TestLiveAProbeSeesWholeTextsAndLists(t *testing.T) {
-	needRoot(t)
-	const calls = 1000
-	s := startProgram(t, "hits", fmt.Sprint(calls))
-	path := s.cmd.Path
-	event, err := perfevent.Uprobe(path, functionOffset(t, path, "hit"), 0, false)
+// probed starts testdata/hits.c, and a reader at its function.
+func probed(t testing.TB, calls, sleep int, opts Options) (*started, *Reader) {
+	t.Helper()
+	s := startProgram(t, "hits", fmt.Sprint(calls), fmt.Sprint(sleep))
+	event, err := perfevent.Uprobe(s.cmd.Path, functionOffset(t, s.cmd.Path, "hit"), 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := begin(t, perfevent.Thread(s.cmd.Process.Pid), Sampling{Sampling: perfevent.Sampling{Event: event, Period: 1}, UserProbe: true},
-		"hit", nil, Options{Share: 1, VisitTime: 5 * time.Millisecond})
+	at := Sampling{Sampling: perfevent.Sampling{Event: event, Period: 1}, UserProbe: true}
+	return s, begin(t, perfevent.Thread(s.cmd.Process.Pid), at, "hit", nil, opts)
+}
+
+func TestLiveAProbeSeesWholeTextsAndLists(t *testing.T) {
+	needRoot(t)
+	const calls = 1000
+	s, r := probed(t, calls, 500, Options{Share: 1, VisitTime: 5 * time.Millisecond})
 	fmt.Fprintln(s.stdin, "go")
 	var c tally
 	for n, reading := range readings(t, r, calls) {

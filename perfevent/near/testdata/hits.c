@@ -1,6 +1,6 @@
 // A program that calls hit with a text of 3000 letters and a list of 1000 nodes that are new
-// each time, and changes both as soon as hit has returned. Usage: hits CALLS, after a line of
-// its input. The text of the n-th call is the letters n, n+1, ... (mod 26); node i holds
+// each time, and changes both as soon as hit has returned. Usage: hits CALLS MICROSECONDS, after
+// a line of its input; so long it sleeps after each call. The text of the n-th call is the letters n, n+1, ... (mod 26); node i holds
 // n*1000+i.
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
 	static char text[3001];
 	static struct node nodes[1000];
 	uint64_t sum = 0;
-	if (argc != 2)
+	if (argc != 3)
 		return 2;
 	puts("ready");
 	fflush(stdout);
@@ -38,7 +38,8 @@ int main(int argc, char **argv) {
 		sum += hit(text, &nodes[0]);
 		memset(text, '#', 3000);
 		memset(nodes, 0, sizeof nodes);
-		usleep(500); // a reader hands over 11 kB a call
+		if (atoi(argv[2]))
+			usleep(atoi(argv[2]));
 	}
 	printf("%lu\n", (unsigned long)sum);
 	return 0;
