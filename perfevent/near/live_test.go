@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,16 +36,19 @@ func (s stateVisitor) Visit(v *Visit) error {
 	return err
 }
 
-func TestMain(m *testing.M) {
-	Serve(map[string]New{
+// ServeTests is Serve with the visitors of the tests and more. It is called by TestMain, which
+// is with the example.
+func ServeTests(more map[string]New) {
+	visitors := map[string]New{
 		"state": newStateVisitor,
 		"hit":   func([]byte) (Visitor, error) { return hitVisitor{}, nil },
 		"text":  newTextVisitor,
-	})
+	}
+	maps.Copy(visitors, more)
+	Serve(visitors)
 	if os.Getenv(callerVariable) != "" {
 		beCaller()
 	}
-	os.Exit(m.Run())
 }
 
 func needRoot(t testing.TB) {
