@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -67,6 +68,7 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 	// A garbage collector would stop the threads, or let them spin until it goes on, which
 	// it can't on a CPU that a real-time thread has.
 	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(math.MaxInt64)
 	var o order
 	if err := gob.NewDecoder(in).Decode(&o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
@@ -75,7 +77,9 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, gob.NewEncoder(out).Encode(answer{Error: err.Error()}))
 	}
-	runtime.GOMAXPROCS(len(threads) + 4) // each thread keeps one, and the rest of the program needs some
+	// Each thread keeps a P, and the rest of the program needs some. The runtime changes the
+	// number no more by itself, which would stop all threads.
+	runtime.GOMAXPROCS(len(threads) + 4)
 	var ready sync.WaitGroup
 	for _, t := range threads {
 		ready.Add(1)

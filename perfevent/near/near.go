@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync/atomic"
 	"time"
@@ -29,8 +30,8 @@ type Options struct {
 	// Share is the part of each CPU that the reader may use; 0.02. Over it the thread
 	// rests, and the CPU's events are off: see Account.Resting.
 	Share float64
-	// Log is what perfevent.Options.Logger is.
-	Log perfevent.Options
+	// Logger gets warnings about what was left out; nil discards them.
+	Logger *slog.Logger
 }
 
 // The defaults, and the sizes of the rings of a CPU: the kernel's, and the one between the
@@ -61,13 +62,12 @@ type Reading struct {
 
 // Reader has a target's samples visited.
 type Reader struct {
-	session   *perfevent.Session
-	helper    *helper
-	cpus      []int
-	samplings int
-	judge     judge
-	paused    []bool
-	counts    []Account // of Close
+	session *perfevent.Session
+	helper  *helper
+	cpus    []int
+	judge   judge
+	paused  []bool
+	counts  []Account // of Close
 }
 
 // Start opens the samplings on the target and starts the helper. visitor is one of those
@@ -93,14 +93,13 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 		}
 	}
 	all[len(samplings)] = perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1, UserRegs: allRegisters}
-	log := opts.Log
-	log.RingBytes, log.SideBand, log.Switches = ringBytes, perfevent.SideBandNames, new(perfevent.Switches)
-	log.HandOver, log.Without = true, without
-	session, err := perfevent.Open(target, all, log)
+	rings := perfevent.Options{RingBytes: ringBytes, SideBand: perfevent.SideBandNames, Switches: new(perfevent.Switches),
+		HandOver: true, Without: without, Logger: opts.Logger}
+	session, err := perfevent.Open(target, all, rings)
 	if errors.Is(err, perfevent.ErrKernelExcluded) {
 		// Then no switch is seen and none is exact. The error is for the samplings' own.
 		all[len(samplings)].ExcludeKernel = true
-		session, err = perfevent.Open(target, all, log)
+		session, err = perfevent.Open(target, all, rings)
 	}
 	if err != nil {
 		return nil, err
@@ -144,7 +143,7 @@ func start(o order) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{helper: h, samplings: o.Witness, judge: judge{cpus: make([]switches, len(o.Rings))}, paused: make([]bool, len(o.Rings))}
+	r := &Reader{helper: h, judge: judge{cpus: make([]switches, len(o.Rings))}, paused: make([]bool, len(o.Rings))}
 	for _, ring := range o.Rings {
 		r.cpus = append(r.cpus, ring.CPU)
 	}
@@ -168,10 +167,11 @@ func (r *Reader) Read(ctx context.Context, handle func(*Reading) error) error {
 				return err
 			}
 		}
-		if err := r.pause(); err != nil {
-			return err
-		}
-		if until != 0 && r.known() > until {
+		if until == 0 {
+			if err := r.pause(); err != nil {
+				return err
+			}
+		} else if r.known() > until {
 			return nil
 		}
 		select {
