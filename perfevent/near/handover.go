@@ -60,7 +60,7 @@ type entry struct {
 	Kind     entryKind
 	Follow   follow
 	Reason   Reason
-	_        uint8
+	ABI      uint8 // of the registers
 	PID, TID uint32
 	Time     uint64 // of the sample, or of the switch
 	Began    uint64 // the read

@@ -73,7 +73,8 @@ type Reader struct {
 // Start opens the samplings on the target and starts the helper. visitor is one of those
 // that the program gave to Serve. An error is a *perfevent.OpenError where the kernel
 // refused an event. CPUs that the kernel leaves to one thread each (nohz_full) are not
-// watched.
+// watched. Where package perfevent watches the whole system in the target's place (a Kprobe,
+// too many threads for the open files) others' samples are visited as well.
 func Start(target perfevent.Target, samplings []Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
 	without, err := perfevent.NohzFullCPUs()
 	if err != nil {
@@ -226,7 +227,7 @@ func newView(cpu int, e *entry, rest []byte) *view {
 	v := &view{began: e.Began, ended: e.Ended, out: e.Out, follow: e.Follow}
 	v.Reading = Reading{CPU: cpu, Time: e.Time, PID: e.PID, TID: e.TID, Sampling: int(e.Sampling), IP: e.IP,
 		Data: append([]byte(nil), data[:e.Data]...), Verdict: Verdict{Reason: e.Reason}}
-	v.Regs = perfevent.Registers{Mask: allRegisters, Values: append([]uint64(nil), words...)}
+	v.Regs = perfevent.Registers{ABI: uint64(e.ABI), Mask: allRegisters, Values: append([]uint64(nil), words...)}
 	return v
 }
 

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"os"
 	"os/exec"
 	"runtime"
@@ -118,6 +119,9 @@ func TestLiveAProbeSeesWholeTextsAndLists(t *testing.T) {
 		c.all++
 		c.reasons[reading.Verdict.Reason]++
 		same := isHit(reading.Data, uint64(n))
+		if reading.Regs.ABI != 2 || len(reading.Regs.Values) != bits.OnesCount64(reading.Regs.Mask) {
+			t.Errorf("registers %+v, want those of 64 bit code", reading.Regs)
+		}
 		if same {
 			c.same++
 		}

@@ -57,7 +57,8 @@ func newThread(o *order, file perfevent.RingFile, visitor Visitor, out handover)
 			return nil, fmt.Errorf("create epoll: %w", err)
 		}
 	}
-	// Edges only: a ring whose owner's thread has ended is in a hang-up for ever.
+	// Edges only: a ring whose owner's thread has ended is in a hang-up for ever, for which
+	// a real-time thread in ppoll(2) was seen to spin for all the time that the kernel let it.
 	err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, file.FD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
 	if err != nil {
 		return nil, fmt.Errorf("add to epoll: %w", err)
@@ -161,6 +162,8 @@ func (t *thread) handle(record perfevent.Record) {
 			t.look(r)
 		case t.open != nil && r.TID == t.open.TID:
 			t.close(followedBy(t.sample, r, t.order.Places[t.sample.Sampling]), r.Time)
+		default:
+			t.close(nothingFollows, 0)
 		}
 	case *perfevent.Switch:
 		if !r.Out {
@@ -196,6 +199,7 @@ func (t *thread) look(s *perfevent.Sample) {
 	began := t.clock.now()
 	e.Kind, e.PID, e.TID, e.Time, e.IP, e.Began = viewEntry, s.PID, s.TID, s.Time, s.IP, began
 	e.Sampling, e.Regs = uint16(s.Sampling), uint16(len(s.Regs.Values))
+	e.ABI = uint8(s.Regs.ABI)
 	words, room := wordsOf(room, len(s.Regs.Values))
 	copy(words, s.Regs.Values)
 	switch {
