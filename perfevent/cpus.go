@@ -1,7 +1,9 @@
 package perfevent
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -15,6 +17,27 @@ const anyCPU = -1
 
 // OnlineCPUs returns the CPUs that a session on the whole system watches.
 func OnlineCPUs() ([]int, error) { return onlineCPUs() }
+
+// NohzFullCPUs returns the CPUs that the kernel leaves to one thread each (nohz_full=):
+// whoever reserved them wants no other thread there.
+func NohzFullCPUs() ([]int, error) {
+	text, err := os.ReadFile("/sys/devices/system/cpu/nohz_full")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the kernel has no such CPUs
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list nohz_full CPUs: %w", err)
+	}
+	list := strings.TrimSpace(string(text))
+	if list == "" || list == "(null)" {
+		return nil, nil
+	}
+	cpus, err := parseCPUs(list)
+	if err != nil {
+		return nil, fmt.Errorf("list nohz_full CPUs: %w", err)
+	}
+	return cpus, nil
+}
 
 // onlineCPUs lists the CPUs that run now. One that comes online later is not
 // watched; a session is short compared with such changes.

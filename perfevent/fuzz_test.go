@@ -1,6 +1,7 @@
 package perfevent
 
 import (
+	"bytes"
 	"math/bits"
 	"testing"
 
@@ -109,6 +110,38 @@ func FuzzRing(f *testing.F) {
 		}
 		if taken > uint64(len(content)) {
 			t.Errorf("%d bytes of records in %d bytes", taken, len(content))
+		}
+	})
+}
+
+// FuzzCPURing takes whatever a ring holds in the order in which it lies there.
+func FuzzCPURing(f *testing.F) {
+	three := append(append(smallSample(1), comm(3, "name")...), smallSample(2)...)
+	f.Add(uint16(0), three)
+	f.Add(uint16(4000), three)
+	f.Add(uint16(8), append(record(1, 0, nil), three...))
+	f.Fuzz(func(t *testing.T, start uint16, content []byte) {
+		const size = 4096
+		content = content[:min(len(content), size)&^7]
+		fake := newFakeRing(size, uint64(start)&^7)
+		if !fake.write(content) {
+			t.Fatal("the content does not fit")
+		}
+		r := CPURing{ring: mappedRing{ring: fake.ring}}
+		r.Look()
+		taken := 0
+		for b := r.Next(); b != nil; b = r.Next() {
+			if !bytes.Equal(b, content[taken:taken+len(b)]) {
+				t.Fatalf("%d bytes from %d on are others", len(b), taken)
+			}
+			taken += len(b)
+		}
+		if taken < len(content) && r.Malformed() == 0 {
+			t.Errorf("%d of %d bytes were taken", taken, len(content))
+		}
+		r.Release()
+		if fake.tailWord != fake.headWord {
+			t.Errorf("%d bytes were not given back", fake.headWord-fake.tailWord)
 		}
 	})
 }

@@ -84,7 +84,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 		}
 		err = s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize, unix.PROT_READ|unix.PROT_WRITE)
 		if err == nil {
-			return s.add(fd, eventInfo{sampling: sideBand, origin: on.origin})
+			return s.add(fd, cpu, eventInfo{sampling: sideBand, origin: on.origin})
 		}
 		if closeErr := unix.Close(fd); closeErr != nil {
 			return closeErr
@@ -189,7 +189,7 @@ func (s *Session) joinOrOwn(fd, cpu int, info eventInfo) error {
 	for s.rings[cpu].mem == nil {
 		err := s.rings[cpu].mmap(fd, s.cpus[cpu], s.ringSize, unix.PROT_READ)
 		if err == nil {
-			return s.add(fd, info)
+			return s.add(fd, cpu, info)
 		}
 		if err := s.smallerRing(err); err != nil {
 			return errors.Join(err, unix.Close(fd))
@@ -203,13 +203,13 @@ func (s *Session) join(fd, cpu int, info eventInfo) error {
 	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, s.rings[cpu].fd); err != nil {
 		return errors.Join(fmt.Errorf("join the ring of CPU %d: %w", s.cpus[cpu], err), unix.Close(fd))
 	}
-	return s.add(fd, info)
+	return s.add(fd, cpu, info)
 }
 
 // add takes an event into the session.
-func (s *Session) add(fd int, info eventInfo) error {
+func (s *Session) add(fd, cpu int, info eventInfo) error {
 	c, err := readCount(fd, s.format)
-	s.events = append(s.events, attached{fd: fd, id: c.id, eventInfo: info})
+	s.events = append(s.events, attached{fd: fd, id: c.id, cpu: s.cpus[cpu], eventInfo: info})
 	if err != nil {
 		return fmt.Errorf("read an event's id: %w", err)
 	}

@@ -31,6 +31,13 @@ type Options struct {
 	// Switches, unless nil, records context switches of the target: *Switch.
 	Switches *Switches
 
+	// HandOver is for a session whose rings are read by way of RingFiles, and never by
+	// Read. A ring says once only that there are records, and must say it to that reader.
+	HandOver bool
+
+	// Without are CPUs on which nothing is opened, such as those of NohzFullCPUs.
+	Without []int
+
 	// Recent leaves room for OpenRecent in what an ordinary user may lock.
 	Recent bool
 

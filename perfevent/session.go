@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -55,8 +56,9 @@ type Session struct {
 
 // attached is one open event.
 type attached struct {
-	fd int
-	id uint64
+	fd  int
+	id  uint64
+	cpu int // anyCPU where it follows a thread
 	eventInfo
 }
 
@@ -86,6 +88,10 @@ func (s *Session) open() error {
 	if s.cpus, err = onlineCPUs(); err != nil {
 		return err
 	}
+	s.cpus = slices.DeleteFunc(s.cpus, func(cpu int) bool { return slices.Contains(s.opts.Without, cpu) })
+	if len(s.cpus) == 0 {
+		return errors.New("no CPU is left to watch")
+	}
 	s.format = readFormat
 	s.ringSize = s.chooseRingSize()
 	if s.poll, err = newPoller(); err != nil {
@@ -108,6 +114,9 @@ func (s *Session) open() error {
 			continue // the CPU went offline
 		}
 		s.merge.rings = append(s.merge.rings, s.rings[i].ring)
+		if s.opts.HandOver {
+			continue
+		}
 		if err := s.poll.addRing(s.rings[i].fd); err != nil {
 			return err
 		}
@@ -161,6 +170,22 @@ func (s *Session) Start() error {
 func (s *Session) Disable() error {
 	if err := s.control(unix.PERF_EVENT_IOC_DISABLE); err != nil {
 		return fmt.Errorf("disable events: %w", err)
+	}
+	return nil
+}
+
+// Pause stops the samplings on one CPU until it is called with false. The session must
+// be enabled.
+func (s *Session) Pause(cpu int, pause bool) error {
+	request := uint(unix.PERF_EVENT_IOC_ENABLE)
+	if pause {
+		request = unix.PERF_EVENT_IOC_DISABLE
+	}
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	on := slices.DeleteFunc(slices.Clone(s.events), func(e attached) bool { return e.cpu != cpu })
+	if err := s.controlEvents(on, request); err != nil {
+		return fmt.Errorf("pause the events of CPU %d: %w", cpu, err)
 	}
 	return nil
 }

@@ -1,0 +1,143 @@
+package near
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// helper is the process that has the threads, seen from its caller.
+type helper struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	memory []byte
+	outs   []handover
+	said   beginning
+	ended  chan struct{} // closed when it has
+}
+
+// beginning keeps what a helper that failed said first.
+type beginning struct{ bytes.Buffer }
+
+const beginningBytes = 300
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), beginningBytes-b.Len())])
+	return len(p), nil
+}
+
+// launch starts a helper with an order. The descriptors of the order's rings are the
+// caller's, who keeps them.
+func launch(o order) (*helper, error) {
+	h := &helper{ended: make(chan struct{})}
+	files, err := h.files(&o)
+	defer func() {
+		for _, f := range files {
+			f.Close() // the helper has its own by now
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	h.cmd = exec.Command("/proc/self/exe", "near-reader")
+	h.cmd.Args[0] = os.Args[0]
+	h.cmd.Env = append(os.Environ(), variable+"=1")
+	h.cmd.ExtraFiles = files
+	h.cmd.Stderr = &h.said
+	// A terminal's interrupt is for the caller, who ends the helper.
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := h.cmd.StdinPipe()
+	if err != nil {
+		return nil, errors.Join(err, h.unmap())
+	}
+	stdout, err := h.cmd.StdoutPipe()
+	if err != nil {
+		return nil, errors.Join(err, h.unmap())
+	}
+	h.stdin = stdin
+	if err := h.cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the near reader: %w", err), h.unmap())
+	}
+	var a answer
+	err = gob.NewEncoder(stdin).Encode(o)
+	if err == nil {
+		err = gob.NewDecoder(stdout).Decode(&a)
+	}
+	if err == nil && a.Error != "" {
+		err = errors.New(a.Error)
+	}
+	if err == nil {
+		go func() {
+			_ = h.cmd.Wait() // what it said tells more
+			close(h.ended)
+		}()
+		return h, nil
+	}
+	_ = h.stdin.Close()
+	_ = h.cmd.Wait()
+	return nil, errors.Join(fmt.Errorf("start the near reader: %w%s", err, h.words()), h.unmap())
+}
+
+// files makes the shared memory, and the list of descriptors that the helper gets from
+// number 3 on, which the order then says.
+func (h *helper) files(o *order) ([]*os.File, error) {
+	fd, err := unix.MemfdCreate("near", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make shared memory: %w", err)
+	}
+	files := []*os.File{os.NewFile(uintptr(fd), "memory")}
+	size := o.Memory * len(o.Rings)
+	if err := unix.Ftruncate(fd, int64(size)); err != nil {
+		return files, fmt.Errorf("make shared memory: %w", err)
+	}
+	if h.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return files, fmt.Errorf("map shared memory: %w", err)
+	}
+	rings := o.Rings
+	o.Rings = nil
+	for i, ring := range rings {
+		dup, err := unix.FcntlInt(uintptr(ring.FD), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return files, errors.Join(fmt.Errorf("duplicate a ring's descriptor: %w", err), h.unmap())
+		}
+		files = append(files, os.NewFile(uintptr(dup), "ring"))
+		ring.FD = memoryFile + 1 + i
+		o.Rings = append(o.Rings, ring)
+		h.outs = append(h.outs, newHandover(h.memory[i*o.Memory:(i+1)*o.Memory]))
+	}
+	return files, nil
+}
+
+// words is what a helper that has ended said, for an error.
+func (h *helper) words() string {
+	if text := bytes.TrimSpace(h.said.Bytes()); len(text) > 0 {
+		return fmt.Sprintf(" (%q)", text)
+	}
+	return ""
+}
+
+// close ends the helper and waits for that.
+func (h *helper) close() error {
+	err := h.stdin.Close()
+	<-h.ended
+	if state := h.cmd.ProcessState; !state.Success() {
+		err = errors.Join(err, fmt.Errorf("the near reader: %v%s", state, h.words()))
+	}
+	return errors.Join(err, h.unmap())
+}
+
+func (h *helper) unmap() error {
+	mem := h.memory
+	h.memory, h.outs = nil, nil
+	if mem == nil {
+		return nil
+	}
+	return unix.Munmap(mem)
+}

@@ -1,0 +1,198 @@
+package near
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+func TestLiveAStormIsLeftAlone(t *testing.T) {
+	needRoot(t)
+	s, r := probed(t, 20000, 0, Options{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fmt.Fprintln(s.stdin, "go")
+		s.lines.Scan() // until it has called them all
+	}()
+	all := readingsUntil(t, r, done)
+	var rests, samples uint64
+	for _, a := range r.Accounts() {
+		rests, samples = rests+a.Rests, samples+a.Samples
+	}
+	t.Logf("%d readings, %d samples, %d rests", len(all), samples, rests)
+	if rests == 0 {
+		t.Error("the thread did not rest")
+	}
+	if samples == 20000 {
+		t.Error("the events stayed on while the thread rested")
+	}
+}
+
+func TestLiveTheEndOfTheTargetLeavesTheThreadsAsleep(t *testing.T) {
+	needRoot(t)
+	s := startProgram(t, "steady", filepath.Join(t.TempDir(), "notes"))
+	r, _ := trapped(t, s.cmd.Process.Pid, 99, s.first, func(o *order) { o.Share = defaultShare })
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until := perfevent.Now() + 1e9
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range r.helper.outs {
+			for atomic.LoadUint64(&r.helper.outs[i].progress) < until {
+				unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
+			}
+		}
+	}()
+	readingsUntil(t, r, done)
+	for _, a := range r.Accounts() {
+		if a.Rests > 0 {
+			t.Errorf("CPU %d: the thread was so busy that it had to rest: %+v", a.CPU, a.Counts)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLiveARealTimeThreadIsLeftAlone(t *testing.T) {
+	needRoot(t)
+	s := startProgram(t, "steady", filepath.Join(t.TempDir(), "notes"))
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}
+	if err := unix.SchedSetAttr(s.cmd.Process.Pid, &attr, 0); err != nil {
+		t.Skipf("no real-time threads: %v", err)
+	}
+	r, _ := trapped(t, s.cmd.Process.Pid, 99, s.first, nil)
+	for _, reading := range readings(t, r, 10) {
+		if reading.Verdict.Reason != RealTime || len(reading.Data) > 0 {
+			t.Errorf("%+v, want none since it is a real-time thread", reading.Verdict)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// callerVariable is set for a process of this binary that calls Start, and says of what.
+const callerVariable = "NEAR_TEST_TARGET"
+
+// beCaller starts a reader of a process's user code, prints its helper's pid and the rung,
+// and reads until something has been read and its input ends.
+func beCaller() {
+	pid, _ := strconv.Atoi(os.Getenv(callerVariable))
+	clock := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99, ExcludeKernel: true}
+	r, err := Start(perfevent.Process(pid), []Sampling{{Sampling: clock}}, "state", []byte(os.Args[len(os.Args)-1]), Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	err = r.Read(ctx, func(reading *Reading) error {
+		if n++; n == 1 {
+			fmt.Println(r.helper.cmd.Process.Pid, reading.Verdict.Kind, r.Accounts()[0].Rung)
+			go func() {
+				os.Stdin.Read(make([]byte, 1))
+				cancel()
+			}()
+		}
+		return nil
+	})
+	if err == nil {
+		err = r.Close()
+	}
+	fmt.Println(err)
+	os.Exit(0)
+}
+
+// startCaller has a process of this binary read a busy program, both as a user.
+func startCaller(t *testing.T, credential *syscall.Credential) (caller *started, helper int, words string) {
+	t.Helper()
+	self, err := os.Open("/proc/self/exe") // it may lie where that user may not go
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	spin := exec.Command("sh", "-c", "while :; do :; done")
+	spin.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Pdeathsig: syscall.SIGKILL}
+	if err := spin.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, spin)
+	t.Cleanup(func() {
+		_ = spin.Process.Kill()
+		_ = spin.Wait()
+	})
+	cmd := exec.Command("/proc/self/fd/3", "0")
+	cmd.ExtraFiles = []*os.File{self}
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", callerVariable, spin.Process.Pid))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	caller = startCommand(t, cmd)
+	number, words, _ := strings.Cut(caller.first, " ")
+	if helper, err = strconv.Atoi(number); err != nil {
+		t.Fatalf("the caller says %q", caller.first)
+	}
+	return caller, helper, words
+}
+
+func TestLiveKillingTheCallerEndsTheHelper(t *testing.T) {
+	needRoot(t)
+	caller, helper, words := startCaller(t, nil)
+	t.Log(words)
+	pidfd, err := unix.PidfdOpen(helper, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pidfd)
+	if err := caller.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	polled := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(polled, int(testlimit.End.Milliseconds()))
+	for err == unix.EINTR {
+		n, err = unix.Poll(polled, int(testlimit.End.Milliseconds()))
+	}
+	if n != 1 || err != nil {
+		t.Errorf("the helper lives on: %v", err)
+	}
+}
+
+func TestLiveTheEndOfTheHelperIsAnError(t *testing.T) {
+	needRoot(t)
+	caller, helper, _ := startCaller(t, nil)
+	if err := unix.Kill(helper, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	caller.lines.Scan()
+	if text := caller.lines.Text(); text != "the near reader has ended: signal: killed" {
+		t.Errorf("the caller says %q", text)
+	}
+}
+
+func TestLiveAnOrdinaryUserHasALowerRung(t *testing.T) {
+	needRoot(t)
+	caller, _, words := startCaller(t, &syscall.Credential{Uid: 65534, Gid: 65534})
+	if want := "near pinned"; words != want && words != "none pinned" {
+		t.Errorf("an ordinary user has %q, want %q", words, want)
+	}
+	caller.stdin.Close()
+	caller.lines.Scan()
+	if text := caller.lines.Text(); text != "<nil>" {
+		t.Errorf("the end: %s", text)
+	}
+}

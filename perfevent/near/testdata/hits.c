@@ -1,0 +1,46 @@
+// A program that calls hit with a text of 3000 letters and a list of 1000 nodes that are new
+// each time, and changes both as soon as hit has returned. Usage: hits CALLS MICROSECONDS, after
+// a line of its input; so long it sleeps after each call. The text of the n-th call is the letters n, n+1, ... (mod 26); node i holds
+// n*1000+i.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct node { uint64_t value; struct node *next; };
+
+__attribute__((noinline)) uint64_t hit(const char *text, struct node *list) {
+	uint64_t sum = text[0];
+	for (struct node *n = list; n; n = n->next)
+		sum += n->value;
+	return sum;
+}
+
+int main(int argc, char **argv) {
+	static char text[3001];
+	static struct node nodes[1000];
+	uint64_t sum = 0;
+	if (argc != 3)
+		return 2;
+	puts("ready");
+	fflush(stdout);
+	if (getchar() == EOF)
+		return 1;
+	for (uint64_t n = 0; n < strtoull(argv[1], 0, 10); n++) {
+		for (int i = 0; i < 3000; i++)
+			text[i] = 'a' + (n + i) % 26;
+		// In an order that is not that of the addresses.
+		for (int i = 0; i < 1000; i++) {
+			nodes[i * 7 % 1000].value = n * 1000 + i;
+			nodes[i * 7 % 1000].next = i == 999 ? 0 : &nodes[(i + 1) * 7 % 1000];
+		}
+		sum += hit(text, &nodes[0]);
+		memset(text, '#', 3000);
+		memset(nodes, 0, sizeof nodes);
+		if (atoi(argv[2]))
+			usleep(atoi(argv[2]));
+	}
+	printf("%lu\n", (unsigned long)sum);
+	return 0;
+}

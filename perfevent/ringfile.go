@@ -1,0 +1,75 @@
+package perfevent
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// RingFile is the ring of one CPU, for a process that reads it in the place of the one
+// that opened the session: package near has such a process.
+type RingFile struct {
+	CPU   int
+	FD    int // of the event that owns the ring, open as long as the session is
+	Bytes int // of records
+}
+
+// RingFiles returns the rings of a session that was opened with Options.HandOver.
+func (s *Session) RingFiles() []RingFile {
+	var files []RingFile
+	for i := range s.rings {
+		if r := &s.rings[i]; r.mem != nil {
+			files = append(files, RingFile{CPU: s.cpus[i], FD: r.fd, Bytes: len(r.data)})
+		}
+	}
+	return files
+}
+
+// CPURing reads the ring of one CPU in the order in which the kernel wrote the records.
+// It is for one goroutine at a time, and does not allocate once it has seen a record that
+// wraps around the ring's end.
+type CPURing struct {
+	ring mappedRing
+}
+
+// MapRing maps a ring. The descriptor may be a duplicate.
+func MapRing(f RingFile) (*CPURing, error) {
+	r := new(CPURing)
+	if err := r.ring.mmap(f.FD, f.CPU, f.Bytes, unix.PROT_READ|unix.PROT_WRITE); err != nil {
+		return nil, fmt.Errorf("map the ring of CPU %d: %w", f.CPU, err)
+	}
+	r.ring.scratch = make([]uint64, (maxRecordSize+7)/8)
+	return r, nil
+}
+
+// Look notes how far the kernel has written: Next goes until there.
+func (r *CPURing) Look() { r.ring.snapshot() }
+
+// Next takes a record and returns its bytes, or nil when all that Look saw are taken. They
+// are valid until Release, and those of a record that wraps until the next one that does.
+func (r *CPURing) Next() []byte { return r.ring.nextRaw() }
+
+// Release gives the kernel back the space of all records that were taken.
+func (r *CPURing) Release() { r.ring.release() }
+
+// Malformed returns how often the data made no sense, so that the rest of a look was skipped.
+func (r *CPURing) Malformed() uint64 { return r.ring.malformed }
+
+// Close unmaps the ring.
+func (r *CPURing) Close() error { return r.ring.unmap() }
+
+// nextRaw takes the next record past the window.
+func (r *ring) nextRaw() []byte {
+	if r.next == r.limit {
+		return nil
+	}
+	size, ok := r.sizeAt(r.next)
+	if !ok {
+		r.malformed++
+		r.next = r.limit
+		return nil
+	}
+	e := entry{pos: r.next, size: uint32(size)}
+	r.next += size
+	return r.bytes(&e)
+}
