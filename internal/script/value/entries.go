@@ -117,13 +117,10 @@ func (m *Map) compareValues(a, b uint32) int {
 	switch m.Value.Kind {
 	case types.Hist, types.LHist:
 		return cmp.Compare(m.buckets.at(a).sum(), m.buckets.at(b).sum())
-	case types.TSeries:
-		return 0
+	case types.Int, types.Count, types.Sum, types.Min, types.Max, types.Avg, types.Stats:
+		return compareNumbers(m.Value.Signed, m.value(a).N, m.value(b).N)
 	}
-	if !numeric(m.Value) {
-		return 0
-	}
-	return compareNumbers(m.Value.Signed, m.value(a).N, m.value(b).N)
+	return 0
 }
 
 func compareNumbers(signed bool, a, b uint64) int {
@@ -173,4 +170,15 @@ func compareValue(t *types.Type, a, b Value) int {
 		return c
 	}
 	return cmp.Compare(a.S, b.S)
+}
+
+// LastEpoch returns the number of the last interval that any key of a tseries map has.
+func (m *Map) LastEpoch() uint64 {
+	var last uint64
+	for i := range m.series.n {
+		for _, p := range m.series.at(i).points {
+			last = max(last, p.epoch)
+		}
+	}
+	return last
 }
