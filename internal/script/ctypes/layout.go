@@ -89,7 +89,7 @@ func (l *layout) add(f *syntax.FieldDef, c ctype, t *types.Type) {
 		l.align = max(l.align, align)
 	case f.Bits == 0: // the next bit field begins a new unit
 		end = alignUp(at, 8*max(c.align, f.Align))
-		if l.arm64 && !l.packed {
+		if l.arm64 {
 			l.align = max(l.align, c.align)
 		}
 	default:
