@@ -56,7 +56,7 @@ func Debian() Dialect {
 // Current returns the dialect of bpftrace 0.26.
 func Current() Dialect {
 	return Dialect{
-		Name:        "0.26",
+		Name:        "current",
 		Attached:    true,
 		Compact:     true,
 		Records:     true,

@@ -178,7 +178,7 @@ func (r *row) draw(b []byte, u unit, low, high uint64, signed bool) []byte {
 	return append(b, '\n')
 }
 
-// jsonSeries appends a time series as JSON.
+// jsonSeries appends a time series as JSON. There the times are those of UTC.
 func (p *Printer) jsonSeries(b []byte, m *value.Map, e *value.Entry) []byte {
 	b = append(b, '[')
 	first := true
@@ -191,7 +191,7 @@ func (p *Printer) jsonSeries(b []byte, m *value.Map, e *value.Entry) []byte {
 		}
 		first = false
 		b = append(b, `{"interval_start":"`...)
-		b = r.at.AppendFormat(b, "2006-01-02T15:04:05.000000000")
+		b = r.at.UTC().AppendFormat(b, "2006-01-02 15:04:05.000000000")
 		b = append(b, `","value":`...)
 		b = append(b, decimal(r.n, m.Series.Signed)...)
 		b = append(b, '}')

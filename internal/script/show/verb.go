@@ -1,8 +1,6 @@
 package show
 
 import (
-	"bytes"
-	"slices"
 	"strconv"
 
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -64,10 +62,18 @@ func (v *verb) justify(b []byte, start int) []byte {
 	if missing <= 0 {
 		return b
 	}
-	b = pad(b, missing)
-	if !v.left {
-		copy(b[start+missing:], b[start:])
-		copy(b[start:], bytes.Repeat([]byte{' '}, missing))
+	if v.left {
+		return pad(b, missing)
+	}
+	return fill(b, start, missing, ' ')
+}
+
+// fill puts n characters before what stands from start on.
+func fill(b []byte, start, n int, c byte) []byte {
+	b = pad(b, n)
+	copy(b[start+n:], b[start:])
+	for i := range n {
+		b[start+i] = c
 	}
 	return b
 }
@@ -127,14 +133,18 @@ func (v *verb) digits(b []byte, prefix string, n uint64, base int) []byte {
 		b = strconv.AppendUint(b, n, base)
 	}
 	if v.name == "X" {
-		copy(b[start:], bytes.ToUpper(b[start:]))
+		for i := start; i < len(b); i++ {
+			if 'a' <= b[i] && b[i] <= 'f' {
+				b[i] -= 'a' - 'A'
+			}
+		}
 	}
 	zeros := v.precision
 	if v.zeros && !v.left && v.precision < 0 {
 		zeros = v.width - len(prefix)
 	}
 	if missing := zeros - (len(b) - start); missing > 0 {
-		b = slices.Insert(b, start, bytes.Repeat([]byte{'0'}, missing)...)
+		b = fill(b, start, missing, '0')
 	}
 	return b
 }
