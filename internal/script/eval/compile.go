@@ -121,13 +121,7 @@ func (c *compiler) place(e check.Expr) valueFunc {
 		}
 	case *check.FromHit:
 		i := e.Source
-		zero := zeroOf(e.T)
-		return func(m *Machine) value.Value {
-			if i < len(m.hit.Values) {
-				return m.hit.Values[i]
-			}
-			return zero
-		}
+		return func(m *Machine) value.Value { return m.values.Value(i) }
 	case *check.Element:
 		key, at := c.key(e), c.m.Maps[e.Map.Index]
 		zero := zeroOf(e.T)

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/value"
 )
 
 // testHost is a host whose memory is a map of texts by address.
@@ -57,6 +58,21 @@ func (*testHost) User(uid uint64) string                    { return fmt.Sprintf
 func (*testHost) Cgroup(id uint64) string                   { return fmt.Sprintf("cgroup%d", id) }
 func (*testHost) Enum(enum string, n uint64) (string, bool) { return "", false }
 
+// testValues are the values of a hit.
+type testValues struct {
+	comm string
+	list []value.Value
+}
+
+func (t testValues) Comm() string { return t.comm }
+
+func (t testValues) Value(i int) value.Value {
+	if i < len(t.list) {
+		return t.list[i]
+	}
+	return value.Value{}
+}
+
 // machine makes a Machine of a text.
 func machine(t testing.TB, text string, dialect check.Dialect) (*Machine, *show.Printer, *bytes.Buffer, *testHost) {
 	t.Helper()
@@ -85,7 +101,7 @@ func machine(t testing.TB, text string, dialect check.Dialect) (*Machine, *show.
 func run(t testing.TB, text string, dialect check.Dialect) (string, *testHost) {
 	t.Helper()
 	m, printer, out, host := machine(t, text, dialect)
-	h := &Hit{Time: 5_000_000_000, PID: 42, TID: 43, CPU: 1, Comm: "cat", Probe: "begin"}
+	h := &Hit{Time: 5_000_000_000, PID: 42, TID: 43, CPU: 1, Probe: "begin", Values: testValues{comm: "cat"}}
 	for i := range m.clauses {
 		m.Hit(i, h)
 	}

@@ -22,12 +22,7 @@ func (c *compiler) int(e check.Expr) intFunc {
 		return func(m *Machine) uint64 { return m.vars[slot].N }
 	case *check.FromHit:
 		i := e.Source
-		return func(m *Machine) uint64 {
-			if i < len(m.hit.Values) {
-				return m.hit.Values[i].N
-			}
-			return 0
-		}
+		return func(m *Machine) uint64 { return m.values.Value(i).N }
 	case *check.Header:
 		return c.header(e)
 	case *check.Element:

@@ -20,9 +20,17 @@ type Hit struct {
 	Time     uint64 // nanoseconds of CLOCK_MONOTONIC
 	CPU      int
 	PID, TID uint32
-	Comm     string
-	Probe    string        // the attach point as the builtin probe shows it
-	Values   []value.Value // what the clause needs, by its Sources
+	Probe    string // the attach point as the builtin probe shows it
+	Values   Values // nil if no clause of the probe needs any
+}
+
+// Values are what a clause needs from a hit. They are asked for when they are needed, which may
+// be never or more than once.
+type Values interface {
+	// Value returns the value of a Source of the clause, by its index.
+	Value(source int) value.Value
+	// Comm returns the name of the thread.
+	Comm() string
 }
 
 // An Output prints what a program says. *show.Printer is one.
@@ -74,6 +82,12 @@ const (
 	Error
 )
 
+// noValues are the values of a hit that has none.
+type noValues struct{}
+
+func (noValues) Value(int) value.Value { return value.Value{} }
+func (noValues) Comm() string          { return "" }
+
 // Bounds of what a program may use.
 const (
 	maxSteps = 20_000_000 // rounds of loops in one hit
@@ -105,6 +119,7 @@ type Machine struct {
 	start   uint64
 
 	hit    *Hit
+	values Values
 	vars   []value.Value // the frame of the clause or function that runs
 	frame  []value.Value // of clauses
 	depth  int
@@ -177,6 +192,9 @@ func (m *Machine) Start(monotonic uint64) { m.start = monotonic }
 func (m *Machine) run(n int, h *Hit) {
 	c := &m.clauses[n]
 	m.hit, m.steps, m.depth, m.leaving = h, 0, 0, false
+	if m.values = h.Values; m.values == nil {
+		m.values = noValues{}
+	}
 	m.vars = m.frame[:c.vars]
 	clear(m.vars)
 	if c.predicate != nil && c.predicate(m) == 0 {

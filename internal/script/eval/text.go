@@ -19,17 +19,12 @@ func (c *compiler) text(e check.Expr) textFunc {
 		return func(m *Machine) string { return m.vars[slot].S }
 	case *check.Header:
 		if e.Name == "comm" {
-			return func(m *Machine) string { return m.hit.Comm }
+			return func(m *Machine) string { return m.values.Comm() }
 		}
 		return func(m *Machine) string { return m.hit.Probe }
 	case *check.FromHit:
 		i := e.Source
-		return func(m *Machine) string {
-			if i < len(m.hit.Values) {
-				return m.hit.Values[i].S
-			}
-			return ""
-		}
+		return func(m *Machine) string { return m.values.Value(i).S }
 	case *check.Cond:
 		cond, a, b := c.truth(e.C), c.text(e.A), c.text(e.B)
 		return func(m *Machine) string {
