@@ -18,7 +18,7 @@ import (
 // names says what stands for the numbers in values, from the host's files. Each file is read
 // when something needs it.
 type names struct {
-	enum    func(enum string, n uint64) (string, bool)
+	enums   map[string]map[uint64]string // of the program
 	users   map[uint64]string
 	cgroups map[uint64]string
 	kernel  map[uint64]string
@@ -142,10 +142,8 @@ func readCgroups(root string) map[uint64]string {
 
 // Enum returns the name of a value of an enum of the program.
 func (n *names) Enum(enum string, value uint64) (string, bool) {
-	if n.enum == nil {
-		return "", false
-	}
-	return n.enum(enum, value)
+	name, ok := n.enums[enum][value]
+	return name, ok
 }
 
 // Wall returns the time of the wall clock for a time of the monotonic clock.

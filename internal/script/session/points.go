@@ -28,9 +28,12 @@ func (p *points) all() int {
 	return len(p.begin) + len(p.end) + len(p.intervals) + len(p.signals)
 }
 
-// add adds an attach point of a clause.
-func (p *points) add(clause int, a *syntax.AttachPoint) *syntax.Error {
+// add adds an attach point of a clause. Up to 0.23, begin and end were in capitals.
+func (p *points) add(clause int, a *syntax.AttachPoint, capitals bool) *syntax.Error {
 	at := point{clause: clause, text: a.Text}
+	if capitals && (a.Provider == "begin" || a.Provider == "end") {
+		at.text = strings.ToUpper(at.text)
+	}
 	switch a.Provider {
 	case "begin":
 		p.begin = append(p.begin, at)
