@@ -190,7 +190,21 @@ func (c *checker) ternary(e *syntax.Ternary) Expr {
 		return kb
 	}
 	t = settle(t)
+	if c.opts.Dialect == V017 && t.Kind == types.Int {
+		// 0.17 takes the sign of the first side, and reads both sides with it.
+		t = integer(8, ta.Signed)
+		return &Cond{Typed{e.Pos, t}, cond, c.extended(a, t), c.extended(b, t)}
+	}
 	return &Cond{Typed{e.Pos, t}, cond, c.convertTo(a, t), c.convertTo(b, t)}
+}
+
+// extended returns a number as t, read in its own width with the sign of t.
+func (c *checker) extended(x Expr, t *types.Type) Expr {
+	x = c.numberOf(x)
+	if from := x.Type(); from.Size < 8 && from.Signed != t.Signed {
+		x = c.widenInt(x, integer(from.Size, t.Signed))
+	}
+	return c.widenInt(x, t)
 }
 
 func (c *checker) tuple(pos syntax.Pos, kind types.Kind, names []string, elems []syntax.Expr) Expr {

@@ -288,6 +288,10 @@ func (c *checker) unary(e *syntax.Unary) Expr {
 	if k, ok := x.(*Const); ok && k.literal && c.opts.Dialect == Current {
 		return c.foldUnary(e, k)
 	}
+	if c.opts.Dialect == V017 && t.Size < 8 {
+		// 0.17 computes in the width of the operand.
+		return &Convert{Typed{e.Pos, t}, &Unary{Typed{e.Pos, types.Uint64}, e.Op, c.widenInt(x, types.Uint64)}}
+	}
 	t = integer(8, t.Signed)
 	if k, ok := constant(x); ok {
 		n := ^k.N
@@ -375,6 +379,9 @@ func (c *checker) cast(e *syntax.Cast) Expr {
 		c.errorf(e.Pos, "%s cannot be cast to %s", describe(from), describe(t))
 		return bad(e.Pos)
 	}
+	if c.opts.Dialect == V017 && from.Kind == types.Int && t.Kind == types.Int && from.Size < t.Size { // 0.17 fills up with the sign of the new type
+		return c.extended(x, t)
+	}
 	if k, ok := constant(x); ok && from.Kind == types.Int {
 		switch t.Kind {
 		case types.Int:
@@ -398,7 +405,7 @@ func castTo(from, to *types.Type) bool {
 	case types.Int:
 		return number || from.Kind == types.Array && sizeOf(from) <= 8 && sizeOf(from) > 0 || from.Kind == types.KSym || from.Kind == types.USym
 	case types.Bool:
-		return number
+		return number || from.Kind == types.String
 	case types.Pointer:
 		return from.Kind == types.Int || from.Kind == types.Pointer || from.Kind == types.KSym
 	case types.Array:

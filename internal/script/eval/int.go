@@ -290,6 +290,9 @@ func (c *compiler) convertInt(e *check.Convert) intFunc {
 	from, t := e.X.Type(), e.T
 	if text(from) {
 		s := c.text(e.X)
+		if t.Kind == types.Bool {
+			return func(m *Machine) uint64 { return truth(cString(s(m)) != "") }
+		}
 		return func(m *Machine) uint64 { return check.Wrap(number(s(m), 8), t) }
 	}
 	x := c.int(e.X)

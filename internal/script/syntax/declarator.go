@@ -25,7 +25,7 @@ func (p *parser) declarator(base *TypeExpr) declarator {
 }
 
 // declare adds to mods what the declarator makes of its base, from the base to the name. It
-// tells whether the innermost thing that it makes is a function.
+// tells whether it makes a function, of which mods then are what points to it.
 func (p *parser) declare(d *declarator, mods *[]Modifier) (function bool) {
 	p.enter()
 	defer p.leave()
@@ -51,11 +51,13 @@ func (p *parser) declare(d *declarator, mods *[]Modifier) (function bool) {
 		case t.is("("):
 			p.skipParens()
 			function = true
-			*mods, arrays = nil, nil
+		case function: // what it returns does not matter
+			*mods = inner
+			return true
 		default:
 			slices.Reverse(arrays)
 			*mods = slices.Concat(*mods, arrays, inner)
-			return function
+			return false
 		}
 		p.link(p.peek())
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // Error is something wrong at a place of a program.
@@ -16,19 +18,19 @@ type Error struct {
 
 // Error returns the place and the message.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", fileName(e.File), e.Line, e.Col, e.Msg)
+	return fmt.Sprintf("%s:%d:%d: %s", fileName(e.File), e.Line, e.Col, escape.Text(e.Msg))
 }
 
 func fileName(file string) string {
 	if file == "" {
 		return "stdin" // as bpftrace says
 	}
-	return file
+	return escape.Text(file)
 }
 
 // Errors is what is wrong with a program.
 type Errors struct {
-	List    []*Error // in the order of the text
+	List    []*Error // in the order in which they were found
 	Sources []Source // for the lines that the messages show
 }
 
@@ -86,7 +88,7 @@ func (e *Error) format(line string) string {
 	}
 	length = min(max(length, 1), max(len(line)-start, 1))
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s:%d:%d-%d: ERROR: %s\n", fileName(e.File), e.Line, e.Col, e.Col+length, e.Msg)
+	fmt.Fprintf(&s, "%s:%d:%d-%d: ERROR: %s\n", fileName(e.File), e.Line, e.Col, e.Col+length, escape.Text(e.Msg))
 	if line != "" {
 		before, columns := expand(line[:start])
 		marked, marks := expand(line[start:min(start+length, len(line))])
@@ -102,29 +104,16 @@ func (e *Error) format(line string) string {
 		fmt.Fprintf(&s, "%s\n%s%s\n", string(shown), strings.Repeat(" ", columns), strings.Repeat("~", marks))
 	}
 	if e.Hint != "" {
-		s.WriteString("HINT: " + e.Hint + "\n")
+		s.WriteString("HINT: " + escape.Text(e.Hint) + "\n")
 	}
 	return s.String()
 }
 
-// expand returns a text as a terminal shows it, and how many columns it takes: a tab is four
-// blanks, and what would steer the terminal is replaced.
+// expand returns a text as it is shown, with four blanks for a tab, and how many columns it
+// takes.
 func expand(text string) (string, int) {
-	var s strings.Builder
-	columns := 0
-	for _, r := range text {
-		switch {
-		case r == '\t':
-			s.WriteString("    ")
-			columns += 4
-			continue
-		case r < ' ' || r == 0x7f || r == utf8.RuneError || 0x80 <= r && r < 0xa0:
-			r = '.'
-		}
-		s.WriteRune(r)
-		columns++
-	}
-	return s.String(), columns
+	text = escape.Text(strings.ReplaceAll(text, "\t", "    "))
+	return text, utf8.RuneCountInString(text)
 }
 
 func lastRunes(s string, n int) string {

@@ -45,20 +45,9 @@ func Parse(name, text string, options Options) (*Program, error) {
 	}
 	p.parseText(Source{name, text})
 	if len(shared.errors) > 0 {
-		slices.SortStableFunc(shared.errors, func(a, b *Error) int { return comparePos(a.Pos, b.Pos) })
 		return &Program{Sources: p.program.Sources}, &Errors{List: shared.errors, Sources: p.program.Sources}
 	}
 	return p.program, nil
-}
-
-func comparePos(a, b Pos) int {
-	switch {
-	case a.File != b.File:
-		return 0
-	case a.Line != b.Line:
-		return a.Line - b.Line
-	}
-	return a.Col - b.Col
 }
 
 // shared is what the parsers of a program and of its imports have in common.

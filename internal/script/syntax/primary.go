@@ -108,6 +108,14 @@ func (p *parser) word() Expr {
 		return s
 	case t.text == "offsetof" && call:
 		return p.offsetof(t)
+	case t.text == "typeinfo" && call:
+		p.take()
+		typ, x := p.typeOrExpr()
+		if typ != nil {
+			x = &TypeArg{Pos: typ.Pos, Type: typ}
+		}
+		p.expect(")")
+		return &Call{Pos: t.pos, Func: t.text, Args: []Expr{x}}
 	case call:
 		return &Call{Pos: t.pos, Func: t.text, Args: p.args()}
 	case p.peek().is("!") && p.ahead(1).is("("):

@@ -29,9 +29,12 @@ func (p *parser) body() body {
 	defer p.leave()
 	open := p.expect("{")
 	b := body{pos: open.pos}
+	errors := len(p.shared.errors)
 	for !p.got("}") {
 		if p.peek().kind == kindEnd {
-			p.report(open, "this { has no }", "")
+			if len(p.shared.errors) == errors { // else it may be what is left after one
+				p.report(open, "this { has no }", "")
+			}
 			panic(bailout{})
 		}
 		start := p.i
