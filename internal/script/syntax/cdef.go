@@ -1,0 +1,255 @@
+package syntax
+
+import "strconv"
+
+// atDefinition tells whether a definition in C comes next.
+func (p *parser) atDefinition() bool {
+	t := p.peek()
+	if t.kind != kindName {
+		return false
+	}
+	switch t.text {
+	case "struct", "union", "enum", "typedef", "extern", "static", "__extension__":
+		return true
+	}
+	return p.inHeader() && !p.ahead(1).is(":")
+}
+
+// inHeader tells whether the text is a header of C, of which only the types count.
+func (p *parser) inHeader() bool { return len(p.pre.headers) > 0 || p.header }
+
+// definition reads a definition in C. Of headers, it leaves out what defines no type.
+func (p *parser) definition() {
+	t := p.peek()
+	start := p.i
+	if t.isName("extern") || t.isName("static") || !p.isDefinition(t) {
+		if !p.inHeader() {
+			p.fail(t, "a program defines struct, union, enum and typedef only")
+		}
+		p.skipDeclaration()
+		return
+	}
+	isTypedef := p.gotName("typedef")
+	p.qualifiers()
+	base := p.specifier()
+	if p.peek().is("}") || p.i == start {
+		p.unexpected("a definition")
+	}
+	switch {
+	case isTypedef:
+		for {
+			d := p.declarator(base)
+			if d.name == "" {
+				p.unexpected("the typedef's name")
+			}
+			p.shared.typedefs[d.name] = true
+			p.program.Definitions = append(p.program.Definitions, &TypedefDef{Pos: d.pos, Name: d.name, Type: d.typ})
+			if !p.got(",") {
+				break
+			}
+		}
+		p.expect(";")
+	case p.got(";"):
+	case p.inHeader():
+		p.skipDeclaration() // a variable or a function
+	case p.peek().is("*") || p.peek().kind == kindName && p.ahead(1).is(";"):
+		p.fail(p.peek(), "a program defines types, not variables of C")
+	}
+}
+
+func (p *parser) isDefinition(t token) bool {
+	switch t.text {
+	case "struct", "union", "enum", "typedef", "__extension__":
+		return true
+	}
+	return false
+}
+
+// skipDeclaration passes over what defines no type: to a semicolon or behind a body.
+func (p *parser) skipDeclaration() {
+	for depth := 0; ; {
+		switch t := p.take(); {
+		case t.kind == kindEnd || t.is(";") && depth == 0:
+			return
+		case t.is("{"):
+			depth++
+		case t.is("}"):
+			if depth--; depth == 0 && !p.peek().is(";") {
+				return
+			}
+		}
+	}
+}
+
+// specifier reads a type before C's declarators. It may define a type.
+func (p *parser) specifier() *TypeExpr {
+	p.enter()
+	defer p.leave()
+	p.qualifiers()
+	t := p.peek()
+	switch t.text {
+	case "struct", "union", "enum":
+	default:
+		return &TypeExpr{Pos: t.pos, Base: p.baseType()}
+	}
+	p.take()
+	a := p.attributes()
+	name := t.text + " "
+	if n := p.peek(); n.kind == kindName {
+		p.take()
+		name += n.text
+	} else if n.is("{") {
+		p.shared.anonymous++
+		name += "(anonymous " + strconv.Itoa(p.shared.anonymous) + ")"
+	} else {
+		p.unexpected(`a name or "{"`)
+	}
+	typ := &TypeExpr{Pos: t.pos, Base: name}
+	if p.peek().is("{") {
+		if t.text == "enum" {
+			p.enum(t, name)
+		} else {
+			p.structure(t, name, a)
+		}
+	}
+	p.qualifiers()
+	return typ
+}
+
+// structure reads the members of a struct or union.
+func (p *parser) structure(t token, name string, a attributes) {
+	d := &StructDef{Pos: t.pos, Name: name, Union: t.text == "union"}
+	p.expect("{")
+	for !p.got("}") {
+		if p.got(";") {
+			continue
+		}
+		p.field(d)
+	}
+	after := p.attributes()
+	d.Packed = a.packed || after.packed
+	d.Align = max(a.align, after.align)
+	p.program.Definitions = append(p.program.Definitions, d)
+}
+
+// field reads a declaration of members of d.
+func (p *parser) field(d *StructDef) {
+	before := p.attributes()
+	base := p.specifier()
+	for {
+		m := p.declarator(base)
+		f := FieldDef{Pos: m.pos, Name: m.name, Type: m.typ}
+		if p.got(":") {
+			t := p.peek()
+			n := p.constant(t, p.ternary(), p.enumerators)
+			if n < 0 || n > 64 || n == 0 && f.Name != "" {
+				p.fail(t, "a bit field has 1 to 64 bits")
+			}
+			f.Bits = int(n)
+		} else if f.Name == "" && (!p.isDefined(base) || len(m.typ.Modifiers) > 0) {
+			p.unexpected("a member's name")
+		}
+		after := p.attributes()
+		f.Packed = before.packed || m.attributes.packed || after.packed
+		f.Align = max(before.align, m.attributes.align, after.align)
+		d.Fields = append(d.Fields, f)
+		if !p.got(",") {
+			break
+		}
+	}
+	p.expect(";")
+}
+
+// isDefined tells whether base is the type that was defined last: a member without a name
+// is of such a type.
+func (p *parser) isDefined(base *TypeExpr) bool {
+	n := len(p.program.Definitions)
+	if n == 0 {
+		return false
+	}
+	d, ok := p.program.Definitions[n-1].(*StructDef)
+	return ok && d.Name == base.Base
+}
+
+// enum reads the constants of an enum.
+func (p *parser) enum(t token, name string) {
+	d := &EnumDef{Pos: t.pos, Name: name}
+	p.expect("{")
+	next := int64(0)
+	for !p.got("}") {
+		c := p.name("a constant")
+		if p.got("=") {
+			next = p.constant(c, p.ternary(), p.enumerators)
+		}
+		d.Values = append(d.Values, EnumValue{c.pos, c.text, next})
+		p.shared.enumerators[c.text] = next
+		next++
+		if !p.got(",") && !p.peek().is("}") {
+			p.unexpected(`"," or "}"`)
+		}
+	}
+	p.attributes()
+	p.program.Definitions = append(p.program.Definitions, d)
+}
+
+// attributes are those of __attribute__((…)) that change a layout.
+type attributes struct {
+	packed bool
+	align  int
+}
+
+// defaultAlign is what __attribute__((aligned)) without a number means on amd64 and arm64.
+const defaultAlign = 16
+
+// attributes reads any number of __attribute__((…)).
+func (p *parser) attributes() (a attributes) {
+	p.qualifiers()
+	for p.gotName("__attribute__") || p.gotName("__attribute") {
+		p.expect("(")
+		p.expect("(")
+		for !p.got(")") {
+			if p.got(",") {
+				continue
+			}
+			t := p.name("an attribute")
+			switch t.text {
+			case "packed", "__packed__":
+				a.packed = true
+			case "aligned", "__aligned__":
+				a.align = defaultAlign
+				if p.got("(") {
+					n := p.constant(t, p.ternary(), p.enumerators)
+					if n < 1 || n > 1<<20 || n&(n-1) != 0 {
+						p.fail(t, "an alignment is a power of two")
+					}
+					a.align = int(n)
+					p.expect(")")
+				}
+			default:
+				if p.peek().is("(") {
+					p.skipParens()
+				}
+			}
+		}
+		p.expect(")")
+		p.qualifiers()
+	}
+	return a
+}
+
+// skipParens passes over ( … ).
+func (p *parser) skipParens() {
+	open := p.peek()
+	for depth := 0; ; {
+		switch t := p.take(); {
+		case t.kind == kindEnd:
+			p.fail(open, "this ( has no )")
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			if depth--; depth == 0 {
+				return
+			}
+		}
+	}
+}
