@@ -3,67 +3,14 @@ package syntax
 import (
 	"strconv"
 	"strings"
-
-	"github.com/ringtap/ringtap/internal/names"
 )
-
-// provider is a kind of attach point with the names that it goes by in either dialect.
-type provider struct {
-	name  string
-	short []string
-	paths bool // its words may have slashes
-	alone bool // it has no words
-}
-
-func providers() []provider {
-	return []provider{
-		{name: "begin", short: []string{"BEGIN"}, alone: true},
-		{name: "end", short: []string{"END"}, alone: true},
-		{name: "self"},
-		{name: "test"},
-		{name: "bench"},
-		{name: "hardware", short: []string{"h"}},
-		{name: "software", short: []string{"s"}},
-		{name: "interval", short: []string{"i"}},
-		{name: "profile", short: []string{"p"}},
-		{name: "iter", short: []string{"it"}, paths: true},
-		{name: "fentry", short: []string{"f", "kfunc"}},
-		{name: "fexit", short: []string{"fr", "kretfunc"}},
-		{name: "kprobe", short: []string{"k"}},
-		{name: "kretprobe", short: []string{"kr"}},
-		{name: "rawtracepoint", short: []string{"rt"}},
-		{name: "tracepoint", short: []string{"t"}},
-		{name: "uprobe", short: []string{"u"}, paths: true},
-		{name: "uretprobe", short: []string{"ur"}, paths: true},
-		{name: "usdt", short: []string{"U"}, paths: true},
-		{name: "watchpoint", short: []string{"w"}, paths: true},
-		{name: "asyncwatchpoint", short: []string{"aw"}, paths: true},
-	}
-}
-
-// findProvider returns the provider of a full or short name.
-func findProvider(word string) (provider, bool) {
-	for _, p := range providers() {
-		if p.name == word {
-			return p, true
-		}
-		for _, short := range p.short {
-			if short == word {
-				return p, true
-			}
-		}
-	}
-	return provider{}, false
-}
 
 // attachPoints reads attach points, which are text of their own, to the predicate or block.
 func (p *parser) attachPoints() []*AttachPoint {
 	var points []*AttachPoint
 	for {
 		p.asText()
-		if point := p.attachPoint(); point != nil {
-			points = append(points, point)
-		}
+		points = append(points, p.attachPoint()...)
 		if !p.got(",") || p.peek().is("{") || p.peek().is("/") {
 			break
 		}
@@ -85,141 +32,143 @@ func (p *parser) asText() {
 	p.tokens, p.i = p.tokens[:0], 0
 }
 
-// words collects the parts of an attach point.
-type words struct {
-	parts []string
-	part  strings.Builder
-}
-
-func (w *words) cut() {
-	w.parts = append(w.parts, w.part.String())
-	w.part.Reset()
-}
-
-// attachPoint reads one attach point. It returns nil after an error that does not hinder
-// reading on.
-func (p *parser) attachPoint() *AttachPoint {
+// attachPoint reads what stands for one attach point, or, with a wildcard for the probe type,
+// for several.
+func (p *parser) attachPoint() []*AttachPoint {
 	l := p.pre.lex
-	start := token{pos: l.pos(), off: l.off}
-	point := &AttachPoint{Pos: start.pos}
-	var w words
-	var kind provider
-	known := false
-	for l.off < len(l.text) {
-		c := l.text[l.off]
-		if c == '=' && len(w.parts) == 0 && point.Name == "" {
-			point.Name = w.part.String()
-			w.part.Reset()
-			l.off++
-			continue
-		}
-		if c == '{' || c == ',' || c == ';' || c == '}' || isBlank(c) || c == '\n' || c == '/' && !kind.paths {
-			break
-		}
-		switch {
-		case c == ':':
-			l.off++
-			w.cut()
-			if len(w.parts) == 1 {
-				kind, known = findProvider(w.parts[0])
-			}
-			continue
-		case c == '@' && len(w.parts) == 1 && kind.name == "uprobe":
-			w.cut()
-			w.parts = append(w.parts, "@")
-		case c == '"':
-			p.quotedWord(&w)
-			continue
-		case c == '$' && p.parameter(&w):
-			continue
-		default:
-			w.part.WriteByte(c)
-		}
-		l.off++
-	}
-	w.cut()
-	start.length = l.off - start.off
-	if start.length == 0 {
+	at := token{pos: l.pos(), off: l.off}
+	at.length = p.measurePoint(l.text[l.off:], at)
+	if at.length == 0 {
 		p.unexpected("a probe such as kprobe:f, interval:s:1 or begin")
 	}
-	if len(w.parts) == 1 {
-		kind, known = findProvider(w.parts[0])
+	text := l.text[l.off : l.off+at.length]
+	l.off += at.length
+	word, args := p.split(at, text)
+	name, word, named := strings.Cut(word, "=")
+	if !named {
+		name, word = "", name
+	}
+	kind, known := findProvider(word)
+	kinds := []provider{kind}
+	if !known && strings.Contains(word, "*") {
+		kinds = matchProviders(word, args)
+		known = len(kinds) > 0
 	}
 	if !known {
-		p.unknownProvider(start, w.parts[0])
-		return nil
+		p.unknownProvider(at, word)
+		panic(bailout{})
 	}
-	point.Provider, point.Args = kind.name, w.parts[1:]
-	point.Text = strings.Join(append([]string{kind.name}, point.Args...), ":")
-	if at := len(point.Args); at > 1 && point.Args[1] == "@" {
-		point.Text = strings.Replace(point.Text, ":@:", "@", 1)
+	var points []*AttachPoint
+	for _, kind := range kinds {
+		if kind.name == "tracepoint" && len(args) == 1 && strings.Contains(args[0], "*") {
+			args = append(args, "*")
+		}
+		p.checkWords(at, kind, args)
+		full := strings.Join(append([]string{kind.name}, args...), ":")
+		if len(args) > 1 && args[1] == "@" {
+			full = strings.Replace(full, ":@:", "@", 1)
+		}
+		points = append(points, &AttachPoint{Pos: at.pos, Name: name, Provider: kind.name, Args: args, Text: full})
 	}
-	switch {
-	case kind.alone && len(point.Args) > 0:
-		p.report(start, kind.name+" takes no words after it", "")
-	case !kind.alone && len(point.Args) == 0:
-		p.report(start, kind.name+" needs a colon and what to attach to", "")
-	}
-	return point
+	return points
 }
 
-// quotedWord reads a quoted part of an attach point.
-func (p *parser) quotedWord(w *words) {
-	l := p.pre.lex
-	start := token{pos: l.pos(), off: l.off, length: 1}
-	for l.off++; l.off < len(l.text); l.off++ {
-		switch c := l.text[l.off]; {
-		case c == '\n':
-			p.fail(start, "the quote is not closed")
+// measurePoint returns the length of the attach point that text starts with. A slash begins
+// the predicate, except within a path.
+func (p *parser) measurePoint(text string, at token) int {
+	paths := false
+	for n := 0; n < len(text); n++ {
+		switch c := text[n]; {
 		case c == '"':
-			l.off++
-			return
-		case c == '\\' && l.off+1 < len(l.text) && l.text[l.off+1] != '\n':
-			l.off++
-			w.part.WriteByte(l.text[l.off])
-		default:
-			w.part.WriteByte(c)
+			end := endOfQuote(text[n:])
+			if end < 0 {
+				at.pos.Col += n
+				at.length = 1
+				p.fail(at, "the quote is not closed")
+			}
+			n += end
+		case c == ':' && !paths:
+			word := text[strings.IndexByte(text[:n], '=')+1 : n]
+			kind, known := findProvider(word)
+			paths = kind.paths || !known // parameters or a wildcard
+		case strings.IndexByte("{,;} \t\r\n\f\v", c) >= 0, c == '/' && !paths:
+			return n
 		}
 	}
-	p.fail(start, "the quote is not closed")
+	return len(text)
 }
 
-// parameter puts a positional parameter in an attach point. It returns false if this is none.
-func (p *parser) parameter(w *words) bool {
-	l := p.pre.lex
-	n := 1
-	for l.off+n < len(l.text) && isDigit(l.text[l.off+n]) {
-		n++
+// endOfQuote returns the index of the quote that closes the one which text starts with, -1 if
+// there is none on the line.
+func endOfQuote(text string) int {
+	for n := 1; n < len(text) && text[n] != '\n'; n++ {
+		switch text[n] {
+		case '"':
+			return n
+		case '\\':
+			n++
+		}
 	}
-	if n == 1 {
-		return false
+	return -1
+}
+
+// maxPoint bounds an attach point with its parameters.
+const maxPoint = 1 << 16
+
+// split cuts an attach point into its words and puts positional parameters in. A parameter may
+// hold several words. A file and a line after @ are words of their own: FILE, @, SOURCE, LINE.
+func (p *parser) split(at token, text string) (first string, rest []string) {
+	var words []string
+	var word strings.Builder
+	cut := func() {
+		words = append(words, word.String())
+		word.Reset()
 	}
-	i, err := strconv.Atoi(l.text[l.off+1 : l.off+n])
-	t := token{pos: l.pos(), off: l.off, length: n}
+	budget := maxPoint
+	for quoted := false; text != ""; {
+		c, n := text[0], 1
+		if budget--; budget < 0 {
+			p.fail(at, "the probe is too long")
+		}
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\' && len(text) > 1:
+			word.WriteByte(text[1])
+			n = 2
+		case quoted:
+			word.WriteByte(c)
+		case c == ':':
+			cut()
+		case c == '@' && len(words) == 1 && (words[0] == "uprobe" || words[0] == "u"):
+			cut()
+			words = append(words, "@")
+		case c == '$':
+			var value string
+			value, n = p.parameter(at, text)
+			text = value + text[n:]
+			continue
+		default:
+			word.WriteByte(c)
+		}
+		text = text[n:]
+	}
+	cut()
+	return words[0], words[1:]
+}
+
+// parameter returns the positional parameter that text starts with, and the length of its
+// name.
+func (p *parser) parameter(at token, text string) (value string, n int) {
+	for n = 1; n < len(text) && isDigit(text[n]); n++ {
+	}
+	i, err := strconv.Atoi(text[1:n])
 	if err != nil || i < 1 {
-		p.fail(t, "parameters are $1, $2 and so on")
+		p.report(at, "a probe's parameters are $1, $2 and so on", `Put "" around a name that has a $.`)
+		panic(bailout{})
 	}
-	l.off += n
 	if i <= len(p.options.Positional) {
-		w.part.WriteString(p.options.Positional[i-1])
+		value = p.options.Positional[i-1]
 	}
-	return true
-}
-
-// unknownProvider records the error with the name that was meant, perhaps.
-func (p *parser) unknownProvider(t token, word string) {
-	hint := ""
-	nearest := names.NewNearest(strings.ToLower(word), 1+len(word)/3, 1, nil)
-	for _, known := range providers() {
-		nearest.Add(known.name)
-	}
-	if found := nearest.Names(); len(found) > 0 {
-		hint = "Did you mean " + found[0] + "?"
-	}
-	t.length = min(t.length, max(len(word), 1))
-	what := "there is no probe type " + strconv.Quote(shorten(word, 40))
-	if word == "" {
-		what = "a probe begins with its type, such as kprobe"
-	}
-	p.report(t, what, hint)
+	return value, n
 }

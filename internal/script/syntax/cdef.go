@@ -104,6 +104,7 @@ func (p *parser) specifier() *TypeExpr {
 	} else {
 		p.unexpected(`a name or "{"`)
 	}
+	a = a.and(p.attributes())
 	typ := &TypeExpr{Pos: t.pos, Base: name}
 	if p.peek().is("{") {
 		if t.text == "enum" {
@@ -126,9 +127,8 @@ func (p *parser) structure(t token, name string, a attributes) {
 		}
 		p.field(d)
 	}
-	after := p.attributes()
-	d.Packed = a.packed || after.packed
-	d.Align = max(a.align, after.align)
+	a = a.and(p.attributes())
+	d.Packed, d.Align = a.packed, a.align
 	p.program.Definitions = append(p.program.Definitions, d)
 }
 
@@ -149,15 +149,16 @@ func (p *parser) field(d *StructDef) {
 		} else if f.Name == "" && (!p.isDefined(base) || len(m.typ.Modifiers) > 0) {
 			p.unexpected("a member's name")
 		}
-		after := p.attributes()
-		f.Packed = before.packed || m.attributes.packed || after.packed
-		f.Align = max(before.align, m.attributes.align, after.align)
+		a := before.and(m.attributes).and(p.attributes())
+		f.Packed, f.Align = a.packed, a.align
 		d.Fields = append(d.Fields, f)
 		if !p.got(",") {
 			break
 		}
 	}
-	p.expect(";")
+	if !p.peek().is("}") { // clang lets the last one go without
+		p.expect(";")
+	}
 }
 
 // isDefined tells whether base is the type that was defined last: a member without a name
@@ -196,6 +197,10 @@ func (p *parser) enum(t token, name string) {
 type attributes struct {
 	packed bool
 	align  int
+}
+
+func (a attributes) and(b attributes) attributes {
+	return attributes{a.packed || b.packed, max(a.align, b.align)}
 }
 
 // defaultAlign is what __attribute__((aligned)) without a number means on amd64 and arm64.

@@ -32,9 +32,7 @@ func (p *parser) declare(d *declarator, mods *[]Modifier) (function bool) {
 	for p.qualifiers(); p.got("*"); p.qualifiers() {
 		*mods = append(*mods, Modifier{Pointer: true})
 	}
-	a := p.attributes()
-	d.attributes.packed = d.attributes.packed || a.packed
-	d.attributes.align = max(d.attributes.align, a.align)
+	d.attributes = d.attributes.and(p.attributes())
 	var inner []Modifier
 	switch t := p.peek(); {
 	case t.is("("):

@@ -260,7 +260,16 @@ func (p *parser) top() bool {
 
 // skipTop goes on after an error: behind the next block, or a semicolon before it.
 func (p *parser) skipTop() {
-	for depth := 0; !p.shared.aborted; {
+	depth := 0
+	for _, t := range p.tokens[:p.i] {
+		switch {
+		case t.is("{"):
+			depth++
+		case t.is("}"):
+			depth--
+		}
+	}
+	for !p.shared.aborted {
 		var t token
 		if !p.try(func() { t = p.take() }) {
 			continue

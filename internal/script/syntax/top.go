@@ -50,9 +50,7 @@ func (p *parser) mapDecl() {
 	p.expect("=")
 	d := &MapDecl{Pos: name.pos, Name: name.text, Kind: p.name("hash, lruhash, percpuhash or percpulruhash").text}
 	p.expect("(")
-	if !p.peek().is(")") {
-		d.Size = p.ternary()
-	}
+	d.Size = p.ternary()
 	p.expect(")")
 	p.got(";")
 	p.program.Maps = append(p.program.Maps, d)
@@ -109,11 +107,7 @@ func (p *parser) function() {
 // probe reads attach points, a predicate and a block.
 func (p *parser) probe() {
 	probe := &Probe{Pos: p.peek().pos}
-	errors := len(p.shared.errors)
 	probe.Points = p.attachPoints()
-	if len(p.shared.errors) > errors {
-		panic(bailout{})
-	}
 	if p.got("/") {
 		if !p.try(func() {
 			probe.Predicate = p.expression()
