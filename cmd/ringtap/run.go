@@ -124,7 +124,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		defer file.Close()
 		stdout = file
 	}
-	r.Stdout, r.Stderr = stdout, out.stderr
+	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
 	r.Terminal = out.drawn && r.output == ""
 	out.recording.Store(true)
 	code, err := session.Run(ctx, r.Options)

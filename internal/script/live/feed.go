@@ -53,9 +53,15 @@ type hit struct {
 	sample *perfevent.Sample
 	raw    []byte
 	of     *process.Process // nil until it is asked for
-	values []value.Value
+	use    *use             // the clause that looks
 	eval   eval.Hit
 }
+
+// Value takes a value from the record, the stacks or the process.
+func (h *hit) Value(source int) value.Value { return h.use.values[source](h) }
+
+// Comm returns the name of the thread.
+func (h *hit) Comm() string { return string(h.feed.names.Name(h.sample.TID)) }
 
 // process returns the process of the hit.
 func (h *hit) process() *process.Process {
@@ -166,20 +172,14 @@ func (f *feed) Record(record perfevent.Record) error {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw
 	}
-	h.eval = eval.Hit{
-		Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Comm: string(f.names.Name(sample.TID)),
-	}
+	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
 	for i := range source.uses {
 		use := &source.uses[i]
+		h.use = use
 		h.eval.Probe = use.probe
 		if source.places != nil {
 			h.eval.Probe = use.probe + h.function()
 		}
-		h.values = h.values[:0]
-		for _, get := range use.values {
-			h.values = append(h.values, get(h))
-		}
-		h.eval.Values = h.values
 		if !f.handler.Hit(use.clause, &h.eval) {
 			f.cancel()
 			return nil

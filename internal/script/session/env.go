@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/symbols"
@@ -15,16 +16,24 @@ import (
 
 // env answers the checker about the host.
 type env struct {
-	scope *ctypes.Scope
+	scope  *ctypes.Scope
+	kernel *kernelTypes
 }
 
-// Args returns an error: the probes that run here have no arguments.
-func (e *env) Args(p *syntax.AttachPoint) (*types.Type, error) {
-	return nil, fmt.Errorf("%s probes have no arguments", p.Provider)
+// arguments knows the arguments of attach points. The kernel's type information is read for
+// those that need it.
+func (e *env) arguments(p *syntax.AttachPoint) *live.Arguments {
+	if p.Provider == "tracepoint" {
+		return &live.Arguments{}
+	}
+	return &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
 }
 
-// Result returns no type, as these probes have no result either.
-func (e *env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
+// Args returns the arguments of an attach point as a struct.
+func (e *env) Args(p *syntax.AttachPoint) (*types.Type, error) { return e.arguments(p).Args(p) }
+
+// Result returns the type of the result of what an attach point probes.
+func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.arguments(p).Result(p) }
 
 // Type returns the type that the text names.
 func (e *env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.scope.Resolve(t) }
@@ -62,8 +71,8 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 	return 0, 0, err
 }
 
-// Register tells that there are no registers: the probes that run here are in no program.
-func (e *env) Register(string) bool { return false }
+// Register takes every name: the definition of the probe, which knows registers, refuses others.
+func (e *env) Register(string) bool { return true }
 
 // Cgroup returns the id of a control group.
 func (e *env) Cgroup(path string) (uint64, error) {
@@ -81,14 +90,15 @@ func (e *env) Cgroup(path string) (uint64, error) {
 // kernelTypes is the kernel's type information, which is read when a program first asks for it.
 type kernelTypes struct {
 	read bool
-	btf  *ctypes.BTF // nil where there is none
+	spec *btf.Spec // nil where there is none
+	btf  *ctypes.BTF
 }
 
 func (k *kernelTypes) open() *ctypes.BTF {
 	if !k.read {
 		k.read = true
 		if spec, err := btf.Read("/sys/kernel/btf"); err == nil {
-			k.btf = ctypes.NewBTF(spec)
+			k.spec, k.btf = spec, ctypes.NewBTF(spec)
 		}
 	}
 	return k.btf

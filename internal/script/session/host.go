@@ -125,11 +125,24 @@ func (s *session) Read(h *eval.Hit, address uint64, user bool, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// UserAddress returns the address itself: processes have no names for it here.
-func (s *session) UserAddress(_ *eval.Hit, address uint64) uint64 { return address }
+// UserAddress returns the number that stands for an address of the process of a hit. One that
+// is in no file stands for itself.
+func (s *session) UserAddress(h *eval.Hit, address uint64) uint64 {
+	if s.attached != nil {
+		if n, ok := s.attached.Address(h, address); ok {
+			return n
+		}
+	}
+	return address
+}
 
-// Frames returns 0: probes that run here have no stacks.
-func (s *session) Frames(uint64, bool) int { return 0 }
+// Frames returns how many frames a stack has.
+func (s *session) Frames(stack uint64, _ bool) int {
+	if s.attached == nil {
+		return 0
+	}
+	return s.attached.Frames(stack)
+}
 
 // Word returns the name of a number.
 func (s *session) Word(function string, n int64) string {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -22,6 +23,7 @@ type names struct {
 	users   map[uint64]string
 	cgroups map[uint64]string
 	kernel  map[uint64]string
+	live    *live.Attachment
 	wall    time.Duration // from the monotonic clock to the wall clock's 1970
 }
 
@@ -42,11 +44,21 @@ func clock(id int32) int64 {
 	return t.Nano()
 }
 
-// Stack returns no frames: probes that run here have no stacks.
-func (n *names) Stack(uint64, bool, string) []string { return nil }
+// Stack returns the frames of a stack. Probes that fire in ringtap itself have none.
+func (n *names) Stack(stack uint64, _ bool, mode string) []string {
+	if n.live == nil {
+		return nil
+	}
+	return n.live.Lines(stack, mode)
+}
 
-// Symbol returns the name of a kernel address, or the address.
+// Symbol returns the name of an address, or the address.
 func (n *names) Symbol(addr uint64, user bool) string {
+	if user && n.live != nil {
+		if name := n.live.Symbol(addr); name != "" {
+			return name
+		}
+	}
 	if name, ok := n.kernel[addr]; ok {
 		return name
 	}

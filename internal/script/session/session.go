@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/live"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/value"
@@ -49,6 +52,7 @@ type Options struct {
 	Bench      bool // run the bench probes alone
 
 	Stdout, Stderr io.Writer
+	Logger         *slog.Logger // nil discards
 }
 
 // failed is the exit code of a program that is wrong.
@@ -68,7 +72,12 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return failed, err
 	}
 	s.warn()
-	return s.run(ctx)
+	code, err = s.run(ctx)
+	var wrong *syntax.Errors
+	if errors.As(err, &wrong) {
+		_, err = fmt.Fprintln(o.Stderr, strings.TrimSuffix(wrong.Error(), "\n"))
+	}
+	return code, err
 }
 
 // session is a program under way.
@@ -86,6 +95,10 @@ type session struct {
 	ticks   *ticks
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
+
+	events   []*plan.Event
+	attached *live.Attachment // nil if the program has only probes of its own
+	usr1     chan os.Signal
 }
 
 // prepare reads and checks the program. The error is a *syntax.Errors if the program is wrong.
@@ -101,19 +114,20 @@ func (s *session) prepare() error {
 		return err
 	}
 	language := s.choose()
-	scope, err := ctypes.New(s.parsed, &kernelTypes{})
+	kernel := &kernelTypes{}
+	scope, err := ctypes.New(s.parsed, kernel)
 	if err != nil {
 		return err
 	}
 	s.names.enums = enums(s.parsed)
+	host := &env{scope: scope, kernel: kernel}
 	s.checked, err = check.Check(s.parsed, check.Options{
-		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(),
-		Env: &env{scope: scope},
+		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.place(); err != nil {
+	if err := s.place(host); err != nil {
 		return err
 	}
 	s.dialect.Trailer = cmp.Or(s.checked.Config.StrTrailer, s.dialect.Trailer)
@@ -179,20 +193,28 @@ func readBounded(name string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// place finds out where the clauses of the program run, and refuses what cannot run yet.
-func (s *session) place() error {
+// place finds out where the clauses of the program run, and refuses what cannot run.
+func (s *session) place(host plan.Host) error {
 	var wrong []*syntax.Error
+	s.events, wrong = plan.Make(s.checked, host)
 	for i, c := range s.checked.Clauses {
+		own := false
 		for _, p := range c.Points {
-			if err := s.points.add(i, p, s.dialect.Name == "0.17"); err != nil {
+			taken, err := s.points.add(i, p, s.dialect.Name == "0.17")
+			if err != nil {
 				wrong = append(wrong, err)
 			}
+			own = own || taken
 		}
-		values, err := s.own(c)
-		if err != nil && len(wrong) == 0 {
-			wrong = append(wrong, err)
+		hit := &eval.Hit{PID: s.self, TID: s.self}
+		if own {
+			values, err := s.own(c)
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+			hit.Values = values
 		}
-		s.hits = append(s.hits, &eval.Hit{PID: s.self, TID: s.self, Values: values})
+		s.hits = append(s.hits, hit)
 	}
 	if len(wrong) == 0 && len(s.hits) == 0 {
 		wrong = append(wrong, &syntax.Error{Pos: syntax.Pos{File: s.opts.File, Line: 1, Col: 1}, Msg: "the program has no probe", Hint: "BEGIN { … } is one."})
@@ -214,20 +236,30 @@ func (s *session) warn() {
 }
 
 // run runs the program that is prepared.
-func (s *session) run(ctx context.Context) (int, error) {
+func (s *session) run(ctx context.Context) (code int, err error) {
 	if s.opts.Test || s.opts.Bench {
 		return s.measure(ctx)
 	}
+	probes := s.points.all()
+	if len(s.events) > 0 {
+		s.attached, err = live.Attach(s.checked, s.events, live.Options{Logger: s.opts.Logger})
+		if err != nil {
+			return failed, s.explain(err)
+		}
+		defer func() { err = errors.Join(err, s.attached.Close()) }()
+		s.names.live = s.attached
+		probes += s.attached.Probes()
+	}
 	if !s.opts.Quiet {
-		s.printer.Attached(s.points.all())
+		s.printer.Attached(probes)
 	}
 	if s.opts.DryRun {
 		return 0, s.printer.Flush()
 	}
-	usr1 := make(chan os.Signal, 16)
+	s.usr1 = make(chan os.Signal, 16)
 	if len(s.points.signals) > 0 {
-		signal.Notify(usr1, unix.SIGUSR1)
-		defer signal.Stop(usr1)
+		signal.Notify(s.usr1, unix.SIGUSR1)
+		defer signal.Stop(s.usr1)
 	}
 	start := time.Duration(clock(unix.CLOCK_MONOTONIC))
 	s.machine.Start(uint64(start))
@@ -238,8 +270,16 @@ func (s *session) run(ctx context.Context) (int, error) {
 	s.ticks = newTicks(start, periods)
 	stop := context.AfterFunc(ctx, s.machine.Interrupt)
 	defer stop()
-	s.fire(s.points.begin, start)
-	if err := s.wait(ctx, usr1); err != nil {
+	switch s.fire(s.points.begin, start); {
+	case s.over():
+	case s.attached != nil:
+		if err := s.follow(ctx); err != nil {
+			return failed, s.explain(err)
+		}
+	default:
+		s.wait(ctx)
+	}
+	if err := s.printer.Err(); err != nil {
 		return 0, err
 	}
 	return s.finish()
@@ -271,39 +311,38 @@ func (s *session) over() bool {
 
 // wait lets time pass and runs what is due, until the program is over or the context is done.
 // A program that nothing can wake is over, too: but for 0.17, which waits for Ctrl-C.
-func (s *session) wait(ctx context.Context, usr1 <-chan os.Signal) error {
+func (s *session) wait(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for !s.over() {
 		interval, at, ticking := s.ticks.next()
 		if !ticking && len(s.points.signals) == 0 && s.dialect.Name != "0.17" {
-			return nil
+			return
 		}
 		rest := time.Hour
 		if ticking {
 			rest = at - time.Duration(clock(unix.CLOCK_MONOTONIC))
 		}
 		if rest > 0 {
-			if err := s.printer.Flush(); err != nil {
-				return err
+			if s.printer.Flush() != nil {
+				return
 			}
 			timer.Reset(rest)
 			select {
 			case <-ctx.Done():
-				return nil
-			case <-usr1:
+				return
+			case <-s.usr1:
 				s.fire(s.points.signals, time.Duration(clock(unix.CLOCK_MONOTONIC)))
 			case <-timer.C:
 			}
 			continue
 		}
 		if ctx.Err() != nil {
-			return nil
+			return
 		}
 		s.fire(s.points.intervals[interval:interval+1], at)
 		s.ticks.done(interval, time.Duration(clock(unix.CLOCK_MONOTONIC)))
 	}
-	return s.printer.Err()
 }
 
 // finish runs the end probes and prints the maps.
