@@ -25,36 +25,39 @@ func FuzzProgramsNeitherPanicNorHang(f *testing.F) {
 	} {
 		f.Add(text, true)
 	}
-	f.Fuzz(func(t *testing.T, text string, current bool) {
-		if len(text) > 4096 {
-			return
+	f.Fuzz(runText)
+}
+
+// runText checks a text and, if it is a program, runs every clause of it once.
+func runText(t *testing.T, text string, current bool) {
+	if len(text) > 4096 {
+		return
+	}
+	parsed, err := syntax.Parse("", text, syntax.Options{})
+	if err != nil {
+		return
+	}
+	d := check.V017
+	if current {
+		d = check.Current
+	}
+	p, err := check.Check(parsed, check.Options{Dialect: d, Unsafe: true, Params: []string{"5", "x"}})
+	if err != nil {
+		return
+	}
+	host := &testHost{memory: map[uint64]string{4096: "some text\x00 and more of it"}}
+	m, err := New(p, Options{Dialect: d, Output: show.NewPrinter(io.Discard, io.Discard, show.Current(), host), Host: host, Steps: 500, Bytes: 1 << 20})
+	if err != nil {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	values := &testValues{comm: "cat"}
+	h := &Hit{Time: 1, PID: 1, TID: 1, Probe: "begin", Values: values}
+	for i, clause := range p.Clauses {
+		values.list = make([]value.Value, len(clause.Sources))
+		for j, s := range clause.Sources {
+			values.list[j] = zeroOf(s.Type)
+			values.list[j].N = 4096
 		}
-		parsed, err := syntax.Parse("", text, syntax.Options{})
-		if err != nil {
-			return
-		}
-		d := check.V017
-		if current {
-			d = check.Current
-		}
-		p, err := check.Check(parsed, check.Options{Dialect: d, Unsafe: true, Params: []string{"5", "x"}})
-		if err != nil {
-			return
-		}
-		host := &testHost{memory: map[uint64]string{4096: "some text\x00 and more of it"}}
-		m, err := New(p, Options{Dialect: d, Output: show.NewPrinter(io.Discard, io.Discard, show.Current(), host), Host: host, Steps: 500, Bytes: 1 << 20})
-		if err != nil {
-			t.Fatalf("%s\n%v", text, err)
-		}
-		values := &testValues{comm: "cat"}
-		h := &Hit{Time: 1, PID: 1, TID: 1, Probe: "begin", Values: values}
-		for i, clause := range p.Clauses {
-			values.list = make([]value.Value, len(clause.Sources))
-			for j, s := range clause.Sources {
-				values.list[j] = zeroOf(s.Type)
-				values.list[j].N = 4096
-			}
-			m.Hit(i, h)
-		}
-	})
+		m.Hit(i, h)
+	}
 }
