@@ -173,7 +173,7 @@ func (c *checker) probeType(pos syntax.Pos) Expr {
 
 func (c *checker) task(pos syntax.Pos) Expr {
 	t := types.Uint64
-	task, err := c.env().Type(&syntax.TypeExpr{Pos: pos, Base: "struct task_struct"})
+	task, err := c.env().Resolve(&syntax.TypeExpr{Pos: pos, Base: "struct task_struct"})
 	if err == nil && c.opts.Dialect == Current {
 		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
 	}

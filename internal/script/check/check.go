@@ -11,7 +11,8 @@ import (
 	"github.com/ringtap/ringtap/internal/script/value"
 )
 
-// An Env is what the checker asks the host.
+// An Env is what the checker asks the host. Its Resolve, Complete and Constant are those of
+// ctypes.Scope.
 type Env interface {
 	// Args returns the arguments of an attach point as a struct, for args. It returns an error
 	// that says why they are not known.
@@ -19,8 +20,11 @@ type Env interface {
 	// Result returns the type of retval at an attach point, nil if nothing tells more than that
 	// it is an integer.
 	Result(p *syntax.AttachPoint) (*types.Type, error)
-	// Type returns the type that a type of the text names. Tuples and typeof do not reach it.
-	Type(t *syntax.TypeExpr) (*types.Type, error)
+	// Resolve returns the type that a type of the text means. Tuples and typeof do not reach it.
+	Resolve(t *syntax.TypeExpr) (*types.Type, error)
+	// Complete returns a struct that a pointer points to with its members, anything else as it
+	// is.
+	Complete(t *types.Type) *types.Type
 	// Constant returns the value and the type of an enum's constant.
 	Constant(name string) (value int64, t *types.Type, ok bool)
 	// Symbol returns the address and the size of a symbol: of the kernel, or, with a point, of
@@ -163,6 +167,9 @@ func (c *checker) checkProbe(p *syntax.Probe) {
 	}
 	c.clause.Body = c.block(p.Body)
 	c.pop()
+	if c.final && len(c.errs) == 0 {
+		c.clause.prune()
+	}
 	c.prog.Clauses = append(c.prog.Clauses, c.clause)
 }
 
@@ -207,6 +214,16 @@ func (c *checker) errorf(pos syntax.Pos, format string, args ...any) {
 	c.hintf(pos, "", format, args...)
 }
 
+// hosts notes an error of the host. It may know its place and what would work instead.
+func (c *checker) hosts(pos syntax.Pos, what string, err error) {
+	var e *syntax.Error
+	if errors.As(err, &e) {
+		c.hintf(e.Pos, e.Hint, "%s", e.Msg)
+		return
+	}
+	c.errorf(pos, "%s: %v", what, err)
+}
+
 // hintf notes an error and what would work instead.
 func (c *checker) hintf(pos syntax.Pos, hint, format string, args ...any) {
 	if !c.final || len(c.errs) == maxErrors {
@@ -240,7 +257,8 @@ type unknownHost struct{}
 
 func (unknownHost) Args(*syntax.AttachPoint) (*types.Type, error)   { return nil, errNoEnv }
 func (unknownHost) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
-func (unknownHost) Type(*syntax.TypeExpr) (*types.Type, error)      { return nil, errNoEnv }
+func (unknownHost) Resolve(*syntax.TypeExpr) (*types.Type, error)   { return nil, errNoEnv }
+func (unknownHost) Complete(t *types.Type) *types.Type              { return t }
 func (unknownHost) Constant(string) (int64, *types.Type, bool)      { return 0, nil, false }
 func (unknownHost) Symbol(string, *syntax.AttachPoint) (uint64, int, error) {
 	return 0, 0, errNoEnv

@@ -96,7 +96,7 @@ func contains(list []string, name string) bool {
 
 // nearest returns the hint that names what resembles a name, "" if nothing does.
 func nearest(name string, lists ...[]string) string {
-	n := names.NewNearest(name, 1+len(name)/4, 3, names.ShortestFirst)
+	n := names.NewNearest(name, max(1, len(name)/3), 3, names.ShortestFirst)
 	for _, list := range lists {
 		for _, s := range list {
 			n.Add(s)

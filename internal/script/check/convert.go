@@ -224,9 +224,9 @@ func (c *checker) typeExpr(t *syntax.TypeExpr) *types.Type {
 			base, modifiers = &sized, modifiers[1:]
 		}
 	default:
-		base, err := c.env().Type(t)
+		base, err := c.env().Resolve(t)
 		if err != nil {
-			c.errorf(t.Pos, "type %s: %v", t.Base, err)
+			c.hosts(t.Pos, "type "+t.Base, err)
 			return wrong
 		}
 		return base

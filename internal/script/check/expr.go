@@ -328,9 +328,9 @@ func (c *checker) offsetof(e *syntax.Offsetof) Expr {
 		if !known(t) {
 			return unknownUntilFinal(c, e.Pos)
 		}
-		f, at := findField(t, name)
+		f, at := c.findField(t, name)
 		if f == nil {
-			c.hintf(e.Pos, nearest(name, fieldNames(t)), "%s has no member %s", describe(t), name)
+			c.hintf(e.Pos, nearest(name, c.fieldNames(t)), "%s has no member %s", describe(t), name)
 			return bad(e.Pos)
 		}
 		offset += at

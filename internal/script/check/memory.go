@@ -173,17 +173,18 @@ func (c *checker) addressOf(e *syntax.Unary) Expr {
 }
 
 // findField returns a member of a struct, also of an anonymous one in it, and its offset.
-func findField(t *types.Type, name string) (*types.Field, int) {
+func (c *checker) findField(t *types.Type, name string) (*types.Field, int) {
 	if t.Kind != types.Struct {
 		return nil, 0
 	}
+	t = c.env().Complete(t)
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if f.Name == name {
 			return f, f.Offset
 		}
 		if f.Name == "" && f.Type != nil && f.Type.Kind == types.Struct && f.Type != t {
-			if g, at := findField(f.Type, name); g != nil {
+			if g, at := c.findField(f.Type, name); g != nil {
 				return g, f.Offset + at
 			}
 		}
@@ -191,13 +192,16 @@ func findField(t *types.Type, name string) (*types.Field, int) {
 	return nil, 0
 }
 
-func fieldNames(t *types.Type) []string {
+func (c *checker) fieldNames(t *types.Type) []string {
 	var list []string
+	if t.Kind == types.Struct {
+		t = c.env().Complete(t)
+	}
 	for _, f := range t.Fields {
 		if f.Name != "" {
 			list = append(list, f.Name)
 		} else if f.Type != nil && f.Type.Kind == types.Struct && f.Type != t {
-			list = append(list, fieldNames(f.Type)...)
+			list = append(list, c.fieldNames(f.Type)...)
 		}
 	}
 	return list
@@ -225,7 +229,7 @@ func (c *checker) field(e *syntax.Field) Expr {
 				return &Member{Typed{e.Pos, f.Type}, x, i}
 			}
 		}
-		c.hintf(e.Pos, nearest(e.Name, fieldNames(t)), "the record %s has no %s", describe(t), e.Name)
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "the record %s has no %s", describe(t), e.Name)
 		return bad(e.Pos)
 	}
 	addr := x
@@ -241,9 +245,9 @@ func (c *checker) field(e *syntax.Field) Expr {
 		c.hintf(e.Pos, "cast it: ((struct NAME *)…)."+e.Name, "%s has no members", describe(t))
 		return bad(e.Pos)
 	}
-	f, offset := findField(s, e.Name)
+	f, offset := c.findField(s, e.Name)
 	if f == nil {
-		c.hintf(e.Pos, nearest(e.Name, fieldNames(s)), "%s has no member %s", describe(s), e.Name)
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(s)), "%s has no member %s", describe(s), e.Name)
 		return bad(e.Pos)
 	}
 	return c.part(e.Pos, x, addr, f, offset)
@@ -274,14 +278,14 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 	if t == nil {
 		return bad(e.Pos)
 	}
-	f, _ := findField(t, e.Name)
+	f, _ := c.findField(t, e.Name)
 	if f == nil {
-		c.hintf(e.Pos, nearest(e.Name, fieldNames(t)), "%s has no argument %s", c.probe.Points[0].Text, e.Name)
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "%s has no argument %s", c.probe.Points[0].Text, e.Name)
 		return bad(e.Pos)
 	}
 	for _, p := range c.probe.Points[1:] {
 		if other, err := c.env().Args(p); err == nil {
-			if g, _ := findField(other, e.Name); g == nil {
+			if g, _ := c.findField(other, e.Name); g == nil {
 				c.errorf(e.Pos, "%s has no argument %s, but %s has", p.Text, e.Name, c.probe.Points[0].Text)
 			}
 		}

@@ -87,3 +87,59 @@ func (g generator) program(count int) (string, []string) {
 	b.WriteString("exit();\n}\n")
 	return b.String(), list
 }
+
+// maps writes a program that fills maps and prints them.
+func (g generator) maps(count int) string {
+	var b strings.Builder
+	b.WriteString("BEGIN {\n")
+	key := func() string { return fmt.Sprint(g.IntN(6) - 2) }
+	value := func() string { return fmt.Sprint(int64(g.Uint64()>>(4+g.IntN(58))) - int64(g.IntN(2000))) }
+	pair := func() string { return fmt.Sprintf(`%s, "%s"`, key(), g.pick("a", "bb", "c")) }
+	for range count {
+		switch g.IntN(13) {
+		case 0:
+			fmt.Fprintf(&b, "@count[%s] = count();\n", pair())
+		case 1:
+			fmt.Fprintf(&b, "@sum[%s] = sum(%s);\n", key(), value())
+		case 2:
+			// 0.17 keeps 4294967295 - n, so larger numbers are not there.
+			fmt.Fprintf(&b, "@min[%s] = min(%d);\n", key(), g.IntN(100_000)-500)
+		case 3:
+			fmt.Fprintf(&b, "@max[%s] = max(%d);\n", key(), g.IntN(1000))
+		case 4:
+			// 0.17 puts all from 4G on into the interval [2G, 4G).
+			fmt.Fprintf(&b, "@hist[%s] = hist(%d);\n", key(), int64(g.Uint64()>>(33+g.IntN(30)))-100)
+		case 5:
+			fmt.Fprintf(&b, "@lhist = lhist(%d, 0, 50, 7);\n", g.IntN(90)-25)
+		case 6:
+			fmt.Fprintf(&b, "@stats[%s] = stats(%d);\n", key(), g.IntN(1000))
+		case 7:
+			fmt.Fprintf(&b, "@avg[%s] = avg(%d);\n", key(), g.IntN(1000))
+		case 8:
+			fmt.Fprintf(&b, "@set[%s] = %s;\n", pair(), value())
+		case 9:
+			fmt.Fprintf(&b, "@inc[%s]%s;\n", key(), g.pick("++", "--"))
+		case 10:
+			fmt.Fprintf(&b, "@text[%s] = \"%s\";\n", key(), g.pick("x", "yy", "zzz"))
+		case 11:
+			fmt.Fprintf(&b, "delete(@%s);\n", g.pick("inc["+key()+"]", "count["+pair()+"]", "text["+key()+"]"))
+		case 12:
+			fmt.Fprintf(&b, "@add[%s] += %s;\n", key(), value())
+		}
+	}
+	for _, name := range []string{"count", "sum", "min", "max", "hist", "lhist", "stats", "avg", "set", "inc", "text", "add"} {
+		first := map[string]string{"count": `[1, "a"] = count()`, "lhist": " = lhist(1, 0, 50, 7)", "set": `[1, "a"] = 1`, "inc": "[1]++", "text": `[1] = "q"`, "add": "[1] += 1"}[name]
+		if first == "" {
+			first = "[1] = " + name + "(-1)"
+			if name == "max" || name == "stats" || name == "avg" {
+				first = "[1] = " + name + "(1)"
+			}
+		}
+		fmt.Fprintf(&b, "@%s%s;\n", name, first)
+	}
+	for _, name := range []string{"count", "sum", "min", "max", "hist", "lhist", "stats", "avg", "set", "inc", "text", "add"} {
+		fmt.Fprintf(&b, "print(@%s);\n", name)
+	}
+	b.WriteString("exit();\n}\n")
+	return b.String()
+}

@@ -91,7 +91,7 @@ func (noValues) Comm() string          { return "" }
 
 // Bounds of what a program may use.
 const (
-	maxSteps = 20_000_000 // rounds of loops in one hit
+	maxSteps = 20_000_000 // rounds of loops in one hit, if nothing else bounds them
 	maxDepth = 256        // calls of functions in each other
 	maxBytes = 256 << 20  // the memory of one map, if nothing else bounds it
 )
@@ -105,6 +105,7 @@ type Options struct {
 	Child   int    // the process of -c
 	Seed    uint64 // of rand
 	Bytes   int64  // bound of one map's memory, 0 for 256 MiB
+	Steps   int    // bound of the rounds of loops in one hit, 0 for 20 million
 }
 
 // A Machine runs one program. It is for one goroutine: its caller feeds it the hits of all
@@ -149,6 +150,9 @@ func New(p *check.Program, opts Options) (*Machine, error) {
 	}
 	if m.opts.Bytes == 0 {
 		m.opts.Bytes = maxBytes
+	}
+	if m.opts.Steps == 0 {
+		m.opts.Steps = maxSteps
 	}
 	for _, decl := range p.Maps {
 		spec := decl.Spec
@@ -212,10 +216,10 @@ func (m *Machine) step(pos syntax.Pos) bool {
 	if m.interrupted.Load() {
 		return false
 	}
-	if m.steps <= maxSteps {
+	if m.steps <= m.opts.Steps {
 		return true
 	}
-	m.once(pos, fmt.Sprintf("the loop was left after %d rounds in one hit", maxSteps))
+	m.once(pos, fmt.Sprintf("the loop was left after %d rounds in one hit", m.opts.Steps))
 	return false
 }
 

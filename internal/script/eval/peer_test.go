@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,31 @@ func TestPeerRandomExpressionsHaveBpftracesValues(t *testing.T) {
 			if got[i] != want[i] && bad < 5 {
 				bad++
 				t.Errorf("seed %d: %s\nis %s, bpftrace says %s", seed, x, got[i], want[i])
+			}
+		}
+	}
+}
+
+// Elements of equal value come in the order of the kernel's hash table, so the lines are compared
+// without their order.
+func TestPeerRandomMapsPrintAsBpftraces(t *testing.T) {
+	for seed := range uint64(6) {
+		g := generator{rand.New(rand.NewPCG(seed, 5))}
+		text := g.maps(120)
+		empty := func(line string) bool { return line == "" }
+		want := slices.DeleteFunc(peer(t, text), empty)
+		out, _ := run(t, text, check.V017)
+		got := slices.DeleteFunc(strings.Split(out, "\n"), empty)
+		if len(want) < len(got) {
+			t.Fatalf("seed %d: %d lines, bpftrace prints %d", seed, len(got), len(want))
+		}
+		want = want[:len(got)] // at its end bpftrace prints all maps again
+		slices.Sort(got)
+		slices.Sort(want)
+		for i, line := range want {
+			if got[i] != line {
+				t.Errorf("seed %d: %q, bpftrace prints %q", seed, got[i], line)
+				break
 			}
 		}
 	}

@@ -38,6 +38,9 @@ func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.argu
 // Type returns the type that the text names.
 func (e *env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.scope.Resolve(t) }
 
+// Complete returns a struct with its fields.
+func (e *env) Complete(t *types.Type) *types.Type { return e.scope.Complete(t) }
+
 // Constant returns a constant of an enum.
 func (e *env) Constant(name string) (int64, *types.Type, bool) { return e.scope.Constant(name) }
 
