@@ -49,7 +49,7 @@ func providers() []provider {
 		{name: "kretprobe", other: []string{"kr"}, form: "kretprobe:[MODULE:]FUNCTION", least: 1, most: 2},
 		{name: "rawtracepoint", other: []string{"rt"}, form: "rawtracepoint:[MODULE:]EVENT", least: 1, most: 2},
 		{name: "tracepoint", other: []string{"t"}, form: "tracepoint:CATEGORY:EVENT", least: 2, most: 2},
-		{name: "uprobe", other: []string{"u"}, form: "uprobe:FILE:FUNCTION[+OFFSET]", least: 2, most: 5, paths: true},
+		{name: "uprobe", other: []string{"u"}, form: "uprobe:FILE:FUNCTION[+OFFSET]", least: 2, most: 3, paths: true},
 		{name: "uretprobe", other: []string{"ur"}, form: "uretprobe:FILE:FUNCTION", least: 2, most: 3, paths: true},
 		{name: "usdt", other: []string{"U"}, form: "usdt:FILE:[PROVIDER:]NAME", least: 1, most: 3, paths: true},
 		{name: "watchpoint", other: []string{"w"}, form: "watchpoint:ADDRESS:LENGTH:MODE", least: 3, most: 3},
@@ -107,7 +107,11 @@ func (p *parser) unknownProvider(t token, word string) {
 
 // checkWords records an error if an attach point has too few or too many words.
 func (p *parser) checkWords(t token, kind provider, args []string) {
-	if n := len(args); n < kind.least || n > kind.most {
+	n := len(args)
+	if n > 1 && args[1] == "@" {
+		n -= 2 // a line of a source stands for a function
+	}
+	if n < kind.least || n > kind.most {
 		p.report(t, fmt.Sprintf("%s takes %s, not %d", kind.name, words(kind.least, kind.most), n), "Write "+kind.form+".")
 	}
 }
@@ -120,6 +124,9 @@ func words(least, most int) string {
 		return "one word after it"
 	case least == most:
 		return fmt.Sprintf("%d words after it", most)
+	}
+	if most == least+1 {
+		return fmt.Sprintf("%d or %d words after it", least, most)
 	}
 	return fmt.Sprintf("%d to %d words after it", least, most)
 }

@@ -163,7 +163,11 @@ func (p *parser) castType() *TypeExpr {
 	}
 	if !p.speculate(func() bool {
 		typ = p.typeExpr()
-		return p.got(")") && startsExpression(p.peek())
+		if !p.got(")") {
+			return false
+		}
+		t := p.peek()
+		return startsExpression(t) || (t.is("++") || t.is("--")) && startsExpression(p.ahead(1))
 	}) {
 		return nil
 	}
