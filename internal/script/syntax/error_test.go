@@ -95,6 +95,16 @@ import "x.bt"; begin { }
 stdin:1:14-16: ERROR: this if has no value: both of its blocks must end in an expression without a semicolon
 begin { $x = if 1 { 2 }; }
              ~~`},
+		{"a keyword", "begin { whille ($x < 3) { $x++; } f() }", `
+stdin:1:9-15: ERROR: no block can follow the call of whille
+begin { whille ($x < 3) { $x++; } f() }
+        ~~~~~~
+HINT: Did you mean while?`},
+		{"a word at the top", "marco m() { }", `
+stdin:1:1-6: ERROR: there is no probe type "marco"
+marco m() { }
+~~~~~
+HINT: Did you mean macro?`},
 		{"a directive", "#ifdef A\nbegin { }", `
 stdin:1:1-2: ERROR: this #if has no #endif
 #ifdef A

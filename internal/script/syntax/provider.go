@@ -91,14 +91,11 @@ func (p *parser) unknownProvider(t token, word string) {
 		p.report(t, "a probe begins with its type, such as kprobe", "")
 		return
 	}
-	nearest := names.NewNearest(strings.ToLower(word), 1+len(word)/3, 1, nil)
-	for _, known := range providers() {
-		nearest.Add(known.name)
+	known := []string{"config", "import", "macro", "struct", "let"}
+	for _, kind := range providers() {
+		known = append(known, kind.name)
 	}
-	hint := ""
-	if found := nearest.Names(); len(found) > 0 {
-		hint = "Did you mean " + found[0] + "?"
-	}
+	hint := didYouMean(strings.ToLower(word), known...)
 	if !strings.Contains(word, "*") {
 		t.length = min(t.length, len(word))
 	}
@@ -129,4 +126,16 @@ func words(least, most int) string {
 		return fmt.Sprintf("%d or %d words after it", least, most)
 	}
 	return fmt.Sprintf("%d to %d words after it", least, most)
+}
+
+// didYouMean offers the one of names that was meant, perhaps.
+func didYouMean(word string, known ...string) string {
+	nearest := names.NewNearest(word, 1+len(word)/4, 1, nil)
+	for _, name := range known {
+		nearest.Add(name)
+	}
+	if found := nearest.Names(); len(found) > 0 {
+		return "Did you mean " + found[0] + "?"
+	}
+	return ""
 }

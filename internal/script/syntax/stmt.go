@@ -1,5 +1,7 @@
 package syntax
 
+import "fmt"
+
 // body is what stands between braces. Whether its last expression is a value or a statement
 // is for its user to say.
 type body struct {
@@ -151,6 +153,7 @@ func (p *parser) exprStmt(b *body) {
 			return
 		}
 		b.stmts = append(b.stmts, s)
+		p.checkKeyword(x)
 		p.endStmt()
 		return
 	}
@@ -165,6 +168,18 @@ func (p *parser) exprStmt(b *body) {
 	p.take()
 	b.stmts = append(b.stmts, &Assign{Pos: x.Position(), Op: op.text, Left: x, Right: p.expression()})
 	p.endStmt()
+}
+
+// checkKeyword fails if x is a call before a block, such as whille (1) { … }: a keyword was
+// meant, perhaps.
+func (p *parser) checkKeyword(x Expr) {
+	call, ok := x.(*Call)
+	if !ok || !p.peek().is("{") {
+		return
+	}
+	p.report(token{pos: call.Pos}, fmt.Sprintf("no block can follow the call of %s", call.Func),
+		didYouMean(call.Func, "if", "while", "for", "unroll"))
+	panic(bailout{})
 }
 
 func assigns(t token) bool {
