@@ -42,7 +42,9 @@ func (p *parser) definition() {
 			if d.name == "" {
 				p.unexpected("the typedef's name")
 			}
-			p.shared.typedefs[d.name] = true
+			if t := p.peek(); d.attributes.and(p.attributes()) != (attributes{}) {
+				p.fail(t, "ringtap has no typedefs with a layout of their own")
+			}
 			p.program.Definitions = append(p.program.Definitions, &TypedefDef{Pos: d.pos, Name: d.name, Type: d.typ})
 			if !p.got(",") {
 				break

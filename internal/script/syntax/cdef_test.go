@@ -30,6 +30,7 @@ func TestDefinitionsOfC(t *testing.T) {
 			"(define struct a (x int aligned=8) (y int packed) (z int))"},
 		{"enum e { A, B = 5, C, D = A + 2 * 3, E = -1, F = 'x', G = 1 << 4 | 1, };", "(define enum e A=0 B=5 C=6 D=6 E=-1 F=120 G=17)"},
 		{"enum { A = sizeof_none ? 1 : 2 };", ""},
+		{"#include <linux/sched.h>\nstruct s { char comm[TASK_COMM_LEN]; };", "(define struct s (comm char[16]))"},
 		{"enum e { A = 3 }; struct s { int x[A + 1]; int y : A; };", "(define enum e A=3)\n(define struct s (x int[4]) (y int bits=3))"},
 		{"#define N 16\nstruct s { char x[N * 2]; };", "(define struct s (x char[32]))"},
 		{"typedef unsigned int u;", "(typedef u unsigned int)"},
@@ -90,6 +91,10 @@ func TestPreprocessor(t *testing.T) {
 		{"conditions in conditions", "#if 0\n#if 1\nx\n#else\ny\n#endif\nz\n#elif 1\n#if 0\nu\n#endif\nbegin { f(); }\n#endif", "(f)"},
 		{"a condition in a block", "begin {\n#if 0\n f();\n#else\n g();\n#endif\n}", "(g)"},
 		{"a positional parameter's count is no line", "begin { @ =\n$#; }", "(= @ $#)"},
+		{"what headers of the system define", "#include <sys/socket.h>\nbegin { @ = AF_INET6 + SIGKILL + ENOENT; }", "(= @ (+ (+ 10 9) 2))"},
+		{"what the program defines before", "#define AF_INET 3\n#include <sys/socket.h>\nbegin { @ = AF_INET; }", "(= @ 3)"},
+		{"what the program defines after", "#include <sys/socket.h>\n#define AF_INET 3\nbegin { @ = AF_INET; }", "(= @ 3)"},
+		{"what no header defines", "begin { @ = AF_INET; }", "(= @ AF_INET)"},
 		{"an included file", "#include \"a.h\"\nbegin { @ = A; }", "(= @ 7)"},
 	}
 	for _, test := range tests {

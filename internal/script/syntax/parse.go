@@ -35,7 +35,6 @@ const (
 // then has its Sources only.
 func Parse(name, text string, options Options) (*Program, error) {
 	shared := &shared{
-		typedefs:    map[string]bool{},
 		enumerators: map[string]int64{},
 		imported:    map[string]bool{name: true},
 	}
@@ -53,7 +52,6 @@ func Parse(name, text string, options Options) (*Program, error) {
 // shared is what the parsers of a program and of its imports have in common.
 type shared struct {
 	errors      []*Error
-	typedefs    map[string]bool
 	enumerators map[string]int64
 	imported    map[string]bool
 	anonymous   int // anonymous types that have got a name
@@ -207,6 +205,9 @@ func (p *parser) parseText(s Source) {
 		return
 	}
 	p.pre = &preprocessor{lex: newLexer(s.Name, s.Text), macros: map[string]*cmacro{}, once: map[string]bool{}, parser: p}
+	if len(p.options.Includes) > 0 {
+		p.pre.defineHeaders()
+	}
 	for name, value := range p.options.Defines {
 		p.pre.define(token{}, newLexer("", name+" "+value))
 	}

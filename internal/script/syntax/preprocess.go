@@ -30,6 +30,8 @@ type preprocessor struct {
 	pending  []token // what a macro stands for, last first
 	expanded int
 	parser   *parser // for messages, headers and constants
+
+	headersDone bool // the macros of the system's headers are defined
 }
 
 // condition is an #if that is open.
@@ -297,6 +299,7 @@ func (p *preprocessor) include(at token, what string) {
 		p.parser.report(at, `#include needs <header> or "header"`, "")
 	case open == "<":
 		p.parser.program.Includes = append(p.parser.program.Includes, Include{Pos: at.pos, Path: path})
+		p.defineHeaders()
 	case len(p.headers) >= maxHeaders:
 		p.parser.abort(at, "headers include each other too deeply")
 	default:

@@ -156,11 +156,10 @@ func (p *parser) castType() *TypeExpr {
 	if !p.typeStarts() {
 		return nil
 	}
-	var typ *TypeExpr
-	bare := p.ahead(1).is(")")
-	if name := p.peek().text; bare && p.shared.hasEnumerator(name) {
+	if _, is := p.enumerators(p.peek().text); is && p.ahead(1).is(")") {
 		return nil
 	}
+	var typ *TypeExpr
 	if !p.speculate(func() bool {
 		typ = p.typeExpr()
 		if !p.got(")") {
@@ -172,11 +171,6 @@ func (p *parser) castType() *TypeExpr {
 		return nil
 	}
 	return typ
-}
-
-func (s *shared) hasEnumerator(name string) bool {
-	_, ok := s.enumerators[name]
-	return ok
 }
 
 // startsExpression tells whether an operand of a cast may begin with t.
