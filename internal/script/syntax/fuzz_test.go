@@ -83,3 +83,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestShippedProgramsParse(t *testing.T) {
+	paths, err := filepath.Glob("../../../scripts/*.bt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("there are no programs (%v)", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Parse(path, string(text), Options{})
+		if err != nil {
+			t.Error(err)
+		} else if len(p.Probes) == 0 {
+			t.Errorf("%s has no probes", path)
+		}
+	}
+}
