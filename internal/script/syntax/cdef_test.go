@@ -20,6 +20,7 @@ func TestDefinitionsOfC(t *testing.T) {
 		{"struct a { struct b { int c; } d; };", "(define struct b (c int))\n(define struct a (d struct b))"},
 		{"struct a { union { int b; char c; }; struct { int d; } e; };",
 			"(define union (anonymous 1) (b int) (c char))\n(define struct (anonymous 2) (d int))\n(define struct a (union (anonymous 1)) (e struct (anonymous 2)))"},
+		{"struct a { struct b { int c; }; enum e { X }; int d; };", "(define struct b (c int))\n(define enum e X=0)\n(define struct a (d int))"},
 		{"struct a { enum { X, Y } k; };", "(define enum (anonymous 1) X=0 Y=1)\n(define struct a (k enum (anonymous 1)))"},
 		{"union u { int a; char b[4]; };", "(define union u (a int) (b char[4]))"},
 		{"struct a { char data[]; };", "(define struct a (data char[]))"},

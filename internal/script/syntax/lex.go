@@ -47,10 +47,31 @@ func (n *origins) has(name string) bool {
 func (t token) is(op string) bool    { return t.kind == kindOp && t.text == op }
 func (t token) isName(n string) bool { return t.kind == kindName && t.text == n }
 func (t token) found() string        { return describe(t.kind, t.text) }
-func isDigit(c byte) bool            { return '0' <= c && c <= '9' }
-func isNameByte(c byte) bool         { return isNameStart(c) || isDigit(c) }
-func isNameStart(c byte) bool        { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isBlank(c byte) bool            { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
+
+// brace is by how much t changes how deep what follows is in braces.
+func (t token) brace() int {
+	switch {
+	case t.is("{"):
+		return 1
+	case t.is("}"):
+		return -1
+	}
+	return 0
+}
+
+// depthOf returns how deep in braces what follows the tokens is.
+func depthOf(tokens []token) int {
+	depth := 0
+	for _, t := range tokens {
+		depth += t.brace()
+	}
+	return depth
+}
+
+func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
+func isNameByte(c byte) bool  { return isNameStart(c) || isDigit(c) }
+func isNameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isBlank(c byte) bool     { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
 func describe(k kind, s string) string {
 	switch {
 	case k == kindEnd:

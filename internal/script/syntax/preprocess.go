@@ -52,7 +52,7 @@ func (p *preprocessor) raw() token {
 		switch {
 		case t.kind == kindDirective:
 			p.directive(t)
-		case t.kind == kindEnd && p.leave(t):
+		case t.kind == kindEnd && p.leave():
 		default:
 			return t
 		}
@@ -60,7 +60,7 @@ func (p *preprocessor) raw() token {
 }
 
 // leave ends a text: an #if must not be open, and the text that included it goes on.
-func (p *preprocessor) leave(end token) bool {
+func (p *preprocessor) leave() bool {
 	for n := len(p.conds); n > 0 && p.conds[n-1].depth == len(p.headers); n-- {
 		p.parser.report(token{pos: p.conds[n-1].pos, length: 1}, "this #if has no #endif", "")
 		p.conds = p.conds[:n-1]

@@ -8,7 +8,7 @@ func (p *parser) primary() Expr {
 	case t.is("("):
 		return p.paren()
 	case t.is("{"):
-		return p.body().expr(t.pos)
+		return p.body().expr()
 	case t.kind == kindName:
 		return p.word()
 	case t.kind == kindNumber:

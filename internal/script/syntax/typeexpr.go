@@ -121,8 +121,11 @@ func (p *parser) speculate(f func() bool) bool {
 	i, errors := p.i, len(p.shared.errors)
 	found := false
 	ok := p.try(func() { found = f() })
-	if ok && found || p.shared.aborted {
-		return found
+	if p.shared.aborted {
+		panic(bailout{})
+	}
+	if ok && found {
+		return true
 	}
 	if p.shared.speculated += p.i - i; p.shared.speculated > maxText {
 		p.abort(p.tokens[i], "this expression is too hard to read")
