@@ -36,8 +36,7 @@ func (p *parser) definition() {
 	}
 	isTypedef := p.gotName("typedef")
 	p.qualifiers()
-	known := len(p.program.Definitions)
-	base := p.specifier()
+	base, defines := p.specifier()
 	switch {
 	case isTypedef:
 		p.typedef(base)
@@ -46,7 +45,7 @@ func (p *parser) definition() {
 		p.skipDeclaration() // a variable or a function
 	case p.peek().is("*") || p.peek().kind == kindName && p.ahead(1).is(";"):
 		p.fail(p.peek(), "a program defines types, not variables of C")
-	case len(p.program.Definitions) == known:
+	case !defines:
 		p.unexpected(`"{" or ";"`)
 	}
 }
@@ -61,7 +60,7 @@ func (p *parser) typedef(base *TypeExpr) {
 		if t := p.peek(); d.attributes.and(p.attributes()) != (attributes{}) {
 			p.fail(t, "ringtap has no typedefs with a layout of their own")
 		}
-		p.program.Definitions = append(p.program.Definitions, &TypedefDef{Pos: d.pos, Name: d.name, Type: d.typ})
+		p.define(&TypedefDef{Pos: d.pos, Name: d.name, Type: d.typ}, d.name)
 		if !p.got(",") {
 			break
 		}
@@ -80,8 +79,8 @@ func (p *parser) skipDeclaration() {
 	}
 }
 
-// specifier reads a type before C's declarators. It may define a type.
-func (p *parser) specifier() *TypeExpr {
+// specifier reads a type before C's declarators, and tells whether it defines that type.
+func (p *parser) specifier() (typ *TypeExpr, defines bool) {
 	p.enter()
 	defer p.leave()
 	p.qualifiers()
@@ -89,7 +88,7 @@ func (p *parser) specifier() *TypeExpr {
 	switch t.text {
 	case "struct", "union", "enum":
 	default:
-		return &TypeExpr{Pos: t.pos, Base: p.baseType()}
+		return &TypeExpr{Pos: t.pos, Base: p.baseType()}, false
 	}
 	p.take()
 	a := p.attributes()
@@ -104,16 +103,15 @@ func (p *parser) specifier() *TypeExpr {
 		p.unexpected(`a name or "{"`)
 	}
 	a = a.and(p.attributes())
-	typ := &TypeExpr{Pos: t.pos, Base: name}
-	if p.peek().is("{") {
-		if t.text == "enum" {
-			p.enum(t, name)
-		} else {
-			p.structure(t, name, a)
-		}
+	defines = p.peek().is("{")
+	switch {
+	case defines && t.text == "enum":
+		p.enum(t, name)
+	case defines:
+		p.structure(t, name, a)
 	}
 	p.qualifiers()
-	return typ
+	return &TypeExpr{Pos: t.pos, Base: name}, defines
 }
 
 // structure reads the members of a struct or union.
@@ -128,15 +126,29 @@ func (p *parser) structure(t token, name string, a attributes) {
 	}
 	a = a.and(p.attributes())
 	d.Packed, d.Align = a.packed, a.align
-	p.program.Definitions = append(p.program.Definitions, d)
+	p.define(d, name)
+}
+
+// definitionKey is where a name is defined.
+type definitionKey struct {
+	pos  Pos
+	name string
+}
+
+// define adds a definition to the program. A header that several texts include counts once.
+func (p *parser) define(d Definition, name string) {
+	key := definitionKey{d.Position(), name}
+	if !p.shared.defined[key] {
+		p.shared.defined[key] = true
+		p.program.Definitions = append(p.program.Definitions, d)
+	}
 }
 
 // field reads a declaration of members of d.
 func (p *parser) field(d *StructDef) {
 	before := p.attributes()
-	known := len(p.program.Definitions)
-	base := p.specifier()
-	if len(p.program.Definitions) > known && !isAnonymous(base.Base) && p.got(";") {
+	base, defines := p.specifier()
+	if defines && !isAnonymous(base.Base) && p.got(";") {
 		return // of a type that has a name, C makes no anonymous member
 	}
 	for {
@@ -189,7 +201,7 @@ func (p *parser) enum(t token, name string) {
 	if after := p.peek(); p.attributes() != (attributes{}) {
 		p.fail(after, "ringtap has no enums with a layout of their own")
 	}
-	p.program.Definitions = append(p.program.Definitions, d)
+	p.define(d, name)
 }
 
 // attributes are those of __attribute__((…)) that change a layout.

@@ -128,6 +128,33 @@ func TestHeadersAreRecorded(t *testing.T) {
 	}
 }
 
+func TestHeadersFromTheCommandLine(t *testing.T) {
+	options := Options{
+		Includes: []string{"first.h", "second.h"},
+		Header: func(path string) (string, string, bool) {
+			text, ok := files{
+				"first.h":  "#pragma once\n#define FIRST 3\nstruct first { int x[FIRST]; };",
+				"second.h": "struct second { char y[FIRST]; };",
+				"third.h":  "#include <first.h>\n#include <linux/fs.h>\nenum { THIRD = 5 };",
+			}[path]
+			return "/include/" + path, text, ok
+		},
+		Import: files{"a.bt": "#include <third.h>\nbegin { @ = FIRST; }"}.read,
+	}
+	p, err := Parse("", "#include <third.h>\nimport \"a.bt\"; begin { @ = FIRST; }", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "(define struct first (x int[3]))\n(define struct second (y char[3]))\n(define enum (anonymous 1) THIRD=5)\n" +
+		"(define enum (anonymous 2) THIRD=5)\n(probe \"begin\" (= @ 3))\n(probe \"begin\" (= @ 3))\n"
+	if got := p.String(); got != want {
+		t.Errorf("%s\nnot\n%s", got, want)
+	}
+	if len(p.Includes) != 1 || p.Includes[0] != (Include{Pos{"/include/third.h", 2, 1}, "linux/fs.h"}) {
+		t.Errorf("%v", p.Includes)
+	}
+}
+
 func TestImports(t *testing.T) {
 	fs := files{
 		"a.bt": "import \"b.bt\"; import \"c.h\"; macro a() { 1 } begin { a(); }",

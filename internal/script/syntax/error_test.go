@@ -174,6 +174,16 @@ func TestProgramsHaveBounds(t *testing.T) {
 	}
 }
 
+func TestHeadersOfTheCommandLineHaveABound(t *testing.T) {
+	_, err := Parse("", "begin { }", Options{
+		Includes: make([]string, maxHeaders+1),
+		Header:   func(string) (string, string, bool) { return "x.h", "", true },
+	})
+	if err == nil || !strings.Contains(err.Error(), "too deeply") {
+		t.Error(err)
+	}
+}
+
 // doubling defines macros of which each is twice the one before.
 func doubling(n int) string {
 	var s strings.Builder

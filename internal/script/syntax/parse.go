@@ -17,6 +17,11 @@ type Options struct {
 	// Includes are headers named on the command line.
 	Includes []string
 
+	// Header reads a header that #include <path> names, or that is named on the command line,
+	// from the directories of the command line. If it is nil or returns false, the kernel's own
+	// types stand for the header.
+	Header func(path string) (name, text string, ok bool)
+
 	// Import reads what the text of the name from imports, or includes in quotes. It returns
 	// the name that messages use. If it is nil, imports are refused.
 	Import func(from, path string) (name, text string, err error)
@@ -37,11 +42,9 @@ func Parse(name, text string, options Options) (*Program, error) {
 	shared := &shared{
 		enumerators: map[string]int64{},
 		imported:    map[string]bool{name: true},
+		defined:     map[definitionKey]bool{},
 	}
 	p := &parser{options: options, program: &Program{}, shared: shared}
-	for _, path := range options.Includes {
-		p.program.Includes = append(p.program.Includes, Include{Path: path})
-	}
 	p.program.Sources = append(p.program.Sources, Source{name, text})
 	p.parseText(Source{name, text})
 	if len(shared.errors) > 0 {
@@ -55,6 +58,7 @@ type shared struct {
 	errors      []*Error
 	enumerators map[string]int64
 	imported    map[string]bool
+	defined     map[definitionKey]bool
 	anonymous   int // anonymous types that have got a name
 	speculated  int // tokens that were read more than once
 	aborted     bool
@@ -204,11 +208,13 @@ func (p *parser) parseText(s Source) {
 		return
 	}
 	p.pre = &preprocessor{lex: newLexer(s.Name, s.Text), macros: map[string]*cmacro{}, once: map[string]bool{}, parser: p}
-	if len(p.options.Includes) > 0 {
-		p.pre.defineHeaders()
-	}
 	for name, value := range p.options.Defines {
 		p.pre.define(token{}, newLexer("", name+" "+value))
+	}
+	for _, path := range slices.Backward(p.options.Includes) { // what is entered last is read first
+		if !p.try(func() { p.pre.includeSystem(token{}, path) }) {
+			return
+		}
 	}
 	for !p.shared.aborted {
 		p.tokens, p.i = p.tokens[:copy(p.tokens, p.tokens[p.i:])], 0
@@ -285,6 +291,11 @@ func (p *parser) load(at token, path string) (Source, bool) {
 		p.report(at, fmt.Sprintf("can't read %q: %v", path, err), "")
 		return Source{}, false
 	}
+	return p.source(at, name, text)
+}
+
+// source makes a text that was read known to messages.
+func (p *parser) source(at token, name, text string) (Source, bool) {
 	s := Source{name, text}
 	if !slices.ContainsFunc(p.program.Sources, func(other Source) bool { return other.Name == name }) {
 		p.program.Sources = append(p.program.Sources, s)

@@ -298,14 +298,39 @@ func (p *preprocessor) include(at token, what string) {
 	case !ok || path == "" || open != "<" && open != `"`:
 		p.parser.report(at, `#include needs <header> or "header"`, "")
 	case open == "<":
-		p.parser.program.Includes = append(p.parser.program.Includes, Include{Pos: at.pos, Path: path})
-		p.defineHeaders()
-	case len(p.headers) >= maxHeaders:
-		p.parser.abort(at, "headers include each other too deeply")
+		p.includeSystem(at, path)
 	default:
-		if source, ok := p.parser.load(at, path); ok && !p.once[source.Name] {
-			p.headers = append(p.headers, p.lex)
-			p.lex = newLexer(source.Name, source.Text)
+		if source, ok := p.parser.load(at, path); ok {
+			p.enterHeader(at, source)
 		}
+	}
+}
+
+// includeSystem reads a header from the directories of the command line, or records it as one
+// of the kernel's.
+func (p *preprocessor) includeSystem(at token, path string) {
+	p.defineHeaders()
+	if read := p.parser.options.Header; read != nil {
+		if name, text, ok := read(path); ok {
+			if source, ok := p.parser.source(at, name, text); ok {
+				p.enterHeader(at, source)
+			}
+			return
+		}
+	}
+	include := Include{Pos: at.pos, Path: path}
+	if !slices.Contains(p.parser.program.Includes, include) {
+		p.parser.program.Includes = append(p.parser.program.Includes, include)
+	}
+}
+
+// enterHeader reads on in a header.
+func (p *preprocessor) enterHeader(at token, s Source) {
+	if len(p.headers) >= maxHeaders {
+		p.parser.abort(at, "headers include each other too deeply")
+	}
+	if !p.once[s.Name] {
+		p.headers = append(p.headers, p.lex)
+		p.lex = newLexer(s.Name, s.Text)
 	}
 }
