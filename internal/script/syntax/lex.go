@@ -31,8 +31,16 @@ type token struct {
 
 // origins is a list that shares its ends: the macros that a token came out of.
 type origins struct {
-	name string
-	next *origins
+	name  string
+	next  *origins
+	depth int // of the list
+}
+
+func (n *origins) add(name string) *origins {
+	if n == nil {
+		return &origins{name: name, depth: 1}
+	}
+	return &origins{name, n, n.depth + 1}
 }
 
 func (n *origins) has(name string) bool {

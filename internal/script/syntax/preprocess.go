@@ -9,7 +9,10 @@ import (
 const (
 	maxExpanded = 200_000 // tokens that macros put in
 	maxHeaders  = 64      // headers within headers
+	maxIncludes = 1000    // of the kernel's headers
 	maxMacros   = 20_000
+	maxParams   = 256
+	maxOrigins  = 200 // macros within each other
 )
 
 // cmacro is what #define defines.
@@ -101,7 +104,7 @@ func (p *preprocessor) arguments(name token) [][]token {
 		t := p.raw()
 		last := len(args) - 1
 		switch {
-		case t.kind == kindEnd || len(args) > 256 || len(args[last]) > maxExpanded:
+		case t.kind == kindEnd || len(args) > maxParams || len(args[last]) > maxExpanded:
 			p.parser.fail(name, "the arguments of the macro %s do not end", name.text)
 		case t.is(")") && depth == 0:
 			return args
@@ -125,7 +128,10 @@ func (p *preprocessor) expand(t token, m *cmacro, args [][]token) {
 	if len(args) != len(m.params) {
 		p.parser.fail(t, "the macro %s takes %d arguments, not %d", t.text, len(m.params), len(args))
 	}
-	hidden := &origins{t.text, t.hidden}
+	hidden := t.hidden.add(t.text)
+	if hidden.depth > maxOrigins {
+		p.parser.abort(t, "macros stand for each other more than %d levels deep", maxOrigins)
+	}
 	var out []token
 	for _, b := range m.body {
 		if i := slices.Index(m.params, b.text); i >= 0 && b.kind == kindName {
@@ -272,7 +278,7 @@ func (p *preprocessor) define(at token, line *lexer) {
 			if t.is(",") {
 				continue
 			}
-			if t.kind != kindName {
+			if t.kind != kindName || len(m.params) == maxParams {
 				p.parser.report(at, "a macro's parameters are names", "ringtap has no macros with a variable number of arguments.")
 				return
 			}
@@ -319,6 +325,9 @@ func (p *preprocessor) includeSystem(at token, path string) {
 		}
 	}
 	include := Include{Pos: at.pos, Path: path}
+	if len(p.parser.program.Includes) == maxIncludes {
+		p.parser.abort(at, "the program includes more than %d headers", maxIncludes)
+	}
 	if !slices.Contains(p.parser.program.Includes, include) {
 		p.parser.program.Includes = append(p.parser.program.Includes, include)
 	}
