@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/script/session"
 	"github.com/ringtap/ringtap/internal/script/show"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 const runUsage = `run [options] {-e PROGRAM | FILE} [ARG...]
@@ -109,12 +110,20 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		_, err := fmt.Fprintf(out.stdout, "bpftrace v0.17.0 (ringtap)\n")
 		return ignoreClosedPipe(err)
 	}
+	if r.info {
+		return check(ctx, out, nil)
+	}
 	if err := r.check(flags); err != nil {
 		return err
 	}
 	if err := r.read(flags); err != nil {
 		return err
 	}
+	command, err := r.target(flags)
+	if err != nil {
+		return err
+	}
+	defer leave(command)
 	stdout := out.stdout
 	if r.output != "" {
 		file, err := os.Create(r.output)
@@ -134,7 +143,28 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	if code != 0 {
 		return statusError(code)
 	}
-	return nil
+	return ended(ctx, out.stderr, command)
+}
+
+// target finds the processes of -p, or starts the command of -c.
+func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
+	if r.command != "" {
+		command, err := start(strings.Fields(r.command))
+		if err != nil {
+			return nil, err
+		}
+		target := perfevent.Started(command)
+		r.Target, r.Child = &target, command.PID()
+		r.View.PIDs = []int{command.PID()}
+		return command, nil
+	}
+	watched := processFlags{named: r.pids}
+	if err := watched.find(flags); err != nil || len(watched.roots) == 0 {
+		return nil, err
+	}
+	target := perfevent.Process(watched.roots...)
+	r.Target, r.View.PIDs = &target, watched.roots
+	return nil, nil
 }
 
 // stagesJoined joins -d with the stage after it, which bpftrace takes since 0.21 and does not
@@ -166,12 +196,8 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 	switch {
 	case r.list:
 		return errors.New("not yet: -l. 'ringtap list' lists what can be probed")
-	case r.info:
-		return errors.New("not yet: --info. 'ringtap check' shows what works on this kernel")
-	case len(r.pids) > 0:
-		return errors.New("not yet: -p. A program can compare pid: / pid == 42 /")
-	case r.command != "":
-		return errors.New("not yet: -c. Start the command beside the program")
+	case flags.Changed("pid") && flags.Changed("cmd"):
+		return usagef("-p and -c: one of both")
 	case r.format != "text" && r.format != "json":
 		return usagef("Invalid output format %q: text or json", r.format)
 	}

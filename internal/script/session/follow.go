@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
@@ -19,6 +20,12 @@ func (s *session) follow(ctx context.Context) error {
 		s.printer.Lost(lost)
 	}
 	return err
+}
+
+// never is an event that no clause sees: a program that watches a target but has no probes in
+// it ends with it all the same.
+func never() *plan.Event {
+	return &plan.Event{Place: plan.Sampled, Sample: plan.Sample{Kind: "software", Name: "page-faults", Period: 1 << 62}}
 }
 
 // explain puts an error of one attach point into the form of those of the program.
