@@ -46,7 +46,7 @@ type runFlags struct {
 
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&r.program, "program", "e", "", "run this `PROGRAM`")
-	flags.BoolVarP(&r.list, "list", "l", false, "list what can be probed")
+	flags.BoolVarP(&r.list, "list", "l", false, "list what can be probed: the attach points that match a pattern, with -v their fields")
 	flags.StringArrayVarP(&r.IncludeDirs, "include-dir", "I", nil, "look for #include files in `DIR`, too (may be repeated)")
 	flags.StringArrayVar(&r.Includes, "include", nil, "read the header `FILE` before the program (may be repeated)")
 	flags.StringVar(&r.dialect, "dialect", "", "print and compute as this `DIALECT`: default, 0.17 or current")
@@ -112,6 +112,12 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	}
 	if r.info {
 		return check(ctx, out, nil)
+	}
+	if r.list {
+		if flags.NArg() > 1 {
+			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
+		}
+		return ignoreClosedPipe(session.List(out.stdout, flags.Arg(0), r.Verbose))
 	}
 	if err := r.check(flags); err != nil {
 		return err
@@ -194,8 +200,6 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	switch {
-	case r.list:
-		return errors.New("not yet: -l. 'ringtap list' lists what can be probed")
 	case flags.Changed("pid") && flags.Changed("cmd"):
 		return usagef("-p and -c: one of both")
 	case r.format != "text" && r.format != "json":

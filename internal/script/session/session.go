@@ -96,7 +96,7 @@ type session struct {
 	parsed  *syntax.Program
 	checked *check.Program
 	points  points
-	names   *names
+	names   *hostNames
 	machine *eval.Machine
 	printer *show.Printer
 	ticks   *ticks
