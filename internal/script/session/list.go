@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,9 @@ func List(w io.Writer, pattern string, fields bool) error {
 	if err != nil {
 		return errors.Join(out.Flush(), err)
 	}
+	slices.SortFunc(all, func(a, b ftrace.EventName) int {
+		return cmp.Compare(a.String(), b.String())
+	})
 	for _, event := range all {
 		name := "tracepoint:" + event.String()
 		if pattern != "" && !glob.Match(name) {
