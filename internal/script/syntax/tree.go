@@ -10,12 +10,26 @@ type Pos struct {
 // A Program is what one text says, with everything that it imports. Declarations stay in the
 // order of the text.
 type Program struct {
+	Sources     []Source     // the texts: the program's own, then those it imports
+	Includes    []Include    // headers whose types the kernel knows
 	Definitions []Definition // C definitions: structs, enums, typedefs
 	Config      []Setting
 	Maps        []*MapDecl
 	Macros      []*Macro
 	Functions   []*Function
 	Probes      []*Probe
+}
+
+// Source is a text that a Pos may name.
+type Source struct {
+	Name string // Pos.File
+	Text string
+}
+
+// Include is #include <Path>, or a header named on the command line, which has no Pos.
+type Include struct {
+	Pos
+	Path string
 }
 
 // A Definition is a type that the program defines in C.
@@ -38,6 +52,7 @@ type StructDef struct {
 	Name   string // with "struct " or "union "; anonymous ones have a name of their own
 	Union  bool
 	Packed bool
+	Align  int // bytes, of __attribute__((aligned(Align))); 0 if there is none
 	Fields []FieldDef
 }
 
@@ -47,6 +62,9 @@ type FieldDef struct {
 	Name string
 	Type *TypeExpr
 	Bits int // width of a bit field, 0 if it is none
+
+	Packed bool // __attribute__((packed)) of the member alone
+	Align  int  // bytes, of the member's __attribute__((aligned(Align))); 0 if there is none
 }
 
 // EnumDef defines an enum's constants.

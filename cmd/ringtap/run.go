@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/script/session"
+	"github.com/ringtap/ringtap/internal/script/show"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+const runUsage = `run [options] {-e PROGRAM | FILE} [ARG...]
+
+Run a program in bpftrace's language. FILE - is standard input. ARG... are the program's
+$1, $2 and so on; after --, --NAME=VALUE is an option that the program names by getopt.
+
+  ringtap run -e 'BEGIN { printf("hello\n"); exit(); }'      a program in the command line
+  ringtap run count.bt 10                                    a file, with a parameter
+  ringtap run -f json -o lines.json -e 'i:s:1 { @ = count(); print(@); }'
+
+A link to ringtap that is named bpftrace takes bpftrace's command line, so that scripts
+that begin with #!/usr/bin/env bpftrace run as they are. Programs of begin, end, interval,
+self, test and bench probes run in this version.
+
+Programs print what bpftrace 0.17 prints. The setting dialect of a program's config block,
+or --dialect, selects another form: current is that of bpftrace 0.26.
+`
+
+// runFlags are the options of run, which are bpftrace's.
+type runFlags struct {
+	session.Options
+	program, format, output, buffer, command, dialect string
+	debug                                             []string
+	list, info, version, aot                          bool
+	warnings                                          int
+	pids                                              []string
+}
+
+func (r *runFlags) add(flags *pflag.FlagSet) {
+	flags.StringVarP(&r.program, "program", "e", "", "run this `PROGRAM`")
+	flags.BoolVarP(&r.list, "list", "l", false, "list what can be probed: the attach points that match a pattern, with -v their fields")
+	flags.StringArrayVarP(&r.IncludeDirs, "include-dir", "I", nil, "look for #include files in `DIR`, too (may be repeated)")
+	flags.StringArrayVar(&r.Includes, "include", nil, "read the header `FILE` before the program (may be repeated)")
+	flags.StringVar(&r.dialect, "dialect", "", "print and compute as this `DIALECT`: default, 0.17 or current")
+	manual.SetValues(flags, "dialect", "default", "0.17", "current")
+	flags.BoolVar(&r.Unsafe, "unsafe", false, "allow what changes the host: system(), signal() and the like")
+	flags.BoolVar(&r.info, "info", false, "print what this kernel can do")
+	manual.SetGroup(flags, whatGroup)
+	addPIDs(flags, &r.pids, "")
+	flags.StringVarP(&r.command, "cmd", "c", "", "run `COMMAND` while the program runs, and end with it")
+	manual.SetGroup(flags, targetGroup)
+	flags.StringVarP(&r.output, "output", "o", "", "write to `FILE` what the program prints")
+	flags.StringVarP(&r.format, "format", "f", "text", "print `FORMAT`: text or json")
+	manual.SetValues(flags, "format", "text", "json")
+	flags.StringVarP(&r.buffer, "buffer", "B", "line", "write when a `UNIT` is there: line, full or none")
+	manual.SetValues(flags, "buffer", "line", "full", "none")
+	flags.BoolVarP(&r.Quiet, "quiet", "q", false, "print only what the program prints")
+	addVerbose(flags, &r.Verbose, "v")
+	manual.SetGroup(flags, outputGroup)
+	flags.BoolVar(&r.NoWarnings, "no-warnings", false, "print no warnings")
+	flags.CountVarP(&r.warnings, "warnings", "k", "warn of reads that fail (without meaning here: they are always counted)")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "attach the probes and end")
+	flags.StringArrayVarP(&r.debug, "debug", "d", nil, "show how the program is understood and end (`STAGE`: ast, types or all)")
+	flags.Lookup("debug").NoOptDefVal = "all"
+	flags.BoolVarP(&r.version, "version", "V", false, "print the version")
+	manual.SetGroup(flags, controlGroup)
+	r.addIgnored(flags)
+}
+
+// addIgnored declares those of bpftrace's options that have no meaning here.
+func (r *runFlags) addIgnored(flags *pflag.FlagSet) {
+	for _, name := range []string{"btf", "usdt-file-activation", "verify-llvm-ir"} {
+		flags.Bool(name, false, "")
+		_ = flags.MarkHidden(name)
+	}
+	flags.BoolP("b", "b", false, "")
+	_ = flags.MarkHidden("b")
+	for _, name := range []string{"no-feature", "dwarf-pid", "debuginfo", "traceable-functions"} {
+		flags.String(name, "", "")
+		_ = flags.MarkHidden(name)
+	}
+	flags.String("mode", "", "")
+	flags.BoolVar(&r.Test, "test", false, "")
+	flags.BoolVar(&r.Bench, "bench", false, "")
+	for _, name := range []string{"mode", "test", "bench"} {
+		_ = flags.MarkHidden(name)
+	}
+	for _, name := range []string{"aot", "emit-elf", "emit-llvm"} {
+		flags.String(name, "", "")
+		_ = flags.MarkHidden(name)
+	}
+}
+
+func runProgram(ctx context.Context, out *console, args []string) error {
+	var r runFlags
+	flags := newFlags(out, "run", runUsage)
+	r.add(flags)
+	if err := parse(flags, stagesJoined(args)); err != nil {
+		return err
+	}
+	if r.version {
+		_, err := fmt.Fprintf(out.stdout, "bpftrace v0.17.0 (ringtap)\n")
+		return ignoreClosedPipe(err)
+	}
+	if r.info {
+		return check(ctx, out, nil)
+	}
+	if r.list {
+		if flags.NArg() > 1 {
+			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
+		}
+		return ignoreClosedPipe(session.List(out.stdout, flags.Arg(0), r.Verbose))
+	}
+	if err := r.check(flags); err != nil {
+		return err
+	}
+	if err := r.read(flags); err != nil {
+		return err
+	}
+	command, err := r.target(flags)
+	if err != nil {
+		return err
+	}
+	defer leave(command)
+	stdout := out.stdout
+	if r.output != "" {
+		file, err := os.Create(r.output)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		stdout = file
+	}
+	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
+	r.Terminal = out.drawn && r.output == ""
+	out.recording.Store(true)
+	code, err := session.Run(ctx, r.Options)
+	if err != nil {
+		return ignoreClosedPipe(err)
+	}
+	if code != 0 {
+		return statusError(code)
+	}
+	return ended(ctx, out.stderr, command)
+}
+
+// target finds the processes of -p, or starts the command of -c.
+func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
+	if r.command != "" {
+		command, err := start(strings.Fields(r.command))
+		if err != nil {
+			return nil, err
+		}
+		target := perfevent.Started(command)
+		r.Target, r.Child = &target, command.PID()
+		r.View.PIDs = []int{command.PID()}
+		return command, nil
+	}
+	watched := processFlags{named: r.pids}
+	if err := watched.find(flags); err != nil || len(watched.roots) == 0 {
+		return nil, err
+	}
+	target := perfevent.Process(watched.roots...)
+	r.Target, r.View.PIDs = &target, watched.roots
+	return nil, nil
+}
+
+// stagesJoined joins -d with the stage after it, which bpftrace takes since 0.21 and does not
+// before.
+func stagesJoined(args []string) []string {
+	stages := []string{"all", "ast", "types", "parse", "codegen", "codegen-opt", "dis", "libbpf", "verifier"}
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			return append(joined, args[i:]...)
+		case (args[i] == "-d" || args[i] == "--debug") && i+1 < len(args) && slices.Contains(stages, args[i+1]):
+			joined = append(joined, "--debug="+args[i+1])
+			i++
+		default:
+			joined = append(joined, args[i])
+		}
+	}
+	return joined
+}
+
+// check refuses what makes no sense and what is not there.
+func (r *runFlags) check(flags *pflag.FlagSet) error {
+	for _, name := range []string{"aot", "emit-elf", "emit-llvm"} {
+		if flags.Changed(name) {
+			return usagef("--%s is for BPF programs, which ringtap does not make: run the program itself", name)
+		}
+	}
+	switch {
+	case flags.Changed("pid") && flags.Changed("cmd"):
+		return usagef("-p and -c: one of both")
+	case r.format != "text" && r.format != "json":
+		return usagef("Invalid output format %q: text or json", r.format)
+	}
+	r.JSON = r.format == "json"
+	if len(r.debug) > 0 {
+		return errors.New("not yet: -d. -v explains what runs")
+	}
+	var ok bool
+	if r.Buffer, ok = map[string]show.Mode{"line": show.Lines, "full": show.Full, "none": show.None}[r.buffer]; !ok {
+		return usagef("--buffer %q: line, full or none", r.buffer)
+	}
+	if r.dialect != "" {
+		if _, ok := show.Find(r.dialect); !ok {
+			return usagef("--dialect %q: default, 0.17 or current", r.dialect)
+		}
+		r.Dialect = r.dialect
+	}
+	return nil
+}
+
+// maxProgram bounds the text of a program, in bytes.
+const maxProgram = 1 << 20
+
+// read takes the program's text and its parameters.
+func (r *runFlags) read(flags *pflag.FlagSet) error {
+	rest := flags.Args()
+	own := len(rest)
+	if dash := flags.ArgsLenAtDash(); dash >= 0 {
+		own = dash
+	}
+	if !flags.Changed("program") {
+		if own == 0 && len(rest) == 0 {
+			return usagef("give a program: -e 'PROGRAM', or a file")
+		}
+		r.File = rest[0]
+		text, err := readProgram(rest[0])
+		if err != nil {
+			return err
+		}
+		r.Text, rest, own = text, rest[1:], own-1
+	} else {
+		r.Text = r.program
+	}
+	for i, word := range rest {
+		name, value, named := strings.Cut(word, "=")
+		if i >= own && strings.HasPrefix(name, "--") && len(name) > 2 {
+			if !named {
+				value = ""
+			}
+			if r.Named == nil {
+				r.Named = map[string]string{}
+			}
+			r.Named[name[2:]] = value
+			continue
+		}
+		r.Params = append(r.Params, word)
+	}
+	return nil
+}
+
+func readProgram(name string) (string, error) {
+	file := os.Stdin
+	if name != "-" {
+		var err error
+		if file, err = os.Open(name); err != nil {
+			return "", err
+		}
+		defer file.Close()
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxProgram+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > maxProgram {
+		return "", fmt.Errorf("%s is longer than a program may be: %d bytes", name, maxProgram)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,264 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// builtinNames are the builtins, for messages about what resembles them.
+var builtinNames = []string{
+	"pid", "tid", "uid", "gid", "nsecs", "elapsed", "numaid", "cpu", "comm", "kstack", "ustack",
+	"arg0", "arg1", "args", "retval", "func", "probe", "probetype", "curtask", "rand", "cgroup", "cpid",
+	"ncpus", "ppid", "pcomm", "leader_tid", "leader_comm", "username", "usermode", "has_cpid",
+}
+
+// refused are builtins and functions that need BPF, with what works instead.
+var refused = map[string]string{
+	"ctx":           "use args, arg0, reg() or retval",
+	"jiffies":       "use nsecs",
+	"override":      "",
+	"write_user":    "",
+	"skboutput":     "record packets with tcpdump",
+	"socket_cookie": "use the address of the socket as the key",
+	"percpu_kaddr":  "use kaddr() for what is not per CPU",
+	"path":          "str() of the name of the dentry gives its last part",
+	"kfunc_exist":   "",
+	"kfunc_allowed": "",
+	"__builtin_ctx": "",
+	"fail":          "",
+}
+
+// Where some builtins have a meaning.
+var (
+	argProviders  = []string{"kprobe", "uprobe", "usdt", "rawtracepoint", "watchpoint", "asyncwatchpoint"}
+	returnOf      = []string{"kretprobe", "uretprobe", "fexit"}
+	funcProviders = []string{"kprobe", "kretprobe", "uprobe", "uretprobe", "fentry", "fexit"}
+	regProviders  = []string{"kprobe", "kretprobe", "uprobe", "uretprobe", "usdt", "watchpoint", "asyncwatchpoint", "profile", "software", "hardware"}
+)
+
+// only checks that a builtin has a meaning at all points of the probe.
+func (c *checker) only(pos syntax.Pos, what string, providers []string) bool {
+	if c.probe == nil {
+		c.errorf(pos, "a function has no %s: pass it as an argument", what)
+		return false
+	}
+	for _, p := range c.probe.Points {
+		if !slices.Contains(providers, p.Provider) {
+			c.hintf(pos, "it works with "+strings.Join(providers, ", "), "%s has no meaning in %s", what, p.Provider)
+			return false
+		}
+	}
+	return true
+}
+
+// word returns the type of builtins that are words of the processor in 0.17 and narrower now.
+func (c *checker) narrow(t *types.Type) *types.Type {
+	if c.opts.Dialect == V017 {
+		return types.Uint64
+	}
+	return t
+}
+
+func (c *checker) ident(e *syntax.Ident) Expr {
+	name := strings.TrimPrefix(e.Name, "__builtin_")
+	header := func(t *types.Type) Expr { return &Header{Typed: Typed{e.Pos, t}, Name: name} }
+	from := func(r Root, t *types.Type) Expr { return c.source(e.Pos, &Source{Root: r, Type: t}) }
+	comm := &types.Type{Kind: types.String, Size: 16}
+	switch name {
+	case "pid", "tid":
+		return header(c.narrow(types.Uint32))
+	case "nsecs":
+		return &Header{Typed: Typed{e.Pos, types.Uint64}, Name: name, Mode: "boot"}
+	case "elapsed", "cpu", "ncpus", "cpid":
+		return header(types.Uint64)
+	case "rand":
+		return header(c.narrow(types.Uint32))
+	case "comm":
+		return header(comm)
+	case "has_cpid":
+		return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(c.opts.Child)}
+	case "probe":
+		return header(&types.Type{Kind: types.ProbeName})
+	case "probetype":
+		return c.probeType(e.Pos)
+	case "uid":
+		return from(UIDRoot, types.Uint64)
+	case "gid":
+		return from(GIDRoot, types.Uint64)
+	case "username":
+		return &Convert{Typed{e.Pos, &types.Type{Kind: types.Username}}, from(UIDRoot, types.Uint64)}
+	case "cgroup":
+		return from(CgroupRoot, types.Uint64)
+	case "numaid":
+		return from(NUMARoot, c.narrow(types.Uint32))
+	case "usermode":
+		return from(UserModeRoot, types.Uint8)
+	case "curtask":
+		return c.task(e.Pos)
+	case "ppid":
+		return from(ParentRoot, types.Uint32)
+	case "leader_tid":
+		return from(LeaderRoot, types.Uint32)
+	case "pcomm":
+		return from(ParentCommRoot, comm)
+	case "leader_comm":
+		return from(LeaderCommRoot, comm)
+	case "kstack", "ustack", "dw_ustack":
+		return c.stack(e.Pos, name, nil)
+	case "func":
+		return c.funcName(e.Pos)
+	case "retval":
+		return c.retval(e.Pos)
+	case "args":
+		c.hintf(e.Pos, "name one: args.NAME", "all arguments at once are not a value")
+		return bad(e.Pos)
+	case "default_str_length":
+		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(c.prog.Config.MaxStrlen)}
+	}
+	if n, ok := numbered(name, "arg"); ok {
+		if !c.only(e.Pos, name, argProviders) {
+			return bad(e.Pos)
+		}
+		return c.source(e.Pos, &Source{Root: ArgRoot, N: n, Type: types.Uint64})
+	}
+	if n, ok := numbered(name, "sarg"); ok {
+		if !c.only(e.Pos, name, []string{"kprobe", "uprobe"}) {
+			return bad(e.Pos)
+		}
+		return c.source(e.Pos, &Source{Root: StackArgRoot, N: n, Type: types.Uint64})
+	}
+	if n, t, ok := c.env().Constant(e.Name); ok {
+		if t == nil {
+			t = types.Int64
+		}
+		return &Const{Typed: Typed{e.Pos, t}, N: uint64(n), literal: t.Name == ""}
+	}
+	if hint, ok := refused[name]; ok {
+		c.hintf(e.Pos, hint, "%s needs BPF, which ringtap does without", e.Name)
+		return bad(e.Pos)
+	}
+	if lookup(name) != nil {
+		return c.call(&syntax.Call{Pos: e.Pos, Func: name})
+	}
+	c.hintf(e.Pos, nearest(e.Name, builtinNames), "nothing is named %s", e.Name)
+	return bad(e.Pos)
+}
+
+// numbered splits arg12.
+func numbered(name, prefix string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, prefix)
+	if !ok || digits == "" || len(digits) > 3 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && n >= 0 && digits[0] != '+'
+}
+
+func (c *checker) probeType(pos syntax.Pos) Expr {
+	if c.probe == nil || len(c.probe.Points) == 0 {
+		c.errorf(pos, "a function has no probetype")
+		return bad(pos)
+	}
+	p := c.probe.Points[0].Provider
+	if p == "begin" || p == "end" || p == "self" {
+		p = "special"
+	}
+	return c.text(pos, p)
+}
+
+func (c *checker) task(pos syntax.Pos) Expr {
+	t := types.Uint64
+	task, err := c.env().Resolve(&syntax.TypeExpr{Pos: pos, Base: "struct task_struct"})
+	if err == nil && c.opts.Dialect == Current {
+		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
+	}
+	return c.source(pos, &Source{Root: TaskRoot, Type: t})
+}
+
+func (c *checker) funcName(pos syntax.Pos) Expr {
+	if !c.only(pos, "func", funcProviders) {
+		return bad(pos)
+	}
+	t := &types.Type{Kind: types.KSym}
+	if strings.HasPrefix(c.probe.Points[0].Provider, "u") {
+		t = &types.Type{Kind: types.USym}
+	}
+	return c.source(pos, &Source{Root: FuncRoot, Type: t})
+}
+
+func (c *checker) retval(pos syntax.Pos) Expr {
+	if !c.only(pos, "retval", returnOf) {
+		return bad(pos)
+	}
+	t := types.Uint64
+	if p := c.probe.Points[0]; p.Provider == "fexit" {
+		r, err := c.env().Result(p)
+		if err != nil {
+			c.errorf(pos, "what %s returns is not known: %v", p.Text, err)
+			return bad(pos)
+		}
+		if r != nil {
+			t = r
+		}
+	}
+	return c.source(pos, &Source{Root: ReturnRoot, Type: t})
+}
+
+// stack is kstack, ustack and their calls: a mode, a limit, or both.
+func (c *checker) stack(pos syntax.Pos, name string, args []syntax.Expr) Expr {
+	t := &types.Type{Kind: types.KStack, Mode: c.prog.Config.StackMode}
+	root := KStackRoot
+	if name != "kstack" {
+		t.Kind, root = types.UStack, UStackRoot
+	} else if t.Mode == "build_id" {
+		t.Mode = "raw"
+	}
+	if len(args) > 2 {
+		c.errorf(pos, "%s() takes a mode and a limit", name)
+	}
+	for i, a := range args {
+		if id, ok := a.(*syntax.Ident); ok && i == 0 && contains(stackModes, id.Name) {
+			if id.Name == "build_id" && t.Kind == types.KStack {
+				c.errorf(a.Position(), "build_id is a mode of ustack only")
+			}
+			t.Mode = id.Name
+			continue
+		}
+		x := c.value(a)
+		k, ok := constant(x)
+		if !ok || k.T.Kind != types.Int || int64(k.N) < 0 || k.N > 1<<16 {
+			if known(x.Type()) || c.final {
+				c.hintf(a.Position(), "modes are "+strings.Join(stackModes, ", "), "%s() takes a mode and a number of frames", name)
+			}
+			return bad(pos)
+		}
+		t.Limit = int(k.N)
+	}
+	return c.source(pos, &Source{Root: root, Type: t})
+}
+
+// Title names a root as programs write it.
+func (s *Source) Title() string {
+	switch s.Root {
+	case ArgRoot:
+		return fmt.Sprintf("arg%d", s.N)
+	case StackArgRoot:
+		return fmt.Sprintf("sarg%d", s.N)
+	case FieldRoot:
+		return "args." + s.Name
+	case RegisterRoot:
+		return fmt.Sprintf("reg(%q)", s.Name)
+	case SymbolRoot:
+		return fmt.Sprintf("%#x", s.Address)
+	}
+	return [...]string{
+		ReturnRoot: "retval", KStackRoot: "kstack", UStackRoot: "ustack", FuncRoot: "func", UIDRoot: "uid",
+		GIDRoot: "gid", CgroupRoot: "cgroup", TaskRoot: "curtask", ParentRoot: "ppid", LeaderRoot: "leader_tid",
+		ParentCommRoot: "pcomm", LeaderCommRoot: "leader_comm", NUMARoot: "numaid", UserModeRoot: "usermode",
+	}[s.Root]
+}

@@ -1,0 +1,276 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/script/value"
+)
+
+// An Env is what the checker asks the host. Its Resolve, Complete and Constant are those of
+// ctypes.Scope.
+type Env interface {
+	// Args returns the arguments of an attach point as a struct, for args. It returns an error
+	// that says why they are not known.
+	Args(p *syntax.AttachPoint) (*types.Type, error)
+	// Result returns the type of retval at an attach point, nil if nothing tells more than that
+	// it is an integer.
+	Result(p *syntax.AttachPoint) (*types.Type, error)
+	// Resolve returns the type that a type of the text means. Tuples and typeof do not reach it.
+	Resolve(t *syntax.TypeExpr) (*types.Type, error)
+	// Complete returns a struct that a pointer points to with its members, anything else as it
+	// is.
+	Complete(t *types.Type) *types.Type
+	// Constant returns the value and the type of an enum's constant.
+	Constant(name string) (value int64, t *types.Type, ok bool)
+	// Symbol returns the address and the size of a symbol: of the kernel, or, with a point, of
+	// the object that the point is in.
+	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
+	// Register tells whether a register is named so.
+	Register(name string) bool
+	// Cgroup returns the id of a cgroup by its path.
+	Cgroup(path string) (uint64, error)
+}
+
+// Options are what a program is checked with.
+type Options struct {
+	Dialect Dialect
+	Unsafe  bool              // system, signal and the like are allowed
+	Params  []string          // positional parameters
+	Named   map[string]string // options of the program's own, for getopt; "" for --name alone
+	Child   bool              // there is a child process (-c)
+	CPUs    int               // for ncpus
+	Env     Env
+}
+
+// maxPasses bounds how often the types of a program are inferred. Each pass makes at least one
+// type wider, and there are few widths.
+const maxPasses = 64
+
+// maxErrors bounds the list of errors.
+const maxErrors = 50
+
+type checker struct {
+	opts Options
+	prog *Program
+	errs []*syntax.Error
+	seen map[string]bool // messages at their places, each once
+
+	final   bool // the types are known: say what is wrong
+	changed bool // a type became wider in this pass
+
+	maps      map[string]*Map
+	mapList   []*Map
+	vars      map[syntax.Node]*variable
+	hoisted   map[hoist]bool
+	functions map[string]*Function
+
+	probe    *syntax.Probe // nil in a function
+	clause   *Clause
+	function *Function
+	scopes   []map[string]*variable
+	frame    *[]*Var
+	loops    int
+	depth    int
+}
+
+// Check gives the expressions of a program their types. What is wrong with the program is a
+// *syntax.Errors.
+func Check(p *syntax.Program, opts Options) (*Program, error) {
+	c := &checker{
+		opts: opts, maps: map[string]*Map{}, vars: map[syntax.Node]*variable{}, hoisted: map[hoist]bool{},
+		seen: map[string]bool{}, prog: &Program{Config: defaults()},
+	}
+	c.final = true
+	c.config(p.Config)
+	q := c.expandMacros(p)
+	c.declareMaps(p.Maps)
+	if len(c.errs) == 0 {
+		c.infer(q)
+	}
+	if len(c.errs) > 0 {
+		slices.SortStableFunc(c.errs, func(a, b *syntax.Error) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+		})
+		return nil, &syntax.Errors{List: c.errs, Sources: p.Sources}
+	}
+	return c.prog, nil
+}
+
+// infer walks the program until no type changes, and once more for the result.
+func (c *checker) infer(p *syntax.Program) {
+	c.final = false
+	for range maxPasses {
+		c.changed = false
+		c.pass(p)
+		if !c.changed {
+			break
+		}
+	}
+	c.final = true
+	c.prog.Warnings = nil
+	c.pass(p)
+	for _, m := range c.mapList {
+		m.Value = settle(m.value)
+		m.Spec.Keys = parts(m)
+		if known(m.value) || len(c.errs) > 0 {
+			continue
+		}
+		c.hintf(m.use, "assign "+m.Name+" a value somewhere", "no statement says what %s holds", m.Name)
+	}
+	c.prog.Maps = c.mapList
+}
+
+// parts returns the types of the parts of a map's key.
+func parts(m *Map) []*types.Type {
+	if !m.keyed || !known(m.key) {
+		return nil
+	}
+	key := settle(m.key)
+	if key.Kind != types.Tuple {
+		return []*types.Type{key}
+	}
+	var list []*types.Type
+	for _, f := range key.Fields {
+		list = append(list, f.Type)
+	}
+	return list
+}
+
+func (c *checker) pass(p *syntax.Program) {
+	c.prog.Clauses, c.prog.Functions, c.prog.Options = nil, nil, nil
+	c.functions = map[string]*Function{}
+	for _, f := range p.Functions {
+		c.declareFunction(f)
+	}
+	for _, f := range p.Functions {
+		c.checkFunction(f)
+	}
+	for _, probe := range p.Probes {
+		c.checkProbe(probe)
+	}
+}
+
+func (c *checker) checkProbe(p *syntax.Probe) {
+	c.probe, c.function = p, nil
+	c.clause = &Clause{Pos: p.Pos, Points: p.Points}
+	c.frame = &c.clause.Vars
+	c.scopes, c.loops = nil, 0
+	c.push()
+	if p.Predicate != nil {
+		x := c.expr(p.Predicate)
+		c.clause.Predicate = c.condition(x)
+	}
+	c.clause.Body = c.block(p.Body)
+	c.pop()
+	if c.final && len(c.errs) == 0 {
+		c.clause.prune()
+	}
+	c.prog.Clauses = append(c.prog.Clauses, c.clause)
+}
+
+func (c *checker) declareFunction(f *syntax.Function) {
+	if c.functions[f.Name] != nil {
+		c.errorf(f.Pos, "function %s is defined twice", f.Name)
+		return
+	}
+	if lookup(f.Name) != nil {
+		c.errorf(f.Pos, "%s is a function of the language", f.Name)
+	}
+	out := &Function{Pos: f.Pos, Name: f.Name, Result: types.Void}
+	if f.Result != nil && !(f.Result.Base == "void" && len(f.Result.Modifiers) == 0) {
+		out.Result = c.typeExpr(f.Result)
+	}
+	for _, p := range f.Params {
+		out.Params = append(out.Params, &Var{Name: p.Name, Type: c.typeExpr(p.Type), Slot: len(out.Params), Sized: true})
+	}
+	c.functions[f.Name] = out
+	c.prog.Functions = append(c.prog.Functions, out)
+}
+
+func (c *checker) checkFunction(f *syntax.Function) {
+	out := c.functions[f.Name]
+	if out == nil || out.Body != nil {
+		return
+	}
+	c.probe, c.clause, c.function = nil, nil, out
+	c.scopes, c.loops = nil, 0
+	c.frame = &out.Vars
+	c.push()
+	for _, p := range out.Params {
+		out.Vars = append(out.Vars, p)
+		c.scopes[0][p.Name] = &variable{Var: p, typ: p.Type, sets: 2}
+	}
+	out.Body = c.block(f.Body)
+	c.pop()
+}
+
+// errorf notes an error, if the types of the program are final.
+func (c *checker) errorf(pos syntax.Pos, format string, args ...any) {
+	c.hintf(pos, "", format, args...)
+}
+
+// hosts notes an error of the host. It may know its place and what would work instead.
+func (c *checker) hosts(pos syntax.Pos, what string, err error) {
+	var e *syntax.Error
+	if errors.As(err, &e) {
+		c.hintf(e.Pos, e.Hint, "%s", e.Msg)
+		return
+	}
+	c.errorf(pos, "%s: %v", what, err)
+}
+
+// hintf notes an error and what would work instead.
+func (c *checker) hintf(pos syntax.Pos, hint, format string, args ...any) {
+	if !c.final || len(c.errs) == maxErrors {
+		return
+	}
+	e := &syntax.Error{Pos: pos, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	if key := e.Error(); !c.seen[key] {
+		c.seen[key] = true
+		c.errs = append(c.errs, e)
+	}
+}
+
+// warnf notes what may surprise.
+func (c *checker) warnf(pos syntax.Pos, format string, args ...any) {
+	if c.final && len(c.prog.Warnings) < maxErrors {
+		c.prog.Warnings = append(c.prog.Warnings, &syntax.Error{Pos: pos, Msg: fmt.Sprintf(format, args...)})
+	}
+}
+
+var errNoEnv = errors.New("no kernel is asked")
+
+// env returns the host, or one that knows nothing.
+func (c *checker) env() Env {
+	if c.opts.Env != nil {
+		return c.opts.Env
+	}
+	return unknownHost{}
+}
+
+type unknownHost struct{}
+
+func (unknownHost) Args(*syntax.AttachPoint) (*types.Type, error)   { return nil, errNoEnv }
+func (unknownHost) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
+func (unknownHost) Resolve(*syntax.TypeExpr) (*types.Type, error)   { return nil, errNoEnv }
+func (unknownHost) Complete(t *types.Type) *types.Type              { return t }
+func (unknownHost) Constant(string) (int64, *types.Type, bool)      { return 0, nil, false }
+func (unknownHost) Symbol(string, *syntax.AttachPoint) (uint64, int, error) {
+	return 0, 0, errNoEnv
+}
+func (unknownHost) Register(string) bool          { return true }
+func (unknownHost) Cgroup(string) (uint64, error) { return 0, errNoEnv }
+
+// newMap makes the map of a name that was not used before.
+func (c *checker) newMap(pos syntax.Pos, name string) *Map {
+	m := &Map{Spec: value.Spec{Name: name}, Index: len(c.mapList), key: pending, value: pending, use: pos}
+	c.maps[name] = m
+	c.mapList = append(c.mapList, m)
+	c.changed = true
+	return m
+}

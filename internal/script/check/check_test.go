@@ -1,0 +1,216 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// testEnv is a kernel with one struct and one tracepoint.
+type testEnv struct{ unknownHost }
+
+var list = &types.Type{Kind: types.Struct, Name: "struct node", Size: 40, Fields: []types.Field{
+	{Name: "next", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: &types.Type{Kind: types.Struct, Name: "struct node", Size: 40}}},
+	{Name: "n", Type: types.Int32, Offset: 8},
+	{Name: "flags", Type: types.Uint32, Offset: 12, BitOffset: 3, Bits: 5},
+	{Name: "comm", Type: &types.Type{Kind: types.Array, Elem: types.Int8, Len: 16, Size: 16}, Offset: 16},
+	{Name: "pair", Type: &types.Type{Kind: types.Array, Elem: types.Uint32, Len: 2, Size: 8}, Offset: 32},
+}}
+
+func (testEnv) Resolve(t *syntax.TypeExpr) (*types.Type, error) {
+	if t.Base != "struct node" {
+		return nil, fmt.Errorf("no type is named %s", t.Base)
+	}
+	u := list
+	for range t.Modifiers {
+		u = &types.Type{Kind: types.Pointer, Size: 8, Elem: u}
+	}
+	return u, nil
+}
+
+func (testEnv) Complete(t *types.Type) *types.Type {
+	if t.Name == list.Name {
+		return list
+	}
+	return t
+}
+
+func (testEnv) Args(p *syntax.AttachPoint) (*types.Type, error) {
+	if p.Provider != "tracepoint" {
+		return nil, errors.New("it has no debugging information")
+	}
+	return &types.Type{Kind: types.Struct, Name: "args", Size: 16, Fields: []types.Field{
+		{Name: "filename", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}},
+		{Name: "flags", Type: types.Int32, Offset: 8},
+	}}, nil
+}
+
+func (testEnv) Symbol(name string, p *syntax.AttachPoint) (uint64, int, error) {
+	return 0x1000, 4, nil
+}
+
+func program(t testing.TB, text string, opts Options) (*Program, error) {
+	t.Helper()
+	p, err := syntax.Parse("", text, syntax.Options{})
+	if err != nil {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	opts.Env = testEnv{}
+	return Check(p, opts)
+}
+
+func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1024"},
+		{`kprobe:f { print(str(arg0, 16)) }`, "arg0 text 17"},
+		{`kprobe:f { print(buf(arg1, 8)) }`, "arg1 bytes 8"},
+		{`kprobe:f { print(arg0); print(arg0 + 1) }`, "arg0 uint64"},
+		{`kprobe:f { print(*(uint32 *)(arg1 + 8)) }`, "arg1 +8* uint32"},
+		{`kprobe:f { print(((struct node *)arg0)->n) }`, "arg0 +8* int32"},
+		{`kprobe:f { print(((struct node *)arg0).next.next->n) }`, "arg0 +0* +0* +8* int32"},
+		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 uint64; arg0 +0* struct node *; arg0 +0* +16* string"},
+		{`kprobe:f { $n = (struct node *)arg0; $n = $n->next; print($n->n) }`, "arg0 uint64"},
+		{`kprobe:f { print(((struct node *)arg0)->pair[1]) }`, "arg0 +36* uint32"},
+		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
+		{`kprobe:f { print(((struct node *)arg0 + 2)->n) }`, "arg0 +88* int32"},
+		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},
+		{`tracepoint:a:b /args->flags == 1/ { @[kstack(3), ustack(perf)] = count() }`, "args.flags int32; kstack bpftrace 3; ustack perf 0"},
+		{`kretprobe:f { print(retval); print(uid) }`, "retval uint64; uid uint64"},
+		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func usym`},
+		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
+		{`begin { print(pid) }`, ""},
+	} {
+		p, err := program(t, test.text, Options{})
+		if err != nil {
+			t.Errorf("%s\n%v", test.text, err)
+			continue
+		}
+		var all []string
+		for _, s := range p.Clauses[0].Sources {
+			all = append(all, sourceText(s))
+		}
+		got := strings.Join(all, "; ")
+		if got != test.want {
+			t.Errorf("%s\nreads %q\nnot   %q", test.text, got, test.want)
+		}
+	}
+}
+
+func sourceText(s *Source) string {
+	out := s.Title()
+	for _, step := range s.Path {
+		out += fmt.Sprintf(" +%d", step.Offset)
+		if step.Deref {
+			out += "*"
+		}
+	}
+	switch s.Form {
+	case Text:
+		return fmt.Sprintf("%s text %d", out, s.Size)
+	case Bytes:
+		return fmt.Sprintf("%s bytes %d", out, s.Size)
+	}
+	if s.Type.Kind == types.KStack || s.Type.Kind == types.UStack {
+		return fmt.Sprintf("%s %s %d", out, s.Type.Mode, s.Type.Limit)
+	}
+	return out + " " + describe(s.Type)
+}
+
+func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`begin { print($x) }`, "1:15: variable $x has no value here"},
+		{`begin { prnt(1) }`, "1:9: no function is named prnt (did you mean print?)"},
+		{`begin { print(pidd) }`, "1:15: nothing is named pidd (did you mean pid?)"},
+		{`begin { @x = 1; @x = "s" }`, "1:17: @x holds int8, not string"},
+		{`begin { @x = 1; @x[1] = 1 }`, "1:17: @x has no keys elsewhere"},
+		{`begin { @x[1] = 1; @x["a"] = 1 }`, "1:20: the key of @x is int8, not string"},
+		{`begin { @x = count(); @x = 1 }`, "1:23: @x holds count(), so only count() can be assigned"},
+		{`begin { @x = count(); @x = sum(1) }`, "1:23: @x holds count(), not sum()"},
+		{`begin { $a = 1; $a = "s" }`, "1:17: $a holds int8, not string"},
+		{`begin { print("a" == 1) }`, "1:19: == cannot be used on string and int8"},
+		{`begin { print(1 / 0) }`, "1:17: division by 0"},
+		{`begin { print(18446744073709551615 + 1) }`, "1:36: the result does not fit 64 bits"},
+		{`begin { let $a : uint16 = -1 }`, "1:27: -1 does not fit uint16 (cast it: (uint16))"},
+		{`begin { print(arg0) }`, "1:15: arg0 has no meaning in begin (it works with kprobe, uprobe, usdt, rawtracepoint, watchpoint, asyncwatchpoint)"},
+		{`kprobe:f { print(retval) }`, "1:18: retval has no meaning in kprobe (it works with kretprobe, uretprobe, fexit)"},
+		{`tracepoint:a:b { print(args.flag) }`, "1:28: tracepoint:a:b has no argument flag (did you mean flags?)"},
+		{`kprobe:f { print(((struct node *)arg0)->nn) }`, "1:39: struct node has no member nn (did you mean n?)"},
+		{`begin { system("ls") }`, "1:9: system() changes the host (use --unsafe)"},
+		{`kprobe:f { override(1) }`, "1:12: override() needs BPF, which ringtap does without"},
+		{`begin { printf("%d\n") }`, "1:9: printf: Not enough arguments for format string (0 supplied, 1 expected)"},
+		{`begin { break }`, "1:9: break stands outside of a loop"},
+		{`begin { unroll($1) { } }`, "1:16: unroll takes a constant from 1 to 100"},
+		{`begin { print(@never) }`, "1:15: no statement says what @never holds (assign @never a value somewhere)"},
+		{`macro m() { @x = 1 } begin { m() }`, "1:13: macro m uses the map @x, which it does not get as an argument"},
+		{`macro m(x) { m(x) } begin { m(1) }`, "1:14: macro m calls itself without end, or expands too often"},
+		{`begin { let $x = 1; if (1) { let $x = 2 } }`, "1:34: variable $x is there already: a block cannot hide it"},
+		{`begin { @l = lhist(1, 10, 0, 1) }`, "1:14: lhist() takes a minimum (10) below the maximum (0)"},
+		{`begin { static_assert(1 == 2, "no") }`, "1:9: no"},
+	} {
+		_, err := program(t, test.text, Options{})
+		var list *syntax.Errors
+		if !errors.As(err, &list) {
+			t.Errorf("%s: no errors but %v", test.text, err)
+			continue
+		}
+		e := list.List[0]
+		got := fmt.Sprintf("%d:%d: %s", e.Line, e.Col, e.Msg)
+		if e.Hint != "" {
+			got += " (" + e.Hint + ")"
+		}
+		if got != test.want {
+			t.Errorf("%s\nsays %s\nnot  %s", test.text, got, test.want)
+		}
+	}
+}
+
+func TestAllErrorsOfAProgramAreSaidAtOnce(t *testing.T) {
+	_, err := program(t, "begin { prnt(1);\n $u; }\nkprobe:f { print(retval) }", Options{})
+	var list *syntax.Errors
+	if !errors.As(err, &list) || len(list.List) != 3 {
+		t.Fatalf("not three errors: %v", err)
+	}
+}
+
+func TestTypesAreTheSmallestThatHoldAllValues(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`$a = 1; $a = (uint64)2`, "uint64"},
+		{`$a = 1; $a = -1000`, "int16"},
+		{`$a = (uint64)1; $a = (int64)-1`, "int64"},
+		{`$a = (uint8)1; $a = (int8)1`, "int16"},
+		{`$a = 1; $a = $a + 1`, "int64"},
+		{`$a = (uint32)1; $a++`, "uint64"},
+		{`$a = (1, "x"); $a = (1000, "xyz")`, "(int16,string)"},
+		{`$a = 1 == 2`, "bool"},
+		{`$a = 18446744073709551615`, "uint64"},
+		{`$a = (uint64)1 - (uint64)2`, "int64"},
+		{`$a = pid`, "uint32"},
+	} {
+		p, err := program(t, "begin { "+test.text+" }", Options{})
+		if err != nil {
+			t.Errorf("%s\n%v", test.text, err)
+			continue
+		}
+		if got := describe(p.Clauses[0].Vars[0].Type); got != test.want {
+			t.Errorf("%s: $a is %s, not %s", test.text, got, test.want)
+		}
+	}
+}
+
+func TestOptionsOfTheProgramComeFromGetopt(t *testing.T) {
+	p, err := program(t, `begin { print(getopt("n", 5, "how many")); print(getopt("v")) }`, Options{Named: map[string]string{"n": "7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Options) != 2 || p.Options[0].Default != "5" || p.Options[0].Help != "how many" {
+		t.Errorf("options are %+v", p.Options)
+	}
+	k := p.Clauses[0].Body.Stmts[0].(*Do).X.(*Call).Args[0].(*Const)
+	if k.N != 7 {
+		t.Errorf("--n=7 is %d", k.N)
+	}
+}

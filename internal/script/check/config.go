@@ -1,0 +1,181 @@
+package check
+
+import (
+	"math"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+)
+
+// Config is what the config block sets. Settings that mean nothing without BPF are accepted and
+// left out.
+type Config struct {
+	MaxStrlen     int    // bytes of a string with its end
+	MaxMapKeys    int    // 0 for no bound
+	MaxCatBytes   int    // of cat
+	StackMode     string // bpftrace, perf, raw or build_id
+	StrTrailer    string // after a string that was cut
+	PrintMaps     bool   // on exit
+	ShowDebugInfo bool
+	CppDemangle   bool
+	LazySymbols   bool
+	MissingProbes string // error, warn or ignore
+}
+
+func defaults() Config {
+	return Config{
+		MaxStrlen: 1024, MaxCatBytes: 10240, StackMode: "bpftrace", StrTrailer: "..",
+		PrintMaps: true, ShowDebugInfo: true, CppDemangle: true, MissingProbes: "error",
+	}
+}
+
+// The settings that are accepted and have no meaning here.
+var ignoredSettings = []string{
+	"cache_user_symbols", "license", "log_size", "max_bpf_progs", "max_probes", "on_stack_limit",
+	"perf_rb_pages", "unstable_tseries", "unstable_dw_ustack", "unstable_map_decl", "unstable_import",
+	"unstable_macro", "unstable_addr", "max_ast_nodes", "max_type_res_iterations", "vmlinux", "btf",
+	"verify_llvm_ir", "use_blazesym", "unstable_typeinfo", "no_cpp_demangle", "max_strlen_bytes",
+}
+
+var settingNames = []string{
+	"max_strlen", "max_map_keys", "max_cat_bytes", "stack_mode", "str_trunc_trailer",
+	"print_maps_on_exit", "show_debug_info", "cpp_demangle", "lazy_symbolication", "missing_probes",
+	"dialect",
+}
+
+// StackModes are the forms of a stack.
+var stackModes = []string{"bpftrace", "perf", "raw", "build_id"}
+
+func (c *checker) config(settings []syntax.Setting) {
+	for _, s := range settings {
+		g := &c.prog.Config
+		switch s.Name {
+		case "max_strlen":
+			g.MaxStrlen = c.settingInt(s, 1, 1<<20)
+		case "max_map_keys":
+			g.MaxMapKeys = c.settingInt(s, 1, math.MaxInt32)
+		case "max_cat_bytes":
+			g.MaxCatBytes = c.settingInt(s, 1, math.MaxInt32)
+		case "stack_mode":
+			g.StackMode = c.settingWord(s, stackModes...)
+		case "str_trunc_trailer":
+			g.StrTrailer = settingText(s)
+		case "print_maps_on_exit":
+			g.PrintMaps = c.settingBool(s)
+		case "show_debug_info":
+			g.ShowDebugInfo = c.settingBool(s)
+		case "cpp_demangle":
+			g.CppDemangle = c.settingBool(s)
+		case "lazy_symbolication":
+			g.LazySymbols = c.settingBool(s)
+		case "missing_probes":
+			g.MissingProbes = c.settingWord(s, "error", "warn", "ignore")
+		case "dialect":
+			if settingText(s) == "0.17" {
+				c.opts.Dialect = V017
+			} else if settingText(s) != "current" {
+				c.hintf(s.Pos, `dialect = "0.17" or dialect = "current"`, "there is no dialect %q", settingText(s))
+			}
+		default:
+			if !contains(ignoredSettings, s.Name) {
+				c.hintf(s.Pos, nearest(s.Name, settingNames, ignoredSettings), "no setting is named %s", s.Name)
+			}
+		}
+	}
+}
+
+func contains(list []string, name string) bool {
+	for _, n := range list {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest returns the hint that names what resembles a name, "" if nothing does.
+func nearest(name string, lists ...[]string) string {
+	n := names.NewNearest(name, max(1, len(name)/3), 3, names.ShortestFirst)
+	for _, list := range lists {
+		for _, s := range list {
+			n.Add(s)
+		}
+	}
+	found := n.Names()
+	if len(found) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(found, " or ") + "?"
+}
+
+func settingText(s syntax.Setting) string {
+	switch v := s.Value.(type) {
+	case *syntax.Str:
+		return v.Value
+	case *syntax.Ident:
+		return v.Name
+	case *syntax.Int:
+		return v.Text
+	}
+	return ""
+}
+
+func (c *checker) settingInt(s syntax.Setting, least, most int) int {
+	v, ok := s.Value.(*syntax.Int)
+	if !ok || v.Negative || v.Value < uint64(least) || v.Value > uint64(most) {
+		c.errorf(s.Pos, "%s is a number from %d to %d", s.Name, least, most)
+		return least
+	}
+	return int(v.Value)
+}
+
+func (c *checker) settingBool(s syntax.Setting) bool {
+	switch v := s.Value.(type) {
+	case *syntax.Bool:
+		return v.Value
+	case *syntax.Int:
+		if v.Value <= 1 {
+			return v.Value == 1
+		}
+	}
+	switch settingText(s) {
+	case "true", "1":
+		return true
+	case "false", "0":
+		return false
+	}
+	c.errorf(s.Pos, "%s is true or false", s.Name)
+	return false
+}
+
+func (c *checker) settingWord(s syntax.Setting, words ...string) string {
+	text := settingText(s)
+	if !contains(words, text) {
+		c.errorf(s.Pos, "%s is one of %s", s.Name, strings.Join(words, ", "))
+	}
+	return text
+}
+
+// kinds of maps that a declaration may name.
+var mapKinds = []string{"hash", "lruhash", "percpuhash", "percpulruhash", "percpuarray", "array"}
+
+func (c *checker) declareMaps(decls []*syntax.MapDecl) {
+	for _, d := range decls {
+		if c.maps[d.Name] != nil {
+			c.errorf(d.Pos, "%s is declared twice", d.Name)
+			continue
+		}
+		m := c.newMap(d.Pos, d.Name)
+		m.declared = true
+		if !contains(mapKinds, d.Kind) {
+			c.hintf(d.Pos, nearest(d.Kind, mapKinds), "no kind of map is named %s", d.Kind)
+		}
+		m.LRU = strings.Contains(d.Kind, "lru")
+		if size, ok := d.Size.(*syntax.Int); ok && !size.Negative && size.Value > 0 && size.Value <= math.MaxInt32 {
+			m.MaxKeys = int(size.Value)
+		} else if d.Size != nil {
+			c.errorf(d.Size.Position(), "the size of a map is a number from 1 to %d", math.MaxInt32)
+		}
+	}
+}

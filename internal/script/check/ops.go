@@ -1,0 +1,420 @@
+package check
+
+import (
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+func comparison(op string) bool {
+	switch op {
+	case "==", "!=", "<", "<=", ">", ">=":
+		return true
+	}
+	return false
+}
+
+// truthType is the type of what is true or false: 0.17 has only integers.
+func (c *checker) truthType() *types.Type {
+	if c.opts.Dialect == V017 {
+		return types.Int64
+	}
+	return types.Truth
+}
+
+// numberOf returns x as an integer where it is one of the values that count as integers.
+func (c *checker) numberOf(x Expr) Expr {
+	switch t := x.Type(); {
+	case t.Kind == types.Bool:
+		return &Convert{Typed{x.Position(), types.Uint8}, x}
+	case castable(t):
+		return &Convert{Typed{x.Position(), integer(8, t.Signed)}, x}
+	}
+	return x
+}
+
+func (c *checker) binary(e *syntax.Binary) Expr {
+	x, y := c.expr(e.X), c.expr(e.Y)
+	tx, ty := x.Type(), y.Type()
+	if tx == wrong || ty == wrong {
+		return bad(e.Pos)
+	}
+	if tx == pending || ty == pending {
+		return unknownUntilFinal(c, e.Pos)
+	}
+	if e.Op == "&&" || e.Op == "||" {
+		return c.logical(e, c.condition(x), c.condition(y))
+	}
+	if tx.Kind == types.String && ty.Kind == types.String || tx.Kind == types.String && e.Op == "+" {
+		if k := c.foldText(e, x, y); k != nil {
+			return k
+		}
+	}
+	switch {
+	case tx.Kind == types.Pointer || ty.Kind == types.Pointer:
+		return c.pointerOp(e, x, y)
+	case tx.Kind == types.Bool && ty.Kind == types.Bool && comparison(e.Op):
+		return c.folded(&Binary{Typed{e.Pos, c.truthType()}, e.Op, x, y})
+	}
+	x, y = c.numberOf(x), c.numberOf(y)
+	tx, ty = x.Type(), y.Type()
+	if tx.Kind == types.Int && ty.Kind == types.Int {
+		return c.intOp(e, x, y)
+	}
+	if !comparison(e.Op) || !comparable(tx) || !compatible(tx, ty) ||
+		tx.Kind != types.String && e.Op != "==" && e.Op != "!=" {
+		c.errorf(e.Pos, "%s cannot be used on %s and %s", e.Op, describe(tx), describe(ty))
+		return bad(e.Pos)
+	}
+	if tx.Kind != types.String {
+		t := promote(tx, ty)
+		if t == nil {
+			c.errorf(e.Pos, "%s and %s cannot be compared", describe(tx), describe(ty))
+			return bad(e.Pos)
+		}
+		t = settle(t)
+		x, y = c.convertTo(x, t), c.convertTo(y, t)
+	}
+	return &Binary{Typed{e.Pos, c.truthType()}, e.Op, x, y}
+}
+
+// comparable tells whether values of a type are compared with == and !=.
+func comparable(t *types.Type) bool {
+	switch t.Kind {
+	case types.String, types.Buffer, types.Array, types.Tuple, types.Record, types.Inet, types.MAC,
+		types.KSym, types.USym, types.Username:
+		return true
+	}
+	return false
+}
+
+func (c *checker) logical(e *syntax.Binary, x, y Expr) Expr {
+	kx, okX := constant(x)
+	ky, okY := constant(y)
+	if okX && okY {
+		n := truth(kx) && truth(ky)
+		if e.Op == "||" {
+			n = truth(kx) || truth(ky)
+		}
+		return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(n)}
+	}
+	return &Binary{Typed{e.Pos, c.truthType()}, e.Op, x, y}
+}
+
+// pointerOp is an operation with a pointer. Adding to it counts in elements.
+func (c *checker) pointerOp(e *syntax.Binary, x, y Expr) Expr {
+	tx, ty := x.Type(), y.Type()
+	if comparison(e.Op) && (tx.Kind == types.Pointer || tx.Kind == types.Int) && (ty.Kind == types.Pointer || ty.Kind == types.Int) {
+		address := func(x Expr) Expr {
+			if k, ok := x.(*Const); ok {
+				return &Const{Typed: Typed{k.Pos, types.Uint64}, N: k.N}
+			}
+			return &Convert{Typed{x.Position(), types.Uint64}, x}
+		}
+		return &Binary{Typed{e.Pos, c.truthType()}, e.Op, address(x), address(y)}
+	}
+	if tx.Kind == types.Int && e.Op == "+" {
+		x, y, tx, ty = y, x, ty, tx
+	}
+	if tx.Kind != types.Pointer || ty.Kind != types.Int || e.Op != "+" && e.Op != "-" {
+		c.errorf(e.Pos, "%s cannot be used on %s and %s", e.Op, describe(x.Type()), describe(y.Type()))
+		return bad(e.Pos)
+	}
+	size := 1
+	if tx.Elem != nil {
+		size = max(sizeOf(tx.Elem), 1)
+	}
+	if k, ok := constant(y); ok {
+		y = &Const{Typed: Typed{k.Pos, types.Int64}, N: k.N * uint64(size)}
+	} else if size > 1 {
+		n := &Const{Typed: Typed{e.Pos, types.Int64}, N: uint64(size)}
+		y = &Binary{Typed{e.Pos, types.Int64}, "*", c.convertTo(y, types.Int64), n}
+	}
+	return &Binary{Typed{e.Pos, tx}, e.Op, x, y}
+}
+
+// intOp is an operation of two integers. Both are brought to one type first.
+func (c *checker) intOp(e *syntax.Binary, x, y Expr) Expr {
+	kx, okX := x.(*Const)
+	ky, okY := y.(*Const)
+	if okX && okY && kx.literal && ky.literal && c.opts.Dialect == Current {
+		return c.foldInts(e, kx, ky)
+	}
+	tx, ty := x.Type(), y.Type()
+	if c.opts.Dialect == V017 {
+		return c.folded(c.intOp017(e, x, y))
+	}
+	if flexible(tx) && !flexible(ty) {
+		tx = integer(tx.Size, ty.Signed)
+	} else if flexible(ty) && !flexible(tx) {
+		ty = integer(ty.Size, tx.Signed)
+	}
+	if comparison(e.Op) {
+		t := settle(promote(x.Type(), y.Type()))
+		return c.folded(&Binary{Typed{e.Pos, types.Truth}, e.Op, c.widenInt(x, t), c.widenInt(y, t)})
+	}
+	t := types.Uint64
+	if tx.Signed || ty.Signed || e.Op == "-" {
+		t = types.Int64
+	}
+	if (e.Op == "/" || e.Op == "%") && (tx.Signed || ty.Signed) && !(equal(tx, ty)) {
+		c.warnf(e.Pos, "%s takes its operands as unsigned numbers: cast them to say so", e.Op)
+	}
+	return c.folded(&Binary{Typed{e.Pos, t}, e.Op, c.widenInt(x, t), c.widenInt(y, t)})
+}
+
+// widenInt converts an operand without asking whether it fits.
+func (c *checker) widenInt(x Expr, t *types.Type) Expr {
+	if k, ok := x.(*Const); ok {
+		return &Const{Typed: Typed{k.Pos, t}, N: Wrap(k.N, t), literal: k.literal}
+	}
+	if equal(x.Type(), t) {
+		return x
+	}
+	return &Convert{Typed{x.Position(), t}, x}
+}
+
+// intOp017 is an operation in 0.17: on 64 bits, signed if both operands are.
+func (c *checker) intOp017(e *syntax.Binary, x, y Expr) *Binary {
+	positive := func(x Expr) bool {
+		k, ok := x.(*Const)
+		return ok && k.literal && int64(k.N) >= 0
+	}
+	sx, sy := x.Type().Signed, y.Type().Signed
+	switch {
+	case sx && !sy && positive(x):
+		sx = false
+	case !sx && sy && positive(y):
+		sy = false
+	}
+	signed := sx && sy
+	operand := integer(8, signed)
+	result := operand
+	if e.Op == "<<" || e.Op == ">>" {
+		result = integer(8, sx)
+	}
+	return &Binary{Typed{e.Pos, result}, e.Op, c.widenInt(x, operand), c.widenInt(y, operand)}
+}
+
+// folded returns the value of b if both operands are constants.
+func (c *checker) folded(b *Binary) Expr {
+	x, okX := constant(b.X)
+	y, okY := constant(b.Y)
+	if !okX || !okY || (b.Op == "/" || b.Op == "%") && y.N == 0 {
+		return b
+	}
+	return &Const{Typed: Typed{b.Pos, b.T}, N: Arithmetic(b.Op, x.N, y.N, x.T.Signed)}
+}
+
+// Arithmetic is what an operation does to two integers of one type at run time. Division and
+// remainder are unsigned and >> shifts zeros in, as BPF does it. The divisor is not 0. A shift
+// counts modulo 64.
+func Arithmetic(op string, x, y uint64, signed bool) uint64 {
+	switch op {
+	case "+":
+		return x + y
+	case "-":
+		return x - y
+	case "*":
+		return x * y
+	case "/":
+		return x / y
+	case "%":
+		return x % y
+	case "&":
+		return x & y
+	case "|":
+		return x | y
+	case "^":
+		return x ^ y
+	case "<<":
+		return x << (y & 63)
+	case ">>":
+		return x >> (y & 63)
+	case "==":
+		return boolean(x == y)
+	case "!=":
+		return boolean(x != y)
+	case "<":
+		return boolean(less(x, y, signed))
+	case ">":
+		return boolean(less(y, x, signed))
+	case "<=":
+		return boolean(!less(y, x, signed))
+	case ">=":
+		return boolean(!less(x, y, signed))
+	}
+	return 0
+}
+
+func less(x, y uint64, signed bool) bool {
+	if signed {
+		return int64(x) < int64(y)
+	}
+	return x < y
+}
+
+func (c *checker) unary(e *syntax.Unary) Expr {
+	if e.Op == "++" || e.Op == "--" {
+		return c.increment(e)
+	}
+	if e.Op == "&" {
+		return c.addressOf(e)
+	}
+	x := c.expr(e.X)
+	t := x.Type()
+	switch {
+	case t == wrong:
+		return x
+	case t == pending:
+		return unknownUntilFinal(c, e.Pos)
+	case e.Op == "*":
+		return c.deref(e, x)
+	case e.Op == "!":
+		x = c.condition(x)
+		if k, ok := constant(x); ok {
+			return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(!truth(k))}
+		}
+		return &Unary{Typed{e.Pos, c.truthType()}, "!", x}
+	}
+	x = c.numberOf(x)
+	t = x.Type()
+	if t.Kind != types.Int {
+		c.errorf(e.Pos, "%s cannot be used on %s", e.Op, describe(t))
+		return bad(e.Pos)
+	}
+	if e.Op == "+" {
+		return x
+	}
+	if k, ok := x.(*Const); ok && k.literal && c.opts.Dialect == Current {
+		return c.foldUnary(e, k)
+	}
+	if c.opts.Dialect == V017 && t.Size < 8 {
+		// 0.17 computes in the width of the operand.
+		return &Convert{Typed{e.Pos, t}, &Unary{Typed{e.Pos, types.Uint64}, e.Op, c.widenInt(x, types.Uint64)}}
+	}
+	t = integer(8, t.Signed)
+	if k, ok := constant(x); ok {
+		n := ^k.N
+		if e.Op == "-" {
+			n = -k.N
+		}
+		return &Const{Typed: Typed{e.Pos, t}, N: n}
+	}
+	return &Unary{Typed{e.Pos, t}, e.Op, c.widenInt(x, t)}
+}
+
+func (c *checker) increment(e *syntax.Unary) Expr {
+	by := int64(1)
+	if e.Op == "--" {
+		by = -1
+	}
+	out := &Increment{By: by, Post: e.Postfix}
+	var t *types.Type
+	switch x := e.X.(type) {
+	case *syntax.Var:
+		v := c.read(x)
+		if v == nil {
+			return unknownUntilFinal(c, e.Pos)
+		}
+		v.sets++
+		if v.loop {
+			c.errorf(e.Pos, "%s belongs to its loop: it cannot be changed", name(v.Name))
+		}
+		if v.typ.Kind == types.Int && !v.Sized {
+			c.widen(v, integer(8, v.typ.Signed || by < 0))
+		}
+		t = v.Type
+		out.Target = &Local{Typed{x.Pos, v.Type}, v.Var}
+	case *syntax.Map:
+		m := c.mapNamed(x)
+		if m.value == pending || m.value.Kind == types.Int {
+			u := integer(8, by < 0 || m.value != pending && m.value.Signed)
+			if m.value == pending || !equal(promote(m.value, u), m.value) || flexible(m.value) {
+				c.widenMap(m, u)
+			}
+		}
+		el := c.element(x)
+		if el == nil {
+			return bad(e.Pos)
+		}
+		m.written = true
+		t = el.T
+		out.Target = el
+	default:
+		c.errorf(e.Pos, "%s changes a variable or a map, nothing else", e.Op)
+		return bad(e.Pos)
+	}
+	switch {
+	case !known(t):
+		return unknownUntilFinal(c, e.Pos)
+	case t.Kind == types.Pointer && t.Elem != nil:
+		out.By *= int64(max(sizeOf(t.Elem), 1))
+	case t.Kind != types.Int:
+		c.errorf(e.Pos, "%s cannot be used on %s", e.Op, describe(t))
+		return bad(e.Pos)
+	}
+	out.Typed = Typed{e.Pos, t}
+	return out
+}
+
+// cast is (type)x.
+func (c *checker) cast(e *syntax.Cast) Expr {
+	x := c.expr(e.X)
+	t := c.typeExpr(e.Type)
+	from := x.Type()
+	switch {
+	case from == wrong || t == wrong:
+		return bad(e.Pos)
+	case from == pending || t == pending:
+		return unknownUntilFinal(c, e.Pos)
+	}
+	if t.Kind == types.Array && t.Len == 0 && t.Elem.Size > 0 {
+		n := sizeOf(from) / t.Elem.Size
+		t = &types.Type{Kind: types.Array, Elem: t.Elem, Len: n, Size: n * t.Elem.Size}
+	}
+	if unsized(t) {
+		t = from
+	}
+	if !castTo(from, t) {
+		c.errorf(e.Pos, "%s cannot be cast to %s", describe(from), describe(t))
+		return bad(e.Pos)
+	}
+	if c.opts.Dialect == V017 && from.Kind == types.Int && t.Kind == types.Int && from.Size < t.Size { // 0.17 fills up with the sign of the new type
+		return c.extended(x, t)
+	}
+	if k, ok := constant(x); ok && from.Kind == types.Int {
+		switch t.Kind {
+		case types.Int:
+			return &Const{Typed: Typed{e.Pos, t}, N: Wrap(k.N, t)}
+		case types.Bool:
+			return &Const{Typed: Typed{e.Pos, t}, N: boolean(k.N != 0)}
+		case types.Pointer:
+			return &Const{Typed: Typed{e.Pos, t}, N: k.N}
+		}
+	}
+	if equal(from, t) && !flexible(from) {
+		return x
+	}
+	return &Convert{Typed{e.Pos, t}, x}
+}
+
+// castTo tells whether a value can be cast.
+func castTo(from, to *types.Type) bool {
+	number := from.Kind == types.Int || from.Kind == types.Bool || from.Kind == types.Pointer || castable(from)
+	switch to.Kind {
+	case types.Int:
+		return number || from.Kind == types.Array && sizeOf(from) <= 8 && sizeOf(from) > 0 || from.Kind == types.KSym || from.Kind == types.USym
+	case types.Bool:
+		return number || from.Kind == types.String
+	case types.Pointer:
+		return from.Kind == types.Int || from.Kind == types.Pointer || from.Kind == types.KSym
+	case types.Array:
+		return (from.Kind == types.Int || from.Kind == types.Bool) && sizeOf(to) <= 8 ||
+			(from.Kind == types.Array || from.Kind == types.String || from.Kind == types.Buffer) && to.Elem.Kind == types.Int
+	case types.String, types.Buffer:
+		return from.Kind == to.Kind || from.Kind == types.Array && from.Elem.Size == 1
+	case types.Username, types.KSym, types.USym:
+		return from.Kind == types.Int
+	}
+	return compatible(from, to)
+}

@@ -1,0 +1,73 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// A Root is where a value that comes from a hit starts.
+type Root uint8
+
+// The roots.
+const (
+	ArgRoot        Root = iota // argN, Source.N
+	ReturnRoot                 // retval
+	FieldRoot                  // args.Name
+	RegisterRoot               // reg(Name)
+	StackArgRoot               // sargN
+	KStackRoot                 // kstack; Source.Type has mode and limit
+	UStackRoot                 // ustack
+	FuncRoot                   // func
+	UIDRoot                    // uid
+	GIDRoot                    // gid
+	CgroupRoot                 // cgroup
+	TaskRoot                   // curtask
+	ParentRoot                 // ppid
+	LeaderRoot                 // leader_tid
+	ParentCommRoot             // pcomm
+	LeaderCommRoot             // leader_comm
+	NUMARoot                   // numaid
+	UserModeRoot               // usermode
+	SymbolRoot                 // a fixed address: kaddr(Name), uaddr(Name), a literal; Source.Address
+)
+
+// A Step goes from one value to the next on the way to memory: it adds Offset to the address
+// and, with Deref, reads the pointer there.
+type Step struct {
+	Offset int
+	Deref  bool
+}
+
+// Form is how the last value of a Source is read.
+type Form uint8
+
+// The forms.
+const (
+	Plain  Form = iota // the root itself, or, with a Path, Type's bytes at its end
+	Text               // the string at the address, at most Size bytes with its end
+	Bytes              // Size bytes at the address
+	Vector             // the strings of a vector of pointers at the address, as join reads it
+)
+
+// A Source is a value that a clause needs from a hit. What reads the hit puts the value at the
+// Source's index. With an empty Path and the form Plain the value is the root itself. Otherwise
+// the last step of Path makes the address that is read.
+type Source struct {
+	Root    Root
+	N       int    // of ArgRoot and StackArgRoot
+	Name    string // of FieldRoot and RegisterRoot
+	Address uint64 // of SymbolRoot
+	Path    []Step // none of Plain means the root itself
+	Form    Form
+	Size    int         // bytes, of Text and Bytes
+	User    bool        // the address is one of user memory
+	Type    *types.Type // of the value
+}
+
+// same tells whether two sources are one value.
+func (s *Source) same(o *Source) bool {
+	return s.Root == o.Root && s.N == o.N && s.Name == o.Name && s.Address == o.Address &&
+		slices.Equal(s.Path, o.Path) && s.Form == o.Form && s.Size == o.Size && s.User == o.User &&
+		equal(s.Type, o.Type)
+}

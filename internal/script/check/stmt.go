@@ -1,0 +1,330 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// maxUnroll is the most often that a block is unrolled.
+const maxUnroll = 100
+
+func (c *checker) block(b *syntax.Block) *Block {
+	c.push()
+	out := c.stmts(b.Pos, b.Stmts)
+	c.pop()
+	return out
+}
+
+func (c *checker) stmts(pos syntax.Pos, list []syntax.Stmt) *Block {
+	out := &Block{Pos: pos}
+	for _, s := range list {
+		if t := c.stmt(s); t != nil {
+			out.Stmts = append(out.Stmts, t)
+		}
+	}
+	return out
+}
+
+func (c *checker) stmt(s syntax.Stmt) Stmt {
+	switch s := s.(type) {
+	case *syntax.ExprStmt:
+		return c.exprStmt(s)
+	case *syntax.Assign:
+		return c.assign(s)
+	case *syntax.Let:
+		return c.let(s)
+	case *syntax.If:
+		return c.ifStmt(s)
+	case *syntax.While:
+		cond := c.condition(c.expr(s.Cond))
+		return &While{s.Pos, cond, c.loopBody(s.Body)}
+	case *syntax.ForMap:
+		return c.forMap(s)
+	case *syntax.ForRange:
+		return c.forRange(s)
+	case *syntax.Unroll:
+		return c.unroll(s)
+	case *syntax.Jump:
+		return c.jump(s)
+	case *syntax.Block:
+		return c.block(s)
+	}
+	c.errorf(s.Position(), "this statement is not known")
+	return nil
+}
+
+func (c *checker) loopBody(b *syntax.Block) *Block {
+	c.loops++
+	defer func() { c.loops-- }()
+	return c.block(b)
+}
+
+func (c *checker) exprStmt(s *syntax.ExprStmt) Stmt {
+	switch e := s.X.(type) {
+	case *syntax.BlockExpr:
+		c.push()
+		defer c.pop()
+		out := c.stmts(e.Pos, e.Stmts)
+		if e.Result != nil {
+			if t := c.exprStmt(&syntax.ExprStmt{Pos: e.Result.Position(), X: e.Result}); t != nil {
+				out.Stmts = append(out.Stmts, t)
+			}
+		}
+		return out
+	case *syntax.Call:
+		// @x = count() may be written count(@x, key) inside of the standard library only.
+		if aggregation(e.Func) != types.None {
+			c.hintf(e.Pos, "assign it to a map: @ = "+e.Func+"(…)", "%s() has no value of its own", e.Func)
+			return nil
+		}
+	}
+	x := c.expr(s.X)
+	if x == nil || x.Type() == wrong {
+		return nil
+	}
+	return &Do{s.Pos, x}
+}
+
+func (c *checker) ifStmt(s *syntax.If) Stmt {
+	if ct, ok := s.Cond.(*syntax.Comptime); ok {
+		x := c.expr(ct.X)
+		k, ok := constant(x)
+		if !ok {
+			if known(x.Type()) {
+				c.errorf(s.Pos, "the condition of this comptime if is not a constant")
+			}
+			return nil
+		}
+		if truth(k) {
+			return c.block(s.Then)
+		}
+		if s.Else != nil {
+			return c.stmt(s.Else)
+		}
+		return nil
+	}
+	out := &If{Pos: s.Pos, C: c.condition(c.expr(s.Cond)), Then: c.block(s.Then)}
+	if s.Else != nil {
+		out.Else = c.stmt(s.Else)
+	}
+	return out
+}
+
+func (c *checker) let(s *syntax.Let) Stmt {
+	var x Expr
+	if s.Value != nil {
+		x = c.value(s.Value)
+	}
+	if v := c.lookup(s.Name); v != nil {
+		c.errorf(s.Pos, "variable %s is there already: a block cannot hide it", s.Name)
+	}
+	v := c.declare(s, s.Name)
+	if s.Type != nil {
+		t := c.typeExpr(s.Type)
+		if unsized(t) && x != nil {
+			c.widen(v, x.Type())
+		} else {
+			v.typ, v.Type, v.Sized = t, t, true
+		}
+	}
+	if x == nil {
+		v.sets++
+		return &SetVar{s.Pos, v.Var, nil}
+	}
+	return c.setVar(s.Pos, v, x)
+}
+
+// unsized tells whether a declared type needs a value to know its size.
+func unsized(t *types.Type) bool {
+	return (t.Kind == types.String || t.Kind == types.Buffer) && t.Size == 0 || t.Kind == types.Array && t.Len <= 0
+}
+
+func (c *checker) setVar(pos syntax.Pos, v *variable, x Expr) Stmt {
+	v.sets++
+	if v.loop {
+		c.errorf(pos, "%s belongs to its loop: it cannot be assigned", name(v.Name))
+	}
+	t := x.Type()
+	if t == wrong {
+		return nil
+	}
+	if t.Kind == types.None && t != pending || t.Kind.Aggregates() && !castable(t) {
+		c.errorf(pos, "%s cannot be the value of a variable", describe(t))
+		return nil
+	}
+	if !c.widen(v, t) {
+		c.errorf(pos, "%s holds %s, not %s", name(v.Name), describe(v.Type), describe(t))
+		return nil
+	}
+	if v.sets == 1 && v.before <= 1 {
+		v.from = c.origin(x)
+	}
+	return &SetVar{pos, v.Var, c.convertTo(x, v.Type)}
+}
+
+// name returns a name as the program writes it, without what keeps macros' variables apart.
+func name(s string) string {
+	s, _, _ = strings.Cut(s, "'")
+	return s
+}
+
+func (c *checker) assign(s *syntax.Assign) Stmt {
+	op := strings.TrimSuffix(s.Op, "=")
+	switch left := s.Left.(type) {
+	case nil:
+		return &Do{s.Pos, c.expr(s.Right)}
+	case *syntax.Var:
+		if op != "" {
+			v := c.read(left)
+			if v == nil {
+				c.expr(s.Right)
+				return nil
+			}
+			x := c.binary(&syntax.Binary{Pos: s.Pos, Op: op, X: left, Y: s.Right})
+			return c.setVar(s.Pos, v, x)
+		}
+		x := c.value(s.Right)
+		return c.setVar(s.Pos, c.assigned(s, left.Name), x)
+	case *syntax.Map:
+		return c.assignMap(s, left, op)
+	}
+	c.errorf(s.Pos, "only variables and maps can be assigned")
+	return nil
+}
+
+func (c *checker) assignMap(s *syntax.Assign, left *syntax.Map, op string) Stmt {
+	if call, ok := s.Right.(*syntax.Call); ok && op == "" {
+		if kind := aggregation(call.Func); kind != types.None && c.functions[call.Func] == nil {
+			return c.aggregate(s.Pos, left, call, kind)
+		}
+	}
+	var x Expr
+	if op != "" {
+		// The map may be new: what is added to nothing is an integer.
+		m := c.mapNamed(left)
+		if m.value == pending {
+			y := c.value(s.Right)
+			if y.Type().Kind == types.Int {
+				c.widenMap(m, integer(8, y.Type().Signed || op == "-"))
+			}
+		}
+		x = c.binary(&syntax.Binary{Pos: s.Pos, Op: op, X: left, Y: s.Right})
+	} else {
+		x = c.value(s.Right)
+	}
+	e := c.element(left)
+	t := x.Type()
+	if t == wrong || e == nil {
+		return nil
+	}
+	e.Map.written = true
+	switch {
+	case e.Map.value.Kind.Aggregates():
+		c.errorf(s.Pos, "%s holds %s, so only %s can be assigned", left.Name, describe(e.Map.value), describe(e.Map.value))
+		return nil
+	case t.Kind.Aggregates() && (!castable(t) || e.Map.value.Kind == types.None && e.Map.value == pending):
+		c.hintf(s.Pos, "copy the number with a cast: (int64)@map", "%s cannot be copied to another map", describe(t))
+		return nil
+	case t.Kind == types.None && t != pending:
+		c.errorf(s.Pos, "this has no value that %s could hold", left.Name)
+		return nil
+	}
+	if !c.widenMap(e.Map, t) {
+		c.errorf(s.Pos, "%s holds %s, not %s", left.Name, describe(e.Map.value), describe(t))
+		return nil
+	}
+	e.T = settle(e.Map.value)
+	return &SetMap{s.Pos, e, c.convertTo(x, e.T)}
+}
+
+func (c *checker) forMap(s *syntax.ForMap) Stmt {
+	m := c.mapNamed(s.Map)
+	if len(s.Map.Keys) > 0 {
+		c.errorf(s.Map.Pos, "a loop goes over a whole map, not over an element")
+	}
+	if m.scalar {
+		c.errorf(s.Map.Pos, "%s has no keys to go over", m.Name)
+	}
+	c.push()
+	defer c.pop()
+	v := c.declare(s, s.Var)
+	v.loop, v.sets = true, 2
+	if known(m.key) && known(m.value) {
+		value := settle(m.value)
+		if value.Kind.Aggregates() && !castable(value) && value.Kind != types.Stats {
+			c.errorf(s.Map.Pos, "a loop cannot go over %s", describe(value))
+		}
+		t := &types.Type{Kind: types.Tuple, Fields: []types.Field{{Type: settle(m.key)}, {Type: value}}}
+		if !equal(v.typ, t) {
+			v.typ = t
+			c.changed = true
+		}
+		v.Type = t
+	}
+	return &ForMap{s.Pos, v.Var, m, c.loopBody(s.Body)}
+}
+
+func (c *checker) forRange(s *syntax.ForRange) Stmt {
+	first, end := c.value(s.First), c.value(s.End)
+	t := promote(first.Type(), end.Type())
+	if known(first.Type()) && known(end.Type()) && (first.Type().Kind != types.Int || end.Type().Kind != types.Int) {
+		c.errorf(s.Pos, "a range goes from an integer to an integer, not from %s to %s", describe(first.Type()), describe(end.Type()))
+		t = types.Int64
+	}
+	c.push()
+	defer c.pop()
+	v := c.declare(s, s.Var)
+	v.loop, v.sets = true, 2
+	if t != nil && known(t) {
+		c.widen(v, t)
+	}
+	return &ForRange{s.Pos, v.Var, c.convertTo(first, v.Type), c.convertTo(end, v.Type), c.loopBody(s.Body)}
+}
+
+func (c *checker) unroll(s *syntax.Unroll) Stmt {
+	x := c.value(s.Count)
+	k, ok := constant(x)
+	if !ok || x.Type().Kind != types.Int || int64(k.N) < 1 || int64(k.N) > maxUnroll {
+		if known(x.Type()) {
+			c.errorf(s.Count.Position(), "unroll takes a constant from 1 to %d", maxUnroll)
+		}
+		return nil
+	}
+	return &Unroll{s.Pos, int(k.N), c.loopBody(s.Body)}
+}
+
+func (c *checker) jump(s *syntax.Jump) Stmt {
+	out := &Jump{Pos: s.Pos, Word: s.Word}
+	if s.Word != "return" {
+		if c.loops == 0 {
+			c.errorf(s.Pos, "%s stands outside of a loop", s.Word)
+		}
+		return out
+	}
+	switch {
+	case c.function == nil:
+		if s.Value == nil {
+			return out
+		}
+		if x := c.value(s.Value); x.Type().Kind == types.Int {
+			out.X = x // of a test probe: whether it passed
+		}
+	case s.Value == nil:
+		if c.function.Result.Kind != types.None {
+			c.errorf(s.Pos, "function %s returns %s", c.function.Name, describe(c.function.Result))
+		}
+	default:
+		x := c.value(s.Value)
+		if x.Type() == wrong || x.Type() == pending {
+			return nil
+		}
+		if !compatible(x.Type(), c.function.Result) {
+			c.errorf(s.Pos, "function %s returns %s, not %s", c.function.Name, describe(c.function.Result), describe(x.Type()))
+			return nil
+		}
+		out.X = c.convertTo(x, c.function.Result)
+	}
+	return out
+}

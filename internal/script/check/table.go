@@ -1,0 +1,438 @@
+package check
+
+import (
+	"math/bits"
+
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// stringy tells whether a value is one that string functions take.
+func stringy(t *types.Type) bool {
+	return t.Kind == types.String || t.Kind == types.Buffer || t.Kind == types.Array && t.Elem.Size == 1 || t.Kind == types.ProbeName
+}
+
+// asText returns x as a string: what it points to, or what its bytes are.
+func (c *checker) asText(x Expr) Expr {
+	switch t := x.Type(); t.Kind {
+	case types.Array, types.Buffer:
+		return &Convert{Typed{x.Position(), &types.Type{Kind: types.String, Size: sizeOf(t)}}, x}
+	case types.Pointer:
+		return c.readAt(x.Position(), x, nil, Text, &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen})
+	}
+	return x
+}
+
+// texts makes a check of a function of strings with a result of a type. Arguments from the
+// numbers on are integers.
+func texts(result *types.Type, numbers int) func(*checker, *syntax.Call) Expr {
+	return func(c *checker, e *syntax.Call) Expr {
+		args, stop := c.values(e.Pos, e.Args)
+		if stop != nil {
+			return stop
+		}
+		t := result
+		if t == types.Truth {
+			t = c.truthType()
+		}
+		for i, x := range args {
+			if i >= numbers {
+				if args[i] = c.numberOf(x); args[i].Type().Kind != types.Int {
+					c.errorf(x.Position(), "argument %d of %s() is an integer, not %s", i+1, e.Func, describe(x.Type()))
+					return bad(e.Pos)
+				}
+				args[i] = c.widenInt(args[i], types.Int64)
+				continue
+			}
+			args[i] = c.asText(x)
+			if !stringy(args[i].Type()) {
+				c.errorf(x.Position(), "argument %d of %s() is a string, not %s", i+1, e.Func, describe(x.Type()))
+				return bad(e.Pos)
+			}
+		}
+		if t == nil {
+			t = &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}
+		}
+		return &Call{Typed: Typed{e.Pos, t}, Func: e.Func, Args: args}
+	}
+}
+
+// ints makes a check of a function of integers.
+func ints(result *types.Type) func(*checker, *syntax.Call) Expr {
+	return func(c *checker, e *syntax.Call) Expr {
+		args, stop := c.values(e.Pos, e.Args)
+		if stop != nil {
+			return stop
+		}
+		for i, x := range args {
+			x = c.numberOf(x)
+			if k := x.Type().Kind; k != types.Int && k != types.Pointer {
+				c.errorf(x.Position(), "argument %d of %s() is an integer, not %s", i+1, e.Func, describe(x.Type()))
+				return bad(e.Pos)
+			}
+			args[i] = settled(x)
+		}
+		return &Call{Typed: Typed{e.Pos, result}, Func: e.Func, Args: args}
+	}
+}
+
+// checkStr is str(address, length). A string stays what it is.
+func checkStr(c *checker, e *syntax.Call) Expr {
+	if p, ok := e.Args[0].(*syntax.Positional); ok {
+		text := ""
+		if p.N >= 1 && p.N <= len(c.opts.Params) {
+			text = c.opts.Params[p.N-1]
+		}
+		return c.text(e.Pos, text)
+	}
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	size := c.prog.Config.MaxStrlen
+	var length Expr
+	if len(args) > 1 {
+		length = c.numberOf(args[1])
+		if length.Type().Kind != types.Int {
+			c.errorf(length.Position(), "the length of str() is an integer, not %s", describe(length.Type()))
+			return bad(e.Pos)
+		}
+		if k, ok := constant(length); ok {
+			if k.T.Signed && int64(k.N) < 0 {
+				c.errorf(length.Position(), "the length of str() cannot be negative")
+				return bad(e.Pos)
+			}
+			size = int(min(k.N+1, uint64(size)))
+		} else {
+			length = c.widenInt(length, types.Uint64)
+		}
+	}
+	t := &types.Type{Kind: types.String, Size: size}
+	x := args[0]
+	switch from := x.Type(); {
+	case from.Kind == types.Int || from.Kind == types.Pointer:
+		return c.readAt(e.Pos, x, length, Text, t)
+	case stringy(from):
+		if length == nil {
+			return c.asText(x)
+		}
+		return &Call{Typed: Typed{e.Pos, t}, Func: "str", Args: []Expr{c.asText(x), length}}
+	}
+	c.errorf(e.Pos, "str() takes an address, not %s", describe(x.Type()))
+	return bad(e.Pos)
+}
+
+// checkBuf is buf(address, length).
+func checkBuf(c *checker, e *syntax.Call) Expr {
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	x := args[0]
+	from := x.Type()
+	size := c.prog.Config.MaxStrlen
+	var length Expr
+	if len(args) > 1 {
+		length = c.widenInt(c.numberOf(args[1]), types.Uint64)
+		if k, ok := constant(length); ok {
+			size = int(min(k.N, uint64(size)))
+		}
+	} else if from.Kind == types.Array || from.Kind == types.String {
+		size = min(sizeOf(from), size)
+	}
+	t := &types.Type{Kind: types.Buffer, Size: size}
+	switch {
+	case from.Kind == types.Array || from.Kind == types.String || from.Kind == types.Struct || from.Kind == types.Buffer:
+		if length == nil {
+			return &Convert{Typed{e.Pos, t}, x}
+		}
+		return &Call{Typed: Typed{e.Pos, t}, Func: "buf", Args: []Expr{&Convert{Typed{e.Pos, &types.Type{Kind: types.Buffer, Size: sizeOf(from)}}, x}, length}}
+	case from.Kind == types.Int || from.Kind == types.Pointer:
+		return c.readAt(e.Pos, x, length, Bytes, t)
+	}
+	c.errorf(e.Pos, "buf() takes an address or an array, not %s", describe(from))
+	return bad(e.Pos)
+}
+
+// checkJoin is join(argv, separator).
+func checkJoin(c *checker, e *syntax.Call) Expr {
+	sep := " "
+	if len(e.Args) > 1 {
+		var ok bool
+		if sep, ok = c.constantText(e, 1); !ok {
+			return bad(e.Pos)
+		}
+	}
+	args, stop := c.values(e.Pos, e.Args[:1])
+	if stop != nil {
+		return stop
+	}
+	if k := args[0].Type().Kind; k != types.Int && k != types.Pointer {
+		c.errorf(e.Pos, "join() takes an array of strings, not %s", describe(args[0].Type()))
+		return bad(e.Pos)
+	}
+	// The words come as one text, each with a zero byte behind it.
+	words := c.readAt(e.Pos, args[0], nil, Vector, &types.Type{Kind: types.Buffer, Size: c.prog.Config.MaxStrlen})
+	return &Call{Typed: Typed{e.Pos, types.Void}, Func: "join", Format: sep, Args: []Expr{words}}
+}
+
+// checkAddress is ntop and macaddr: an address out of an integer or bytes.
+func checkAddress(c *checker, e *syntax.Call) Expr {
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	t := &types.Type{Kind: types.Inet, Size: 16}
+	if e.Func == "macaddr" {
+		t = &types.Type{Kind: types.MAC, Size: 6}
+	}
+	x := args[len(args)-1]
+	switch u := x.Type(); {
+	case u.Kind == types.Int, u.Kind == types.Array && sizeOf(u) >= 4, u.Kind == types.String && u.Size >= 4:
+	case u.Kind == types.Pointer:
+		n := 4
+		if e.Func == "macaddr" {
+			n = 6
+		}
+		args[len(args)-1] = c.readAt(e.Pos, x, nil, Bytes, &types.Type{Kind: types.Buffer, Size: n})
+	default:
+		c.errorf(e.Pos, "%s() takes an integer or bytes, not %s", e.Func, describe(u))
+		return bad(e.Pos)
+	}
+	if len(args) == 2 {
+		args[0] = c.widenInt(c.numberOf(args[0]), types.Int64)
+	}
+	return &Call{Typed: Typed{e.Pos, t}, Func: e.Func, Args: args}
+}
+
+// checkSwap is bswap(n).
+func checkSwap(c *checker, e *syntax.Call) Expr {
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	t := args[0].Type()
+	if t.Kind != types.Int {
+		c.errorf(e.Pos, "bswap() takes an integer, not %s", describe(t))
+		return bad(e.Pos)
+	}
+	u := integer(t.Size, false)
+	if k, ok := constant(args[0]); ok {
+		return &Const{Typed: Typed{e.Pos, u}, N: bits.ReverseBytes64(k.N) >> (64 - 8*t.Size)}
+	}
+	return &Call{Typed: Typed{e.Pos, u}, Func: "bswap", Args: []Expr{c.widenInt(args[0], u)}}
+}
+
+// checkPointer is kptr and uptr: the same address in the other space.
+func checkPointer(c *checker, e *syntax.Call) Expr {
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	t := args[0].Type()
+	switch t.Kind {
+	case types.Pointer:
+	case types.Int:
+		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Void}
+	default:
+		c.errorf(e.Pos, "%s() takes an address, not %s", e.Func, describe(t))
+		return bad(e.Pos)
+	}
+	p := *t
+	p.User = e.Func == "uptr"
+	return &Convert{Typed{e.Pos, &p}, args[0]}
+}
+
+// checkKind is is_str(x) and the like, which are constants.
+func checkKind(c *checker, e *syntax.Call) Expr {
+	x := c.expr(e.Args[0])
+	t := x.Type()
+	if !known(t) {
+		return unknownUntilFinal(c, e.Pos)
+	}
+	var is bool
+	switch e.Func {
+	case "is_str":
+		is = t.Kind == types.String
+	case "is_array":
+		is = t.Kind == types.Array
+	case "is_ptr":
+		is = t.Kind == types.Pointer
+	case "is_integer":
+		is = t.Kind == types.Int
+	case "is_unsigned_integer":
+		is = t.Kind == types.Int && !t.Signed
+	case "is_literal":
+		k, ok := x.(*Const)
+		is = ok && k.literal
+	}
+	return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(is)}
+}
+
+// checkMode is nsecs(mode), pid(mode) and tid(mode).
+func checkMode(c *checker, e *syntax.Call) Expr {
+	modes := []string{"curr_ns", "init"}
+	if e.Func == "nsecs" {
+		modes = []string{"boot", "monotonic", "tai", "sw_tai"}
+	}
+	mode := modes[0]
+	if len(e.Args) == 1 {
+		id, ok := e.Args[0].(*syntax.Ident)
+		if !ok || !contains(modes, id.Name) {
+			c.hintf(e.Args[0].Position(), "modes are "+modes[0]+", "+modes[1], "%s() takes a mode", e.Func)
+			return bad(e.Pos)
+		}
+		mode = id.Name
+	}
+	if e.Func == "nsecs" {
+		return &Header{Typed: Typed{e.Pos, types.Uint64}, Name: "nsecs", Mode: mode}
+	}
+	return &Header{Typed: Typed{e.Pos, c.narrow(types.Uint32)}, Name: e.Func, Mode: mode}
+}
+
+func checkStack(c *checker, e *syntax.Call) Expr { return c.stack(e.Pos, e.Func, e.Args) }
+
+// checkAssert is assert(condition, message).
+func checkAssert(c *checker, e *syntax.Call) Expr {
+	x := c.condition(c.value(e.Args[0]))
+	text, ok := c.constantText(e, 1)
+	if !ok {
+		return bad(e.Pos)
+	}
+	if k, ok := constant(x); ok && e.Func == "static_assert" && !truth(k) {
+		c.errorf(e.Pos, "%s", text)
+	} else if !ok && e.Func == "static_assert" && known(x.Type()) {
+		c.errorf(e.Pos, "static_assert() takes a constant")
+	}
+	return &Call{Typed: Typed{e.Pos, types.Void}, Func: "assert", Format: text, Args: []Expr{x}}
+}
+
+// checkSignal is signal(number or name).
+func checkSignal(c *checker, e *syntax.Call) Expr {
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	if k := args[0].Type().Kind; k != types.Int && k != types.String {
+		c.errorf(e.Pos, "signal() takes a number or a name, not %s", describe(args[0].Type()))
+		return bad(e.Pos)
+	}
+	return &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Args: []Expr{settled(args[0])}}
+}
+
+// checkCgroupPath is cgroup_path(id, filter).
+func checkCgroupPath(c *checker, e *syntax.Call) Expr {
+	args, stop := c.values(e.Pos, e.Args[:1])
+	if stop != nil {
+		return stop
+	}
+	if args[0].Type().Kind != types.Int {
+		c.errorf(e.Pos, "cgroup_path() takes the id of a cgroup, not %s", describe(args[0].Type()))
+		return bad(e.Pos)
+	}
+	out := &Call{Typed: Typed{e.Pos, &types.Type{Kind: types.CgroupPath}}, Func: e.Func, Args: []Expr{c.widenInt(args[0], types.Uint64)}}
+	if len(e.Args) > 1 {
+		out.Format, _ = c.constantText(e, 1)
+	}
+	return out
+}
+
+// functionNames are the functions of the language that lookup knows.
+var functionNames = []string{
+	"printf", "errorf", "warnf", "debugf", "cat", "system", "fail", "print", "clear", "zero", "delete",
+	"has_key", "find", "len", "time", "strftime", "pton", "reg", "cgroupid", "kaddr", "uaddr", "getopt",
+	"exit", "str", "buf", "join", "ntop", "macaddr", "bswap", "kptr", "uptr", "is_str", "is_array",
+	"is_ptr", "is_integer", "is_unsigned_integer", "is_literal", "nsecs", "pid", "tid", "kstack",
+	"ustack", "dw_ustack", "assert", "static_assert", "signal", "signal_thread", "cgroup_path", "ksym",
+	"usym", "strncmp", "strcmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
+	"signal_name", "syscall_name", "memcmp", "is_err", "unwatch",
+}
+
+// lookup returns what the checker knows of a function, nil if it is none of the language.
+func lookup(name string) *function {
+	switch name {
+	case "printf", "errorf", "warnf", "debugf", "cat":
+		return &function{1, -1, false, checkFormat}
+	case "system":
+		return &function{1, -1, true, checkFormat}
+	case "fail":
+		return &function{1, -1, false, checkFail}
+	case "print":
+		return &function{1, 3, false, checkPrint}
+	case "clear", "zero":
+		return &function{1, 1, false, checkWholeMap}
+	case "delete":
+		return &function{1, 2, false, checkKey}
+	case "has_key":
+		return &function{2, 2, false, checkKey}
+	case "find":
+		return &function{3, 3, false, checkFind}
+	case "len":
+		return &function{1, 1, false, checkLen}
+	case "time":
+		return &function{0, 1, false, checkTime}
+	case "strftime":
+		return &function{2, 2, false, checkTime}
+	case "pton":
+		return &function{1, 1, false, checkPton}
+	case "reg", "cgroupid", "kaddr", "uaddr":
+		return &function{1, 1, false, checkNamed}
+	case "getopt":
+		return &function{1, 3, false, checkOption}
+	case "exit":
+		return &function{0, 1, false, ints(types.Void)}
+	case "str":
+		return &function{1, 2, false, checkStr}
+	case "buf":
+		return &function{1, 2, false, checkBuf}
+	case "join":
+		return &function{1, 2, false, checkJoin}
+	case "ntop":
+		return &function{1, 2, false, checkAddress}
+	case "macaddr":
+		return &function{1, 1, false, checkAddress}
+	case "bswap":
+		return &function{1, 1, false, checkSwap}
+	case "kptr", "uptr":
+		return &function{1, 1, false, checkPointer}
+	case "is_str", "is_array", "is_ptr", "is_integer", "is_unsigned_integer", "is_literal":
+		return &function{1, 1, false, checkKind}
+	case "nsecs", "pid", "tid":
+		return &function{0, 1, false, checkMode}
+	case "kstack", "ustack", "dw_ustack":
+		return &function{0, 2, false, checkStack}
+	case "assert", "static_assert":
+		return &function{2, 2, false, checkAssert}
+	case "signal", "signal_thread":
+		return &function{1, 1, true, checkSignal}
+	case "cgroup_path":
+		return &function{1, 2, false, checkCgroupPath}
+	case "ksym":
+		return &function{1, 1, false, ints(&types.Type{Kind: types.KSym})}
+	case "usym":
+		return &function{1, 1, false, ints(&types.Type{Kind: types.USym})}
+	case "strncmp":
+		return &function{3, 3, false, texts(types.Uint64, 2)}
+	case "strcmp":
+		return &function{2, 2, false, texts(types.Uint64, 2)}
+	case "strcontains":
+		return &function{2, 2, false, texts(types.Truth, 2)}
+	case "strstr":
+		return &function{2, 2, false, texts(types.Int64, 2)}
+	case "strlen":
+		return &function{1, 1, false, texts(types.Uint64, 1)}
+	case "strcap":
+		return &function{1, 1, false, texts(types.Int64, 1)}
+	case "str_concat":
+		return &function{2, 2, false, texts(nil, 2)}
+	case "memcmp":
+		return &function{3, 3, false, texts(types.Int64, 2)}
+	case "strerror", "signal_name", "syscall_name":
+		return &function{1, 1, false, ints(&types.Type{Kind: types.String, Size: 64})}
+	case "is_err":
+		return &function{1, 1, false, ints(types.Truth)}
+	case "unwatch":
+		return &function{1, 1, false, ints(types.Void)}
+	}
+	return nil
+}

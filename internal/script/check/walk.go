@@ -1,0 +1,136 @@
+package check
+
+import "github.com/ringtap/ringtap/internal/script/syntax"
+
+// Walk calls f for every expression in a statement or an expression, outer ones first.
+func Walk(n syntax.Node, f func(Expr)) {
+	w := walker{f}
+	if e, ok := n.(Expr); ok {
+		w.expr(e)
+		return
+	}
+	w.stmt(n)
+}
+
+type walker struct{ f func(Expr) }
+
+func (w walker) list(list []Expr) {
+	for _, e := range list {
+		w.expr(e)
+	}
+}
+
+func (w walker) expr(e Expr) {
+	if e == nil {
+		return
+	}
+	w.f(e)
+	switch e := e.(type) {
+	case *Element:
+		w.list(e.Keys)
+		w.expr(e.Whole)
+	case *Load:
+		w.expr(e.Addr)
+	case *Read:
+		w.expr(e.Addr)
+		w.expr(e.Len)
+	case *Part:
+		w.expr(e.X)
+		w.expr(e.Index)
+	case *Member:
+		w.expr(e.X)
+	case *Unary:
+		w.expr(e.X)
+	case *Binary:
+		w.expr(e.X)
+		w.expr(e.Y)
+	case *Increment:
+		w.expr(e.Target)
+	case *Cond:
+		w.expr(e.C)
+		w.expr(e.A)
+		w.expr(e.B)
+	case *Convert:
+		w.expr(e.X)
+	case *MakeTuple:
+		w.list(e.Elems)
+	case *Call:
+		w.list(e.Args)
+	case *Invoke:
+		w.list(e.Args)
+	case *BlockExpr:
+		w.stmt(e.Body)
+		w.expr(e.Result)
+	}
+}
+
+func (w walker) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Do:
+		w.expr(s.X)
+	case *SetVar:
+		w.expr(s.X)
+	case *SetMap:
+		w.expr(s.Elem)
+		w.expr(s.X)
+	case *Aggregate:
+		w.expr(s.Elem)
+		w.expr(s.X)
+	case *If:
+		w.expr(s.C)
+		w.stmt(s.Then)
+		if s.Else != nil {
+			w.stmt(s.Else)
+		}
+	case *While:
+		w.expr(s.C)
+		w.stmt(s.Body)
+	case *ForMap:
+		w.stmt(s.Body)
+	case *ForRange:
+		w.expr(s.First)
+		w.expr(s.End)
+		w.stmt(s.Body)
+	case *Unroll:
+		w.stmt(s.Body)
+	case *Jump:
+		w.expr(s.X)
+	case *Block:
+		for _, t := range s.Stmts {
+			w.stmt(t)
+		}
+	}
+}
+
+// prune leaves out the sources that only led to others: of str(arg0) the address is not needed.
+func (c *Clause) prune() {
+	index := make([]int, len(c.Sources))
+	visit := func(e Expr) {
+		if f, ok := e.(*FromHit); ok {
+			index[f.Source] = 1
+		}
+	}
+	if c.Predicate != nil {
+		Walk(c.Predicate, visit)
+	}
+	Walk(c.Body, visit)
+	var kept []*Source
+	for i, s := range c.Sources {
+		if index[i] == 1 {
+			index[i] = len(kept)
+			kept = append(kept, s)
+		}
+	}
+	seen := map[*FromHit]bool{}
+	move := func(e Expr) {
+		if f, ok := e.(*FromHit); ok && !seen[f] {
+			seen[f] = true
+			f.Source = index[f.Source]
+		}
+	}
+	if c.Predicate != nil {
+		Walk(c.Predicate, move)
+	}
+	Walk(c.Body, move)
+	c.Sources = kept
+}

@@ -1,0 +1,56 @@
+package eval
+
+import (
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+)
+
+func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"literals fold exactly", `print(7 / -2); print(-8 >> 1); print(~5); print(1 << 63)`, "-3\n-4\n18446744073709551610\n9223372036854775808"},
+		{"division of variables is unsigned", `$a = -7; print($a / 2)`, "9223372036854775804"},
+		{"a division by 0 is 1", `$z = 0; print(5 / $z)`, "1"},
+		{"a remainder by 0 is 1", `$z = 0; print(5 % $z)`, "1"},
+		{"a mixed comparison is signed", `$a = (uint64)1; $b = -1; print($a > $b)`, "true"},
+		{"casts cut and extend", `print((int8)200); print((uint8)300); print((uint32)-1); print((int32)(uint32)4294967295)`, "-56\n44\n4294967295\n-1"},
+		{"increments yield old and new", `$q = 5; print($q++); print($q); print(++$q)`, "5\n6\n7"},
+		{"a map counts up from nothing", `@x++; @x++; print(@x); @y--; print(@y)`, "@x: 2\n@y: -1"},
+		{"strings compare by their text", `$s = "hello"; if ($s == "hello") { print("same") } if ($s != "x") { print("other") }`, "same\nother"},
+		{"tuples compare by their elements", `$a = (1, "x"); $b = (1, "x"); print($a == $b); print($a != (1, "y"))`, "true\ntrue"},
+		{"tuples have members", `$t = (1, ("a", -2)); print($t.1.1); print($t)`, "-2\n(1, (a, -2))"},
+		{"a key of several parts is a tuple", `@a[1, "x"] = 5; $k = (1, "x"); print(@a[$k]); print(has_key(@a, (1, "y")))`, "5\nfalse"},
+		{"delete tells whether the key was there", `@a[1] = 1; print(delete(@a, 1)); print(delete(@a, 1)); print(len(@a))`, "true\nfalse\n0"},
+		{"find sets the variable", `@a[2] = 7; let $v; if (find(@a, 2, $v)) { print($v) } if (!find(@a, 3, $v)) { print("no") }`, "7\nno"},
+		{"a range leaves its end out", `$a = 3; for ($i : 0..$a) { print($i); $a--; }`, "0\n1\n2"},
+		{"break and continue", `for ($i : 0..10) { if ($i == 1) { continue } if ($i == 3) { break } print($i) }`, "0\n2"},
+		{"a loop goes over a map", `@m[1] = 10; @m[2] = 20; for ($kv : @m) { print($kv.0 + $kv.1) }`, "11\n22"},
+		{"unroll repeats", `$i = 0; unroll(3) { $i++ } print($i)`, "3"},
+		{"while ends", `$i = 0; while ($i < 3) { $i++ } print($i)`, "3"},
+		{"a ternary takes one side", `$x = 5; print($x > 3 ? "big" : "small"); $x > 3 ? print(1) : print(2)`, "big\n1"},
+		{"and does not evaluate what does not matter", `$x = 0; if ($x && $x++) { } print($x)`, "0"},
+		{"macros are hygienic", `print(m($a, 5)); print($a)`, "6\n15"},
+		{"functions of strings", `print(strlen("hello")); print(strcontains("hello", "ell")); print(strstr("hello", "lo")); print(strncmp("abc", "abd", 2)); print(str("hello", 3))`, "5\ntrue\n3\n0\nhel"},
+		{"printf formats", `printf("%d %s %x %c", 5, "x", 255, 65)`, "5 x ff A"},
+		{"exit ends the hit", `print(1); exit(3); print(2)`, "1"},
+		{"aggregations", `@c = count(); @c = count(); @s = sum(-5); @s = sum(3); @mi = min(-5); @mi = min(7); print(@c); print(@s); print(@mi); print((int64)@c + 1)`, "@c: 2\n@s: -2\n@mi: -5\n3"},
+		{"zero keeps the keys", `@a[1] = 5; zero(@a); print(@a)`, "@a[1]: 0"},
+		{"the header of a hit", `print(pid); print(tid); print(comm); print(cpu)`, "42\n43\ncat\n1"},
+		{"records have names", `$r = (a=1, b="x"); print($r.b); print($r.a)`, "x\n1"},
+		{"bswap and sizes", `print(bswap((uint32)1)); print(sizeof(uint32)); print(sizeof((uint8)1))`, "16777216\n4\n1"},
+		{"bytes of an array", `$a = (uint8[4])0x04030201; print($a[2])`, "3"},
+		{"pton and a cast", `print((uint32)pton("127.0.0.1"))`, "16777343"},
+		{"a block has a value", `let $x = { let $y = 2; $y * 3 }; print($x)`, "6"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := "begin { " + test.text + " }"
+			if test.name == "macros are hygienic" {
+				text = "macro m($v, e) { $t = e; $v += $t; $t + 1 } begin { $a = 10; " + test.text + " }"
+			}
+			got, _ := run(t, text, check.Current)
+			if got != test.want {
+				t.Errorf("%s\nprints %q\nnot    %q", test.text, got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,230 @@
+package show
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/script/value"
+)
+
+// text appends a value as print and printf's %s show it. Frames of stacks are indented.
+func (p *Printer) text(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	switch t.Kind {
+	case types.Bool:
+		return strconv.AppendBool(b, v.N != 0)
+	case types.String:
+		return p.appendString(b, t, v.S)
+	case types.Buffer:
+		return appendBuffer(b, v.S, true, true)
+	case types.Pointer:
+		if !p.Dialect.HexPointers {
+			return strconv.AppendInt(b, v.Signed(), 10)
+		}
+		return appendHex(b, v.N)
+	case types.Array:
+		return p.array(b, t, v, indent)
+	case types.Struct:
+		return p.fields(b, t, v, indent)
+	case types.Tuple:
+		return p.tuple(b, t, v, indent)
+	case types.Record:
+		return p.record(b, t, v, indent)
+	case types.KStack, types.UStack:
+		return p.stack(b, t, v, indent)
+	case types.KSym, types.USym, types.Username, types.Inet, types.MAC, types.CgroupPath, types.Timestamp, types.ProbeName:
+		return p.visible(b, p.name(t, v))
+	case types.Stats:
+		return strconv.AppendInt(b, v.Signed(), 10)
+	}
+	return p.number(b, t, v.N)
+}
+
+// number appends an integer, or the name of an enum's value.
+func (p *Printer) number(b []byte, t *types.Type, n uint64) []byte {
+	if name, ok := p.enum(t, n); ok {
+		return append(b, name...)
+	}
+	if t.Signed {
+		return strconv.AppendInt(b, int64(n), 10)
+	}
+	return strconv.AppendUint(b, n, 10)
+}
+
+// enum returns the name of a value of an enum.
+func (p *Printer) enum(t *types.Type, n uint64) (string, bool) {
+	if t.Kind != types.Int || t.Name == "" || !p.Dialect.Enums {
+		return "", false
+	}
+	return p.Names.Enum(t.Name, n)
+}
+
+// name returns what stands for a value whose text is a name.
+func (p *Printer) name(t *types.Type, v value.Value) string {
+	switch t.Kind {
+	case types.KSym, types.USym:
+		return p.Names.Symbol(v.N, t.Kind == types.USym)
+	case types.Username:
+		return p.Names.User(v.N)
+	case types.CgroupPath:
+		return p.Names.Cgroup(v.N)
+	case types.Inet:
+		addr, _ := netip.AddrFromSlice([]byte(v.S))
+		return inet(addr)
+	case types.MAC:
+		return mac(v.S)
+	case types.Timestamp:
+		return string(Strftime(nil, v.S, p.Names.Wall(v.N), p.Dialect.Subseconds))
+	}
+	return v.S
+}
+
+// inet returns an address as inet_ntop(3) writes it.
+func inet(addr netip.Addr) string {
+	if !addr.IsValid() {
+		return ""
+	}
+	return addr.String()
+}
+
+// mac returns a hardware address.
+func mac(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if i > 0 {
+			b.WriteByte(':')
+		}
+		b.WriteByte("0123456789ABCDEF"[s[i]>>4])
+		b.WriteByte("0123456789ABCDEF"[s[i]&15])
+	}
+	return b.String()
+}
+
+// appendString appends a string and the dialect's trailer if it was cut.
+func (p *Printer) appendString(b []byte, t *types.Type, s string) []byte {
+	b = p.visible(b, s)
+	if t.Size > 0 && len(s) >= t.Size {
+		b = append(b, p.Dialect.Trailer...)
+	}
+	return b
+}
+
+// visible appends text of a target. On a terminal it writes out what would move the cursor.
+func (p *Printer) visible(b []byte, s string) []byte {
+	if p.Terminal {
+		return append(b, escape.Text(s)...)
+	}
+	return append(b, s...)
+}
+
+func appendHex(b []byte, n uint64) []byte {
+	return strconv.AppendUint(append(b, "0x"...), n, 16)
+}
+
+// appendBuffer appends the bytes of a buffer: as characters where they are ASCII and ascii is
+// set, else as \x01, or with escaped unset as hexadecimal numbers with spaces between them.
+func appendBuffer(b []byte, s string, ascii, escaped bool) []byte {
+	const digits = "0123456789abcdef"
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case ascii && c >= ' ' && c <= '~':
+			b = append(b, c)
+		case escaped:
+			b = append(b, '\\', 'x', digits[c>>4], digits[c&15])
+		default:
+			b = append(b, digits[c>>4], digits[c&15])
+			if i < len(s)-1 {
+				b = append(b, ' ')
+			}
+		}
+	}
+	return b
+}
+
+// stack appends a stack: a line break, then a line for each frame. One without frames is
+// nothing at all in the older dialects.
+func (p *Printer) stack(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	frames := p.Names.Stack(v.N, t.Kind == types.UStack, t.Mode)
+	if len(frames) == 0 && !p.Dialect.Compact {
+		return b
+	}
+	b = append(b, '\n')
+	for _, frame := range frames {
+		switch t.Mode {
+		case "perf":
+			b = append(b, '\t')
+		case "raw", "build_id":
+		default:
+			b = pad(b, indent)
+		}
+		b = p.visible(b, frame)
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// pad appends n spaces.
+func pad(b []byte, n int) []byte {
+	for range n {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+func (p *Printer) array(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	b = append(b, '[')
+	for i := range t.Len {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = p.text(b, t.Elem, value.Load(t.Elem, at(v.S, i*t.Elem.Size)), indent)
+	}
+	return append(b, ']')
+}
+
+// at returns what follows an offset.
+func at(s string, offset int) string { return s[min(offset, len(s)):] }
+
+func (p *Printer) fields(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	if len(t.Fields) == 0 {
+		return append(b, "{}"...)
+	}
+	b = append(b, "{ "...)
+	for i, f := range t.Fields {
+		b = fieldName(b, i, f.Name)
+		b = p.text(b, f.Type, value.LoadField(f, v.S), indent)
+	}
+	return append(b, " }"...)
+}
+
+func (p *Printer) record(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	b = append(b, "{ "...)
+	for i, f := range t.Fields {
+		b = fieldName(b, i, f.Name)
+		b = p.text(b, f.Type, v.T[i], indent)
+	}
+	return append(b, " }"...)
+}
+
+func fieldName(b []byte, i int, name string) []byte {
+	if i > 0 {
+		b = append(b, ", "...)
+	}
+	b = append(b, '.')
+	b = append(b, name...)
+	return append(b, " = "...)
+}
+
+func (p *Printer) tuple(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	b = append(b, '(')
+	for i, f := range t.Fields {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = p.text(b, f.Type, v.T[i], indent)
+	}
+	return append(b, ')')
+}

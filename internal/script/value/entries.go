@@ -1,0 +1,184 @@
+package value
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// An Entry is a key of a map with its value, as it was when Entries was called: the key stays,
+// the value is read when it is asked for.
+type Entry struct {
+	m    *Map
+	n    uint64
+	text string
+	cell uint32
+}
+
+// Key returns the parts of the key.
+func (e *Entry) Key() []Value {
+	if Single(e.m.Keys) {
+		if len(e.m.Keys) == 0 {
+			return nil
+		}
+		return []Value{{N: e.n}}
+	}
+	return decode(e.m.Keys, e.text)
+}
+
+// MapKey returns the key in the form that the map takes.
+func (e *Entry) MapKey() Key {
+	if Single(e.m.Keys) {
+		return Key{n: e.n}
+	}
+	return Key{b: []byte(e.text)}
+}
+
+// Value returns the value, of an aggregation the number that it stands for.
+func (e *Entry) Value() Value { return e.m.value(e.cell) }
+
+// Stats returns the number of values, and their sum, that went into avg or stats.
+func (e *Entry) Stats() (count, sum uint64) {
+	t := e.m.totals.at(e.cell)
+	return t.num, t.n
+}
+
+// Buckets returns the counts of all buckets of a hist (to the last that was hit) or of an lhist.
+func (e *Entry) Buckets() []uint64 {
+	b := e.m.buckets.at(e.cell)
+	n := int(b.first) + len(b.counts)
+	if e.m.Spec.Value.Kind == types.LHist {
+		n = LHistBucket(e.m.Max, e.m.Min, e.m.Max, e.m.Step) + 1
+	}
+	return b.all(n)
+}
+
+// A Point is one interval of a tseries.
+type Point struct {
+	Epoch uint64 // the number of the interval: nanoseconds / length
+	N     uint64
+}
+
+// Points returns the intervals of a tseries that have values, by time.
+func (e *Entry) Points() []Point {
+	var points []Point
+	for _, p := range e.m.series.at(e.cell).points {
+		if p.num == 0 {
+			continue
+		}
+		n := p.n
+		if e.m.Agg == "avg" {
+			if e.m.Series.Signed {
+				n = uint64(int64(n) / int64(p.num))
+			} else {
+				n /= p.num
+			}
+		}
+		points = append(points, Point{p.epoch, n})
+	}
+	slices.SortFunc(points, func(a, b Point) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	return points
+}
+
+// Entry returns one key's entry.
+func (m *Map) Entry(k Key) (Entry, bool) {
+	cell, ok := m.find(k)
+	return Entry{m: m, n: k.n, text: string(k.b), cell: cell}, ok
+}
+
+// Entries returns all keys in the order in which bpftrace prints a map: numbers and aggregations
+// by value, everything else by key.
+func (m *Map) Entries() []Entry {
+	entries := make([]Entry, 0, m.Len())
+	for n, cell := range m.ints {
+		entries = append(entries, Entry{m: m, n: n, cell: cell})
+	}
+	for text, cell := range m.texts {
+		entries = append(entries, Entry{m: m, text: text, cell: cell})
+	}
+	m.sort(entries)
+	return entries
+}
+
+// sort puts entries into the order of printing. Entries of equal value are in the order of their
+// keys.
+func (m *Map) sort(entries []Entry) {
+	slices.SortFunc(entries, func(a, b Entry) int {
+		if c := m.compareValues(a.cell, b.cell); c != 0 {
+			return c
+		}
+		return m.compareKeys(&a, &b)
+	})
+}
+
+// compareValues compares two cells, as far as the map is printed in the order of its values.
+func (m *Map) compareValues(a, b uint32) int {
+	switch m.Value.Kind {
+	case types.Hist, types.LHist:
+		return cmp.Compare(m.buckets.at(a).sum(), m.buckets.at(b).sum())
+	case types.Int, types.Count, types.Sum, types.Min, types.Max, types.Avg, types.Stats:
+		return compareNumbers(m.Value.Signed, m.value(a).N, m.value(b).N)
+	}
+	return 0
+}
+
+func compareNumbers(signed bool, a, b uint64) int {
+	if signed {
+		return cmp.Compare(int64(a), int64(b))
+	}
+	return cmp.Compare(a, b)
+}
+
+// sum returns how many values were counted.
+func (b *buckets) sum() uint64 {
+	var sum uint64
+	for _, n := range b.counts {
+		sum += n
+	}
+	return sum
+}
+
+// compareKeys compares two keys part by part.
+func (m *Map) compareKeys(a, b *Entry) int {
+	if Single(m.Keys) {
+		return compareNumbers(len(m.Keys) > 0 && m.Keys[0].Signed, a.n, b.n)
+	}
+	return compareParts(m.Keys, a.Key(), b.Key())
+}
+
+func compareParts(keys []*types.Type, a, b []Value) int {
+	for i, t := range keys {
+		if c := compareValue(t, a[i], b[i]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func compareValue(t *types.Type, a, b Value) int {
+	switch t.Kind {
+	case types.Tuple, types.Record:
+		for i, f := range t.Fields {
+			if c := compareValue(f.Type, a.T[i], b.T[i]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	if c := compareNumbers(t.Signed, a.N, b.N); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.S, b.S)
+}
+
+// LastEpoch returns the number of the last interval that any key of a tseries map has.
+func (m *Map) LastEpoch() uint64 {
+	var last uint64
+	for i := range m.series.n {
+		for _, p := range m.series.at(i).points {
+			last = max(last, p.epoch)
+		}
+	}
+	return last
+}

@@ -1,0 +1,258 @@
+package value
+
+import (
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// A Map is a map of a program: values or aggregations by key. It is for one goroutine.
+//
+// Updates of keys that are there, and of integer keys that take the place of deleted ones,
+// allocate nothing.
+type Map struct {
+	Spec
+	Dropped Dropped
+
+	ints  map[uint64]uint32 // the cells of keys that are one integer
+	texts map[string]uint32 // of all other keys
+	free  []uint32          // cells of deleted keys
+	bytes int64             // what the keys and the cells take, roughly
+
+	numbers slab[uint64] // the cells of integers, count and sum
+	values  slab[Value]  // of strings, tuples and everything else that is set
+	totals  slab[total]  // of min, max, avg, stats
+	buckets slab[buckets]
+	series  slab[series]
+	uses    *uses // the order of use, of an LRU map
+}
+
+// New makes an empty map.
+func New(spec Spec) *Map {
+	m := &Map{Spec: spec}
+	m.Clear()
+	return m
+}
+
+// Len returns the number of keys.
+func (m *Map) Len() int { return len(m.ints) + len(m.texts) }
+
+// Bytes returns roughly what the map takes in memory.
+func (m *Map) Bytes() int64 { return m.bytes }
+
+// find returns the cell of a key.
+func (m *Map) find(k Key) (uint32, bool) {
+	var cell uint32
+	var ok bool
+	if k.b == nil {
+		cell, ok = m.ints[k.n]
+	} else {
+		cell, ok = m.texts[string(k.b)]
+	}
+	if ok && m.uses != nil {
+		m.uses.touch(cell)
+	}
+	return cell, ok
+}
+
+// cell returns the cell of a key and makes it if there is none. It returns false if the bounds
+// keep the key out.
+func (m *Map) cell(k Key) (cell uint32, fresh, ok bool) {
+	if cell, ok := m.find(k); ok {
+		return cell, false, true
+	}
+	if !m.room(k) {
+		m.Dropped.Keys++
+		return 0, false, false
+	}
+	if n := len(m.free); n > 0 {
+		cell = m.free[n-1]
+		m.free = m.free[:n-1]
+	} else {
+		cell = m.grow()
+	}
+	m.bytes += cost(k)
+	if k.b == nil {
+		m.ints[k.n] = cell
+	} else {
+		m.texts[string(k.b)] = cell
+	}
+	if m.uses != nil {
+		m.uses.add(cell, k)
+	}
+	return cell, true, true
+}
+
+// cost returns roughly what a key and its cell take.
+func cost(k Key) int64 {
+	if k.b == nil {
+		return intKeyBytes + cellBytes
+	}
+	return textKeyBytes + cellBytes + int64(len(k.b))
+}
+
+// room tells whether there is room for one more key. An LRU map makes room.
+func (m *Map) room(k Key) bool {
+	if m.MaxBytes > 0 && m.bytes+cost(k) > m.MaxBytes {
+		return false
+	}
+	if m.MaxKeys == 0 || m.Len() < m.MaxKeys {
+		return true
+	}
+	if m.uses == nil {
+		return false
+	}
+	m.Delete(m.uses.oldest())
+	m.Dropped.Evicted++
+	return true
+}
+
+// grow adds a cell of the map's kind.
+func (m *Map) grow() uint32 {
+	switch m.Value.Kind {
+	case types.Count, types.Sum:
+		return m.numbers.add()
+	case types.Min, types.Max, types.Avg, types.Stats:
+		return m.totals.add()
+	case types.Hist, types.LHist:
+		return m.buckets.add()
+	case types.TSeries:
+		return m.series.add()
+	}
+	if numeric(m.Value) {
+		return m.numbers.add()
+	}
+	return m.values.add()
+}
+
+// Get returns the value of a key. A key that is not there has the zero Value: 0 or "". For
+// aggregations Get returns the number that they stand for.
+func (m *Map) Get(k Key) (Value, bool) {
+	cell, ok := m.find(k)
+	if !ok {
+		return Value{}, false
+	}
+	return m.value(cell), true
+}
+
+// Has tells whether a key is there.
+func (m *Map) Has(k Key) bool {
+	_, ok := m.find(k)
+	return ok
+}
+
+// value returns the value of a cell.
+func (m *Map) value(cell uint32) Value {
+	switch m.Value.Kind {
+	case types.Min, types.Max, types.Avg, types.Stats:
+		return Value{N: m.totals.at(cell).number(m.Value)}
+	case types.Hist, types.LHist, types.TSeries:
+		return Value{}
+	}
+	if numeric(m.Value) {
+		return Value{N: *m.numbers.at(cell)}
+	}
+	return *m.values.at(cell)
+}
+
+// Set sets the value of a key. It returns false if the bounds of the map keep the key out.
+// Map types other than aggregations are set.
+func (m *Map) Set(k Key, v Value) bool {
+	cell, _, ok := m.cell(k)
+	if !ok {
+		return false
+	}
+	if numeric(m.Value) {
+		*m.numbers.at(cell) = v.N
+		return true
+	}
+	old := m.values.at(cell)
+	m.bytes += payload(v) - payload(*old)
+	*old = v
+	return true
+}
+
+// Number returns where the integer of a key is, and makes it, as zero, if it is not there. It
+// returns nil if the bounds keep the key out. The pointer is valid until the next change of the
+// map's keys. It serves ++, -- and the assigning operators.
+func (m *Map) Number(k Key) *uint64 {
+	cell, _, ok := m.cell(k)
+	if !ok {
+		return nil
+	}
+	return m.numbers.at(cell)
+}
+
+// payload returns the bytes that a value keeps outside its cell.
+func payload(v Value) int64 {
+	n := int64(len(v.S))
+	for _, e := range v.T {
+		n += 48 + payload(e)
+	}
+	return n
+}
+
+// Delete deletes a key. It returns false if the key was not there.
+func (m *Map) Delete(k Key) bool {
+	cell, ok := m.find(k)
+	if !ok {
+		return false
+	}
+	m.bytes -= cost(k) + m.reset(cell, true)
+	if m.uses != nil {
+		m.uses.remove(cell)
+	}
+	if k.b == nil {
+		delete(m.ints, k.n)
+	} else {
+		delete(m.texts, string(k.b))
+	}
+	m.free = append(m.free, cell)
+	return true
+}
+
+// Clear deletes all keys.
+func (m *Map) Clear() {
+	m.ints, m.texts, m.free, m.bytes = nil, nil, nil, 0
+	if Single(m.Keys) {
+		m.ints = map[uint64]uint32{}
+	} else {
+		m.texts = map[string]uint32{}
+	}
+	m.numbers, m.values, m.totals = slab[uint64]{}, slab[Value]{}, slab[total]{}
+	m.buckets, m.series = slab[buckets]{}, slab[series]{}
+	m.uses = nil
+	if m.LRU {
+		m.uses = newUses()
+	}
+}
+
+// Zero sets the value of every key to zero and keeps the keys.
+func (m *Map) Zero() {
+	for _, cell := range m.ints {
+		m.bytes -= m.reset(cell, false)
+	}
+	for _, cell := range m.texts {
+		m.bytes -= m.reset(cell, false)
+	}
+}
+
+// reset makes a cell zero and returns the bytes that it no longer takes. A cell whose key stays
+// keeps the memory of its buckets.
+func (m *Map) reset(cell uint32, gone bool) int64 {
+	switch m.Value.Kind {
+	case types.Min, types.Max, types.Avg, types.Stats:
+		*m.totals.at(cell) = total{}
+		return 0
+	case types.Hist, types.LHist:
+		return m.buckets.at(cell).reset(gone)
+	case types.TSeries:
+		return m.series.at(cell).reset(gone)
+	}
+	if numeric(m.Value) {
+		*m.numbers.at(cell) = 0
+		return 0
+	}
+	old := m.values.at(cell)
+	n := payload(*old)
+	*old = Value{}
+	return n
+}

@@ -1,0 +1,51 @@
+// Package value holds the values of a running program of the one-liner language: single values,
+// keys of maps, and the maps themselves with their aggregations. It knows neither the text of
+// programs nor how values are shown.
+package value
+
+// A Value is the value of an expression. Which of its parts counts depends on the type that the
+// checker gave the expression (package types):
+//
+//	Int, Bool, Pointer              N, sign-extended to 64 bits
+//	String, Buffer, ProbeName       S, the bytes without a terminating zero
+//	Array, Struct                   S, the bytes as they lie in memory
+//	Tuple, Record                   T, the elements in order
+//	KStack, UStack                  N, a number of the stack that the host gave out
+//	KSym                            N, the address
+//	USym                            N, a number of the address and process that the host gave out
+//	Username                        N, the user id
+//	Inet                            S, 4 or 16 bytes in network order
+//	MAC                             S, 6 bytes
+//	CgroupPath                      N, the cgroup id
+//	Timestamp                       N, nanoseconds; S, strftime's format
+//	Count, Sum, Min, Max, Avg       N, the number that the aggregation stands for
+//
+// Passing and keeping an integer allocates nothing.
+type Value struct {
+	N uint64
+	S string
+	T []Value
+}
+
+// Int returns the value of an integer.
+func Int(n uint64) Value { return Value{N: n} }
+
+// Signed returns the value of a signed integer.
+func Signed(n int64) Value { return Value{N: uint64(n)} }
+
+// Bool returns the value of a truth.
+func Bool(b bool) Value {
+	if b {
+		return Value{N: 1}
+	}
+	return Value{}
+}
+
+// String returns the value of a string, or of anything else that is bytes.
+func String(s string) Value { return Value{S: s} }
+
+// Tuple returns the value of a tuple or record. It keeps elems.
+func Tuple(elems ...Value) Value { return Value{T: elems} }
+
+// Signed returns the integer as a signed number.
+func (v Value) Signed() int64 { return int64(v.N) }
