@@ -11,9 +11,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/session"
 	"github.com/ringtap/ringtap/internal/script/show"
+	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -129,7 +132,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer leave(command)
+	defer launch.Leave(command)
 	stdout := out.stdout
 	if r.output != "" {
 		file, err := os.Create(r.output)
@@ -147,29 +150,32 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		return ignoreClosedPipe(err)
 	}
 	if code != 0 {
-		return statusError(code)
+		return launch.StatusError(code)
 	}
-	return ended(ctx, out.stderr, command)
+	return launch.End(ctx, out.stderr, command)
 }
 
 // target finds the processes of -p, or starts the command of -c.
 func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
 	if r.command != "" {
-		command, err := start(strings.Fields(r.command))
+		command, err := launch.Start(strings.Fields(r.command))
 		if err != nil {
 			return nil, err
 		}
-		target := perfevent.Started(command)
-		r.Target, r.Child = &target, command.PID()
+		started := perfevent.Started(command)
+		r.Target, r.Child = &started, command.PID()
 		r.View.PIDs = []int{command.PID()}
 		return command, nil
 	}
-	watched := processFlags{named: r.pids}
-	if err := watched.find(flags); err != nil || len(watched.roots) == 0 {
+	if !flags.Changed("pid") {
+		return nil, nil
+	}
+	var named target.Target
+	if err := named.Find(process.Host{}, r.pids); err != nil {
 		return nil, err
 	}
-	target := perfevent.Process(watched.roots...)
-	r.Target, r.View.PIDs = &target, watched.roots
+	watched := named.Watched()
+	r.Target, r.View.PIDs = &watched, named.Roots
 	return nil, nil
 }
 
