@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/internal/table"
 )
 
@@ -169,7 +171,7 @@ func (h *histFlags) measure(ctx context.Context, out *console, text, filter stri
 }
 
 // measureHere measures by samples that come to us.
-func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpec, filter string) error {
+func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpec, filter string) (err error) {
 	target, command, err := h.target()
 	if err != nil {
 		return err
@@ -187,15 +189,23 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 	}
 	defer closing(out, set)
 	h.sayChildren(out)
+	texts, err := h.texts(out, spec, set, filter)
+	if err != nil {
+		return wrongSpec(err)
+	}
+	defer func() { err = errors.Join(err, texts.Close()) }()
 	printer := &histPrinter{flags: h, out: out.stdout, subject: h.subject(spec, set)}
 	out.recording.Store(true)
-	collectors, err := h.collectors(printer.subject, h.stackKinds(spec, set), set.Sources)
+	collectors, err := h.collectors(printer.subject, h.stackKinds(spec, set), texts.Sources)
 	var field *calls.FieldError
 	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
 		return usagef("%s", field.Reason)
 	}
 	if err != nil {
 		return err
+	}
+	if values, ok := lone(collectors).(*calls.Values); ok {
+		values.Early = texts.Seen()
 	}
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors, Memory: histMemory,
@@ -210,6 +220,28 @@ func (h *histFlags) measureHere(ctx context.Context, out *console, spec *histSpe
 	}
 	printer.account(out.stderr, collectors, result)
 	return errors.Join(ended(ctx, out.stderr, command), printMissed(out, set))
+}
+
+// texts has a system call's tracepoint compare the texts that its filter names, which the
+// kernel records as addresses.
+func (h *histFlags) texts(out *console, spec *histSpec, set *probe.Set, filter string) (*syscalltext.Attachment, error) {
+	if spec.Place != probe.Tracepoint || filter == "" {
+		return &syscalltext.Attachment{Sources: set.Sources}, nil
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return nil, err
+	}
+	return syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Filter: filter, Logger: out.logger(h.verbose)})
+}
+
+// lone is a collector that is the only one; nil where there are others, among whose
+// samples its texts are not told apart.
+func lone(collectors []table.Collector) table.Collector {
+	if len(collectors) != 1 {
+		return nil
+	}
+	return collectors[0]
 }
 
 // histMemory bounds what distinct stacks and histograms take, in bytes.

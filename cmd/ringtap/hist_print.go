@@ -227,14 +227,14 @@ func jsonBuckets(h *histogram.Histogram) []jsonBucket {
 // account says which calls and hits are in no histogram.
 func (p *histPrinter) account(w io.Writer, collectors []table.Collector, result *profiler.Result) {
 	var a calls.CallAccount
-	var unreadable, lost, counted, unkept uint64
+	var unreadable, unread, lost, counted, unkept uint64
 	for i, c := range collectors {
 		switch c := c.(type) {
 		case *calls.Calls:
 			one := c.Account()
 			a.Before, a.Open, a.Left, a.Broken = a.Before+one.Before, a.Open+one.Open, a.Left+one.Left, a.Broken+one.Broken
 		case *calls.Values:
-			unreadable += c.Unreadable
+			unreadable, unread = unreadable+c.Unreadable, unread+c.Unread
 		}
 		account := &result.Accounts[i]
 		lost, counted, unkept = lost+account.Lost, counted+account.Counted, unkept+account.Unkept
@@ -245,6 +245,7 @@ func (p *histPrinter) account(w io.Writer, collectors []table.Collector, result 
 	says.add(a.Left, "call never returns (longjmp, exit) or was nested too deep for the kernel", "calls never return (longjmp, exit) or were nested too deep for the kernel")
 	says.add(a.Broken, "call was dropped because records were lost", "calls were dropped because records were lost")
 	says.add(unreadable, "hit had no value", "hits had no value")
+	says.add(unread, "hit had no text to compare: its memory was gone", "hits had no text to compare: their memory was gone")
 	if len(says) > 0 {
 		fmt.Fprintf(w, "not in the histogram: %s\n", strings.Join(says, "; "))
 	}
