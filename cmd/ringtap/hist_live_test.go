@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -150,4 +153,22 @@ func TestLiveHistLeavesNothingInTracefs(t *testing.T) {
 	before := tracefsState(t, fs)
 	histOf(t, "pread", 10, "--way", "triggers", "-p", "PID", sysCall("pread64"))
 	sameState(t, before, tracefsState(t, fs))
+}
+
+// The kernel records the address of a system call's text, and has no such number.
+func TestLiveHistComparesTheTextsOfSystemCalls(t *testing.T) {
+	needTracefs(t, "events/syscalls")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, filter := range []string{fmt.Sprintf("filename == %q", file), fmt.Sprintf("filename ~ %q", filepath.Dir(file)+"/f*")} {
+		var stdout, stderr bytes.Buffer
+		args := []string{"ringtap", "hist", "syscalls:sys_enter_openat flags", filter, "--",
+			"sh", "-c", "for i in 1 2 3 4 5 6 7; do cat " + file + "; done"}
+		code := run(t.Context(), args, &console{stdout: &stdout, stderr: &stderr})
+		if code != exitDone || !strings.Contains(stdout.String(), "count: 7\n") {
+			t.Errorf("%s: exit %d\n%s%s\nwant 7 calls", filter, code, &stdout, &stderr)
+		}
+	}
 }

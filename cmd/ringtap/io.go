@@ -32,8 +32,8 @@ moves through mapped memory or io_submit, or the system calls of 32-bit programs
 
 --by looks up a descriptor in /proc when it is first used, some milliseconds after the
 call. If it was closed by then, the call that opened it tells the path, where ringtap could
-read it (~ marks a path read from memory a moment later), or the type; otherwise the row
-says [closed]. A file that took its place may be mistaken for it.
+read it (a note counts the paths read from memory a moment later), or the type; otherwise
+the row says [closed]. A file that took its place may be mistaken for it.
 
 --block shows requests to block devices instead, by the stack that made them, the device
 and the kind: BlockSize, BlockCount, and BlockTime from issue to completion. A request's

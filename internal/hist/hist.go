@@ -14,12 +14,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/internal/usage"
@@ -97,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // measureHere measures by samples that come to us.
-func (o *Options) measureHere(ctx context.Context, spec *spec) error {
+func (o *Options) measureHere(ctx context.Context, spec *spec) (err error) {
 	target, command, err := launch.Open(o.Target)
 	if err != nil {
 		return err
@@ -114,15 +116,23 @@ func (o *Options) measureHere(ctx context.Context, spec *spec) error {
 		return err
 	}
 	defer set.Release(o.Stderr)
+	texts, err := o.texts(spec, set)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, texts.Close()) }()
 	printer := &printer{o, o.subject(spec, set)}
 	o.Attached()
-	collectors, err := o.collectors(printer.subject, o.stackKinds(spec, set), set.Sources)
+	collectors, err := o.collectors(printer.subject, o.stackKinds(spec, set), texts.Sources)
 	var field *calls.FieldError
 	if errors.As(err, &field) && spec.Place != probe.Tracepoint {
 		return usage.Errorf("%s", field.Reason)
 	}
 	if err != nil {
 		return err
+	}
+	if values, ok := lone(collectors).(*calls.Values); ok {
+		values.Early = texts.Seen()
 	}
 	result, err := profiler.Run(ctx, profiler.Options{
 		Target: target, Collectors: collectors, Memory: maxMemory,
@@ -137,6 +147,28 @@ func (o *Options) measureHere(ctx context.Context, spec *spec) error {
 	}
 	printer.account(collectors, result)
 	return errors.Join(launch.End(ctx, o.Stderr, command), set.SayMissed(o.Stderr))
+}
+
+// texts has a system call's tracepoint compare the texts that the filter names, which the
+// kernel records as addresses.
+func (o *Options) texts(spec *spec, set *probe.Set) (*syscalltext.Attachment, error) {
+	if spec.Place != probe.Tracepoint || o.Filter == "" {
+		return &syscalltext.Attachment{Sources: set.Sources}, nil
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return nil, err
+	}
+	return syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Filter: o.Filter, Logger: o.Logger})
+}
+
+// lone is a collector that is the only one; nil where there are others, among whose
+// samples its texts are not told apart.
+func lone(collectors []table.Collector) table.Collector {
+	if len(collectors) != 1 {
+		return nil
+	}
+	return collectors[0]
 }
 
 // maxMemory bounds what distinct stacks and histograms take, in bytes.

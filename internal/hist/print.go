@@ -194,24 +194,29 @@ func WriteTimes(w io.Writer, p *profile.Profile, collectors []table.Collector) e
 // account says which calls and hits are in no histogram.
 func (p *printer) account(collectors []table.Collector, result *profiler.Result) {
 	var a calls.CallAccount
-	var unreadable, lost, counted, unkept uint64
+	var unreadable, unread, lost, counted, unkept uint64
 	for i, c := range collectors {
 		switch c := c.(type) {
 		case *calls.Calls:
 			a.Add(c.Account())
 		case *calls.Values:
-			unreadable += c.Unreadable
+			unreadable, unread = unreadable+c.Unreadable, unread+c.Unread
 		}
 		account := &result.Accounts[i]
 		lost, counted, unkept = lost+account.Lost, counted+account.Counted, unkept+account.Unkept
 	}
 	left := a.Phrases("", "")
-	switch unreadable {
-	case 0:
-	case 1:
-		left = append(left, "1 hit had no value")
-	default:
-		left = append(left, fmt.Sprintf("%d hits had no value", unreadable))
+	for _, hits := range []struct {
+		n   uint64
+		had string
+	}{{unreadable, "no value"}, {unread, "no text to compare: its memory was gone"}} {
+		switch hits.n {
+		case 0:
+		case 1:
+			left = append(left, "1 hit had "+hits.had)
+		default:
+			left = append(left, fmt.Sprintf("%d hits had %s", hits.n, hits.had))
+		}
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(p.Stderr, "not in the histogram: %s\n", strings.Join(left, "; "))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/runtimes"
 	"github.com/ringtap/ringtap/internal/symbolize"
@@ -56,6 +57,7 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 		}
 		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
 		noteLosses(p, r.run.plans)
+		p.Notes = append(p.Notes, foreign(w, r.run.source.Host().Arch())...)
 		if failed = r.run.opts.Report(p); failed != nil {
 			cancel()
 		}
@@ -72,6 +74,19 @@ func noteLosses(p *profile.Profile, plans []table.Plan) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d records did not fit in the rings; the end of the run tells of which events", *lost))
 		*lost = 0
 	}
+}
+
+// foreign is a note about 32-bit programs whose stacks are not unwound.
+func foreign(w *table.Window, host callchain.Arch) []string {
+	var n uint64
+	for i := range w.Counts {
+		n += w.Counts[i].Foreign
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d samples are of 32-bit programs, whose stacks ringtap does not unwind on %s: "+
+		"they have the callers that the kernel finds by frame pointers", n, host)}
 }
 
 // profile finishes a window.

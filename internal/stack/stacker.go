@@ -105,6 +105,12 @@ func (s *Stacker) load(sample *perfevent.Sample) {
 	}
 }
 
+// Foreign says that a sample is of a 32-bit program, whose stacks are not unwound on that
+// machine: they have the callers that the kernel finds by frame pointers.
+func Foreign(host callchain.Arch, sample *perfevent.Sample) bool {
+	return sample.Regs.ABI == ABI32 && machine(host, ABI32) == 0
+}
+
 // machine is the one that a sample's program is for; zero where ringtap can't unwind it.
 func machine(host callchain.Arch, abi uint64) callchain.Arch {
 	switch abi {

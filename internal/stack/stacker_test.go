@@ -59,3 +59,19 @@ func appendWord(b []byte, arch callchain.Arch, word uint64) []byte {
 	}
 	return binary.LittleEndian.AppendUint64(b, word)
 }
+
+func TestOnly32BitProgramsOfAMachineThatIsNotKnownAreForeign(t *testing.T) {
+	for _, test := range []struct {
+		host callchain.Arch
+		abi  uint64
+		want bool
+	}{
+		{callchain.AMD64, ABI64, false}, {callchain.AMD64, ABI32, false}, {callchain.ARM64, ABI64, false},
+		{callchain.ARM64, ABI32, true}, {callchain.ARM64, 0, false},
+	} {
+		sample := &perfevent.Sample{Regs: perfevent.Registers{ABI: test.abi}}
+		if got := Foreign(test.host, sample); got != test.want {
+			t.Errorf("%s, ABI %d: %t", test.host, test.abi, got)
+		}
+	}
+}

@@ -11,6 +11,7 @@ type Counts struct {
 	Truncated uint64 // samples whose user stack was cut short
 	Joined    uint64 // of these, samples that were joined to the only whole stack that begins like theirs
 	Broken    uint64 // samples whose user stack ends before its outermost function
+	Foreign   uint64 // samples of 32-bit programs whose stacks are not unwound here
 	Unkept    uint64 // samples counted on one row, for want of memory
 	Lost      uint64 // records that did not fit in a ring, where the kernel said so
 }
@@ -23,6 +24,7 @@ func (c *Counts) Add(other Counts) {
 	c.Truncated += other.Truncated
 	c.Joined += other.Joined
 	c.Broken += other.Broken
+	c.Foreign += other.Foreign
 	c.Unkept += other.Unkept
 	c.Lost += other.Lost
 }

@@ -115,6 +115,9 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 	}
 	if user := r.unwound; user.Found {
 		part.counts.stack(user.End)
+		if stack.Foreign(r.processes.Host().Arch(), sample) {
+			part.counts.Foreign++
+		}
 		k.user, kept = user.ID, kept && user.Kept
 		if user.Kept {
 			k.user = r.join(part, p, sample, user)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/eventfilter"
 	"github.com/ringtap/ringtap/internal/histogram"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/table"
@@ -15,8 +16,11 @@ import (
 // histogram for each row.
 type Values struct {
 	Hits
-	// Unreadable is how many hits had no value.
-	Unreadable uint64
+	// Unreadable is how many hits had no value, and Unread how many had no text to compare
+	// with what the user's filter asks for.
+	Unreadable, Unread uint64
+	// Early, unless nil, is offered the records as soon as they come: see table.Watcher.
+	Early func(perfevent.Record)
 
 	scale  histogram.Scale
 	fields []*ftrace.Field // of each source
@@ -75,9 +79,13 @@ func (v *Values) Plan() table.Plan {
 	p.Metrics = []profile.Metric{{Name: v.Spec + "Count", Type: "values", Unit: "counts", Scale: 1}}
 	for i := range p.Samplings {
 		v.Sources[i].PrepareRecord(&p.Samplings[i])
+		p.Samplings[i].Soon = v.Early != nil
 	}
 	return p
 }
+
+// Seen implements table.Watcher.
+func (v *Values) Seen() func(perfevent.Record) { return v.Early }
 
 // Fold counts a value.
 func (v *Values) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
@@ -85,6 +93,14 @@ func (v *Values) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 	if source := &v.Sources[sampling]; source.Record != nil {
 		v.record = source.Record(v.record[:0], s)
 		record = v.record
+	}
+	if keep := v.Sources[sampling].Keep; keep != nil {
+		if answer := keep(record); answer != eventfilter.Yes {
+			if answer == eventfilter.Unknown {
+				v.Unread++
+			}
+			return
+		}
 	}
 	value, ok := v.fields[sampling].Int(record)
 	if !ok {

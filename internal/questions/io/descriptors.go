@@ -36,12 +36,14 @@ type descriptors struct {
 	whole  map[uint32]bool                 // processes all of whose descriptors are known
 	count  int
 	labels map[[2]string]string // by what is read and what is written
+	late   uint64               // words that are paths which were read later than they were used
 }
 
 // descriptor is what is known of one.
 type descriptor struct {
 	word   string
 	path   string // by which it was opened; "" if that is not known
+	late   bool   // the word is a path that was read later than it was used
 	looked bool   // it has been looked up; else it is what the call that made it tells
 	atExec fate
 }
@@ -104,7 +106,11 @@ func (d *descriptors) of(pid uint32, called *ioCalled, index int, args []byte) s
 	}
 	word, ok := d.look(pid, fd)
 	if !ok || !isFile(word, known.path) {
-		word = cmp.Or(known.word, "closed")
+		if word = cmp.Or(known.word, "closed"); known.late {
+			d.late++
+		}
+	} else {
+		known.late = false
 	}
 	known.word, known.looked = word, true
 	d.set(pid, fd, known)

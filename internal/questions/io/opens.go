@@ -3,6 +3,7 @@ package io
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -158,28 +159,30 @@ func (o *opens) take(tid uint32) (open opened, ok bool) {
 // openingBytes is what a call under way takes.
 const openingBytes = 128
 
-// later marks what was read later than it was used, as package printfmt does.
-const later = "~"
-
 // opened sees a file be opened. A path that is not absolute stays so where nobody knows
 // any more what it began at.
 func (d *descriptors) opened(pid uint32, fd int32, open opened) {
 	path := open.path
 	if !strings.HasPrefix(path, "/") {
-		dir, isLate := strings.CutPrefix(d.known[pid][open.dir].word, later)
+		from := d.known[pid][open.dir]
+		dir := from.word
 		if open.dir == unix.AT_FDCWD {
 			dir, _ = d.host.Link(int(pid), "cwd")
 		}
 		if strings.HasPrefix(dir, "/") {
 			path = filepath.Join(dir, path)
-			open.late = open.late || isLate
+			open.late = open.late || from.late
 		}
 	}
-	known := descriptor{word: path, path: path}
-	if open.late {
-		known.word = later + path
+	d.set(pid, fd, descriptor{word: path, path: path, late: open.late})
+}
+
+// notes tells how many paths may be those of other files.
+func (d *descriptors) notes() []string {
+	if d == nil || d.late == 0 {
+		return nil
 	}
-	d.set(pid, fd, known)
+	return []string{fmt.Sprintf("%d opened files are called by a path that was read from memory a moment after the call: it may have been another then", d.late)}
 }
 
 // isFile tells whether a descriptor that is looked up is still the file that was opened

@@ -40,18 +40,18 @@ func TestPathsBeginWhereTheirCallsDid(t *testing.T) {
 	}
 	d := newDescriptors(process.Host{Proc: proc}, ByFile)
 	d.set(7, 3, descriptor{word: "/srv", looked: true})
-	d.set(7, 4, descriptor{word: "~/run"})
+	d.set(7, 4, descriptor{word: "/run", late: true})
 	tests := []struct {
 		pid  uint32
 		open opened
 		want string
 	}{
 		{7, opened{dir: unix.AT_FDCWD, path: "/tmp/a"}, "/tmp/a"},
-		{7, opened{dir: unix.AT_FDCWD, path: "/tmp/a", late: true}, "~/tmp/a"},
+		{7, opened{dir: unix.AT_FDCWD, path: "/tmp/a", late: true}, "/tmp/a"},
 		{7, opened{dir: unix.AT_FDCWD, path: "a"}, "/home/me/a"},
-		{7, opened{dir: unix.AT_FDCWD, path: "../a", late: true}, "~/home/a"},
+		{7, opened{dir: unix.AT_FDCWD, path: "../a", late: true}, "/home/a"},
 		{7, opened{dir: 3, path: "a"}, "/srv/a"},
-		{7, opened{dir: 4, path: "a"}, "~/run/a"},
+		{7, opened{dir: 4, path: "a"}, "/run/a"},
 		{7, opened{dir: 5, path: "a"}, "a"},
 		{8, opened{dir: unix.AT_FDCWD, path: "a"}, "a"}, // it has ended
 	}
@@ -63,6 +63,9 @@ func TestPathsBeginWhereTheirCallsDid(t *testing.T) {
 		if got := d.label(tt.pid, read, args); got != "["+tt.want+"]" {
 			t.Errorf("%+v of %d is %s, want [%s]", tt.open, tt.pid, got, tt.want)
 		}
+	}
+	if d.late != 3 || len(d.notes()) != 1 {
+		t.Errorf("%d paths were read later, want 3: %q", d.late, d.notes())
 	}
 }
 

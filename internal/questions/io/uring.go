@@ -178,8 +178,10 @@ func (c *Collector) usesURing(rows *table.Rows, pid uint32) {
 	}
 }
 
-// Notes tells which processes use io_uring.
-func (c *Collector) Notes(bool) []string {
+// Notes tells which processes use io_uring, and of paths that may be wrong.
+func (c *Collector) Notes(bool) []string { return append(c.uringNotes(), c.descriptors.notes()...) }
+
+func (c *Collector) uringNotes() []string {
 	if len(c.uringUsers) == 0 {
 		return nil
 	}
