@@ -83,7 +83,7 @@ func TestAnErrorShowsNoMoreThanALineOfALongCommand(t *testing.T) {
 
 func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	good := Dynamic{Type: 'p', Event: "good", Place: place, Args: here("a=%di")}
 	if _, err := group.Define(good); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestLiveARefusedDefinitionSaysWhere(t *testing.T) {
 
 func TestLiveTheLongestLineThatTheKernelReadsIsTaken(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	d := Dynamic{Type: 'p', Event: "e", Place: place}
 	const constant = 60 // characters of text, with \" and " 63
 	for n := 0; len(d.line(group.Name())) < maxLine-2*constant; n++ {
@@ -157,7 +157,7 @@ func TestLiveTheLongestLineThatTheKernelReadsIsTaken(t *testing.T) {
 
 func TestLivePathsThatAreSpellableAreRead(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	for i := 1; i < 256; i++ {
 		c := string([]byte{byte(i)})
 		if c == "/" {
@@ -183,7 +183,7 @@ func TestLivePathsThatAreSpellableAreRead(t *testing.T) {
 
 func TestLiveErrorsOfManyWritersAreNotMixedUp(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	var wg sync.WaitGroup
 	for i := range 16 { // the kernel's log holds eight errors
 		wg.Add(1)

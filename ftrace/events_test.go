@@ -25,7 +25,7 @@ func TestEventsAreSortedAndWithoutRingtapsOwn(t *testing.T) {
 
 func TestLiveEveryEventHasANumber(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestLongSymbolsGiveDifferentNamesThatStartAlike(t *testing.T) {
 }
 
 func TestLiveTheKernelTakesTheNamesOfSymbols(t *testing.T) {
-	group := newGroup(t, withUprobes(t))
+	group := newGroup(t, withUprobes(t), "uprobe_events")
 	defined := map[string]bool{}
 	for _, test := range symbolNames {
 		for _, symbol := range []string{test.symbol, test.symbol + strings.Repeat("::g", 100)} {

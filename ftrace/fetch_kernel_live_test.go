@@ -37,20 +37,6 @@ func withKprobes(t testing.TB) *FS {
 	return tracefs
 }
 
-func newKernelGroup(t testing.TB, tracefs *FS) *Group {
-	t.Helper()
-	group, err := tracefs.NewGroup("kprobe_events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := group.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return group
-}
-
 // kernelProbeTakes asks the kernel for a kernel probe with these arguments.
 func kernelProbeTakes(t testing.TB, group *Group, kind byte, args string) error {
 	t.Helper()
@@ -117,7 +103,7 @@ func withKernelGrammar(t *testing.T) (tracefs *FS, unknown func(text string) boo
 
 func TestLiveTheKernelTakesTheSameKernelArgs(t *testing.T) {
 	tracefs, unknown := withKernelGrammar(t)
-	group := newKernelGroup(t, tracefs)
+	group := newGroup(t, tracefs, "kprobe_events")
 	taken := 0
 	for _, text := range slices.Concat(kernelFetchTable, fetchTable) {
 		for _, kind := range []byte("pr") {
@@ -135,7 +121,7 @@ func TestLiveTheKernelTakesTheSameKernelArgs(t *testing.T) {
 func TestLiveTheKernelTakesTheSameGeneratedKernelArgs(t *testing.T) {
 	const n = 400
 	tracefs, _ := withKernelGrammar(t)
-	group := newKernelGroup(t, tracefs)
+	group := newGroup(t, tracefs, "kprobe_events")
 	random := rand.New(rand.NewPCG(3, 4))
 	taken := 0
 	for range n {
@@ -162,7 +148,7 @@ func systemCall(name string) string {
 
 func TestLiveHitsOfKernelProbesAreCounted(t *testing.T) {
 	tracefs := withKprobes(t)
-	group := newKernelGroup(t, tracefs)
+	group := newGroup(t, tracefs, "kprobe_events")
 	// The hits are those of all processes: nobody else makes these calls.
 	never, rare := systemCall("reboot"), systemCall("sched_rr_get_interval")
 	for _, d := range []Dynamic{

@@ -153,7 +153,7 @@ func isLinux7(t *testing.T, text string, err error) bool {
 
 func TestLiveTheKernelTakesTheSameFetchArgs(t *testing.T) {
 	tracefs := withGrammar(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	char := hasChar(t, tracefs)
 	for _, text := range fetchTable {
 		if strings.Contains(text, ":char") && !char {
@@ -168,7 +168,7 @@ func TestLiveTheKernelTakesTheSameFetchArgs(t *testing.T) {
 func TestLiveTheKernelTakesTheSameGeneratedFetchArgs(t *testing.T) {
 	n := testlimit.Calls(20000)
 	tracefs := withGrammar(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	random := rand.New(rand.NewPCG(1, 2))
 	taken := 0
 	for range n {

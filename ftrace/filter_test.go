@@ -34,7 +34,7 @@ func TestAFilterThatTheKernelDoesNotExplainIsRefusedNonetheless(t *testing.T) {
 
 func TestLiveARefusedFilterSaysWhere(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	if _, err := group.Define(Dynamic{Type: 'p', Event: "e", Place: place, Args: here("name=+0(%di):string n=%si:s32")}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestLiveAnEventHasThePlacesThatAreAdded(t *testing.T) {
 	tracefs := withUprobes(t)
-	g := newGroup(t, tracefs)
+	g := newGroup(t, tracefs, "uprobe_events")
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -21,23 +21,17 @@ const place = "/bin/true:0x40"
 // withUprobes returns the tracefs of the running kernel.
 func withUprobes(t testing.TB) *FS {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("root: tracefs is readable by root only")
-	}
-	tracefs, _, err := Mount()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tracefs := liveTracefs(t)
 	if !tracefs.Has("uprobe_events") {
 		t.Skip("uprobe_events: the kernel is built without CONFIG_UPROBE_EVENTS")
 	}
 	return tracefs
 }
 
-// newGroup makes a group that is gone when the test ends.
-func newGroup(t testing.TB, tracefs *FS) *Group {
+// newGroup makes a group of events of a file that is gone when the test ends.
+func newGroup(t testing.TB, tracefs *FS, file string) *Group {
 	t.Helper()
-	group, err := tracefs.NewGroup("uprobe_events")
+	group, err := tracefs.NewGroup(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +77,7 @@ func byHand(t testing.TB, tracefs *FS, group, event string) {
 
 func TestLiveEventsOfAGroupAreThereUntilItIsClosed(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	start, _, err := startTime("self")
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +119,7 @@ func TestLiveEventsOfAGroupAreThereUntilItIsClosed(t *testing.T) {
 
 func TestLiveGroupsOfOneProcessDoNotShareANameOrEvents(t *testing.T) {
 	tracefs := withUprobes(t)
-	first, second := newGroup(t, tracefs), newGroup(t, tracefs)
+	first, second := newGroup(t, tracefs, "uprobe_events"), newGroup(t, tracefs, "uprobe_events")
 	if want := first.Name() + "_2"; second.Name() != want {
 		t.Errorf("the second group is %s; want %s", second.Name(), want)
 	}
@@ -148,7 +142,7 @@ func TestLiveGroupsOfOneProcessDoNotShareANameOrEvents(t *testing.T) {
 
 func TestLiveAGroupIsClosedAsSoonAsItsPerfEventsAre(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	file := filepath.Join(t.TempDir(), "never run") // an open perf event puts a breakpoint there
 	if err := os.WriteFile(file, make([]byte, 64), 0o600); err != nil {
 		t.Fatal(err)
@@ -191,7 +185,7 @@ func TestLiveOnlyWhatDeadOwnersLeftIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := fmt.Sprintf("ringtap_%d_%d", dead.Process.Pid, start)
-	living := newGroup(t, tracefs)
+	living := newGroup(t, tracefs, "uprobe_events")
 	if _, err := living.Define(Dynamic{Type: 'p', Event: "f", Place: place}); err != nil {
 		t.Fatal(err)
 	}

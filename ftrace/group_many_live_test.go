@@ -143,7 +143,7 @@ func TestLiveManyOwnersAtOnceLeaveNothingBehind(t *testing.T) {
 			t.Errorf("child %d: %v", i, err)
 		}
 	}
-	if err := newGroup(t, tracefs).Close(); err != nil { // the next run
+	if err := newGroup(t, tracefs, "uprobe_events").Close(); err != nil { // the next run
 		t.Fatal(err)
 	}
 	if left := definitions(t, tracefs, func(g string) bool {

@@ -104,7 +104,7 @@ func TestLiveArgumentsHaveTheCallersValues(t *testing.T) {
 	for _, arg := range args {
 		words = append(words, arg.String())
 	}
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	d := Dynamic{Type: 'p', Event: "f", Place: fmt.Sprintf("%s:%#x", path, offset), Args: strings.Join(words, " ")}
 	if _, err := group.Define(d); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestLiveArgumentsHaveTheCallersValues(t *testing.T) {
 
 func TestLiveTheKernelKnowsTheRegisters(t *testing.T) {
 	tracefs := withUprobes(t)
-	group := newGroup(t, tracefs)
+	group := newGroup(t, tracefs, "uprobe_events")
 	known := registers(runtime.GOARCH)
 	for _, name := range known.names {
 		if err := kernelTakes(t, group, 'p', "x=%"+name); err != nil {

@@ -42,13 +42,7 @@ func changeAndWait(value string) {
 // withThreshold returns a tracefs whose tracing_thresh is nobody's.
 func withThreshold(t *testing.T) *FS {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("root: tracefs is readable by root only")
-	}
-	tracefs, _, err := Mount()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tracefs := liveTracefs(t)
 	if !tracefs.Has("tracing_thresh") {
 		t.Skip("tracing_thresh: the kernel has no tracers")
 	}

@@ -98,7 +98,7 @@ const minInterval = 10 * time.Millisecond
 // own limit (kernel.perf_event_max_sample_rate) is lower.
 const maxFrequency = uint64(time.Second)
 
-// validate refuses what makes no sense before anything is opened, as usageErrors, and
+// validate refuses what makes no sense before anything is opened, as *usage.Errors, and
 // files that can't be written: nobody wants to hear of those after an hour.
 func (c *collectorFlags) validate(flags *pflag.FlagSet) error {
 	switch {

@@ -32,7 +32,7 @@ func newFlags(out *console, name, text string) *pflag.FlagSet {
 	return flags
 }
 
-// parse parses args and turns what pflag finds wrong into a usageError.
+// parse parses args and turns what pflag finds wrong into a *usage.Error.
 func parse(flags *pflag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if err == nil {

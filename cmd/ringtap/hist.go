@@ -99,7 +99,7 @@ func (h *histFlags) add(flags *pflag.FlagSet) {
 
 // validate takes the command to run from the parsed flags, and refuses what
 // makes no sense. It returns the arguments before the command. Its errors are
-// usageErrors.
+// *usage.Errors.
 func (h *histFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	args, err := h.takeCommand(flags)
 	if err != nil {

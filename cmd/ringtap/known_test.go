@@ -21,6 +21,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // known is a program that knows what it does: this test binary. It waits until it
@@ -152,17 +153,7 @@ func startKnown(t *testing.T, work string, n int) *known {
 	cmd := exec.Command(exe)
 	cmd.Args = []string{"known-program", work, strconv.Itoa(n)}
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := truth.Start(t, cmd)
 	// Its end is waited for at once: for the kernel a zombie is still there.
 	ended := make(chan struct{})
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })

@@ -27,7 +27,7 @@ func (f *triggerFlags) add(flags *pflag.FlagSet) {
 // maxBefore is the longest --before. Rings reach some seconds or minutes back.
 const maxBefore = time.Hour
 
-// validate refuses what makes no sense, as usageErrors.
+// validate refuses what makes no sense, as *usage.Errors.
 func (f *triggerFlags) validate(flags *pflag.FlagSet) error {
 	if time.Duration(f.before) > maxBefore {
 		return usagef("--before %s: at most %s seconds", &f.before, formatSeconds(maxBefore))

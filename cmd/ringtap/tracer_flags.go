@@ -44,7 +44,7 @@ func (t *tracerFlags) add(flags *pflag.FlagSet) {
 
 // validate takes the command to run from the parsed flags, and refuses what
 // makes no sense before anything is opened. It returns the arguments before the
-// command. Its errors are usageErrors.
+// command. Its errors are *usage.Errors.
 func (t *tracerFlags) validate(flags *pflag.FlagSet) ([]string, error) {
 	args, err := t.takeCommand(flags)
 	if err == nil {

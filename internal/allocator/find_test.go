@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -132,17 +133,7 @@ func TestLiveTheAllocatorsOfProgramsThatRunAreTheSystems(t *testing.T) {
 // test does.
 func wait(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	input, output := truth.Start(t, cmd)
 	t.Cleanup(func() {
 		_ = input.Close()
 		_ = cmd.Wait()

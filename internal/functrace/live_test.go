@@ -23,6 +23,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/hermetic"
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // callerEnv makes the test binary a program that knows what it calls.
@@ -111,22 +112,12 @@ func startProgram(t *testing.T) *program {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), callerEnv+"=caller")
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := truth.Start(t, cmd)
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
 	p := &program{Cmd: cmd, t: t, in: in, answers: bufio.NewScanner(out)}
 	p.answers.Scan()
-	p.pid, err = strconv.Atoi(p.answers.Text())
-	if err != nil {
+	var err error
+	if p.pid, err = strconv.Atoi(p.answers.Text()); err != nil {
 		t.Fatalf("the program says %q", p.answers.Text())
 	}
 	return p

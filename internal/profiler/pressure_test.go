@@ -26,6 +26,7 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -73,17 +74,7 @@ func startTold(t *testing.T) *told {
 		t.Skipf("gcc: %v\n%s", err, out)
 	}
 	cmd := exec.Command(program)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := truth.Start(t, cmd)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may be gone
 		_ = cmd.Wait()
