@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -26,9 +27,13 @@ func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
 	if len(pythons) == 0 {
 		t.Skip("no python3 is installed")
 	}
-	for _, path := range pythons {
-		t.Run(path, func(t *testing.T) {
+	for i, path := range pythons {
+		nested := i%2 == 1 // in a pid namespace of its own
+		t.Run(fmt.Sprintf("%s nested %t", path, nested), func(t *testing.T) {
 			cmd := exec.Command(path, "../interp/python/testdata/chains.py", "10", "7")
+			if nested {
+				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+			}
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -126,7 +126,7 @@ func ids(threads []*snapshot.Thread) (tids []int) {
 
 func jsonPlaces(frames []snapshot.Frame) (places []jsonPlace) {
 	for _, f := range frames {
-		places = append(places, jsonPlace{escape.Text(f.Name), f.Offset, f.Inlined, escape.Text(f.Object), f.Runtime, escape.Text(f.File), f.Line})
+		places = append(places, jsonPlace{escape.Text(f.Name), f.Offset, f.Inlined, escape.Text(f.Object), escape.Text(f.Runtime), escape.Text(f.File), f.Line})
 	}
 	return places
 }
