@@ -4,7 +4,9 @@ package callchain
 // which no table tells of.
 type Runtime interface {
 	// Step is asked about each frame before any rule is. It may name what runs there, and
-	// say where the caller is: see Activation.
+	// say where the caller is: see Activation. What it says must follow from the
+	// activation's words and registers, and from code and data that stay: it may not be
+	// asked again about a chain that it has seen.
 	Step(a *Activation)
 }
 
@@ -32,6 +34,7 @@ func (a *Activation) Word(addr uint64) (uint64, bool) { return a.unwinder.mem.wo
 
 // Register is what a register holds, by its DWARF column; false if that is not known.
 func (a *Activation) Register(column uint8) (uint64, bool) {
+	a.unwinder.repeatable = false
 	return a.unwinder.regs.v[column%maxRegs], a.unwinder.regs.has(column)
 }
 
@@ -58,7 +61,7 @@ func (u *Unwinder) ask(dst []Frame, frame Frame, generated, exact bool) []Frame 
 	*a = Activation{PC: u.regs.v[m.pc], SP: u.regs.v[m.sp], FP: fp, Place: frame, Generated: generated, Exact: exact, Frames: a.Frames[:0], unwinder: u}
 	u.capture.Runtime.Step(a)
 	if a.left || len(a.Frames) > 0 {
-		u.managed, u.repeatable = true, false // memory beside the stack was read
+		u.managed = true
 	}
 	if len(a.Frames) > 0 {
 		return append(dst, a.Frames...)
@@ -73,9 +76,12 @@ func (u *Unwinder) leave(s *step) (End, bool) {
 	if a.caller.sp <= a.SP {
 		return Lost, true
 	}
-	u.regs.known &= 1<<m.pc | 1<<m.sp | 1<<m.fp
+	knew := u.regs.has(m.fp)
+	u.regs.known &= 1<<m.pc | 1<<m.sp
 	u.regs.set(m.sp, a.caller.sp)
-	u.regs.set(m.fp, a.caller.fp)
+	if knew || a.caller.fp != 0 {
+		u.regs.set(m.fp, a.caller.fp)
+	}
 	*s = step{}
 	return u.enter(a.caller.pc)
 }
