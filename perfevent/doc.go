@@ -27,6 +27,9 @@
 // none; Reader.BeforeSpool spares the copies of records that take no time. Where CPUs are
 // scarce its thread comes before others while a ring is more than half full (nice.go).
 //
+// With Options.HandOver nobody calls Read: RingFiles are the rings for another process,
+// which maps them (MapRing) and has the records as the kernel wrote them. Package near does so.
+//
 // Decoding needs no session: Reader.Raw is offered each record's bytes, and a Decoder
 // that is given Session.Events turns them into the same records later, elsewhere
 // (decoder.go).
