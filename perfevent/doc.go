@@ -26,6 +26,10 @@
 // little work without a copy. While a ring is more than half full, the reading thread asks
 // for a higher priority (nice.go).
 //
+// With Options.HandOver nobody calls Read. RingFiles returns the rings for another process,
+// which maps them (MapRing) and reads the records as the kernel wrote them. Package near
+// does so.
+//
 // Decoding needs no session: Reader.Raw receives the bytes of each record, and a Decoder
 // made from Session.Events decodes them later or on another machine (decoder.go).
 //

@@ -69,6 +69,8 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 	// it can't on a CPU that a real-time thread has.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(math.MaxInt64)
+	// A name is worth no error: without it, it is that of the link by which it was run, exe.
+	_ = os.WriteFile("/proc/self/comm", []byte("near-reader"), 0)
 	var o order
 	if err := gob.NewDecoder(in).Decode(&o); err != nil {
 		return fmt.Errorf("read the order: %w", err)

@@ -118,6 +118,10 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 	return r, nil
 }
 
+// PID is that of the helper, for a caller who leaves itself out of what it looks at. The
+// helper's name is near-reader.
+func (r *Reader) PID() int { return r.helper.cmd.Process.Pid }
+
 // bound takes the options over.
 func (o *order) bound(opts Options) {
 	o.VisitTime, o.VisitBytes, o.Share = opts.VisitTime, opts.VisitBytes, opts.Share

@@ -104,7 +104,7 @@ func beCaller() {
 	n := 0
 	err = r.Read(ctx, func(reading *Reading) error {
 		if n++; n == 1 {
-			fmt.Println(r.helper.cmd.Process.Pid, reading.Verdict.Kind, r.Accounts()[0].Rung)
+			fmt.Println(r.PID(), reading.Verdict.Kind, r.Accounts()[0].Rung)
 			go func() {
 				os.Stdin.Read(make([]byte, 1))
 				cancel()
@@ -154,6 +154,9 @@ func TestLiveKillingTheCallerEndsTheHelper(t *testing.T) {
 	needRoot(t)
 	caller, helper, words := startCaller(t, nil)
 	t.Log(words)
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", helper)); err != nil || string(name) != "near-reader\n" {
+		t.Errorf("the helper's name is %q, %v", name, err)
+	}
 	pidfd, err := unix.PidfdOpen(helper, 0)
 	if err != nil {
 		t.Fatal(err)
