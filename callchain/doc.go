@@ -1,46 +1,41 @@
-// Package callchain turns what a sample says about a thread into a chain of
-// frames, and keeps each distinct chain once.
+// Package callchain turns what a sample says about a thread into a chain of frames, and
+// keeps each distinct chain once.
 //
-// The data's way:
-//
-//	ELF file ─ Compile ─→ Table        once per object; its rules once per function that is hit
+//	ELF file ─ Compile ─→ Table        once per object; rules once per function that is hit
 //	sample ─ Unwinder ─→ []Frame, End  per sample: Unwind, FromCallchain or Auto
-//	[]Frame ─ Interner ─→ StackID      per sample; a repeat allocates nothing
+//	[]Frame ─ Interner ─→ StackID      per sample; a repeated chain allocates nothing
 //
-// A Frame is an object and an offset in it, never a bare address: chains of
-// different processes that run the same code are equal. An AddressSpace, which
-// the caller provides, says which object is mapped at an address.
+// A Frame is an object and an offset in it, never a bare address, so that chains of
+// different processes that run the same code are equal. The caller provides an
+// AddressSpace, which finds the object mapped at an address.
 //
-// Three ways lead to a chain:
+// There are three ways to a chain:
 //
-//   - Unwind follows the copied stack by the call frame information that
-//     compilers leave in .eh_frame, .debug_frame or Go's pclntab. In amd64 code
-//     that has none, and that an AddressSpace can read (Coded), a rule is
-//     derived from the instructions up to the return; other code is walked by
-//     the frame pointer.
-//   - FromCallchain takes the kernel's walk of the frame pointers and puts in
-//     the caller that such a walk skips while the leaf has no frame yet.
-//   - Auto chooses between them and joins both where the copy was too short.
+//   - Unwind follows the copied stack by call frame information: .eh_frame, .debug_frame or
+//     Go's pclntab. For amd64 code without any, if the AddressSpace can read the code
+//     (Coded), Unwind derives a rule from the instructions up to the return. It walks other
+//     code by the frame pointer.
+//   - FromCallchain takes the kernel's walk of the frame pointers and adds the caller that
+//     such a walk skips while the leaf has not set up its frame.
+//   - Auto chooses between the two, and joins them where the copy of the stack is too short.
 //
-// What holds everywhere:
+// Guarantees:
 //
-//   - Chains are leaf first. The leaf's offset is that of its pc, every
-//     caller's that of its return address minus one, which lies in the call;
-//     Frame.PC is what people are shown.
-//     Under a signal frame the pc is that of the interrupted instruction, and
-//     nothing is subtracted.
-//   - Nothing that comes from a target is believed: tables are compiled with
-//     bounds on memory and work, stack addresses must rise from frame to frame
-//     and lie in the copy, return addresses must lie in executable memory.
-//   - A Table is shared, and goes on to read its file; an Unwinder and an Interner
-//     belong to one goroutine each, and own the memory they work in.
-//   - A chain that does not reach the thread's outermost function says so: End
-//     is Cut or Lost.
+//   - Chains are leaf first. The leaf's offset is that of its pc. A caller's offset is that
+//     of its return address minus one, which lies in the call instruction; Frame.PC is the
+//     address to show. The frame below a signal frame holds the interrupted instruction, so
+//     nothing is subtracted from its pc.
+//   - Input from a target is never trusted. Compiling tables is bounded in memory and work,
+//     stack addresses must rise from frame to frame and lie in the copy, and return
+//     addresses must lie in executable memory.
+//   - A Table may be shared and keeps reading its file. An Unwinder and an Interner belong
+//     to one goroutine each and own the memory they work in.
+//   - End is Cut or Lost for a chain that does not reach the thread's outermost function.
 //
-// What neither table nor code tells stays unknown: such code is walked by frame
-// pointer, and at its first instruction, where it has no frame yet, only the
-// caller can say so (Capture.Entry); otherwise the chain lacks a frame there.
-// Go's runtime functions that move to another stack (morestack, systemstack,
-// mcall) have no rule either. What a return probe has replaced is known to who
-// saw the call (Returns), and since Linux 6.11 to the kernel's chain.
+// Code that neither tables nor instructions describe is walked by frame pointer. At the
+// first instruction of such a function, which has no frame yet, only the caller can know it
+// (Capture.Entry); otherwise the chain lacks one frame. Go's runtime functions that switch
+// stacks (morestack, systemstack, mcall) have no rule either. The return address that a
+// return probe replaced is known to whoever saw the call (Returns) and, since Linux 6.11,
+// is in the kernel's chain.
 package callchain

@@ -69,16 +69,21 @@ func TestLiveStacksAreWhatProgramsSayOfThemselves(t *testing.T) {
 			t.Parallel()
 			built := truth.Named(name).Build(t)
 			folded, truncated := sample(t, built.Command(0.3), opts)
-			all, matching := 0, 0
+			all, busy, matching := 0, 0, 0
 			for line, n := range folded {
 				all += n
 				_, stack, _ := strings.Cut(line, ";")
-				if built.Match(strings.Split(stack, ";")) == nil {
+				names := strings.Split(stack, ";")
+				if !built.Busy(names) {
+					continue // the program starts or ends, which takes an emulated machine long
+				}
+				busy += n
+				if built.Match(names) == nil {
 					matching += n
 				}
 			}
-			if all == 0 || 10*matching < 9*all {
-				t.Errorf("%d of %d samples show the program's chain", matching, all)
+			if busy == 0 || 10*matching < 9*busy {
+				t.Errorf("%d of %d samples show the program's chain", matching, busy)
 			}
 			if 10*truncated > all {
 				t.Errorf("%d of %d stacks are truncated", truncated, all)

@@ -33,6 +33,7 @@ func commands() []command {
 		{"funcslower", nil, "show the slow calls of a kernel function", traceSlower},
 		{"funccount", nil, "count how often functions are called", countFunctions},
 		{"hist", nil, "show how long calls take, or what values are, as a histogram", printHistogram},
+		{"run", []string{"bpftrace"}, "run a program in bpftrace's language", runProgram},
 		{"stack", nil, "show what the threads of a process wait for, and their stacks", printStacks},
 		{"list", nil, "list the events that can be traced, counted and sampled", listEvents},
 		{"check", nil, "show which commands work on this kernel, and what to do about the others", check},
@@ -48,6 +49,7 @@ var families = []struct{ title, first string }{
 	{"Profile: where time, memory and I/O go", "on-cpu"},
 	{"Trace, a line for each hit", "uprobe"},
 	{"Count and measure", "funccount"},
+	{"Programs in bpftrace's language", "run"},
 	{"Look around", "stack"},
 	{"About ringtap", "reset"},
 }

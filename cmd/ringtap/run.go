@@ -86,7 +86,7 @@ func (r *runFlags) addIgnored(flags *pflag.FlagSet) {
 		flags.String(name, "", "")
 		_ = flags.MarkHidden(name)
 	}
-	flags.StringVar(&r.Mode, "mode", "", "")
+	flags.String("mode", "", "")
 	flags.BoolVar(&r.Test, "test", false, "")
 	flags.BoolVar(&r.Bench, "bench", false, "")
 	for _, name := range []string{"mode", "test", "bench"} {
@@ -124,7 +124,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		defer file.Close()
 		stdout = file
 	}
-	r.Stdout, r.Stderr = stdout, out.stderr
+	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
 	r.Terminal = out.drawn && r.output == ""
 	out.recording.Store(true)
 	code, err := session.Run(ctx, r.Options)
@@ -176,7 +176,9 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 		return usagef("Invalid output format %q: text or json", r.format)
 	}
 	r.JSON = r.format == "json"
-	r.Dump = len(r.debug) > 0
+	if len(r.debug) > 0 {
+		return errors.New("not yet: -d. -v explains what runs")
+	}
 	var ok bool
 	if r.Buffer, ok = map[string]show.Mode{"line": show.Lines, "full": show.Full, "none": show.None}[r.buffer]; !ok {
 		return usagef("--buffer %q: line, full or none", r.buffer)

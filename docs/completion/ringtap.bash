@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -234,6 +234,19 @@ _ringtap() {
 		-t|--top) return ;;
 		esac
 		options='--pid --tree --tid --cgroup --duration --interval --by-stack --user --kernel --exact --limit --way --unit --linear --top --timestamp --json --verbose --help' ;;
+	run)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-c|--cmd) return ;;
+		-e|--program) return ;;
+		-I|--include-dir) return ;;
+		--include) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--dialect) COMPREPLY=($(compgen -W 'default 0.17 current' -- "$word")); return ;;
+		-o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		-f|--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		-B|--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --cmd --program --list --include-dir --include --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
 	stack)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -261,7 +274,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

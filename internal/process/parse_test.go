@@ -71,9 +71,9 @@ func TestParseStatusReadsWhatIsNeeded(t *testing.T) {
 		want Status
 	}{
 		{1, Status{Comm: "systemd", TGID: 1, NSPID: 1}},
-		{77, Status{PPID: 1, Comm: "j\nit\\1", TGID: 77, NSPID: 77, uids: [2]uint32{1000, 1001}}},
+		{77, Status{PPID: 1, Comm: "j\nit\\1", TGID: 77, NSPID: 77, UIDs: [2]uint32{1000, 1001}}},
 		{500, Status{PPID: 1, Comm: "server", TGID: 500, NSPID: 500, zombie: true}},
-		{4242, Status{PPID: 1, Comm: "nginx", TGID: 4242, NSPID: 1, nested: true, uids: [2]uint32{101, 101}}},
+		{4242, Status{PPID: 1, Comm: "nginx", TGID: 4242, NSPID: 1, nested: true, UIDs: [2]uint32{101, 101}}},
 	}
 	for _, test := range tests {
 		text, err := os.ReadFile(filepath.Join("testdata/proc", fmt.Sprint(test.pid), "status"))

@@ -50,7 +50,7 @@ func (o *Object) openPerfMap() error {
 	uids := []uint32{0, p.uids[0], p.uids[1]}
 	if !p.exited {
 		if st, err := p.table.fs.status(p.PID); err == nil {
-			uids = append(uids, st.uids[:]...)
+			uids = append(uids, st.UIDs[:]...)
 		}
 	}
 	name := "/tmp/perf-" + strconv.Itoa(p.NSPID) + ".map"

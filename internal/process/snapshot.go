@@ -67,7 +67,7 @@ func (t *Table) readProcess(pid int) (*Process, error) {
 		return known, nil
 	}
 	p := t.newProcess(st.TGID, st.Comm, since)
-	p.NSPID, p.nested, p.uids = st.NSPID, st.nested, st.uids
+	p.NSPID, p.nested, p.uids = st.NSPID, st.nested, st.UIDs
 	p.Cgroup, _ = t.cgroup(p.PID)
 	name := strconv.Itoa(p.PID)
 	p.mntNS = t.fs.inode(name, "ns/mnt")

@@ -11,12 +11,13 @@ type Status struct {
 	Comm      string // raw bytes
 	TGID      int    // of the process that a thread belongs to
 	PPID      int
-	NSPID     int    // the number in the innermost pid namespace
-	TracerPID int    // 0 if nobody traces it
-	Switches  uint64 // how often it left a CPU
+	NSPID     int       // the number in the innermost pid namespace
+	TracerPID int       // 0 if nobody traces it
+	Switches  uint64    // how often it left a CPU
+	UIDs      [2]uint32 // real and effective
+	GIDs      [2]uint32 // real and effective
 
 	nested bool // NSPID is of another namespace than that of /proc
-	uids   [2]uint32
 	zombie bool // the leader has exited; other threads may go on
 }
 
@@ -62,7 +63,9 @@ func parseStatus(text []byte) (s Status, ok bool) {
 		case "TracerPid":
 			s.TracerPID, _ = lastNumber(value)
 		case "Uid":
-			s.uids = firstTwo(value)
+			s.UIDs = firstTwo(value)
+		case "Gid":
+			s.GIDs = firstTwo(value)
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
 			n, _, _ := number(value, 10, ' ')
 			s.Switches += n
@@ -103,7 +106,7 @@ func lastNumber(text []byte) (pid int, several bool) {
 	return pid, fields > 1
 }
 
-// firstTwo reads the real and the effective id of a Uid line.
+// firstTwo reads the real and the effective id of a Uid or Gid line.
 func firstTwo(text []byte) (ids [2]uint32) {
 	for i := range ids {
 		value, rest, ok := number(text, 10, '\t')

@@ -65,8 +65,8 @@ func TestLiveProgramsOutOfReachAreSymbolized(t *testing.T) {
 				}
 			}
 			p.Rows = ours
-			if share := matching(t, p, built); share < enough() {
-				t.Errorf("%.1f %% of the samples have the program's chain, want %.0f %%", 100*share, 100*enough())
+			if share := matching(t, p, built); share < enough(built) {
+				t.Errorf("%.1f %% of the samples have the program's chain, want %.0f %%", 100*share, 100*enough(built))
 			}
 		})
 	}

@@ -36,6 +36,14 @@ func (b Built) Match(names []string) error {
 	return nil
 }
 
+// Busy tells whether a stack has the innermost function of the program's chain: the program
+// was doing its work, not starting or ending. Where the chain ends with a Gap, a stack that
+// was lost below that function cannot be told from others, and all are Busy.
+func (b Built) Busy(names []string) bool {
+	last := b.Chain[len(b.Chain)-1]
+	return last == Gap || slices.ContainsFunc(names, func(name string) bool { return base(name) == last })
+}
+
 // skipGap returns the index of the first name from i on that the chain has.
 func skipGap(chain, names []string, i int) int {
 	for i < len(names) && !slices.Contains(chain, base(names[i])) {

@@ -64,3 +64,22 @@ func TestBaseDropsParametersAndReturnTypes(t *testing.T) {
 		}
 	}
 }
+
+func TestAProgramIsBusyInItsInnermostFunction(t *testing.T) {
+	for _, test := range []struct {
+		chain, names string
+		want         bool
+	}{
+		{"main outer leaf", "_start main outer leaf", true},
+		{"main outer leaf", "leaf", true},
+		{"main outer leaf", "main outer leaf asm_sysvec_apic_timer_interrupt", true},
+		{"main ask ...", "clock_gettime", true},
+		{"main outer leaf", "_start main outer", false},
+		{"main outer leaf", "_dl_relocate_object", false},
+	} {
+		b := Built{Chain: strings.Fields(test.chain)}
+		if got := b.Busy(strings.Fields(test.names)); got != test.want {
+			t.Errorf("chain %q, stack %q: %t", test.chain, test.names, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ package eval
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -131,6 +132,8 @@ type Machine struct {
 	exited  bool
 	code    int
 	said    map[syntax.Pos]bool // places that said what cannot be said at every hit
+
+	interrupted atomic.Bool
 }
 
 type clause struct {
@@ -195,7 +198,7 @@ func (m *Machine) Start(monotonic uint64) { m.start = monotonic }
 
 func (m *Machine) run(n int, h *Hit) {
 	c := &m.clauses[n]
-	m.hit, m.steps, m.depth, m.leaving = h, 0, 0, false
+	m.hit, m.steps, m.depth, m.leaving, m.result = h, 0, 0, false, value.Value{}
 	if m.values = h.Values; m.values == nil {
 		m.values = noValues{}
 	}
@@ -210,6 +213,9 @@ func (m *Machine) run(n int, h *Hit) {
 // step counts a round of a loop. It returns false when the program does too many.
 func (m *Machine) step(pos syntax.Pos) bool {
 	m.steps++
+	if m.interrupted.Load() {
+		return false
+	}
 	if m.steps <= m.opts.Steps {
 		return true
 	}

@@ -12,16 +12,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/symbols"
 )
 
 // names says what stands for the numbers in values, from the host's files. Each file is read
 // when something needs it.
 type names struct {
-	enum    func(enum string, n uint64) (string, bool)
+	enums   map[string]map[uint64]string // of the program
 	users   map[uint64]string
 	cgroups map[uint64]string
 	kernel  map[uint64]string
+	live    *live.Attachment
 	wall    time.Duration // from the monotonic clock to the wall clock's 1970
 }
 
@@ -42,11 +44,21 @@ func clock(id int32) int64 {
 	return t.Nano()
 }
 
-// Stack returns no frames: probes that run here have no stacks.
-func (n *names) Stack(uint64, bool, string) []string { return nil }
+// Stack returns the frames of a stack. Probes that fire in ringtap itself have none.
+func (n *names) Stack(stack uint64, _ bool, mode string) []string {
+	if n.live == nil {
+		return nil
+	}
+	return n.live.Lines(stack, mode)
+}
 
-// Symbol returns the name of a kernel address, or the address.
+// Symbol returns the name of an address, or the address.
 func (n *names) Symbol(addr uint64, user bool) string {
+	if user && n.live != nil {
+		if name := n.live.Symbol(addr); name != "" {
+			return name
+		}
+	}
 	if name, ok := n.kernel[addr]; ok {
 		return name
 	}
@@ -142,10 +154,8 @@ func readCgroups(root string) map[uint64]string {
 
 // Enum returns the name of a value of an enum of the program.
 func (n *names) Enum(enum string, value uint64) (string, bool) {
-	if n.enum == nil {
-		return "", false
-	}
-	return n.enum(enum, value)
+	name, ok := n.enums[enum][value]
+	return name, ok
 }
 
 // Wall returns the time of the wall clock for a time of the monotonic clock.

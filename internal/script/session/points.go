@@ -9,14 +9,14 @@ import (
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
-// point is an attach point of a clause that this version runs.
+// point is an attach point that ringtap itself makes fire.
 type point struct {
 	clause int
 	text   string // of the probe builtin
 	period time.Duration
 }
 
-// points are the attach points of a program by what makes them fire, each in the order of the
+// points are these attach points of a program by what makes them fire, each in the order of the
 // text.
 type points struct {
 	begin, end, intervals, signals []point
@@ -28,9 +28,13 @@ func (p *points) all() int {
 	return len(p.begin) + len(p.end) + len(p.intervals) + len(p.signals)
 }
 
-// add adds an attach point of a clause.
-func (p *points) add(clause int, a *syntax.AttachPoint) *syntax.Error {
+// add adds an attach point of a clause if it is one that ringtap itself makes fire. Up to 0.23,
+// begin and end were in capitals.
+func (p *points) add(clause int, a *syntax.AttachPoint, capitals bool) (own bool, err *syntax.Error) {
 	at := point{clause: clause, text: a.Text}
+	if capitals && (a.Provider == "begin" || a.Provider == "end") {
+		at.text = strings.ToUpper(at.text)
+	}
 	switch a.Provider {
 	case "begin":
 		p.begin = append(p.begin, at)
@@ -38,13 +42,13 @@ func (p *points) add(clause int, a *syntax.AttachPoint) *syntax.Error {
 		p.end = append(p.end, at)
 	case "self":
 		if err := checkSignal(a); err != nil {
-			return err
+			return true, err
 		}
 		p.signals = append(p.signals, at)
 	case "interval":
 		period, err := parsePeriod(a.Args)
 		if err != nil {
-			return &syntax.Error{Pos: a.Pos, Msg: err.Error(), Hint: "Write interval:s:1, interval:ms:100 or interval:1s."}
+			return true, &syntax.Error{Pos: a.Pos, Msg: err.Error(), Hint: "Write interval:s:1, interval:ms:100 or interval:1s."}
 		}
 		at.period = period
 		p.intervals = append(p.intervals, at)
@@ -53,13 +57,9 @@ func (p *points) add(clause int, a *syntax.AttachPoint) *syntax.Error {
 	case "bench":
 		p.benches = append(p.benches, at)
 	default:
-		return &syntax.Error{
-			Pos:  a.Pos,
-			Msg:  fmt.Sprintf("not yet: this version runs no %s probes", a.Provider),
-			Hint: "It runs begin, end, interval, self, test and bench probes.",
-		}
+		return false, nil
 	}
-	return nil
+	return true, nil
 }
 
 // checkSignal refuses self probes of other signals than SIGUSR1, the only one that bpftrace has.

@@ -35,6 +35,8 @@ type Dialect struct {
 	Subseconds bool
 	// Counts adds to JSON messages what newer releases add: the count of attached probes.
 	Counts bool
+	// GapInJSON prints the empty lines before the maps among JSON messages, too.
+	GapInJSON bool
 	// Quoted writes numbers in JSON that a 64-bit floating point number can't hold as strings.
 	Quoted bool
 	// Separator stands between the intervals of a histogram in JSON.
@@ -48,6 +50,7 @@ func Debian() Dialect {
 		RawPercents: true,
 		NilPointers: true,
 		Units:       true,
+		GapInJSON:   true,
 		KeyIndent:   4,
 		Separator:   ", ",
 	}
@@ -80,6 +83,7 @@ func Default() Dialect {
 	d := Debian()
 	d.Name = "default"
 	d.RawPercents = false
+	d.GapInJSON = false
 	d.Enums = true
 	d.HexPointers = true
 	d.Trailer = ".."

@@ -16,6 +16,7 @@ type Printer struct {
 	JSON     bool
 	Terminal bool // text of targets is written so that it can't move the cursor
 	Mode     Mode
+	Failed   func() // is called when a write has failed, unless nil
 
 	out, log io.Writer
 	buf      []byte
@@ -53,7 +54,9 @@ func (p *Printer) done() {
 
 func (p *Printer) write() {
 	if len(p.buf) > 0 && p.err == nil {
-		_, p.err = p.out.Write(p.buf)
+		if _, p.err = p.out.Write(p.buf); p.err != nil && p.Failed != nil {
+			p.Failed()
+		}
 	}
 	p.buf = p.buf[:0]
 }
@@ -194,7 +197,7 @@ func (p *Printer) count(kind, name, n string) {
 
 // End prints what stands between the last event and the maps.
 func (p *Printer) End() {
-	if p.JSON && p.Dialect.Counts {
+	if p.JSON && !p.Dialect.GapInJSON {
 		return
 	}
 	p.buf = append(p.buf, "\n\n"...)

@@ -46,6 +46,7 @@ func (p *Printer) rows(m *value.Map, e *value.Entry) []row {
 // A unit is how the times of a time series are written.
 type unit struct {
 	name   string
+	length time.Duration
 	digits int // of the fraction of a second
 }
 
@@ -53,13 +54,13 @@ type unit struct {
 func timeUnit(interval time.Duration) unit {
 	switch {
 	case interval >= time.Second:
-		return unit{"s", 0}
+		return unit{"s", time.Second, 0}
 	case interval >= time.Millisecond:
-		return unit{"ms", 3}
+		return unit{"ms", time.Millisecond, 3}
 	case interval >= time.Microsecond:
-		return unit{"μs", 6}
+		return unit{"μs", time.Microsecond, 6}
 	}
-	return unit{"ns", 9}
+	return unit{"ns", 1, 9}
 }
 
 // drawSeries appends the graph of a time series.

@@ -144,10 +144,15 @@ func appendBuffer(b []byte, s string, ascii, escaped bool) []byte {
 	return b
 }
 
-// stack appends a stack: a line break, then a line for each frame.
+// stack appends a stack: a line break, then a line for each frame. One without frames is
+// nothing at all in the older dialects.
 func (p *Printer) stack(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	frames := p.Names.Stack(v.N, t.Kind == types.UStack, t.Mode)
+	if len(frames) == 0 && !p.Dialect.Compact {
+		return b
+	}
 	b = append(b, '\n')
-	for _, frame := range p.Names.Stack(v.N, t.Kind == types.UStack, t.Mode) {
+	for _, frame := range frames {
 		switch t.Mode {
 		case "perf":
 			b = append(b, '\t')

@@ -1,0 +1,154 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/ctypes"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// Arguments knows the arguments of attach points: of tracepoints by tracefs, of the kernel's
+// functions by BTF.
+type Arguments struct {
+	Spec *btf.Spec   // of the kernel, nil if it has none
+	BTF  *ctypes.BTF // the types of Spec
+}
+
+// Args returns the arguments of an attach point as a struct, in the order of the call.
+func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
+	switch p.Provider {
+	case "tracepoint":
+		return recordType(p)
+	case "kprobe", "fentry", "fexit":
+		proto, err := a.function(p)
+		if err != nil {
+			return nil, err
+		}
+		args := &types.Type{Kind: types.Struct, Name: "struct " + p.Text + "_args"}
+		for i := range proto.Len() {
+			param := proto.Param(i)
+			t := a.BTF.Convert(param.Type)
+			args.Fields = append(args.Fields, types.Field{Name: param.Name, Type: t, Offset: 8 * i})
+		}
+		args.Size = 8 * len(args.Fields)
+		return args, nil
+	}
+	return nil, fmt.Errorf("%s probes have no args: use arg0, arg1 and so on", p.Provider)
+}
+
+// Result returns the type of what the function of an attach point returns, nil if nothing
+// tells.
+func (a *Arguments) Result(p *syntax.AttachPoint) (*types.Type, error) {
+	if p.Provider != "fexit" {
+		return nil, nil
+	}
+	proto, err := a.function(p)
+	if err != nil {
+		return nil, err
+	}
+	return a.BTF.Convert(proto.Target()), nil
+}
+
+// function finds the function of an attach point in the kernel's type information.
+func (a *Arguments) function(p *syntax.AttachPoint) (btf.Type, error) {
+	if a.Spec == nil {
+		return btf.Type{}, btf.ErrNone
+	}
+	name := p.Args[len(p.Args)-1]
+	if strings.ContainsAny(name, "*?[") {
+		return btf.Type{}, errors.New("args of a pattern are not known: name one function")
+	}
+	for function := range a.Spec.Find(btf.Func, name) {
+		return function.Target(), nil
+	}
+	return btf.Type{}, fmt.Errorf("the kernel's type information has no function %s", name)
+}
+
+// recordType is the record of a tracepoint, of a pattern that of the first which matches.
+func recordType(p *syntax.AttachPoint) (*types.Type, error) {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Args) != 2 {
+		return nil, errors.New("a tracepoint is tracepoint:SYSTEM:EVENT")
+	}
+	system, name := p.Args[0], p.Args[1]
+	if strings.ContainsAny(system+name, "*?[") {
+		if system, name, err = firstMatch(tracefs, system+":"+name); err != nil {
+			return nil, err
+		}
+	}
+	format, err := tracefs.Format(system, name)
+	if err != nil {
+		return nil, err
+	}
+	t := &types.Type{Kind: types.Struct, Name: "struct _tracepoint_" + system + "_" + name}
+	for i := range format.Fields {
+		f := &format.Fields[i]
+		if f.Common {
+			continue
+		}
+		t.Fields = append(t.Fields, types.Field{Name: f.Name, Type: fieldType(f), Offset: f.Offset})
+		t.Size = max(t.Size, f.Offset+f.Size)
+	}
+	return t, nil
+}
+
+// firstMatch returns the first tracepoint that a pattern matches.
+func firstMatch(tracefs *ftrace.FS, pattern string) (system, name string, err error) {
+	glob, err := names.ParseGlob(pattern)
+	if err != nil {
+		return "", "", err
+	}
+	all, err := tracefs.Events()
+	if err != nil {
+		return "", "", err
+	}
+	for _, event := range all {
+		if glob.Match(event.String()) {
+			return event.System, event.Name, nil
+		}
+	}
+	return "", "", fmt.Errorf("no tracepoint matches %s", pattern)
+}
+
+// maxText is the most bytes of a text in a record.
+const maxText = 1024
+
+// fieldType is the type of a field of a tracepoint's record.
+func fieldType(f *ftrace.Field) *types.Type {
+	switch {
+	case f.String && f.Location == ftrace.Inline:
+		return &types.Type{Kind: types.String, Size: f.Size}
+	case f.String:
+		return &types.Type{Kind: types.String, Size: maxText}
+	case strings.HasSuffix(f.Type, "*"):
+		to := types.Uint8
+		if strings.Contains(f.Type, "char") {
+			to = types.Int8
+		}
+		return &types.Type{Kind: types.Pointer, Size: 8, Elem: to, User: true}
+	case f.Array && f.Length > 0:
+		return &types.Type{Kind: types.Array, Size: f.Size, Len: f.Length, Elem: integer(f.ElemSize, f.Signed)}
+	case f.Location != ftrace.Inline || f.Array:
+		return &types.Type{Kind: types.Buffer, Size: maxText}
+	}
+	// The kernel says of no parameter of a system call that it has a sign.
+	return integer(f.Size, f.Signed || f.Type == "int" || f.Type == "long")
+}
+
+// integer is an integer of so many bytes.
+func integer(size int, signed bool) *types.Type {
+	switch size {
+	case 1, 2, 4, 8:
+		return &types.Type{Kind: types.Int, Size: size, Signed: signed}
+	}
+	return types.Uint64
+}

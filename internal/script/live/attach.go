@@ -1,0 +1,267 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/internal/run"
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/plan"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/internal/syscalltext"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Options say how a program is attached.
+type Options struct {
+	Target perfevent.Target
+	View   probe.View   // how files are found
+	Logger *slog.Logger // nil discards
+}
+
+// Attachment is what a program attaches. Nothing is traced until Run.
+type Attachment struct {
+	Notes []string // sentences that the user should read
+
+	program *check.Program
+	options Options
+	sources []*source
+	sets    []*probe.Set
+	texts   *syscalltext.Attachment // nil if no system call's text is asked for
+	aside   []perfevent.Sampling
+
+	// Of Run, until Close.
+	engine     *run.Engine
+	symbolizer *symbolize.Symbolizer
+	stacks     *stacks
+}
+
+// source is one sampling and what runs at its hits.
+type source struct {
+	event   *plan.Event
+	probe   *probe.Source // nil of what is sampled
+	sample  perfevent.Sampling
+	stacks  stack.Stacks
+	stacker *stack.Stacker // of Run
+	uses    []use
+	places  map[uint64]string // names of hits by place; nil if all are called name
+	name    string            // of the function
+}
+
+// use is one clause at the hits of a source.
+type use struct {
+	clause int
+	probe  string // of the probe builtin, unless the source has places
+	values []getter
+}
+
+// Attach attaches the events of a program. The caller closes the Attachment. What can't be
+// attached is a *syntax.Error at its attach point.
+func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachment, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &Attachment{program: program, options: o}
+	for _, event := range events {
+		if err := a.attach(event); err != nil {
+			return nil, errors.Join(at(event, err), a.Close())
+		}
+	}
+	if err := a.attachTexts(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	for _, s := range a.sources {
+		for _, u := range s.event.Uses {
+			use, err := a.use(s, u)
+			if err != nil {
+				return nil, errors.Join(err, a.Close())
+			}
+			s.uses = append(s.uses, use)
+		}
+	}
+	return a, nil
+}
+
+// Probes is how many probes are attached.
+func (a *Attachment) Probes() int {
+	n := 0
+	for _, s := range a.sources {
+		n += max(1, len(s.places)) * len(s.event.Uses)
+	}
+	return n
+}
+
+// at puts an error at the first attach point of an event.
+func at(event *plan.Event, err error) error {
+	point := event.Uses[0].Point
+	return &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
+}
+
+// attach attaches one event.
+func (a *Attachment) attach(event *plan.Event) error {
+	if event.Place == plan.Sampled {
+		return a.attachSampled(event)
+	}
+	spec, err := parse(event)
+	if err != nil {
+		return err
+	}
+	set, err := probe.Open(spec, probe.Options{
+		Target: a.options.Target, View: a.options.View, UserStacks: event.UserStack, PMU: true, Logger: a.options.Logger,
+	})
+	a.Notes = append(a.Notes, set.Notes...)
+	if err != nil {
+		return err
+	}
+	a.sets = append(a.sets, set)
+	stacks := stacksOf(event)
+	stacks.Entry = set.AtEntry
+	for i := range set.Sources {
+		s := &set.Sources[i]
+		added := &source{event: event, probe: s, sample: s.Sampling(), stacks: stacks, places: s.Places}
+		if s.Function < len(set.Functions) {
+			added.name = set.Functions[s.Function]
+		}
+		a.sources = append(a.sources, added)
+	}
+	return nil
+}
+
+// parse reads the definition of an event.
+func parse(event *plan.Event) (*probe.Spec, error) {
+	switch event.Place {
+	case plan.User:
+		return probe.ParseUser(event.String())
+	case plan.Kernel:
+		return probe.ParseKernel(event.String())
+	}
+	return &probe.Spec{Text: event.Definition, Place: probe.Tracepoint, Kind: 't', Probe: event.Definition}, nil
+}
+
+// stacksOf says which stacks the hits of an event carry.
+func stacksOf(event *plan.Event) stack.Stacks {
+	stacks := stack.Stacks{User: event.UserStack, Kernel: event.KernelStack, Unwind: stack.Auto}
+	if event.Place == plan.Sampled {
+		return stacks
+	}
+	return stacks.Copying(stack.RareCopy)
+}
+
+// attachTexts has the tracepoints of system calls show the texts behind their pointers, if
+// any clause asks for one.
+func (a *Attachment) attachTexts() error {
+	var wanting []*source
+	var sources []probe.Source
+	for _, s := range a.sources {
+		if wantsText(s.event) {
+			wanting = append(wanting, s)
+			sources = append(sources, *s.probe)
+		}
+	}
+	if len(wanting) == 0 {
+		return nil
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	a.texts, err = syscalltext.Attach(sources, syscalltext.Options{Tracefs: tracefs, Logger: a.options.Logger})
+	if err != nil {
+		return err
+	}
+	for i, s := range wanting {
+		s.probe = &a.texts.Sources[i]
+		s.sample = s.probe.Sampling()
+	}
+	a.aside = a.texts.Aside
+	return nil
+}
+
+func wantsText(event *plan.Event) bool {
+	for _, use := range event.Uses {
+		for _, field := range use.Fields {
+			if field.From == plan.RecordText {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// use prepares the values of a clause at a source.
+func (a *Attachment) use(s *source, u plan.Use) (use, error) {
+	result := use{clause: u.Clause, probe: probeName(s, u.Point)}
+	for i, field := range u.Fields {
+		of := a.program.Clauses[u.Clause].Sources[i]
+		get, err := s.getter(field, of)
+		if err != nil {
+			return use{}, &syntax.Error{Pos: u.Point.Pos, Len: len(u.Point.Text), Msg: err.Error()}
+		}
+		result.values = append(result.values, get)
+	}
+	return result, nil
+}
+
+// Close removes the events. A run must be over.
+func (a *Attachment) Close() error {
+	var errs []error
+	if a.engine != nil {
+		a.engine.Close()
+		errs = append(errs, a.symbolizer.Close())
+		a.engine = nil
+	}
+	if a.texts != nil {
+		errs = append(errs, a.texts.Close())
+		a.texts = nil
+	}
+	for _, set := range a.sets {
+		errs = append(errs, set.Close())
+	}
+	a.sets = nil
+	return errors.Join(errs...)
+}
+
+// attachSampled attaches an event that perf samples.
+func (a *Attachment) attachSampled(event *plan.Event) error {
+	s, err := sampling(event.Sample)
+	if err != nil {
+		return err
+	}
+	a.sources = append(a.sources, &source{event: event, sample: s, stacks: stacksOf(event), name: event.Sample.Name})
+	return nil
+}
+
+// defaultFrequency is how many samples a second software and hardware events without a
+// count take.
+const defaultPeriod = 1_000_000
+
+// sampling returns the sampling of an event.
+func sampling(s plan.Sample) (perfevent.Sampling, error) {
+	switch {
+	case s.Kind == "profile" && s.Frequency > 0:
+		return perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: s.Frequency}, nil
+	case s.Kind == "profile":
+		return perfevent.Sampling{Event: perfevent.CPUClock(), Period: s.Period}, nil
+	case s.Kind == "watchpoint":
+		return perfevent.Sampling{}, errors.New("watchpoints are not possible yet")
+	}
+	known := perfevent.SoftwareEvents()
+	if s.Kind == "hardware" {
+		known = perfevent.HardwareEvents()
+	}
+	for _, event := range known {
+		if event.String() == s.Name {
+			period := s.Period
+			if period == 0 {
+				period = defaultPeriod
+			}
+			return perfevent.Sampling{Event: event, Period: period}, nil
+		}
+	}
+	return perfevent.Sampling{}, fmt.Errorf("there is no %s event %q", s.Kind, s.Name)
+}

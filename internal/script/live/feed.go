@@ -1,0 +1,201 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/run"
+	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/value"
+	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Handler takes what happens, in the order of time.
+type Handler interface {
+	// Hit runs a clause. It returns false when the program is over.
+	Hit(clause int, h *eval.Hit) bool
+	// Due is the time of the next tick, CLOCK_MONOTONIC in nanoseconds; false if there is none.
+	Due() (at uint64, ok bool)
+	// Tick is called at that time. It returns false when the program is over.
+	Tick() bool
+}
+
+// Account is where the hits went.
+type Account struct {
+	run.Account
+	Own    uint64 // ringtap's own hits, which no clause saw
+	Stacks uint64 // hits whose stack was one too many to be kept
+}
+
+// feed is a run under way.
+type feed struct {
+	*Attachment
+	handler   Handler
+	self      uint32
+	processes *process.Table
+	names     *process.Names
+	snapshot  func()
+	cancel    context.CancelFunc
+
+	hit     hit
+	raw     []byte // that a source made
+	account Account
+}
+
+// hit is a sample that clauses look at.
+type hit struct {
+	feed   *feed
+	source *source
+	sample *perfevent.Sample
+	raw    []byte
+	of     *process.Process // nil until it is asked for
+	use    *use             // the clause that looks
+	eval   eval.Hit
+}
+
+// Value takes a value from the record, the stacks or the process.
+func (h *hit) Value(source int) value.Value { return h.use.values[source](h) }
+
+// Comm returns the name of the thread.
+func (h *hit) Comm() string { return string(h.feed.names.Name(h.sample.TID)) }
+
+// process returns the process of the hit.
+func (h *hit) process() *process.Process {
+	if h.of == nil {
+		h.of = h.feed.processes.Process(int(int32(h.sample.PID)))
+	}
+	return h.of
+}
+
+// spoolBytes is how much may wait while the program prints.
+const spoolBytes = 256 << 20
+
+// Run feeds the handler until the context is done, the target has ended or the handler wants
+// no more. Then the events are closed; what names stacks stays open until Close.
+func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &feed{Attachment: a, handler: handler, self: uint32(os.Getpid()), cancel: cancel}
+	f.hit.feed = f
+	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: a.seen() != nil}
+	source, err := run.Open(a.options.Target, f.samplings(), opts)
+	if err != nil {
+		return Account{}, err
+	}
+	defer source.Close()
+	engine, err := run.New(source, run.Options{
+		Unwind: f.unwinds(), Spool: spoolBytes, Unordered: a.seen(), Logger: a.options.Logger,
+	})
+	if err != nil {
+		return Account{}, err
+	}
+	a.engine = engine
+	f.processes = engine.Processes()
+	a.symbolizer = symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: a.options.Logger})
+	a.stacks = newStacks(f.processes, a.symbolizer)
+	for _, s := range a.sources {
+		s.stacker = a.stacks.store.Stacker(s.stacks)
+	}
+	f.names = process.NewNames(source.Host())
+	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
+	if len(source.Processes()) > 0 {
+		f.snapshot() // before a command that was started runs, and runs another program
+	}
+	if err := source.Enable(); err != nil {
+		return Account{}, err
+	}
+	go f.snapshot()
+	err = engine.Run(ctx, f)
+	f.snapshot()
+	f.account.Stacks = a.stacks.dropped
+	var accountErr error
+	f.account.Account, accountErr = source.Account()
+	return f.account, errors.Join(err, accountErr)
+}
+
+func (a *Attachment) seen() func(perfevent.Record) {
+	if a.texts == nil {
+		return nil
+	}
+	return a.texts.Seen()
+}
+
+// samplings is what is opened, one for each source.
+func (f *feed) samplings() []perfevent.Sampling {
+	var samplings []perfevent.Sampling
+	for _, s := range f.sources {
+		sampling := s.sample
+		if s.stacks.User || s.stacks.Kernel {
+			s.stacks.Prepare(&sampling)
+		}
+		if s.probe != nil {
+			s.probe.PrepareRecord(&sampling)
+		}
+		samplings = append(samplings, sampling)
+	}
+	return append(samplings, f.aside...)
+}
+
+// unwinds tells whether any stack of user code is asked for.
+func (f *feed) unwinds() bool {
+	for _, s := range f.sources {
+		if s.stacks.User {
+			return true
+		}
+	}
+	return false
+}
+
+// Record takes one record.
+func (f *feed) Record(record perfevent.Record) error {
+	f.snapshot()
+	sample, ok := record.(*perfevent.Sample)
+	if !ok {
+		f.names.Handle(record)
+		return nil
+	}
+	if sample.Sampling >= len(f.sources) {
+		return nil // aside
+	}
+	if sample.PID == f.self {
+		f.account.Own++
+		return nil
+	}
+	source := f.sources[sample.Sampling]
+	h := &f.hit
+	h.source, h.sample, h.of, h.raw = source, sample, nil, sample.Raw
+	if source.probe != nil && source.probe.Record != nil {
+		f.raw = source.probe.Record(f.raw[:0], sample)
+		h.raw = f.raw
+	}
+	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
+	for i := range source.uses {
+		use := &source.uses[i]
+		h.use = use
+		h.eval.Probe = use.probe
+		if source.places != nil {
+			h.eval.Probe = use.probe + h.function()
+		}
+		if !f.handler.Hit(use.clause, &h.eval) {
+			f.cancel()
+			return nil
+		}
+	}
+	return nil
+}
+
+// Due is the time of the next tick.
+func (f *feed) Due() (at uint64, ok bool) { return f.handler.Due() }
+
+// Tick runs the program's intervals.
+func (f *feed) Tick() {
+	if !f.handler.Tick() {
+		f.cancel()
+	}
+}
+
+var _ run.Ticked = (*feed)(nil)

@@ -1,0 +1,82 @@
+package live
+
+import (
+	"fmt"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/plan"
+	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/script/value"
+)
+
+// getter takes a value from a hit.
+type getter func(h *hit) value.Value
+
+// getter returns what takes a value from the hits of a source.
+func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
+	switch field.From {
+	case plan.KernelStack:
+		return func(h *hit) value.Value { return value.Int(h.feed.stacks.kernel(h, of.Type)) }, nil
+	case plan.UserStack:
+		return func(h *hit) value.Value { return value.Int(h.feed.stacks.user(h, of.Type)) }, nil
+	case plan.Function:
+		return func(h *hit) value.Value { return value.String(h.function()) }, nil
+	case plan.Process:
+		return ofProcess(of)
+	}
+	name := field.Name
+	if field.From == plan.RecordText {
+		name = "__" + name + "_val"
+		if s.probe.Format.Field(name) == nil {
+			return nil, fmt.Errorf("%s.%s points to no text that is known", s.probe.Format.Name, field.Name)
+		}
+	}
+	f := s.probe.Format.Field(name)
+	if f == nil {
+		return nil, fmt.Errorf("%s has no field %s", s.probe.Format.Name, name)
+	}
+	return recorded(f, of), nil
+}
+
+// recorded returns what reads a field of the record.
+func recorded(f *ftrace.Field, of *check.Source) getter {
+	switch {
+	case of.Form == check.Text || of.Form == check.Plain && of.Type.Kind == types.String:
+		return func(h *hit) value.Value {
+			text, _ := f.Bytes(h.raw)
+			return value.String(cut(text, of))
+		}
+	case of.Form != check.Plain || of.Type.Kind == types.Array || of.Type.Kind == types.Struct || of.Type.Kind == types.Buffer:
+		return func(h *hit) value.Value {
+			bytes, _ := f.Stored(h.raw)
+			if size := of.Type.Size; size > 0 && len(bytes) > size {
+				bytes = bytes[:size]
+			}
+			return value.String(string(bytes))
+		}
+	case f.Signed:
+		return func(h *hit) value.Value {
+			n, _ := f.Int(h.raw)
+			return value.Signed(n)
+		}
+	}
+	return func(h *hit) value.Value {
+		n, _ := f.Uint(h.raw)
+		return value.Int(n)
+	}
+}
+
+// unreadable is what the kernel puts where it could not read a text.
+const unreadable = "(fault)"
+
+// cut cuts a text as str() does, which has room for a terminating zero.
+func cut(text []byte, of *check.Source) string {
+	if string(text) == unreadable {
+		return ""
+	}
+	if of.Size > 0 && len(text) >= of.Size {
+		text = text[:of.Size-1]
+	}
+	return string(text)
+}

@@ -1,0 +1,41 @@
+package live
+
+import (
+	"fmt"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/value"
+)
+
+// ofProcess returns what takes something of the process from /proc.
+func ofProcess(of *check.Source) (getter, error) {
+	switch of.Root {
+	case check.ParentRoot:
+		return func(h *hit) value.Value {
+			status, _ := h.feed.processes.Host().Status(int(h.sample.PID))
+			return value.Signed(int64(status.PPID))
+		}, nil
+	case check.LeaderRoot:
+		return func(h *hit) value.Value { return value.Int(uint64(h.sample.PID)) }, nil
+	case check.LeaderCommRoot:
+		return func(h *hit) value.Value { return value.String(h.process().Comm) }, nil
+	case check.ParentCommRoot:
+		return func(h *hit) value.Value {
+			host := h.feed.processes.Host()
+			status, _ := host.Status(int(h.sample.PID))
+			return value.String(host.Comm(status.PPID))
+		}, nil
+	case check.CgroupRoot:
+		return func(h *hit) value.Value { return value.Int(h.sample.Cgroup) }, nil
+	case check.UIDRoot, check.GIDRoot:
+		gid := of.Root == check.GIDRoot
+		return func(h *hit) value.Value {
+			status, _ := h.feed.processes.Host().Status(int(h.sample.PID))
+			if gid {
+				return value.Int(uint64(status.GIDs[0]))
+			}
+			return value.Int(uint64(status.UIDs[0]))
+		}, nil
+	}
+	return nil, fmt.Errorf("this value is not possible yet")
+}

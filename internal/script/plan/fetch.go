@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// field returns where a value of a clause comes from at an event. It returns false after an
+// error.
+func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
+	switch s.Root {
+	case check.KStackRoot:
+		event.KernelStack = true
+		return Field{From: KernelStack}, true
+	case check.UStackRoot:
+		event.UserStack = true
+		return Field{From: UserStack}, true
+	case check.FuncRoot:
+		return Field{From: Function}, true
+	case check.UIDRoot, check.GIDRoot, check.CgroupRoot, check.ParentRoot, check.LeaderRoot, check.ParentCommRoot, check.LeaderCommRoot:
+		return Field{From: Process}, true
+	}
+	switch event.Place {
+	case Tracepoint:
+		return p.recorded(s)
+	case Sampled:
+		p.refuse("", "%s has no arguments", p.point.Provider)
+		return Field{}, false
+	}
+	text, ok := p.argument(event, s)
+	if !ok {
+		return Field{}, false
+	}
+	return Field{From: Record, Name: event.fetch(text)}, true
+}
+
+// recorded is a field of a tracepoint's record.
+func (p *planner) recorded(s *check.Source) (Field, bool) {
+	switch {
+	case s.Root != check.FieldRoot:
+		p.refuse("use args.FIELD", "a tracepoint has no registers")
+	case len(s.Path) == 0 && s.Form == check.Plain:
+		return Field{From: Record, Name: s.Name}, true
+	case len(s.Path) == 0 && s.Form == check.Text:
+		return Field{From: RecordText, Name: s.Name}, true
+	default:
+		p.refuse("a kprobe on the function that the tracepoint is in can read it",
+			"what the field %s points to is not in the tracepoint's record", s.Name)
+	}
+	return Field{}, false
+}
+
+// argument returns a value as a fetch argument.
+func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool) {
+	base, ok := p.base(event, s)
+	if !ok {
+		return "", false
+	}
+	if len(s.Path) == 0 && s.Form == check.Plain {
+		if p.point.Provider == "usdt" {
+			return base, true // it has a type of its own
+		}
+		return base + ":" + number(s.Type), true
+	}
+	user := ""
+	if s.User && event.Place == Kernel {
+		user = "u" // a probe of the kernel reads the memory of the process
+	}
+	offset := 0
+	for _, step := range s.Path {
+		offset += step.Offset
+		if step.Deref {
+			base, offset = dereference(user, offset, base), 0
+		}
+	}
+	kind, ok := p.memory(s)
+	return dereference(user, offset, base) + kind, ok
+}
+
+// dereference is the value at an offset from an address.
+func dereference(user string, offset int, address string) string {
+	sign := "+"
+	if offset < 0 {
+		sign, offset = "-", -offset
+	}
+	return fmt.Sprintf("%s%s%d(%s)", sign, user, offset, address)
+}
+
+// base is a root as a fetch argument.
+func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
+	mark := p.point.Provider == "usdt"
+	switch s.Root {
+	case check.ArgRoot:
+		if isReturn(p.point) {
+			p.refuse("keep it in a map at the function's entry", "arg%d is not known at the return", s.N)
+			return "", false
+		}
+		return fmt.Sprintf("$arg%d", s.N+1), true
+	case check.ReturnRoot:
+		return "$retval", true
+	case check.RegisterRoot:
+		return "%" + s.Name, true
+	case check.StackArgRoot:
+		return fmt.Sprintf("$stack%d", s.N+1), true // behind the return address
+	case check.SymbolRoot:
+		return fmt.Sprintf("@%#x", s.Address), true
+	case check.FieldRoot:
+		if mark || isReturn(p.point) {
+			p.refuse("keep it in a map at the function's entry", "args.%s is not known here", s.Name)
+			return "", false
+		}
+		if event.Place == User {
+			return s.Name, true
+		}
+		return p.parameter(s.Name)
+	}
+	p.refuse("", "this value is not possible yet at a %s", p.point.Provider)
+	return "", false
+}
+
+// parameter is a parameter of a kernel function, by its place in the call.
+func (p *planner) parameter(name string) (text string, ok bool) {
+	args, err := p.host.Args(p.point)
+	if err != nil {
+		p.refuse("", "%v", err)
+		return "", false
+	}
+	i := slices.IndexFunc(args.Fields, func(f types.Field) bool { return f.Name == name })
+	if i < 0 {
+		p.refuse("", "%s has no argument %s", p.point.Text, name)
+		return "", false
+	}
+	return fmt.Sprintf("$arg%d", i+1), true
+}
+
+// number is the type of a fetched integer.
+func number(t *types.Type) string {
+	if t.Kind == types.Int && t.Signed {
+		return fmt.Sprintf("s%d", 8*t.Size)
+	}
+	if (t.Kind == types.Int || t.Kind == types.Bool) && t.Size > 0 {
+		return fmt.Sprintf("u%d", 8*t.Size)
+	}
+	return "u64"
+}
+
+// maxElements is how many elements an array that is fetched has at most
+// (MAX_ARRAY_LEN in kernel/trace/trace_probe.h).
+const maxElements = 64
+
+// memory is the type of what is fetched from memory.
+func (p *planner) memory(s *check.Source) (kind string, ok bool) {
+	size := s.Size
+	switch s.Form {
+	case check.Text:
+		return ":string", true
+	case check.Vector:
+		p.refuse("", "join() is not possible yet at a %s", p.point.Provider)
+		return "", false
+	case check.Plain:
+		switch s.Type.Kind {
+		case types.Int, types.Bool, types.Pointer:
+			return ":" + number(s.Type), true
+		}
+		size = s.Type.Size
+	}
+	switch {
+	case size <= 0:
+		p.refuse("", "the size of what is read must be known")
+		return "", false
+	case size <= maxElements:
+		return fmt.Sprintf(":u8[%d]", size), true
+	case size <= 8*maxElements:
+		return fmt.Sprintf(":x64[%d]", (size+7)/8), true
+	}
+	p.refuse("read the members that matter", "%d bytes are more than the %d that a hit can carry", size, 8*maxElements)
+	return "", false
+}

@@ -1,0 +1,172 @@
+// Package plan decides what a program attaches, and where each value that it takes from a
+// hit comes from.
+//
+//	check.Clause ─┬─ attach points → Event: a definition of uprobe or kprobe, a tracepoint,
+//	              │                  a sampled event; one for all clauses at a place
+//	              └─ Sources ──────→ Field: a fetch argument, a field of the record, a stack
+//
+// The result is plain data. The package opens nothing and knows no rings.
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// Place is what sort of place an Event is at.
+type Place uint8
+
+// The places.
+const (
+	User       Place = iota // Definition is package uprobe's
+	Kernel                  // Definition is package kprobe's
+	Tracepoint              // Definition is SYSTEM:EVENT, or a pattern
+	Sampled                 // Sample says what
+)
+
+// An Event is attached once, for all clauses that run at its hits.
+type Event struct {
+	Place      Place
+	Definition string // without Fetch
+	Fetch      []Fetch
+	Sample     Sample
+	Uses       []Use // in the order of the text
+	// Stacks that a hit must carry.
+	KernelStack, UserStack bool
+}
+
+// String returns the definition with its fetch arguments.
+func (e *Event) String() string {
+	if e.Place == Sampled {
+		return e.Sample.String()
+	}
+	var s strings.Builder
+	s.WriteString(e.Definition)
+	for _, f := range e.Fetch {
+		fmt.Fprintf(&s, " %s=%s", f.Name, f.Text)
+	}
+	return s.String()
+}
+
+// fetch returns the name of the field that has a fetch argument.
+func (e *Event) fetch(text string) string {
+	for _, f := range e.Fetch {
+		if f.Text == text {
+			return f.Name
+		}
+	}
+	name := fmt.Sprintf("v%d", len(e.Fetch))
+	e.Fetch = append(e.Fetch, Fetch{Name: name, Text: text})
+	return name
+}
+
+// Fetch is an argument that the kernel fetches at a hit.
+type Fetch struct {
+	Name string // of the record's field
+	Text string // in the grammar of fetch arguments, with the type
+}
+
+// Use is one clause at an attach point.
+type Use struct {
+	Clause int // in check.Program.Clauses
+	Point  *syntax.AttachPoint
+	Fields []Field // of each Source of the clause
+}
+
+// From says where a value is.
+type From uint8
+
+// The ways to a value.
+const (
+	Record      From = iota // the field Name of the record
+	RecordText              // the text that the pointer in the field Name leads to: a system call's
+	KernelStack             // the kernel stack
+	UserStack               // the user stack
+	Function                // the name of the function that was hit
+	Process                 // what Source.Root names, of the process that was hit
+)
+
+// Field is where a value comes from.
+type Field struct {
+	From From
+	Name string
+}
+
+// Host is what the planner asks the host.
+type Host interface {
+	// Args returns the arguments of an attach point as a struct, in the order of the call.
+	Args(p *syntax.AttachPoint) (*types.Type, error)
+}
+
+// Make returns the events of a program. Clauses of begin, end, interval and the like have
+// none. What can't be attached is a *syntax.Error at its attach point.
+func Make(prog *check.Program, host Host) ([]*Event, []*syntax.Error) {
+	p := planner{host: host, places: make(map[string]*Event)}
+	for i, clause := range prog.Clauses {
+		for _, point := range clause.Points {
+			p.point = point
+			p.add(i, clause)
+		}
+	}
+	return p.events, p.errs
+}
+
+// planner makes the events of a program.
+type planner struct {
+	host   Host
+	events []*Event
+	places map[string]*Event // by what they attach to
+	errs   []*syntax.Error
+	point  *syntax.AttachPoint
+}
+
+// refuse notes what is wrong with the attach point under way.
+func (p *planner) refuse(hint, format string, args ...any) {
+	p.errs = append(p.errs, &syntax.Error{
+		Pos: p.point.Pos, Len: len(p.point.Text), Msg: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// add plans a clause at an attach point.
+func (p *planner) add(clause int, c *check.Clause) {
+	var event *Event
+	switch p.point.Provider {
+	case "begin", "end", "interval", "self", "test", "bench":
+		return
+	case "tracepoint":
+		event = p.tracepoint()
+	case "kprobe", "kretprobe", "fentry", "fexit":
+		event = p.kernel()
+	case "uprobe", "uretprobe":
+		event = p.user()
+	case "usdt":
+		event = p.mark()
+	case "profile", "software", "hardware", "watchpoint":
+		event = p.sampled()
+	default:
+		p.refuse("", "%s is not possible yet", p.point.Provider)
+	}
+	if event == nil {
+		return
+	}
+	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
+	if known := p.places[key]; known != nil {
+		event = known
+	} else {
+		p.places[key] = event
+		p.events = append(p.events, event)
+	}
+	use := Use{Clause: clause, Point: p.point}
+	for _, source := range c.Sources {
+		field, ok := p.field(event, source)
+		if !ok {
+			return
+		}
+		use.Fields = append(use.Fields, field)
+	}
+	event.Uses = append(event.Uses, use)
+}

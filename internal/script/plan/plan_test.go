@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/ctypes"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// env is a host that has one kernel function, one tracepoint and nothing else.
+type env struct{ *ctypes.Scope }
+
+func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
+	char := &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}
+	switch p.Provider {
+	case "fentry":
+		return &types.Type{Kind: types.Struct, Fields: []types.Field{
+			{Name: "first", Type: types.Int32}, {Name: "second", Type: types.Uint64, Offset: 8},
+		}}, nil
+	case "tracepoint":
+		return &types.Type{Kind: types.Struct, Fields: []types.Field{
+			{Name: "dfd", Type: types.Int64}, {Name: "filename", Type: char, Offset: 8},
+		}}, nil
+	}
+	return nil, errors.New("no args")
+}
+
+func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
+
+func (e env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.Scope.Resolve(t) }
+
+func (env) Symbol(string, *syntax.AttachPoint) (uint64, int, error) {
+	return 0, 0, errors.New("no symbols")
+}
+
+func (env) Register(name string) bool { return name == "di" }
+
+func (env) Cgroup(string) (uint64, error) { return 0, errors.New("no cgroups") }
+
+// planned plans a text.
+func planned(t *testing.T, text string) ([]*Event, []*syntax.Error) {
+	t.Helper()
+	parsed, err := syntax.Parse("", text, syntax.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope, err := ctypes.New(parsed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := check.Check(parsed, check.Options{Env: env{scope}, CPUs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Make(checked, env{scope})
+}
+
+// describe is a line for an event, and one for each use with the places of its values.
+func describe(events []*Event) string {
+	var s strings.Builder
+	for _, e := range events {
+		fmt.Fprintln(&s, e)
+		for _, use := range e.Uses {
+			fmt.Fprintf(&s, " %d", use.Clause)
+			for _, f := range use.Fields {
+				fmt.Fprintf(&s, " %s", strings.TrimSuffix([]string{"", "text:", "kstack", "ustack", "func", "process"}[f.From]+f.Name, ":"))
+			}
+			fmt.Fprintln(&s)
+		}
+	}
+	return s.String()
+}
+
+func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`begin { exit(); } interval:s:1 { }`, ""},
+		{`uprobe:/bin/bash:readline { printf("%s", str(arg0)); }`, "p:/bin/bash:readline v0=+0($arg1):string\n 0 v0\n"},
+		{`uretprobe:/bin/bash:readline { @[str(retval)] = count(); }`, "r:/bin/bash:readline v0=+0($retval):string\n 0 v0\n"},
+		{`uprobe:libc:malloc { @ = sum(arg0); } uprobe:libc:malloc { print((arg0, arg1)); }`,
+			"p:libc:malloc v0=$arg1:u64 v1=$arg2:u64\n 0 v0\n 1 v0 v1\n"},
+		{`uprobe:/bin/a:"ns::f(int)" { @ = count(); }`, "p:/bin/a:ns::f(int)\n 0\n"},
+		{`uprobe:"/bin/a b":f { @ = count(); }`, "p:\"/bin/a b\":f\n 0\n"},
+		{`uprobe:/bin/a:f { print(reg("di")); }`, "p:/bin/a:f v0=%di:u64\n 0 v0\n"},
+		{`struct a { int x; struct b *next; }; struct b { long y; char s[8]; };
+		  uprobe:/bin/a:f { $a = (struct a *)arg0; print($a->x); print($a->next->y); }`,
+			"p:/bin/a:f v0=+0($arg1):s32 v1=+0(+8($arg1)):s64\n 0 v0 v1\n"},
+		{`kprobe:vfs_read /arg2 > 0/ { @[kstack] = count(); }`, "p:vfs_read v0=$arg3:u64\n 0 v0 kstack\n"},
+		{`kprobe:vfs_* { @[probe, ustack(3)] = count(); }`, "p:vfs_*\n 0 ustack\n"},
+		{`kretprobe:vfs_read { @ = hist(retval); }`, "r:vfs_read v0=$retval:u64\n 0 v0\n"},
+		{`fentry:f { print(args.second); }`, "p:f v0=$arg2:u64\n 0 v0\n"},
+		{`kprobe:f+4 { } k:f { }`, "p:f+4\n 0\np:f\n 1\n"},
+		{`tracepoint:syscalls:sys_enter_openat { printf("%d %s", args.dfd, str(args.filename)); }`,
+			"syscalls:sys_enter_openat\n 0 dfd text:filename\n"},
+		{`usdt:/bin/a:p:n { print(arg0); print(str(arg1)); }`, "u:/bin/a:p:n v0=$arg1 v1=+0($arg2):string\n 0 v0 v1\n"},
+		{`usdt:/bin/a:n { }`, "u:/bin/a:*:n\n 0\n"},
+		{`profile:hz:99 { @[kstack, ustack] = count(); }`, "cpu-clock, 99 times a second on each CPU\n 0 kstack ustack\n"},
+		{`profile:ms:10 { }`, "cpu-clock, each 10ms on each CPU\n 0\n"},
+		{`software:page-faults:1e3 { @ = count(); }`, "page-faults, one of 1000\n 0\n"},
+		{`hardware:cache-misses { }`, "cache-misses\n 0\n"},
+		{`watchpoint:0x1000:8:rw { }`, "mem:0x1000/8:rw\n 0\n"},
+	} {
+		events, errs := planned(t, test.text)
+		if len(errs) > 0 || describe(events) != test.want {
+			t.Errorf("%s\n%v\n%swant\n%s", test.text, errs, describe(events), test.want)
+		}
+	}
+}
+
+func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
+	for text, want := range map[string]string{
+		`profile:hz:0 { }`:                                "1:1: a profile takes 1 to 100000 samples a second",
+		`profile:hours:1 { }`:                             "1:1: a profile is ",
+		`watchpoint:0x10:3:w { }`:                         "1:1: a watchpoint is ",
+		`software:faults:x { }`:                           `1:1: "x" is no count`,
+		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:1: ",
+	} {
+		_, errs := planned(t, text)
+		var found []string
+		for _, err := range errs {
+			found = append(found, strings.TrimPrefix(err.Error(), "stdin:"))
+		}
+		if !slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, want) }) {
+			t.Errorf("%s: %q, want %q", text, found, want)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Sample is an event that perf samples.
+type Sample struct {
+	Kind      string // "profile", "software", "hardware" or "watchpoint"
+	Name      string // of a software or hardware event
+	Frequency uint64 // samples a second on each CPU; 0 where there is a Period
+	Period    uint64 // events from one sample to the next, of a profile nanoseconds; 0 is the default
+	Address   uint64 // of a watchpoint
+	Length    int    // of a watchpoint, bytes
+	Mode      string // of a watchpoint: r, w, rw or x
+}
+
+// String returns the event as perf(1) would be asked for it.
+func (s Sample) String() string {
+	switch {
+	case s.Kind == "watchpoint":
+		return fmt.Sprintf("mem:%#x/%d:%s", s.Address, s.Length, s.Mode)
+	case s.Kind == "profile" && s.Frequency > 0:
+		return fmt.Sprintf("cpu-clock, %d times a second on each CPU", s.Frequency)
+	case s.Kind == "profile":
+		return fmt.Sprintf("cpu-clock, each %s on each CPU", time.Duration(s.Period))
+	case s.Period > 0:
+		return fmt.Sprintf("%s, one of %d", s.Name, s.Period)
+	}
+	return s.Name
+}
+
+// maxFrequency is how many samples a second a profile may take on each CPU.
+const maxFrequency = 100_000
+
+// sampled is profile:…, software:…, hardware:… or watchpoint:….
+func (p *planner) sampled() *Event {
+	s, problem := Sample{Kind: p.point.Provider}, ""
+	switch s.Kind {
+	case "profile":
+		problem = s.profile(p.point.Args)
+	case "watchpoint":
+		problem = s.watchpoint(p.point.Args)
+	default:
+		problem = s.counter(p.point.Args)
+	}
+	if problem != "" {
+		p.refuse("", "%s", problem)
+		return nil
+	}
+	return &Event{Place: Sampled, Sample: s}
+}
+
+// profile reads hz:99, ms:10, 10ms or a number of nanoseconds.
+func (s *Sample) profile(args []string) string {
+	const want = "a profile is profile:hz:RATE, profile:ms:NUMBER or profile:10ms"
+	var period time.Duration
+	switch len(args) {
+	case 1:
+		if n, err := strconv.ParseUint(args[0], 0, 63); err == nil {
+			period = time.Duration(n)
+		} else if period, err = time.ParseDuration(args[0]); err != nil {
+			return want
+		}
+	case 2:
+		n, err := count(args[1])
+		if err != nil || n > math.MaxUint32 {
+			return want
+		}
+		switch args[0] {
+		case "hz":
+			if n < 1 || n > maxFrequency {
+				return fmt.Sprintf("a profile takes 1 to %d samples a second", maxFrequency)
+			}
+			s.Frequency = n
+			return ""
+		case "s":
+			period = time.Duration(n) * time.Second
+		case "ms":
+			period = time.Duration(n) * time.Millisecond
+		case "us":
+			period = time.Duration(n) * time.Microsecond
+		default:
+			return want
+		}
+	default:
+		return want
+	}
+	if period < time.Second/maxFrequency {
+		return fmt.Sprintf("a profile takes at most %d samples a second", maxFrequency)
+	}
+	s.Period = uint64(period)
+	return ""
+}
+
+// counter reads NAME:COUNT.
+func (s *Sample) counter(args []string) string {
+	if len(args) == 0 || len(args) > 2 || args[0] == "" {
+		return fmt.Sprintf("an event is %s:NAME or %[1]s:NAME:COUNT", s.Kind)
+	}
+	s.Name = args[0]
+	if len(args) == 2 && args[1] != "" {
+		n, err := count(args[1])
+		if err != nil || n < 1 {
+			return fmt.Sprintf("%q is no count", args[1])
+		}
+		s.Period = n
+	}
+	return ""
+}
+
+// count reads a number such as 1000, 1_000 or 1e6.
+func count(text string) (uint64, error) {
+	text = strings.ReplaceAll(text, "_", "")
+	if mantissa, exponent, ok := strings.Cut(text, "e"); ok && !strings.HasPrefix(text, "0x") {
+		if n, err := strconv.ParseUint(exponent, 10, 5); err == nil && n < 19 {
+			text = mantissa + strings.Repeat("0", int(n))
+		}
+	}
+	return strconv.ParseUint(text, 0, 63)
+}
+
+// watchpoint reads ADDRESS:LENGTH:MODE.
+func (s *Sample) watchpoint(args []string) string {
+	const want = "a watchpoint is watchpoint:ADDRESS:LENGTH:MODE, with 1, 2, 4 or 8 bytes and the mode r, w, rw or x"
+	if len(args) != 3 {
+		return want
+	}
+	address, err := strconv.ParseUint(args[0], 0, 64)
+	if err != nil {
+		return want
+	}
+	length, err := strconv.Atoi(args[1])
+	if err != nil || length != 1 && length != 2 && length != 4 && length != 8 {
+		return want
+	}
+	switch args[2] {
+	case "r", "w", "rw", "wr", "x":
+	default:
+		return want
+	}
+	s.Address, s.Length, s.Mode = address, length, args[2]
+	return ""
+}

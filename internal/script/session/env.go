@@ -1,0 +1,147 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/script/ctypes"
+	"github.com/ringtap/ringtap/internal/script/live"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// env answers the checker about the host.
+type env struct {
+	scope  *ctypes.Scope
+	kernel *kernelTypes
+}
+
+// arguments knows the arguments of attach points. The kernel's type information is read for
+// those that need it.
+func (e *env) arguments(p *syntax.AttachPoint) *live.Arguments {
+	if p.Provider == "tracepoint" {
+		return &live.Arguments{}
+	}
+	return &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
+}
+
+// Args returns the arguments of an attach point as a struct.
+func (e *env) Args(p *syntax.AttachPoint) (*types.Type, error) { return e.arguments(p).Args(p) }
+
+// Result returns the type of the result of what an attach point probes.
+func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.arguments(p).Result(p) }
+
+// Type returns the type that the text names.
+func (e *env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.scope.Resolve(t) }
+
+// Constant returns a constant of an enum.
+func (e *env) Constant(name string) (int64, *types.Type, bool) { return e.scope.Constant(name) }
+
+var errFound = errors.New("found")
+
+// Symbol returns the address of a symbol of the kernel.
+func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
+	if p != nil {
+		return 0, 0, fmt.Errorf("%s is in no program: %s probes fire in ringtap", name, p.Provider)
+	}
+	file, err := os.Open("/proc/kallsyms")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer file.Close()
+	err = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {
+		if string(s.Name) != name {
+			return nil
+		}
+		address = s.Address
+		return errFound
+	})
+	switch {
+	case errors.Is(err, errFound) && address == 0:
+		return 0, 0, errors.New("the kernel hides its addresses: run as root, or set kernel.kptr_restrict")
+	case errors.Is(err, errFound):
+		return address, 0, nil
+	case err == nil:
+		err = fmt.Errorf("the kernel has no symbol %s", name)
+	}
+	return 0, 0, err
+}
+
+// Register takes every name: the definition of the probe, which knows registers, refuses others.
+func (e *env) Register(string) bool { return true }
+
+// Cgroup returns the id of a control group.
+func (e *env) Cgroup(path string) (uint64, error) {
+	full := path
+	if !strings.HasPrefix(path, "/sys/fs/cgroup") {
+		full = "/sys/fs/cgroup/" + strings.TrimPrefix(path, "/")
+	}
+	id := inode(full)
+	if id == 0 {
+		return 0, fmt.Errorf("there is no control group %s", path)
+	}
+	return id, nil
+}
+
+// kernelTypes is the kernel's type information, which is read when a program first asks for it.
+type kernelTypes struct {
+	read bool
+	spec *btf.Spec // nil where there is none
+	btf  *ctypes.BTF
+}
+
+func (k *kernelTypes) open() *ctypes.BTF {
+	if !k.read {
+		k.read = true
+		if spec, err := btf.Read("/sys/kernel/btf"); err == nil {
+			k.spec, k.btf = spec, ctypes.NewBTF(spec)
+		}
+	}
+	return k.btf
+}
+
+// Type returns the kernel's type of a name.
+func (k *kernelTypes) Type(name string) (*types.Type, int, bool) {
+	if b := k.open(); b != nil {
+		return b.Type(name)
+	}
+	return nil, 0, false
+}
+
+// Complete returns a struct of the kernel with its fields.
+func (k *kernelTypes) Complete(t *types.Type) (*types.Type, bool) {
+	if b := k.open(); b != nil {
+		return b.Complete(t)
+	}
+	return t, false
+}
+
+// Constant returns a constant of an enum of the kernel.
+func (k *kernelTypes) Constant(name string) (int64, *types.Type, bool) {
+	if b := k.open(); b != nil {
+		return b.Constant(name)
+	}
+	return 0, nil, false
+}
+
+// enums returns the names of the values of the program's own enums.
+func enums(p *syntax.Program) map[string]map[uint64]string {
+	all := map[string]map[uint64]string{}
+	for _, d := range p.Definitions {
+		e, ok := d.(*syntax.EnumDef)
+		if !ok || e.Name == "" {
+			continue
+		}
+		all[e.Name] = map[uint64]string{}
+		for _, v := range e.Values {
+			if _, taken := all[e.Name][uint64(v.Value)]; !taken {
+				all[e.Name][uint64(v.Value)] = v.Name
+			}
+		}
+	}
+	return all
+}

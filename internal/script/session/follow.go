@@ -1,0 +1,59 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+)
+
+// follow runs the program at what happens on the machine, until the program is over or the
+// context is done. It says which hits it did not see.
+func (s *session) follow(ctx context.Context) error {
+	account, err := s.attached.Run(ctx, s)
+	if lost := account.All().Lost; lost > 0 {
+		s.printer.Lost(lost)
+	}
+	return err
+}
+
+// explain puts an error of one attach point into the form of those of the program.
+func (s *session) explain(err error) error {
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		return &syntax.Errors{List: []*syntax.Error{wrong}, Sources: s.parsed.Sources}
+	}
+	return err
+}
+
+// Hit runs a clause. It returns false when the program is over.
+func (s *session) Hit(clause int, h *eval.Hit) bool {
+	s.machine.Hit(clause, h)
+	return !s.over()
+}
+
+// Due returns when the next interval ticks. A signal that has come is due at once.
+func (s *session) Due() (at uint64, ok bool) {
+	if len(s.usr1) > 0 {
+		return 0, true
+	}
+	_, next, ok := s.ticks.next()
+	return uint64(next), ok
+}
+
+// Tick runs what is due. It returns false when the program is over.
+func (s *session) Tick() bool {
+	select {
+	case <-s.usr1:
+		s.fire(s.points.signals, time.Duration(clock(unix.CLOCK_MONOTONIC)))
+	default:
+		interval, at, _ := s.ticks.next()
+		s.fire(s.points.intervals[interval:interval+1], at)
+		s.ticks.done(interval, time.Duration(clock(unix.CLOCK_MONOTONIC)))
+	}
+	return !s.over() && s.printer.Flush() == nil
+}

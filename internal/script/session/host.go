@@ -1,0 +1,238 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/value"
+)
+
+// own returns what a clause reads of this process, in which its probes fire.
+func (s *session) own(c *check.Clause) (*ownValues, *syntax.Error) {
+	own := &ownValues{comm: s.comm, values: make([]value.Value, len(c.Sources))}
+	for i, source := range c.Sources {
+		v, ok := s.ownValue(source)
+		if !ok || len(source.Path) > 0 {
+			return nil, &syntax.Error{
+				Pos: c.Pos, Msg: "this probe reads a value that only probes in the kernel or in a program have",
+				Hint: "Probes such as begin and interval fire in ringtap itself.",
+			}
+		}
+		own.values[i] = v
+	}
+	return own, nil
+}
+
+// ownValues are the values of a hit of this process, by the clause's sources.
+type ownValues struct {
+	comm   string
+	values []value.Value
+}
+
+// Value returns the value of a source.
+func (v *ownValues) Value(source int) value.Value { return v.values[source] }
+
+// Comm returns the name of this process.
+func (v *ownValues) Comm() string { return v.comm }
+
+// ownValue returns what a source reads of this process, false if it reads something else.
+func (s *session) ownValue(source *check.Source) (value.Value, bool) {
+	switch source.Root {
+	case check.KStackRoot, check.UStackRoot, check.NUMARoot:
+		return value.Value{}, true
+	case check.FuncRoot:
+		return value.Value{}, true
+	case check.UIDRoot:
+		return value.Int(uint64(os.Getuid())), true
+	case check.GIDRoot:
+		return value.Int(uint64(os.Getgid())), true
+	case check.ParentRoot:
+		return value.Int(uint64(os.Getppid())), true
+	case check.LeaderRoot:
+		return value.Int(uint64(s.self)), true
+	case check.UserModeRoot:
+		return value.Int(1), true
+	case check.ParentCommRoot:
+		return value.String(commOf(os.Getppid())), true
+	case check.LeaderCommRoot:
+		return value.String(s.comm), true
+	case check.CgroupRoot:
+		return value.Int(ownCgroup()), true
+	case check.SymbolRoot:
+		return value.Int(source.Address), true
+	}
+	return value.Value{}, false
+}
+
+// commOf returns the name of a process, "" if it is gone.
+func commOf(pid int) string {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+// ownCgroup returns the id of this process's control group, 0 where there is none.
+func ownCgroup() uint64 {
+	b, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(b)) {
+		if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
+			return inode("/sys/fs/cgroup" + path)
+		}
+	}
+	return 0
+}
+
+func inode(path string) uint64 {
+	var stat unix.Stat_t
+	if unix.Stat(path, &stat) != nil {
+		return 0
+	}
+	return stat.Ino
+}
+
+// Clock returns a time of the monotonic clock by another clock.
+func (s *session) Clock(mode string, monotonic uint64) uint64 {
+	id := int32(unix.CLOCK_TAI)
+	if mode == "boot" {
+		id = unix.CLOCK_BOOTTIME
+	}
+	return monotonic + uint64(clock(id)-clock(unix.CLOCK_MONOTONIC))
+}
+
+// Wall returns the wall clock for a time of the monotonic clock.
+func (s *session) Wall(monotonic uint64) time.Time { return s.names.Wall(monotonic) }
+
+// Read reads memory of the process of a hit. Kernel memory it does not read.
+func (s *session) Read(h *eval.Hit, address uint64, user bool, b []byte) bool {
+	if len(b) == 0 || !user {
+		return len(b) == 0
+	}
+	n, err := unix.ProcessVMReadv(int(h.PID), []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}},
+		[]unix.RemoteIovec{{Base: uintptr(address), Len: len(b)}}, 0)
+	return err == nil && n == len(b)
+}
+
+// UserAddress returns the number that stands for an address of the process of a hit. One that
+// is in no file stands for itself.
+func (s *session) UserAddress(h *eval.Hit, address uint64) uint64 {
+	if s.attached != nil {
+		if n, ok := s.attached.Address(h, address); ok {
+			return n
+		}
+	}
+	return address
+}
+
+// Frames returns how many frames a stack has.
+func (s *session) Frames(stack uint64, _ bool) int {
+	if s.attached == nil {
+		return 0
+	}
+	return s.attached.Frames(stack)
+}
+
+// Word returns the name of a number.
+func (s *session) Word(function string, n int64) string {
+	switch function {
+	case "strerror":
+		return strerror(n)
+	case "signal_name":
+		return unix.SignalName(unix.Signal(n))
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// strerror returns the text of an error as the C library has it.
+func strerror(n int64) string {
+	if n == 0 {
+		return "Success"
+	}
+	text := unix.Errno(n).Error()
+	if n < 0 || strings.HasPrefix(text, "errno ") {
+		return fmt.Sprintf("Unknown error %d", n)
+	}
+	for i, r := range text {
+		return string(unicode.ToUpper(r)) + text[i+len(string(r)):]
+	}
+	return text
+}
+
+// maxCommand bounds what is taken of a command's output, in bytes.
+const maxCommand = 1 << 20
+
+// System runs a command and returns what it writes to its standard output.
+func (s *session) System(command string) []byte {
+	_ = s.printer.Flush() // what was printed before stands before what the command writes
+	var out bytes.Buffer
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Stdin, cmd.Stderr = os.Stdin, s.opts.Stderr
+	cmd.Stdout = &boundedWriter{w: &out, left: maxCommand}
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: system: %v\n", err)
+	}
+	return out.Bytes()
+}
+
+// boundedWriter passes on the first bytes and drops the rest.
+type boundedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	keep := min(len(p), b.left)
+	b.left -= keep
+	_, err := b.w.Write(p[:keep])
+	return len(p), err
+}
+
+// File returns the start of a file.
+func (s *session) File(path string, most int) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, int64(most)))
+}
+
+// Signal sends a signal to the process or the thread of a hit.
+func (s *session) Signal(h *eval.Hit, number int64, name string, thread bool) error {
+	sig := unix.Signal(number)
+	if name != "" {
+		if sig = unix.SignalNum("SIG" + strings.TrimPrefix(name, "SIG")); sig == 0 {
+			return fmt.Errorf("no signal is called %s", name)
+		}
+	}
+	if thread {
+		return unix.Tgkill(int(h.PID), int(h.TID), sig)
+	}
+	return unix.Kill(int(h.PID), sig)
+}
+
+// Message tells the user something at a place of the program.
+func (s *session) Message(l eval.Level, pos syntax.Pos, text string) {
+	if l != eval.Error && s.opts.NoWarnings || l == eval.Debug && !s.opts.Verbose {
+		return
+	}
+	word := "WARNING"
+	if l == eval.Error {
+		word = "ERROR"
+		s.errors++
+	}
+	_ = s.printer.Flush() // the message stands behind what was printed before it
+	fmt.Fprintf(s.opts.Stderr, "%s:%d:%d: %s: %s\n", cmp.Or(pos.File, "stdin"), pos.Line, pos.Col, word, text)
+}

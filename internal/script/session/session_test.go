@@ -1,0 +1,238 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+var update = flag.Bool("update", false, "run bpftrace again and keep what it prints")
+
+// result is what a run came to.
+type result struct {
+	stdout, stderr string
+	code           int
+	err            error
+}
+
+func runText(t *testing.T, ctx context.Context, o Options) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, testlimit.End)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	o.Stdout, o.Stderr = &stdout, &stderr
+	code, err := Run(ctx, o)
+	return result{stdout.String(), stderr.String(), code, err}
+}
+
+// params are $1 and $2 of the programs of testdata.
+var params = []string{"42", "text"}
+
+// The programs of testdata print what bpftrace 0.17 printed when they were captured.
+func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
+	for _, file := range programs(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		captured := strings.TrimSuffix(file, ".bt") + ".out"
+		if *update {
+			if err := os.WriteFile(captured, bpftrace(t, file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(captured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := runText(t, t.Context(), Options{Text: string(text), File: file, Params: params, Dialect: "0.17"})
+		if got.stdout != string(want) || got.code != 0 || got.err != nil {
+			t.Errorf("%s: exit code %d, %v\n%s\nwant\n%s\nstderr: %s", file, got.code, got.err, got.stdout, want, got.stderr)
+		}
+	}
+}
+
+func TestPeerProgramsPrintWhatBpftracePrints(t *testing.T) {
+	version, err := exec.Command("bpftrace", "--version").Output()
+	if err != nil || !strings.Contains(string(version), "v0.17") {
+		t.Skip("bpftrace 0.17 is not installed")
+	}
+	for _, file := range programs(t) {
+		captured, err := os.ReadFile(strings.TrimSuffix(file, ".bt") + ".out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(bpftrace(t, file)); got != string(captured) {
+			t.Errorf("%s: bpftrace prints\n%s\nand printed\n%s", file, got, captured)
+		}
+	}
+}
+
+func programs(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.bt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no programs", err)
+	}
+	return files
+}
+
+// bpftrace returns what bpftrace prints for a program.
+func bpftrace(t *testing.T, file string) []byte {
+	t.Helper()
+	out, err := exec.Command("bpftrace", append([]string{file}, params...)...).Output()
+	if err != nil {
+		t.Fatalf("bpftrace %s: %v", file, err)
+	}
+	return out
+}
+
+func TestWhatIsWrongIsShownAtItsPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"BEGIN { printf(\"x\"; }":                       "stdin:1:19-20: ERROR:",
+		"BEGIN { printf(\"%d\\n\", \"x\"); }":           "ERROR: printf: %d specifier expects a value of type integer (string supplied)",
+		"watchpoint:1:8:w { @ = count(); }": "ERROR: watchpoints are not possible yet
+watchpoint:1:8:w",
+		"software:nosuch:1 { @ = count(); }": "ERROR: there is no software event \"nosuch\"",
+		"BEGIN { @ = 1 }\ninterval:days:1 { @ = 2; }":   "stdin:2:1-9: ERROR: there is no unit \"days\" of time",
+		"self:signal:SIGTERM { @ = 1 }":                 "ERROR: a self probe is self:signal:SIGUSR1",
+		"// nothing":                                    "ERROR: the program has no probe",
+		"config = { dialect = \"0.5\" } BEGIN { @=1; }": "ERROR: there is no dialect",
+	} {
+		got := runText(t, t.Context(), Options{Text: text})
+		if got.code != failed || got.err != nil || got.stdout != "" || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: exit code %d, %v, %q\n%s\nwant %s", text, got.code, got.err, got.stdout, got.stderr, want)
+		}
+	}
+}
+
+func TestTheProgramDecidesTheExitCode(t *testing.T) {
+	got := runText(t, t.Context(), Options{Text: "BEGIN { exit(7); } END { printf(\"end\\n\"); }", Quiet: true})
+	if got.code != 7 || got.err != nil || got.stdout != "end\n\n\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDialectsPrintTheirWay(t *testing.T) {
+	const text = "BEGIN { printf(\"%s 1%%\\n\", probe); @ = stats(3); }"
+	for dialect, want := range map[string]string{
+		"":        "Attaching 1 probe...\nbegin 1%\n\n\n@: count 1, average 3, total 3\n\n",
+		"current": "begin 1%\n\n\n@: { .count = 1, .average = 3, .total = 3 }\n",
+		"0.17":    "Attaching 1 probe...\nBEGIN 1%%\n\n\n@: count 1, average 3, total 3\n\n",
+	} {
+		end := text
+		if dialect == "0.17" {
+			end = strings.Replace(text, "}", "exit(); }", 1) // it waits for Ctrl-C otherwise
+		}
+		if got := runText(t, t.Context(), Options{Text: end, Dialect: dialect}); got.stdout != want {
+			t.Errorf("%q: %q, want %q", dialect, got.stdout, want)
+		}
+	}
+	own := runText(t, t.Context(), Options{Text: "config = { dialect = \"current\" } " + text})
+	if !strings.HasPrefix(own.stdout, "begin") || own.stderr != "Attached 1 probe\n" {
+		t.Errorf("config block: %+v", own)
+	}
+}
+
+func TestAnInterruptedProgramRunsItsEnd(t *testing.T) {
+	for name, text := range map[string]string{
+		"that waits": "i:s:100 { @ = 2; } END { printf(\"end\\n\"); }",
+		"that loops": "BEGIN { while (1) { @++; } } END { clear(@); printf(\"end\\n\"); }",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		got := runText(t, ctx, Options{Text: text, Quiet: true})
+		cancel()
+		if !strings.HasPrefix(got.stdout, "end\n\n\n") || got.err != nil || got.code != 0 {
+			t.Errorf("a program %s: %+v", name, got)
+		}
+	}
+}
+
+func TestAProgramWhoseReaderIsGoneEnds(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(t.Context(), Options{Text: "BEGIN { while (1) { printf(\"x\\n\"); } }", Stdout: w, Stderr: &bytes.Buffer{}})
+	if !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASignalFiresItsProbe(t *testing.T) {
+	const text = "BEGIN { signal(\"SIGUSR1\"); } self:signal:SIGUSR1 { printf(\"signal\\n\"); exit(); }"
+	got := runText(t, t.Context(), Options{Text: text, Quiet: true, Unsafe: true})
+	if got.stdout != "signal\n\n\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMessagesStandInTheOrderOfThePrograms(t *testing.T) {
+	const text = `BEGIN { printf("a\n"); system("echo b"); printf("%s\n", strerror(2)); cat("/proc/self/comm"); print(username); }`
+	got := runText(t, t.Context(), Options{Text: text, Quiet: true, Unsafe: true})
+	user := newNames().User(uint64(os.Getuid()))
+	if want := "a\nb\nNo such file or directory\n" + commOf(os.Getpid()) + "\n" + user + "\n\n\n"; got.stdout != want {
+		t.Errorf("%q, want %q; %s", got.stdout, want, got.stderr)
+	}
+}
+
+func TestImportsAreFoundBesideTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "other.bt"), []byte("BEGIN { printf(\"imported\\n\"); }"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{File: filepath.Join(dir, "main.bt")}, {IncludeDirs: []string{dir}}} {
+		o.Text, o.Quiet = "import \"other.bt\"; BEGIN { printf(\"main\\n\"); }", true
+		if got := runText(t, t.Context(), o); !strings.Contains(got.stdout, "imported\n") {
+			t.Errorf("%+v: %+v", o, got)
+		}
+	}
+}
+
+func TestTestsAndBenchesRun(t *testing.T) {
+	const text = `BEGIN { @ = 5; } test:good { print(1); } test:bad { print(@); return 1; } test:wrong { exit(2); }
+bench:count { @c[1] = count(); }`
+	got := runText(t, t.Context(), Options{Text: text, Test: true, JSON: true})
+	lines := strings.Split(got.stdout, "\n")
+	for i, want := range []string{`{"good": {"duration": `, `"passed": false, "output": "@: 5\n"}}}`, `"passed": false, "output": ""}}}`} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("line %d: %s, want %s", i, lines[i], want)
+		}
+	}
+	if got.code != 1 {
+		t.Errorf("exit code %d", got.code)
+	}
+	got = runText(t, t.Context(), Options{Text: text, Bench: true})
+	if !strings.HasPrefix(got.stdout, "Benchmark ") || !strings.Contains(got.stdout, "\ncount     ") {
+		t.Errorf("%s", got.stdout)
+	}
+}
+
+func TestNamesAreThoseOfTheHost(t *testing.T) {
+	n := newNames()
+	if root := n.User(0); root != "root" {
+		t.Errorf("user 0 is %q", root)
+	}
+	if id := ownCgroup(); id != 0 && !strings.HasPrefix(n.Cgroup(id), "unified:/") {
+		t.Errorf("own control group: %q", n.Cgroup(id))
+	}
+	if off := time.Since(n.Wall(uint64(clock(unix.CLOCK_MONOTONIC)))).Abs(); off > time.Hour {
+		t.Errorf("the wall clock is off by %v", off)
+	}
+}
