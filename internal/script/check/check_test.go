@@ -72,7 +72,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`kprobe:f { print(*(uint32 *)(arg1 + 8)) }`, "arg1 +8* uint32"},
 		{`kprobe:f { print(((struct node *)arg0)->n) }`, "arg0 +8* int32"},
 		{`kprobe:f { print(((struct node *)arg0).next.next->n) }`, "arg0 +0* +0* +8* int32"},
-		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 uint64; arg0 +0* struct node *; arg0 +0* +16* string"},
+		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 +0* +16* string"},
 		{`kprobe:f { $n = (struct node *)arg0; $n = $n->next; print($n->n) }`, "arg0 uint64"},
 		{`kprobe:f { print(((struct node *)arg0)->pair[1]) }`, "arg0 +36* uint32"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
