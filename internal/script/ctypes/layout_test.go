@@ -30,6 +30,7 @@ struct inpacked { char c; struct plain p; struct member m; } __attribute__((pack
 struct matrix { char a[3][5]; int *b[4]; int (*c)[6]; void (*d)(int, char); int (*e[2])(void); struct plain f[2][3]; };
 struct flexible { int n; char data[]; };
 struct anonymous { int a; union { int b; long c; struct { char d; short e; }; }; struct { char f; } g; char h; };
+struct named { struct inner { int i; }; char c; };
 union mixed { char c; long l; char text[13]; struct packed p; };
 union bitunion { int a:3; unsigned long b:40; char c; };
 struct bits { int a:3; int b:29; int c:1; unsigned d:31; char e; };

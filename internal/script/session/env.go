@@ -16,7 +16,7 @@ import (
 
 // env answers the checker about the host.
 type env struct {
-	scope  *ctypes.Scope
+	*ctypes.Scope
 	kernel *kernelTypes
 }
 
@@ -34,15 +34,6 @@ func (e *env) Args(p *syntax.AttachPoint) (*types.Type, error) { return e.argume
 
 // Result returns the type of the result of what an attach point probes.
 func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.arguments(p).Result(p) }
-
-// Resolve returns the type that a type of the program means.
-func (e *env) Resolve(t *syntax.TypeExpr) (*types.Type, error) { return e.scope.Resolve(t) }
-
-// Complete returns a struct that a pointer points to with its members.
-func (e *env) Complete(t *types.Type) *types.Type { return e.scope.Complete(t) }
-
-// Constant returns a constant of an enum.
-func (e *env) Constant(name string) (int64, *types.Type, bool) { return e.scope.Constant(name) }
 
 var errFound = errors.New("found")
 

@@ -108,6 +108,7 @@ func (s *session) prepare() error {
 	s.parsed, err = syntax.Parse(o.File, o.Text, syntax.Options{
 		Positional: o.Params,
 		Includes:   o.Includes,
+		Header:     s.header,
 		Import:     s.read,
 	})
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *session) prepare() error {
 		return err
 	}
 	s.names.enums = enums(s.parsed)
-	host := &env{scope: scope, kernel: kernel}
+	host := &env{Scope: scope, kernel: kernel}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 	})
@@ -175,6 +176,21 @@ func (s *session) read(from, path string) (name, text string, err error) {
 		}
 	}
 	return "", "", err
+}
+
+// header reads a header from the folders of IncludeDirs, or one that is named by its path.
+func (s *session) header(path string) (name, text string, ok bool) {
+	places := s.opts.IncludeDirs
+	if strings.Contains(path, "/") && slices.Contains(s.opts.Includes, path) {
+		places = append([]string{""}, places...)
+	}
+	for _, dir := range places {
+		name = filepath.Join(dir, path)
+		if b, err := readBounded(name, maxImport); err == nil {
+			return name, string(b), true
+		}
+	}
+	return "", "", false
 }
 
 // maxImport bounds the text of an import, in bytes.

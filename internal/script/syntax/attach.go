@@ -42,6 +42,9 @@ func (p *parser) attachPoint() []*AttachPoint {
 		p.unexpected("a probe such as kprobe:f, interval:s:1 or begin")
 	}
 	text := l.text[l.off : l.off+at.length]
+	if len(text) > maxPoint {
+		p.abort(token{pos: at.pos, length: 1}, "the probe is too long")
+	}
 	l.off += at.length
 	word, args := p.split(at, text)
 	name, word, named := strings.Cut(word, "=")
@@ -76,7 +79,7 @@ func (p *parser) attachPoint() []*AttachPoint {
 // measurePoint returns the length of the attach point that text starts with. A slash begins
 // the predicate, except within a path.
 func (p *parser) measurePoint(text string, at token) int {
-	paths := false
+	paths, first := false, true
 	for n := 0; n < len(text); n++ {
 		switch c := text[n]; {
 		case c == '"':
@@ -87,7 +90,8 @@ func (p *parser) measurePoint(text string, at token) int {
 				p.fail(at, "the quote is not closed")
 			}
 			n += end
-		case c == ':' && !paths:
+		case c == ':' && first:
+			first = false
 			word := text[strings.IndexByte(text[:n], '=')+1 : n]
 			kind, known := findProvider(word)
 			paths = kind.paths || !known // parameters or a wildcard

@@ -1,28 +1,33 @@
 package syntax
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// atDefinition tells whether a definition in C comes next.
+// defines tells whether t begins a definition of a type in C.
+func (t token) defines() bool {
+	switch t.text {
+	case "struct", "union", "enum", "typedef", "__extension__":
+		return t.kind == kindName
+	}
+	return false
+}
+
+// atDefinition tells whether a declaration in C comes next.
 func (p *parser) atDefinition() bool {
 	t := p.peek()
-	if t.kind != kindName {
-		return false
-	}
-	switch t.text {
-	case "struct", "union", "enum", "typedef", "extern", "static", "__extension__":
-		return true
-	}
-	return p.inHeader() && !p.ahead(1).is(":")
+	return t.defines() || t.isName("extern") || t.isName("static") ||
+		t.kind == kindName && p.inHeader() && !p.ahead(1).is(":")
 }
 
 // inHeader tells whether the text is a header of C, of which only the types count.
 func (p *parser) inHeader() bool { return len(p.pre.headers) > 0 || p.header }
 
-// definition reads a definition in C. Of headers, it leaves out what defines no type.
+// definition reads a declaration in C. Of headers, it leaves out what defines no type.
 func (p *parser) definition() {
 	t := p.peek()
-	start := p.i
-	if t.isName("extern") || t.isName("static") || !p.isDefinition(t) {
+	if !t.defines() {
 		if !p.inHeader() {
 			p.fail(t, "a program defines struct, union, enum and typedef only")
 		}
@@ -31,58 +36,51 @@ func (p *parser) definition() {
 	}
 	isTypedef := p.gotName("typedef")
 	p.qualifiers()
-	base := p.specifier()
-	if p.peek().is("}") || p.i == start {
-		p.unexpected("a definition")
-	}
+	base, defines := p.specifier()
 	switch {
 	case isTypedef:
-		for {
-			d := p.declarator(base)
-			if d.name == "" {
-				p.unexpected("the typedef's name")
-			}
-			p.shared.typedefs[d.name] = true
-			p.program.Definitions = append(p.program.Definitions, &TypedefDef{Pos: d.pos, Name: d.name, Type: d.typ})
-			if !p.got(",") {
-				break
-			}
-		}
-		p.expect(";")
+		p.typedef(base)
 	case p.got(";"):
 	case p.inHeader():
 		p.skipDeclaration() // a variable or a function
 	case p.peek().is("*") || p.peek().kind == kindName && p.ahead(1).is(";"):
 		p.fail(p.peek(), "a program defines types, not variables of C")
+	case !defines:
+		p.unexpected(`"{" or ";"`)
 	}
 }
 
-func (p *parser) isDefinition(t token) bool {
-	switch t.text {
-	case "struct", "union", "enum", "typedef", "__extension__":
-		return true
+// typedef reads the names of a typedef.
+func (p *parser) typedef(base *TypeExpr) {
+	for {
+		d := p.declarator(base)
+		if d.name == "" {
+			p.unexpected("the typedef's name")
+		}
+		if t := p.peek(); d.attributes.and(p.attributes()) != (attributes{}) {
+			p.fail(t, "ringtap has no typedefs with a layout of their own")
+		}
+		p.define(&TypedefDef{Pos: d.pos, Name: d.name, Type: d.typ}, d.name)
+		if !p.got(",") {
+			break
+		}
 	}
-	return false
+	p.expect(";")
 }
 
 // skipDeclaration passes over what defines no type: to a semicolon or behind a body.
 func (p *parser) skipDeclaration() {
 	for depth := 0; ; {
-		switch t := p.take(); {
-		case t.kind == kindEnd || t.is(";") && depth == 0:
+		t := p.take()
+		depth += t.brace()
+		if t.kind == kindEnd || depth == 0 && (t.is(";") || t.is("}") && !p.peek().is(";")) {
 			return
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			if depth--; depth == 0 && !p.peek().is(";") {
-				return
-			}
 		}
 	}
 }
 
-// specifier reads a type before C's declarators. It may define a type.
-func (p *parser) specifier() *TypeExpr {
+// specifier reads a type before C's declarators, and tells whether it defines that type.
+func (p *parser) specifier() (typ *TypeExpr, defines bool) {
 	p.enter()
 	defer p.leave()
 	p.qualifiers()
@@ -90,7 +88,7 @@ func (p *parser) specifier() *TypeExpr {
 	switch t.text {
 	case "struct", "union", "enum":
 	default:
-		return &TypeExpr{Pos: t.pos, Base: p.baseType()}
+		return &TypeExpr{Pos: t.pos, Base: p.baseType()}, false
 	}
 	p.take()
 	a := p.attributes()
@@ -105,16 +103,15 @@ func (p *parser) specifier() *TypeExpr {
 		p.unexpected(`a name or "{"`)
 	}
 	a = a.and(p.attributes())
-	typ := &TypeExpr{Pos: t.pos, Base: name}
-	if p.peek().is("{") {
-		if t.text == "enum" {
-			p.enum(t, name)
-		} else {
-			p.structure(t, name, a)
-		}
+	defines = p.peek().is("{")
+	switch {
+	case defines && t.text == "enum":
+		p.enum(t, name)
+	case defines:
+		p.structure(t, name, a)
 	}
 	p.qualifiers()
-	return typ
+	return &TypeExpr{Pos: t.pos, Base: name}, defines
 }
 
 // structure reads the members of a struct or union.
@@ -129,13 +126,31 @@ func (p *parser) structure(t token, name string, a attributes) {
 	}
 	a = a.and(p.attributes())
 	d.Packed, d.Align = a.packed, a.align
-	p.program.Definitions = append(p.program.Definitions, d)
+	p.define(d, name)
+}
+
+// definitionKey is where a name is defined.
+type definitionKey struct {
+	pos  Pos
+	name string
+}
+
+// define adds a definition to the program. A header that several texts include counts once.
+func (p *parser) define(d Definition, name string) {
+	key := definitionKey{d.Position(), name}
+	if !p.shared.defined[key] {
+		p.shared.defined[key] = true
+		p.program.Definitions = append(p.program.Definitions, d)
+	}
 }
 
 // field reads a declaration of members of d.
 func (p *parser) field(d *StructDef) {
 	before := p.attributes()
-	base := p.specifier()
+	base, defines := p.specifier()
+	if defines && !isAnonymous(base.Base) && p.got(";") {
+		return // of a type that has a name, C makes no anonymous member
+	}
 	for {
 		m := p.declarator(base)
 		f := FieldDef{Pos: m.pos, Name: m.name, Type: m.typ}
@@ -146,7 +161,7 @@ func (p *parser) field(d *StructDef) {
 				p.fail(t, "a bit field has 1 to 64 bits")
 			}
 			f.Bits = int(n)
-		} else if f.Name == "" && (!p.isDefined(base) || len(m.typ.Modifiers) > 0) {
+		} else if f.Name == "" && (!isAnonymous(base.Base) || len(m.typ.Modifiers) > 0) {
 			p.unexpected("a member's name")
 		}
 		a := before.and(m.attributes).and(p.attributes())
@@ -161,15 +176,9 @@ func (p *parser) field(d *StructDef) {
 	}
 }
 
-// isDefined tells whether base is the type that was defined last: a member without a name
-// is of such a type.
-func (p *parser) isDefined(base *TypeExpr) bool {
-	n := len(p.program.Definitions)
-	if n == 0 {
-		return false
-	}
-	d, ok := p.program.Definitions[n-1].(*StructDef)
-	return ok && d.Name == base.Base
+// isAnonymous tells whether a name is that of a struct or union without one of its own.
+func isAnonymous(name string) bool {
+	return strings.HasPrefix(name, "struct (") || strings.HasPrefix(name, "union (")
 }
 
 // enum reads the constants of an enum.
@@ -189,8 +198,10 @@ func (p *parser) enum(t token, name string) {
 			p.unexpected(`"," or "}"`)
 		}
 	}
-	p.attributes()
-	p.program.Definitions = append(p.program.Definitions, d)
+	if after := p.peek(); p.attributes() != (attributes{}) {
+		p.fail(after, "ringtap has no enums with a layout of their own")
+	}
+	p.define(d, name)
 }
 
 // attributes are those of __attribute__((…)) that change a layout.

@@ -20,6 +20,7 @@ func TestDefinitionsOfC(t *testing.T) {
 		{"struct a { struct b { int c; } d; };", "(define struct b (c int))\n(define struct a (d struct b))"},
 		{"struct a { union { int b; char c; }; struct { int d; } e; };",
 			"(define union (anonymous 1) (b int) (c char))\n(define struct (anonymous 2) (d int))\n(define struct a (union (anonymous 1)) (e struct (anonymous 2)))"},
+		{"struct a { struct b { int c; }; enum e { X }; int d; };", "(define struct b (c int))\n(define enum e X=0)\n(define struct a (d int))"},
 		{"struct a { enum { X, Y } k; };", "(define enum (anonymous 1) X=0 Y=1)\n(define struct a (k enum (anonymous 1)))"},
 		{"union u { int a; char b[4]; };", "(define union u (a int) (b char[4]))"},
 		{"struct a { char data[]; };", "(define struct a (data char[]))"},
@@ -30,6 +31,7 @@ func TestDefinitionsOfC(t *testing.T) {
 			"(define struct a (x int aligned=8) (y int packed) (z int))"},
 		{"enum e { A, B = 5, C, D = A + 2 * 3, E = -1, F = 'x', G = 1 << 4 | 1, };", "(define enum e A=0 B=5 C=6 D=6 E=-1 F=120 G=17)"},
 		{"enum { A = sizeof_none ? 1 : 2 };", ""},
+		{"#include <linux/sched.h>\nstruct s { char comm[TASK_COMM_LEN]; };", "(define struct s (comm char[16]))"},
 		{"enum e { A = 3 }; struct s { int x[A + 1]; int y : A; };", "(define enum e A=3)\n(define struct s (x int[4]) (y int bits=3))"},
 		{"#define N 16\nstruct s { char x[N * 2]; };", "(define struct s (x char[32]))"},
 		{"typedef unsigned int u;", "(typedef u unsigned int)"},
@@ -90,6 +92,10 @@ func TestPreprocessor(t *testing.T) {
 		{"conditions in conditions", "#if 0\n#if 1\nx\n#else\ny\n#endif\nz\n#elif 1\n#if 0\nu\n#endif\nbegin { f(); }\n#endif", "(f)"},
 		{"a condition in a block", "begin {\n#if 0\n f();\n#else\n g();\n#endif\n}", "(g)"},
 		{"a positional parameter's count is no line", "begin { @ =\n$#; }", "(= @ $#)"},
+		{"what headers of the system define", "#include <sys/socket.h>\nbegin { @ = AF_INET6 + SIGKILL + ENOENT; }", "(= @ (+ (+ 10 9) 2))"},
+		{"what the program defines before", "#define AF_INET 3\n#include <sys/socket.h>\nbegin { @ = AF_INET; }", "(= @ 3)"},
+		{"what the program defines after", "#include <sys/socket.h>\n#define AF_INET 3\nbegin { @ = AF_INET; }", "(= @ 3)"},
+		{"what no header defines", "begin { @ = AF_INET; }", "(= @ AF_INET)"},
 		{"an included file", "#include \"a.h\"\nbegin { @ = A; }", "(= @ 7)"},
 	}
 	for _, test := range tests {
@@ -119,6 +125,33 @@ func TestHeadersAreRecorded(t *testing.T) {
 		if p.Includes[i] != want[i] {
 			t.Errorf("%v, not %v", p.Includes[i], want[i])
 		}
+	}
+}
+
+func TestHeadersFromTheCommandLine(t *testing.T) {
+	options := Options{
+		Includes: []string{"first.h", "second.h"},
+		Header: func(path string) (string, string, bool) {
+			text, ok := files{
+				"first.h":  "#pragma once\n#define FIRST 3\nstruct first { int x[FIRST]; };",
+				"second.h": "struct second { char y[FIRST]; };",
+				"third.h":  "#include <first.h>\n#include <linux/fs.h>\nenum { THIRD = 5 };",
+			}[path]
+			return "/include/" + path, text, ok
+		},
+		Import: files{"a.bt": "#include <third.h>\nbegin { @ = FIRST; }"}.read,
+	}
+	p, err := Parse("", "#include <third.h>\nimport \"a.bt\"; begin { @ = FIRST; }", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "(define struct first (x int[3]))\n(define struct second (y char[3]))\n(define enum (anonymous 1) THIRD=5)\n" +
+		"(define enum (anonymous 2) THIRD=5)\n(probe \"begin\" (= @ 3))\n(probe \"begin\" (= @ 3))\n"
+	if got := p.String(); got != want {
+		t.Errorf("%s\nnot\n%s", got, want)
+	}
+	if len(p.Includes) != 1 || p.Includes[0] != (Include{Pos{"/include/third.h", 2, 1}, "linux/fs.h"}) {
+		t.Errorf("%v", p.Includes)
 	}
 }
 

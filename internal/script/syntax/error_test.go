@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -95,6 +96,16 @@ import "x.bt"; begin { }
 stdin:1:14-16: ERROR: this if has no value: both of its blocks must end in an expression without a semicolon
 begin { $x = if 1 { 2 }; }
              ~~`},
+		{"a keyword", "begin { whille ($x < 3) { $x++; } f() }", `
+stdin:1:9-15: ERROR: no block can follow the call of whille
+begin { whille ($x < 3) { $x++; } f() }
+        ~~~~~~
+HINT: Did you mean while?`},
+		{"a word at the top", "marco m() { }", `
+stdin:1:1-6: ERROR: there is no probe type "marco"
+marco m() { }
+~~~~~
+HINT: Did you mean macro?`},
 		{"a directive", "#ifdef A\nbegin { }", `
 stdin:1:1-2: ERROR: this #if has no #endif
 #ifdef A
@@ -150,6 +161,12 @@ func TestProgramsHaveBounds(t *testing.T) {
 		{"a macro that doubles", "#define a0 1 1\n" + doubling(40) + "begin { $x = a40; }", "too large"},
 		{"a macro whose arguments double", "#define f(x) x x\nbegin { $x = " + strings.Repeat("f(", 40) + "1" + strings.Repeat(")", 40) + " }", ""},
 		{"a condition", "#if " + strings.Repeat("(", 1e5) + "\n#endif\n", "nests more than"},
+		{"macros one after the other", chain(1000) + "begin { $x = b0; }", "levels deep"},
+		{"headers", strings.Repeat("#include <a.h>\n", 5000), "headers"},
+		{"a record", "begin { $x = (" + elements(1e5) + "); }", "operators"},
+		{"parameters of a macro", "#define f(" + strings.Repeat("a,", 1e5) + "a) " + strings.Repeat("b ", 1e5), ""},
+		{"words of a probe", "t" + strings.Repeat(":a", 4e5) + " { }", "too long"},
+		{"parameters of a probe", "k:" + strings.Repeat("$1", 3e5) + " { }", "too long"},
 		{"text", strings.Repeat(" ", maxText+1), "bytes"},
 		{"errors", strings.Repeat("begin { ( }\n", 1000), "expected"},
 	}
@@ -164,17 +181,39 @@ func TestProgramsHaveBounds(t *testing.T) {
 	}
 }
 
-// doubling defines macros of which each is twice the one before.
+func TestHeadersOfTheCommandLineHaveABound(t *testing.T) {
+	_, err := Parse("", "begin { }", Options{
+		Includes: make([]string, maxHeaders+1),
+		Header:   func(string) (string, string, bool) { return "x.h", "", true },
+	})
+	if err == nil || !strings.Contains(err.Error(), "too deeply") {
+		t.Error(err)
+	}
+}
+
+// chain defines macros each of which is the next.
+func chain(n int) string {
+	var s strings.Builder
+	for i := range n {
+		fmt.Fprintf(&s, "#define b%d b%d\n", i, i+1)
+	}
+	return s.String()
+}
+
+// elements are those of a record.
+func elements(n int) string {
+	var s strings.Builder
+	for i := range n {
+		fmt.Fprintf(&s, "a%d=1,", i)
+	}
+	return s.String()
+}
+
+// doubling defines macros each of which is twice the one before.
 func doubling(n int) string {
 	var s strings.Builder
 	for i := range n {
-		s.WriteString("#define a" + string(rune('0'+(i+1)/10)) + string(rune('0'+(i+1)%10)) + " ")
-		if i == 0 {
-			s.WriteString("a0 a0\n")
-			continue
-		}
-		before := "a" + string(rune('0'+i/10)) + string(rune('0'+i%10))
-		s.WriteString(before + " " + before + "\n")
+		fmt.Fprintf(&s, "#define a%d a%d a%d\n", i+1, i, i)
 	}
 	return s.String()
 }

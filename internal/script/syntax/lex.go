@@ -31,8 +31,16 @@ type token struct {
 
 // origins is a list that shares its ends: the macros that a token came out of.
 type origins struct {
-	name string
-	next *origins
+	name  string
+	next  *origins
+	depth int // of the list
+}
+
+func (n *origins) add(name string) *origins {
+	if n == nil {
+		return &origins{name: name, depth: 1}
+	}
+	return &origins{name, n, n.depth + 1}
 }
 
 func (n *origins) has(name string) bool {
@@ -47,10 +55,31 @@ func (n *origins) has(name string) bool {
 func (t token) is(op string) bool    { return t.kind == kindOp && t.text == op }
 func (t token) isName(n string) bool { return t.kind == kindName && t.text == n }
 func (t token) found() string        { return describe(t.kind, t.text) }
-func isDigit(c byte) bool            { return '0' <= c && c <= '9' }
-func isNameByte(c byte) bool         { return isNameStart(c) || isDigit(c) }
-func isNameStart(c byte) bool        { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isBlank(c byte) bool            { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
+
+// brace is by how much t changes how deep what follows is in braces.
+func (t token) brace() int {
+	switch {
+	case t.is("{"):
+		return 1
+	case t.is("}"):
+		return -1
+	}
+	return 0
+}
+
+// depthOf returns how deep in braces what follows the tokens is.
+func depthOf(tokens []token) int {
+	depth := 0
+	for _, t := range tokens {
+		depth += t.brace()
+	}
+	return depth
+}
+
+func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
+func isNameByte(c byte) bool  { return isNameStart(c) || isDigit(c) }
+func isNameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isBlank(c byte) bool     { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
 func describe(k kind, s string) string {
 	switch {
 	case k == kindEnd:

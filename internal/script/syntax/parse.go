@@ -17,6 +17,11 @@ type Options struct {
 	// Includes are headers named on the command line.
 	Includes []string
 
+	// Header reads a header that #include <path> names, or that is named on the command line,
+	// from the directories of the command line. If it is nil or returns false, the kernel's own
+	// types stand for the header.
+	Header func(path string) (name, text string, ok bool)
+
 	// Import reads what the text of the name from imports, or includes in quotes. It returns
 	// the name that messages use. If it is nil, imports are refused.
 	Import func(from, path string) (name, text string, err error)
@@ -35,14 +40,12 @@ const (
 // then has its Sources only.
 func Parse(name, text string, options Options) (*Program, error) {
 	shared := &shared{
-		typedefs:    map[string]bool{},
 		enumerators: map[string]int64{},
 		imported:    map[string]bool{name: true},
+		defined:     map[definitionKey]bool{},
 	}
 	p := &parser{options: options, program: &Program{}, shared: shared}
-	for _, path := range options.Includes {
-		p.program.Includes = append(p.program.Includes, Include{Path: path})
-	}
+	p.program.Sources = append(p.program.Sources, Source{name, text})
 	p.parseText(Source{name, text})
 	if len(shared.errors) > 0 {
 		return &Program{Sources: p.program.Sources}, &Errors{List: shared.errors, Sources: p.program.Sources}
@@ -53,9 +56,9 @@ func Parse(name, text string, options Options) (*Program, error) {
 // shared is what the parsers of a program and of its imports have in common.
 type shared struct {
 	errors      []*Error
-	typedefs    map[string]bool
 	enumerators map[string]int64
 	imported    map[string]bool
+	defined     map[definitionKey]bool
 	anonymous   int // anonymous types that have got a name
 	speculated  int // tokens that were read more than once
 	aborted     bool
@@ -80,13 +83,13 @@ type parser struct {
 // bailout is what fail panics with, after it has recorded an error.
 type bailout struct{}
 
+// report records an error at t.
 func (p *parser) report(t token, msg, hint string) {
 	s := p.shared
 	if s.aborted {
 		return
 	}
-	length := t.length
-	s.errors = append(s.errors, &Error{Pos: t.pos, Len: length, Msg: msg, Hint: hint})
+	s.errors = append(s.errors, &Error{Pos: t.pos, Len: t.length, Msg: msg, Hint: hint})
 	if len(s.errors) >= maxErrors {
 		s.aborted = true
 	}
@@ -201,14 +204,17 @@ func (p *parser) unexpected(what string) {
 
 // parseText reads a text and adds it to the program.
 func (p *parser) parseText(s Source) {
-	p.program.Sources = append(p.program.Sources, s)
-	if len(s.Text) > maxText {
-		p.report(token{pos: Pos{s.Name, 1, 1}}, fmt.Sprintf("a program has at most %d bytes, this one %d", maxText, len(s.Text)), "")
+	if !p.checkSize(token{pos: Pos{s.Name, 1, 1}}, s) {
 		return
 	}
 	p.pre = &preprocessor{lex: newLexer(s.Name, s.Text), macros: map[string]*cmacro{}, once: map[string]bool{}, parser: p}
 	for name, value := range p.options.Defines {
 		p.pre.define(token{}, newLexer("", name+" "+value))
+	}
+	for _, path := range slices.Backward(p.options.Includes) { // what is entered last is read first
+		if !p.try(func() { p.pre.includeSystem(token{}, path) }) {
+			return
+		}
 	}
 	for !p.shared.aborted {
 		p.tokens, p.i = p.tokens[:copy(p.tokens, p.tokens[p.i:])], 0
@@ -220,6 +226,14 @@ func (p *parser) parseText(s Source) {
 			return
 		}
 	}
+}
+
+// checkSize records an error at t if a text is too long.
+func (p *parser) checkSize(t token, s Source) bool {
+	if len(s.Text) > maxText {
+		p.report(t, fmt.Sprintf("a program has at most %d bytes, this one %d", maxText, len(s.Text)), "")
+	}
+	return len(s.Text) <= maxText
 }
 
 // top reads what begins at the top of a program. It returns false at the end.
@@ -249,30 +263,15 @@ func (p *parser) top() bool {
 
 // skipTop goes on after an error: behind the next block, or a semicolon before it.
 func (p *parser) skipTop() {
-	depth := 0
-	for _, t := range p.tokens[:p.i] {
-		switch {
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			depth--
-		}
-	}
+	depth := depthOf(p.tokens[:p.i])
 	for !p.shared.aborted {
 		var t token
 		if !p.try(func() { t = p.take() }) {
 			continue
 		}
+		depth += t.brace()
 		switch {
-		case t.kind == kindEnd:
-			return
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			if depth--; depth <= 0 {
-				return
-			}
-		case t.is(";") && depth == 0:
+		case t.kind == kindEnd, t.is("}") && depth <= 0, t.is(";") && depth == 0:
 			return
 		}
 	}
@@ -292,11 +291,16 @@ func (p *parser) load(at token, path string) (Source, bool) {
 		p.report(at, fmt.Sprintf("can't read %q: %v", path, err), "")
 		return Source{}, false
 	}
+	return p.source(at, name, text)
+}
+
+// source makes a text that was read known to messages.
+func (p *parser) source(at token, name, text string) (Source, bool) {
 	s := Source{name, text}
 	if !slices.ContainsFunc(p.program.Sources, func(other Source) bool { return other.Name == name }) {
 		p.program.Sources = append(p.program.Sources, s)
 	}
-	return s, len(text) <= maxText
+	return s, p.checkSize(at, s)
 }
 
 // importText reads import "x.bt"; at the place where it stands.
@@ -314,7 +318,6 @@ func (p *parser) importText() {
 		return
 	}
 	p.shared.imported[s.Name] = true
-	p.program.Sources = slices.DeleteFunc(p.program.Sources, func(other Source) bool { return other.Name == s.Name })
 	sub := &parser{options: p.options, program: p.program, shared: p.shared, imported: true, header: strings.HasSuffix(path, ".h")}
 	sub.parseText(s)
 }

@@ -9,7 +9,10 @@ import (
 const (
 	maxExpanded = 200_000 // tokens that macros put in
 	maxHeaders  = 64      // headers within headers
+	maxIncludes = 1000    // of the kernel's headers
 	maxMacros   = 20_000
+	maxParams   = 256
+	maxOrigins  = 200 // macros within each other
 )
 
 // cmacro is what #define defines.
@@ -30,6 +33,8 @@ type preprocessor struct {
 	pending  []token // what a macro stands for, last first
 	expanded int
 	parser   *parser // for messages, headers and constants
+
+	headersDone bool // the macros of the system's headers are defined
 }
 
 // condition is an #if that is open.
@@ -50,7 +55,7 @@ func (p *preprocessor) raw() token {
 		switch {
 		case t.kind == kindDirective:
 			p.directive(t)
-		case t.kind == kindEnd && p.leave(t):
+		case t.kind == kindEnd && p.leave():
 		default:
 			return t
 		}
@@ -58,7 +63,7 @@ func (p *preprocessor) raw() token {
 }
 
 // leave ends a text: an #if must not be open, and the text that included it goes on.
-func (p *preprocessor) leave(end token) bool {
+func (p *preprocessor) leave() bool {
 	for n := len(p.conds); n > 0 && p.conds[n-1].depth == len(p.headers); n-- {
 		p.parser.report(token{pos: p.conds[n-1].pos, length: 1}, "this #if has no #endif", "")
 		p.conds = p.conds[:n-1]
@@ -99,7 +104,7 @@ func (p *preprocessor) arguments(name token) [][]token {
 		t := p.raw()
 		last := len(args) - 1
 		switch {
-		case t.kind == kindEnd || len(args) > 256 || len(args[last]) > maxExpanded:
+		case t.kind == kindEnd || len(args) > maxParams || len(args[last]) > maxExpanded:
 			p.parser.fail(name, "the arguments of the macro %s do not end", name.text)
 		case t.is(")") && depth == 0:
 			return args
@@ -123,7 +128,10 @@ func (p *preprocessor) expand(t token, m *cmacro, args [][]token) {
 	if len(args) != len(m.params) {
 		p.parser.fail(t, "the macro %s takes %d arguments, not %d", t.text, len(m.params), len(args))
 	}
-	hidden := &origins{t.text, t.hidden}
+	hidden := t.hidden.add(t.text)
+	if hidden.depth > maxOrigins {
+		p.parser.abort(t, "macros stand for each other more than %d levels deep", maxOrigins)
+	}
 	var out []token
 	for _, b := range m.body {
 		if i := slices.Index(m.params, b.text); i >= 0 && b.kind == kindName {
@@ -270,7 +278,7 @@ func (p *preprocessor) define(at token, line *lexer) {
 			if t.is(",") {
 				continue
 			}
-			if t.kind != kindName {
+			if t.kind != kindName || len(m.params) == maxParams {
 				p.parser.report(at, "a macro's parameters are names", "ringtap has no macros with a variable number of arguments.")
 				return
 			}
@@ -296,13 +304,42 @@ func (p *preprocessor) include(at token, what string) {
 	case !ok || path == "" || open != "<" && open != `"`:
 		p.parser.report(at, `#include needs <header> or "header"`, "")
 	case open == "<":
-		p.parser.program.Includes = append(p.parser.program.Includes, Include{Pos: at.pos, Path: path})
-	case len(p.headers) >= maxHeaders:
-		p.parser.abort(at, "headers include each other too deeply")
+		p.includeSystem(at, path)
 	default:
-		if source, ok := p.parser.load(at, path); ok && !p.once[source.Name] {
-			p.headers = append(p.headers, p.lex)
-			p.lex = newLexer(source.Name, source.Text)
+		if source, ok := p.parser.load(at, path); ok {
+			p.enterHeader(at, source)
 		}
+	}
+}
+
+// includeSystem reads a header from the directories of the command line, or records it as one
+// of the kernel's.
+func (p *preprocessor) includeSystem(at token, path string) {
+	p.defineHeaders()
+	if read := p.parser.options.Header; read != nil {
+		if name, text, ok := read(path); ok {
+			if source, ok := p.parser.source(at, name, text); ok {
+				p.enterHeader(at, source)
+			}
+			return
+		}
+	}
+	include := Include{Pos: at.pos, Path: path}
+	if len(p.parser.program.Includes) == maxIncludes {
+		p.parser.abort(at, "the program includes more than %d headers", maxIncludes)
+	}
+	if !slices.Contains(p.parser.program.Includes, include) {
+		p.parser.program.Includes = append(p.parser.program.Includes, include)
+	}
+}
+
+// enterHeader reads on in a header.
+func (p *preprocessor) enterHeader(at token, s Source) {
+	if len(p.headers) >= maxHeaders {
+		p.parser.abort(at, "headers include each other too deeply")
+	}
+	if !p.once[s.Name] {
+		p.headers = append(p.headers, p.lex)
+		p.lex = newLexer(s.Name, s.Text)
 	}
 }

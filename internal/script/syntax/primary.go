@@ -8,7 +8,7 @@ func (p *parser) primary() Expr {
 	case t.is("("):
 		return p.paren()
 	case t.is("{"):
-		return p.body().expr(t.pos)
+		return p.body().expr()
 	case t.kind == kindName:
 		return p.word()
 	case t.kind == kindNumber:
@@ -197,6 +197,7 @@ func (p *parser) record(open token) Expr {
 	r := &Record{Pos: open.pos}
 	for !p.got(")") {
 		name := p.name("a name")
+		p.link(name)
 		for _, other := range r.Names {
 			if other == name.text {
 				p.fail(name, "the record already has an element %s", name.text)

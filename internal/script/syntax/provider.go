@@ -49,7 +49,7 @@ func providers() []provider {
 		{name: "kretprobe", other: []string{"kr"}, form: "kretprobe:[MODULE:]FUNCTION", least: 1, most: 2},
 		{name: "rawtracepoint", other: []string{"rt"}, form: "rawtracepoint:[MODULE:]EVENT", least: 1, most: 2},
 		{name: "tracepoint", other: []string{"t"}, form: "tracepoint:CATEGORY:EVENT", least: 2, most: 2},
-		{name: "uprobe", other: []string{"u"}, form: "uprobe:FILE:FUNCTION[+OFFSET]", least: 2, most: 5, paths: true},
+		{name: "uprobe", other: []string{"u"}, form: "uprobe:FILE:FUNCTION[+OFFSET]", least: 2, most: 3, paths: true},
 		{name: "uretprobe", other: []string{"ur"}, form: "uretprobe:FILE:FUNCTION", least: 2, most: 3, paths: true},
 		{name: "usdt", other: []string{"U"}, form: "usdt:FILE:[PROVIDER:]NAME", least: 1, most: 3, paths: true},
 		{name: "watchpoint", other: []string{"w"}, form: "watchpoint:ADDRESS:LENGTH:MODE", least: 3, most: 3},
@@ -91,14 +91,11 @@ func (p *parser) unknownProvider(t token, word string) {
 		p.report(t, "a probe begins with its type, such as kprobe", "")
 		return
 	}
-	nearest := names.NewNearest(strings.ToLower(word), 1+len(word)/3, 1, nil)
-	for _, known := range providers() {
-		nearest.Add(known.name)
+	known := []string{"config", "import", "macro", "struct", "let"}
+	for _, kind := range providers() {
+		known = append(known, kind.name)
 	}
-	hint := ""
-	if found := nearest.Names(); len(found) > 0 {
-		hint = "Did you mean " + found[0] + "?"
-	}
+	hint := didYouMean(strings.ToLower(word), known...)
 	if !strings.Contains(word, "*") {
 		t.length = min(t.length, len(word))
 	}
@@ -107,7 +104,11 @@ func (p *parser) unknownProvider(t token, word string) {
 
 // checkWords records an error if an attach point has too few or too many words.
 func (p *parser) checkWords(t token, kind provider, args []string) {
-	if n := len(args); n < kind.least || n > kind.most {
+	n := len(args)
+	if n > 1 && args[1] == "@" {
+		n -= 2 // a line of a source stands for a function
+	}
+	if n < kind.least || n > kind.most {
 		p.report(t, fmt.Sprintf("%s takes %s, not %d", kind.name, words(kind.least, kind.most), n), "Write "+kind.form+".")
 	}
 }
@@ -121,5 +122,20 @@ func words(least, most int) string {
 	case least == most:
 		return fmt.Sprintf("%d words after it", most)
 	}
+	if most == least+1 {
+		return fmt.Sprintf("%d or %d words after it", least, most)
+	}
 	return fmt.Sprintf("%d to %d words after it", least, most)
+}
+
+// didYouMean offers the one of names that was meant, perhaps.
+func didYouMean(word string, known ...string) string {
+	nearest := names.NewNearest(word, 1+len(word)/4, 1, nil)
+	for _, name := range known {
+		nearest.Add(name)
+	}
+	if found := nearest.Names(); len(found) > 0 {
+		return "Did you mean " + found[0] + "?"
+	}
+	return ""
 }

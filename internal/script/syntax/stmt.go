@@ -1,5 +1,7 @@
 package syntax
 
+import "fmt"
+
 // body is what stands between braces. Whether its last expression is a value or a statement
 // is for its user to say.
 type body struct {
@@ -17,8 +19,8 @@ func (b body) block() *Block {
 	return &Block{Pos: b.pos, Stmts: stmts}
 }
 
-func (b body) expr(pos Pos) *BlockExpr {
-	return &BlockExpr{Pos: pos, Stmts: b.stmts, Result: b.result}
+func (b body) expr() *BlockExpr {
+	return &BlockExpr{Pos: b.pos, Stmts: b.stmts, Result: b.result}
 }
 
 func (p *parser) block() *Block { return p.body().block() }
@@ -51,28 +53,15 @@ func (p *parser) body() body {
 // skipStmt goes on after an error in a statement that began at the token start: behind its
 // semicolon, or at the end of the block around it.
 func (p *parser) skipStmt(start int) {
-	depth := 0
-	for i := start; i < p.i; i++ {
-		switch {
-		case p.tokens[i].is("{"):
-			depth++
-		case p.tokens[i].is("}"):
-			depth--
-		}
-	}
-	for depth >= 0 {
-		switch t := p.peek(); {
-		case t.kind == kindEnd || t.is("}") && depth == 0:
-			return
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			depth--
-		case t.is(";") && depth == 0:
-			p.take()
+	for depth := depthOf(p.tokens[start:p.i]); depth >= 0; {
+		t := p.peek()
+		if t.kind == kindEnd || t.is("}") && depth == 0 {
 			return
 		}
-		p.take()
+		depth += p.take().brace()
+		if t.is(";") && depth == 0 {
+			return
+		}
 	}
 }
 
@@ -86,7 +75,7 @@ func (p *parser) stmt(b *body) {
 		return
 	case t.is("{"):
 		inner := p.body()
-		p.addBlock(b, inner.block(), inner.expr(inner.pos), inner.result != nil)
+		p.addBlock(b, inner.block(), inner.expr(), inner.result != nil)
 		return
 	case t.kind != kindName:
 	case t.text == "if":
@@ -151,6 +140,7 @@ func (p *parser) exprStmt(b *body) {
 			return
 		}
 		b.stmts = append(b.stmts, s)
+		p.checkKeyword(x)
 		p.endStmt()
 		return
 	}
@@ -165,6 +155,18 @@ func (p *parser) exprStmt(b *body) {
 	p.take()
 	b.stmts = append(b.stmts, &Assign{Pos: x.Position(), Op: op.text, Left: x, Right: p.expression()})
 	p.endStmt()
+}
+
+// checkKeyword fails if x is a call before a block, such as whille (1) { … }: a keyword was
+// meant, perhaps.
+func (p *parser) checkKeyword(x Expr) {
+	call, ok := x.(*Call)
+	if !ok || !p.peek().is("{") {
+		return
+	}
+	p.report(token{pos: call.Pos}, fmt.Sprintf("no block can follow the call of %s", call.Func),
+		didYouMean(call.Func, "if", "while", "for", "unroll"))
+	panic(bailout{})
 }
 
 func assigns(t token) bool {
@@ -301,12 +303,12 @@ func (b *branch) hasValue() bool {
 
 // expr returns b as a value. It is only complete if b has one.
 func (b *branch) expr() *Ternary {
-	x := &Ternary{Pos: b.pos, Cond: b.cond, Then: b.then.expr(b.then.pos)}
+	x := &Ternary{Pos: b.pos, Cond: b.cond, Then: b.then.expr()}
 	switch {
 	case b.next != nil:
 		x.Else = b.next.expr()
 	case b.other != nil:
-		x.Else = b.other.expr(b.other.pos)
+		x.Else = b.other.expr()
 	}
 	return x
 }

@@ -75,8 +75,7 @@ func (p *parser) macro() {
 			}
 		}
 	}
-	open := p.peek()
-	m.Body = p.body().expr(open.pos)
+	m.Body = p.body().expr()
 	p.program.Macros = append(p.program.Macros, m)
 }
 

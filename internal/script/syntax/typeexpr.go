@@ -121,8 +121,11 @@ func (p *parser) speculate(f func() bool) bool {
 	i, errors := p.i, len(p.shared.errors)
 	found := false
 	ok := p.try(func() { found = f() })
-	if ok && found || p.shared.aborted {
-		return found
+	if p.shared.aborted {
+		panic(bailout{})
+	}
+	if ok && found {
+		return true
 	}
 	if p.shared.speculated += p.i - i; p.shared.speculated > maxText {
 		p.abort(p.tokens[i], "this expression is too hard to read")
@@ -156,23 +159,21 @@ func (p *parser) castType() *TypeExpr {
 	if !p.typeStarts() {
 		return nil
 	}
-	var typ *TypeExpr
-	bare := p.ahead(1).is(")")
-	if name := p.peek().text; bare && p.shared.hasEnumerator(name) {
+	if _, is := p.enumerators(p.peek().text); is && p.ahead(1).is(")") {
 		return nil
 	}
+	var typ *TypeExpr
 	if !p.speculate(func() bool {
 		typ = p.typeExpr()
-		return p.got(")") && startsExpression(p.peek())
+		if !p.got(")") {
+			return false
+		}
+		t := p.peek()
+		return startsExpression(t) || (t.is("++") || t.is("--")) && startsExpression(p.ahead(1))
 	}) {
 		return nil
 	}
 	return typ
-}
-
-func (s *shared) hasEnumerator(name string) bool {
-	_, ok := s.enumerators[name]
-	return ok
 }
 
 // startsExpression tells whether an operand of a cast may begin with t.

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// calls is how often the caller makes its system call: few enough for the rings to hold them.
+const calls = 500
+
+// TestCaller is the program that the live tests trace. It calls getppid(2) when its standard
+// input ends.
+func TestCaller(t *testing.T) {
+	if os.Getenv("SESSION_CALLER") == "" {
+		t.Skip("this is a program of the live tests")
+	}
+	_, _ = io.ReadAll(os.Stdin)
+	for range calls {
+		syscall.Getppid()
+	}
+}
+
+// traced runs a program beside a caller, whose process is its $1. The caller begins when the
+// program prints "ready", and the program is interrupted when the caller has ended.
+func traced(t *testing.T, text string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	caller := exec.Command("/proc/self/exe", "-test.run=^TestCaller$")
+	caller.Env = append(os.Environ(), "SESSION_CALLER=1")
+	start, err := caller.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := caller.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	out := &awaited{text: "ready\n", then: func() {
+		start.Close()
+		go func() {
+			_ = caller.Wait()
+			cancel()
+		}()
+	}}
+	defer func() { _ = caller.Process.Kill() }()
+	var stderr bytes.Buffer
+	_, err = Run(ctx, Options{Text: text, Params: []string{fmt.Sprint(caller.Process.Pid)}, Quiet: true, Stdout: out, Stderr: &stderr})
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	return out.String()
+}
+
+// awaited is what was written, and does something when a text comes.
+type awaited struct {
+	bytes.Buffer
+	text string
+	then func()
+	once sync.Once
+}
+
+func (a *awaited) Write(p []byte) (int, error) {
+	n, err := a.Buffer.Write(p)
+	if strings.Contains(a.Buffer.String(), a.text) {
+		a.once.Do(a.then)
+	}
+	return n, err
+}
+
+func TestLiveEveryCallIsCounted(t *testing.T) {
+	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+t:syscalls:sys_enter_getppid / pid == $1 / { @calls = count(); @start[tid] = nsecs; }
+t:syscalls:sys_exit_getppid / @start[tid] > 0 / { @took = hist(nsecs - @start[tid]); @ends = count(); delete(@start[tid]); }
+t:syscalls:sys_exit_getppid / pid == $1 / { @parents[args.ret] = count(); }
+END { clear(@took); clear(@ready); }`)
+	for _, want := range []string{
+		fmt.Sprintf("\n@calls: %d\n", calls),
+		fmt.Sprintf("\n@ends: %d\n", calls),
+		fmt.Sprintf("\n@parents[%d]: %d\n", os.Getpid(), calls),
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestLiveStacksAreThoseOfTheCall(t *testing.T) {
+	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+t:syscalls:sys_enter_getppid / pid == $1 / { @[ustack, comm, probe] = count(); }
+END { clear(@ready); }`)
+	for _, want := range []string{
+		"session.TestCaller+", "testing.tRunner+", "\n, ", fmt.Sprintf("tracepoint:syscalls:sys_enter_getppid]: %d\n", calls),
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
