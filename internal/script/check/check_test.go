@@ -102,9 +102,9 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 
 func sourceText(s *Source) string {
 	out := s.Title()
-	for _, step := range s.Path {
+	for i, step := range s.Path {
 		out += fmt.Sprintf(" +%d", step.Offset)
-		if step.Deref {
+		if step.Deref || s.Form == Plain && i == len(s.Path)-1 {
 			out += "*"
 		}
 	}

@@ -24,8 +24,11 @@ func (c *checker) origin(x Expr) *path {
 		if s.Form != Plain || s.Type.Kind != types.Int && s.Type.Kind != types.Pointer {
 			return nil
 		}
-		root := Source{Root: s.Root, N: s.N, Name: s.Name, Address: s.Address}
-		return &path{root, s.Path}
+		q := &path{Source{Root: s.Root, N: s.N, Name: s.Name, Address: s.Address}, s.Path}
+		if len(s.Path) > 0 {
+			q = q.deref()
+		}
+		return q
 	case *Local:
 		return x.Var.from
 	case *Const:
@@ -114,7 +117,10 @@ func (c *checker) whole(x Expr) Expr {
 		return x
 	}
 	s := p.root
-	s.Path, s.Type, s.User = p.deref().steps, l.T, l.User
+	s.Path, s.Type, s.User = p.plus(0).steps, l.T, l.User
+	if s.Root != TaskRoot && s.Root != SymbolRoot && c.userSpace() {
+		s.User = true
+	}
 	return c.source(l.Pos, &s)
 }
 
