@@ -176,6 +176,14 @@ func TestAllErrorsOfAProgramAreSaidAtOnce(t *testing.T) {
 	}
 }
 
+func TestMacrosThatMultiplyAreBounded(t *testing.T) {
+	text := strings.Repeat("m(", 40) + "1" + strings.Repeat(")", 40)
+	_, err := program(t, "macro m(x) { x + x } begin { print("+text+") }", Options{})
+	if err == nil || !strings.Contains(err.Error(), "expressions when its macros are expanded") {
+		t.Fatalf("the program is no error but %v", err)
+	}
+}
+
 func TestTypesAreTheSmallestThatHoldAllValues(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`$a = 1; $a = (uint64)2`, "uint64"},

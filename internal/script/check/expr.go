@@ -10,6 +10,9 @@ import (
 // maxDepth bounds how deep expressions nest.
 const maxDepth = 500
 
+// maxSize bounds the expressions of a program. Macros can multiply them.
+const maxSize = 200_000
+
 // value checks an expression that must have a value.
 func (c *checker) value(e syntax.Expr) Expr {
 	x := c.whole(c.expr(e))
@@ -23,6 +26,10 @@ func (c *checker) value(e syntax.Expr) Expr {
 func (c *checker) expr(e syntax.Expr) Expr {
 	c.depth++
 	defer func() { c.depth-- }()
+	if c.size++; c.size > maxSize {
+		c.errorf(e.Position(), "the program has more than %d expressions when its macros are expanded", maxSize)
+		return bad(e.Position())
+	}
 	if c.depth > maxDepth {
 		c.errorf(e.Position(), "expressions nest too deep here")
 		return bad(e.Position())
