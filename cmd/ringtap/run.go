@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/script/session"
 	"github.com/ringtap/ringtap/internal/script/show"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 const runUsage = `run [options] {-e PROGRAM | FILE} [ARG...]
@@ -45,7 +45,7 @@ type runFlags struct {
 
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&r.program, "program", "e", "", "run this `PROGRAM`")
-	flags.BoolVarP(&r.list, "list", "l", false, "list what can be probed")
+	flags.BoolVarP(&r.list, "list", "l", false, "list what can be probed: the attach points that match a pattern, with -v their fields")
 	flags.StringArrayVarP(&r.IncludeDirs, "include-dir", "I", nil, "look for #include files in `DIR`, too (may be repeated)")
 	flags.StringArrayVar(&r.Includes, "include", nil, "read the header `FILE` before the program (may be repeated)")
 	flags.StringVar(&r.dialect, "dialect", "", "print and compute as this `DIALECT`: default, 0.17 or current")
@@ -67,7 +67,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&r.NoWarnings, "no-warnings", false, "print no warnings")
 	flags.CountVarP(&r.warnings, "warnings", "k", "warn of reads that fail (without meaning here: they are always counted)")
 	flags.BoolVar(&r.DryRun, "dry-run", false, "attach the probes and end")
-	flags.StringArrayVarP(&r.debug, "debug", "d", nil, "show how the program is understood and end (`STAGE`: ast, types or all)")
+	flags.StringArrayVarP(&r.debug, "debug", "d", nil, "show how the program is understood, and end (bpftrace's `STAGE` is taken and has no meaning)")
 	flags.Lookup("debug").NoOptDefVal = "all"
 	flags.BoolVarP(&r.version, "version", "V", false, "print the version")
 	manual.SetGroup(flags, controlGroup)
@@ -109,12 +109,26 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		_, err := fmt.Fprintf(out.stdout, "bpftrace v0.17.0 (ringtap)\n")
 		return ignoreClosedPipe(err)
 	}
+	if r.info {
+		return check(ctx, out, nil)
+	}
+	if r.list {
+		if flags.NArg() > 1 {
+			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
+		}
+		return ignoreClosedPipe(session.List(out.stdout, flags.Arg(0), r.Verbose))
+	}
 	if err := r.check(flags); err != nil {
 		return err
 	}
 	if err := r.read(flags); err != nil {
 		return err
 	}
+	command, err := r.target(flags)
+	if err != nil {
+		return err
+	}
+	defer leave(command)
 	stdout := out.stdout
 	if r.output != "" {
 		file, err := os.Create(r.output)
@@ -134,7 +148,28 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	if code != 0 {
 		return statusError(code)
 	}
-	return nil
+	return ended(ctx, out.stderr, command)
+}
+
+// target finds the processes of -p, or starts the command of -c.
+func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
+	if r.command != "" {
+		command, err := start(strings.Fields(r.command))
+		if err != nil {
+			return nil, err
+		}
+		target := perfevent.Started(command)
+		r.Target, r.Child = &target, command.PID()
+		r.View.PIDs = []int{command.PID()}
+		return command, nil
+	}
+	watched := processFlags{named: r.pids}
+	if err := watched.find(flags); err != nil || len(watched.roots) == 0 {
+		return nil, err
+	}
+	target := perfevent.Process(watched.roots...)
+	r.Target, r.View.PIDs = &target, watched.roots
+	return nil, nil
 }
 
 // stagesJoined joins -d with the stage after it, which bpftrace takes since 0.21 and does not
@@ -164,21 +199,13 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	switch {
-	case r.list:
-		return errors.New("not yet: -l. 'ringtap list' lists what can be probed")
-	case r.info:
-		return errors.New("not yet: --info. 'ringtap check' shows what works on this kernel")
-	case len(r.pids) > 0:
-		return errors.New("not yet: -p. A program can compare pid: / pid == 42 /")
-	case r.command != "":
-		return errors.New("not yet: -c. Start the command beside the program")
+	case flags.Changed("pid") && flags.Changed("cmd"):
+		return usagef("-p and -c: one of both")
 	case r.format != "text" && r.format != "json":
 		return usagef("Invalid output format %q: text or json", r.format)
 	}
 	r.JSON = r.format == "json"
-	if len(r.debug) > 0 {
-		return errors.New("not yet: -d. -v explains what runs")
-	}
+	r.Dump = len(r.debug) > 0
 	var ok bool
 	if r.Buffer, ok = map[string]show.Mode{"line": show.Lines, "full": show.Full, "none": show.None}[r.buffer]; !ok {
 		return usagef("--buffer %q: line, full or none", r.buffer)

@@ -16,9 +16,9 @@ import (
 	"github.com/ringtap/ringtap/symbols"
 )
 
-// names says what stands for the numbers in values, from the host's files. Each file is read
+// hostNames says what stands for the numbers in values, from the host's files. Each file is read
 // when something needs it.
-type names struct {
+type hostNames struct {
 	enums   map[string]map[uint64]string // of the program
 	users   map[uint64]string
 	cgroups map[uint64]string
@@ -30,8 +30,8 @@ type names struct {
 // maxCgroups bounds how many directories of control groups are looked at.
 const maxCgroups = 100_000
 
-func newNames() *names {
-	return &names{
+func newNames() *hostNames {
+	return &hostNames{
 		kernel: map[uint64]string{},
 		wall:   time.Duration(clock(unix.CLOCK_REALTIME) - clock(unix.CLOCK_MONOTONIC)),
 	}
@@ -45,7 +45,7 @@ func clock(id int32) int64 {
 }
 
 // Stack returns the frames of a stack. Probes that fire in ringtap itself have none.
-func (n *names) Stack(stack uint64, _ bool, mode string) []string {
+func (n *hostNames) Stack(stack uint64, _ bool, mode string) []string {
 	if n.live == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (n *names) Stack(stack uint64, _ bool, mode string) []string {
 }
 
 // Symbol returns the name of an address, or the address.
-func (n *names) Symbol(addr uint64, user bool) string {
+func (n *hostNames) Symbol(addr uint64, user bool) string {
 	if user && n.live != nil {
 		if name := n.live.Symbol(addr); name != "" {
 			return name
@@ -91,7 +91,7 @@ func kernelSymbol(addr uint64) string {
 }
 
 // User returns the name of a user, "" if he has none.
-func (n *names) User(uid uint64) string {
+func (n *hostNames) User(uid uint64) string {
 	if n.users == nil {
 		n.users = readUsers("/etc/passwd")
 	}
@@ -119,7 +119,7 @@ func readUsers(path string) map[uint64]string {
 }
 
 // Cgroup returns the path of a control group as bpftrace writes it.
-func (n *names) Cgroup(id uint64) string {
+func (n *hostNames) Cgroup(id uint64) string {
 	if n.cgroups == nil {
 		n.cgroups = readCgroups("/sys/fs/cgroup")
 	}
@@ -153,10 +153,10 @@ func readCgroups(root string) map[uint64]string {
 }
 
 // Enum returns the name of a value of an enum of the program.
-func (n *names) Enum(enum string, value uint64) (string, bool) {
+func (n *hostNames) Enum(enum string, value uint64) (string, bool) {
 	name, ok := n.enums[enum][value]
 	return name, ok
 }
 
 // Wall returns the time of the wall clock for a time of the monotonic clock.
-func (n *names) Wall(nsecs uint64) time.Time { return time.Unix(0, int64(nsecs)).Add(n.wall) }
+func (n *hostNames) Wall(nsecs uint64) time.Time { return time.Unix(0, int64(nsecs)).Add(n.wall) }

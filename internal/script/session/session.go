@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/eval"
@@ -27,6 +28,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/value"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // Options say what runs, and how.
@@ -48,8 +50,14 @@ type Options struct {
 	Verbose    bool
 	NoWarnings bool
 	DryRun     bool
+	Dump       bool // show how the program is understood, and end
 	Test       bool // run the test probes alone
 	Bench      bool // run the bench probes alone
+
+	// Target is what probes of the machine watch. Unless it is nil, the program ends with it.
+	Target *perfevent.Target
+	View   probe.View // how files are found
+	Child  int        // the process that was started for the program, 0 if there is none
 
 	Stdout, Stderr io.Writer
 	Logger         *slog.Logger // nil discards
@@ -72,6 +80,13 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return failed, err
 	}
 	s.warn()
+	if o.Dump {
+		s.explain(o.Stdout)
+		return 0, nil
+	}
+	if o.Verbose {
+		s.explain(o.Stderr)
+	}
 	code, err = s.run(ctx)
 	var wrong *syntax.Errors
 	if errors.As(err, &wrong) {
@@ -89,7 +104,7 @@ type session struct {
 	parsed  *syntax.Program
 	checked *check.Program
 	points  points
-	names   *names
+	names   *hostNames
 	machine *eval.Machine
 	printer *show.Printer
 	ticks   *ticks
@@ -124,6 +139,7 @@ func (s *session) prepare() error {
 	host := &env{Scope: scope, kernel: kernel}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
+		Child: o.Child != 0,
 	})
 	if err != nil {
 		return err
@@ -135,7 +151,7 @@ func (s *session) prepare() error {
 	s.printer = show.NewPrinter(o.Stdout, o.Stderr, s.dialect, s.names)
 	s.printer.JSON, s.printer.Mode, s.printer.Terminal = o.JSON, o.Buffer, o.Terminal
 	s.machine, err = eval.New(s.checked, eval.Options{
-		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Seed: uint64(time.Now().UnixNano()),
+		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Child: o.Child, Seed: uint64(time.Now().UnixNano()),
 	})
 	if err == nil {
 		s.printer.Failed = s.machine.Interrupt
@@ -257,12 +273,20 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		return s.measure(ctx)
 	}
 	probes := s.points.all()
+	target := perfevent.System()
+	if s.opts.Target != nil {
+		target = *s.opts.Target
+		s.events = append(s.events, never())
+	}
 	if len(s.events) > 0 {
-		s.attached, err = live.Attach(s.checked, s.events, live.Options{Logger: s.opts.Logger})
+		s.attached, err = live.Attach(s.checked, s.events, live.Options{Target: target, View: s.opts.View, Logger: s.opts.Logger})
 		if err != nil {
-			return failed, s.explain(err)
+			return failed, s.placed(err)
 		}
 		defer func() { err = errors.Join(err, s.attached.Close()) }()
+		for _, note := range s.attached.Notes {
+			fmt.Fprintln(s.opts.Stderr, "note:", note)
+		}
 		s.names.live = s.attached
 		probes += s.attached.Probes()
 	}
@@ -290,7 +314,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	case s.over():
 	case s.attached != nil:
 		if err := s.follow(ctx); err != nil {
-			return failed, s.explain(err)
+			return failed, s.placed(err)
 		}
 	default:
 		s.wait(ctx)
