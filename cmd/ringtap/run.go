@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,7 +70,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&r.NoWarnings, "no-warnings", false, "print no warnings")
 	flags.CountVarP(&r.warnings, "warnings", "k", "warn of reads that fail (without meaning here: they are always counted)")
 	flags.BoolVar(&r.DryRun, "dry-run", false, "attach the probes and end")
-	flags.StringArrayVarP(&r.debug, "debug", "d", nil, "show how the program is understood and end (`STAGE`: ast, types or all)")
+	flags.StringArrayVarP(&r.debug, "debug", "d", nil, "show how the program is understood, and end (bpftrace's `STAGE` is taken and has no meaning)")
 	flags.Lookup("debug").NoOptDefVal = "all"
 	flags.BoolVarP(&r.version, "version", "V", false, "print the version")
 	manual.SetGroup(flags, controlGroup)
@@ -212,9 +211,7 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 		return usagef("Invalid output format %q: text or json", r.format)
 	}
 	r.JSON = r.format == "json"
-	if len(r.debug) > 0 {
-		return errors.New("not yet: -d. -v explains what runs")
-	}
+	r.Dump = len(r.debug) > 0
 	var ok bool
 	if r.Buffer, ok = map[string]show.Mode{"line": show.Lines, "full": show.Full, "none": show.None}[r.buffer]; !ok {
 		return usagef("--buffer %q: line, full or none", r.buffer)

@@ -346,7 +346,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from run' -s v -l verbose -d 'exp
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l no-warnings -d 'print no warnings'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -s k -l warnings -d 'warn of reads that fail'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l dry-run -d 'attach the probes and end'
-complete -c ringtap -n '__fish_seen_subcommand_from run' -s d -l debug -d 'show how the program is understood and end'
+complete -c ringtap -n '__fish_seen_subcommand_from run' -s d -l debug -d 'show how the program is understood, and end'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -s V -l version -d 'print the version'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -s h -l help -d 'show this help'
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -s p -l pid -x -a '(__fish_complete_pids)' -d 'only processes PID|NAME, as arguments do'

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,18 @@ import (
 // context is done. It says which hits it did not see.
 func (s *session) follow(ctx context.Context) error {
 	account, err := s.attached.Run(ctx, s)
-	if lost := account.All().Lost; lost > 0 {
-		s.printer.Lost(lost)
+	all := account.All()
+	if all.Lost > 0 {
+		s.printer.Lost(all.Lost)
+	}
+	if s.opts.Verbose {
+		fmt.Fprintf(s.opts.Stderr, "%d hits received, %d lost, %d left out as ringtap's own\n", all.Received, all.Lost, account.Own)
+	}
+	if account.Stacks > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
+	}
+	for _, note := range account.Notes() {
+		fmt.Fprintln(s.opts.Stderr, "WARNING:", note)
 	}
 	return err
 }
@@ -28,8 +39,8 @@ func never() *plan.Event {
 	return &plan.Event{Place: plan.Sampled, Sample: plan.Sample{Kind: "software", Name: "page-faults", Period: 1 << 62}}
 }
 
-// explain puts an error of one attach point into the form of those of the program.
-func (s *session) explain(err error) error {
+// placed puts an error of one attach point into the form of those of the program.
+func (s *session) placed(err error) error {
 	var wrong *syntax.Error
 	if errors.As(err, &wrong) {
 		return &syntax.Errors{List: []*syntax.Error{wrong}, Sources: s.parsed.Sources}

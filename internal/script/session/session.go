@@ -50,6 +50,7 @@ type Options struct {
 	Verbose    bool
 	NoWarnings bool
 	DryRun     bool
+	Dump       bool // show how the program is understood, and end
 	Test       bool // run the test probes alone
 	Bench      bool // run the bench probes alone
 
@@ -79,6 +80,13 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return failed, err
 	}
 	s.warn()
+	if o.Dump {
+		s.explain(o.Stdout)
+		return 0, nil
+	}
+	if o.Verbose {
+		s.explain(o.Stderr)
+	}
 	code, err = s.run(ctx)
 	var wrong *syntax.Errors
 	if errors.As(err, &wrong) {
@@ -273,9 +281,12 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if len(s.events) > 0 {
 		s.attached, err = live.Attach(s.checked, s.events, live.Options{Target: target, View: s.opts.View, Logger: s.opts.Logger})
 		if err != nil {
-			return failed, s.explain(err)
+			return failed, s.placed(err)
 		}
 		defer func() { err = errors.Join(err, s.attached.Close()) }()
+		for _, note := range s.attached.Notes {
+			fmt.Fprintln(s.opts.Stderr, "note:", note)
+		}
 		s.names.live = s.attached
 		probes += s.attached.Probes()
 	}
@@ -303,7 +314,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	case s.over():
 	case s.attached != nil:
 		if err := s.follow(ctx); err != nil {
-			return failed, s.explain(err)
+			return failed, s.placed(err)
 		}
 	default:
 		s.wait(ctx)

@@ -235,3 +235,18 @@ func TestNamesAreThoseOfTheHost(t *testing.T) {
 		t.Errorf("the wall clock is off by %v", off)
 	}
 }
+
+func TestWhatRunsIsExplained(t *testing.T) {
+	got := runText(t, t.Context(), Options{Text: `BEGIN { @a[1, "x"] = (1, "y"); } s:cpu-clock:1000 { @s = sum(1); @u[uid] = kstack; }`, Dump: true})
+	want := `map @a[int8, string[2]]: (int8, string[2])
+map @s: sum
+map @u[uint64]: kstack
+begin (stdin:1): ringtap itself
+software:cpu-clock:1000 (stdin:1): cpu-clock, one of 1000
+    uint64: /proc, a moment after the hit
+    kstack: the kernel stack of the hit
+`
+	if got.stdout != want || got.code != 0 || got.err != nil {
+		t.Errorf("%+v\nwant %s", got, want)
+	}
+}
