@@ -59,8 +59,12 @@ type hosted struct {
 	version uint64         // of the mappings that were looked at
 	runtime interp.Stepper // nil: none was found
 	mapped  bool           // the process names its code itself
+	failed  int            // attempts to attach
 	levels  []interp.Level
 }
+
+// maxFailed bounds the attempts for a process, whose runtime may just be starting.
+const maxFailed = 3
 
 // maxHosted bounds the processes that are remembered.
 const maxHosted = 1 << 12
@@ -75,7 +79,7 @@ func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 		h = &hosted{to: f}
 		f.by[p] = h
 	}
-	if h.runtime == nil && h.version != p.Version() {
+	if h.runtime == nil && h.version != p.Version() && h.failed < maxFailed {
 		h.version = p.Version()
 		if host.Live() {
 			h.attach(p)
@@ -104,7 +108,9 @@ func (h *hosted) attach(p *process.Process) {
 		}
 		runtime, err := detect(of, m)
 		if err != nil {
-			h.to.fail(p.PID, err)
+			if h.failed++; h.failed == maxFailed {
+				h.to.fail(p.PID, err)
+			}
 		}
 		if runtime != nil {
 			h.runtime, h.mapped = runtime, p.MapsCode()

@@ -1,7 +1,5 @@
 package hotspot
 
-import "encoding/binary"
-
 // scope is one method at a place of compiled code: the one that was compiled, or one that
 // was inlined.
 type scope struct {
@@ -149,5 +147,5 @@ func key(b *blob, pc uint64, exact bool) [3]uint64 {
 	if exact {
 		kind = 1
 	}
-	return [3]uint64{pc, b.method ^ uint64(b.compileID)<<32, kind ^ binary.LittleEndian.Uint64(b.head)}
+	return [3]uint64{pc, b.method ^ uint64(b.compileID)<<32, kind ^ word(b.head, 0)}
 }
