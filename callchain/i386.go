@@ -25,11 +25,23 @@ func (u *Unwinder) vsyscallCaller(s *step) (ra uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	if ra, ok = u.mem.word(sp + 12); !ok || !u.isCaller(ra) {
+	if ra, ok = u.mem.word(sp + 12); !ok || !u.callsVsyscall(ra) {
 		return 0, false
 	}
 	u.regs.set(i386.fp, fp)
 	u.regs.set(i386.sp, sp+16)
 	*s = step{}
 	return ra, true
+}
+
+// callsVsyscall says whether the instruction before a return address is the one by which
+// C libraries make system calls: call *%gs:disp32.
+func (u *Unwinder) callsVsyscall(ra uint64) bool {
+	var call [7]byte
+	p := u.lookup(u.derivation.space, versionOf(u.derivation.space), ra-1)
+	if p == nil || p.frame.Offset < uint64(len(call)) {
+		return false
+	}
+	n := u.derivation.code.ReadCode(p.frame.Object, p.frame.Offset-uint64(len(call))+1, call[:])
+	return n == len(call) && call[0] == 0x65 && call[1] == 0xff && call[2] == 0x15
 }
