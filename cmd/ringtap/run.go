@@ -26,11 +26,12 @@ $1, $2 and so on; after --, --NAME=VALUE is an option that the program names by 
   ringtap run -f json -o lines.json -e 'i:s:1 { @ = count(); print(@); }'
 
 A link to ringtap that is named bpftrace takes bpftrace's command line, so that scripts
-that begin with #!/usr/bin/env bpftrace run as they are. Programs of begin, end, interval,
-self, test and bench probes run in this version.
+that begin with #!/usr/bin/env bpftrace run as they are. ringtap refuses what it can't do
+at its line, before it attaches anything.
 
 Programs print what bpftrace 0.17 prints. The setting dialect of a program's config block,
-or --dialect, selects another form: current is that of bpftrace 0.26.
+or --dialect, selects another form: current is that of bpftrace 0.26. With -c and -p,
+probes see only that process and what it starts.
 `
 
 // runFlags are the options of run, which are bpftrace's.
@@ -38,7 +39,7 @@ type runFlags struct {
 	session.Options
 	program, format, output, buffer, command, dialect string
 	debug                                             []string
-	list, info, version, aot                          bool
+	list, info, version                               bool
 	warnings                                          int
 	pids                                              []string
 }

@@ -243,8 +243,8 @@ map @s: sum
 map @u[uint64]: kstack
 begin (stdin:1): ringtap itself
 software:cpu-clock:1000 (stdin:1): cpu-clock, one of 1000
-    uint64: /proc, a moment after the hit
     kstack: the kernel stack of the hit
+    uint64: /proc, a moment after the hit
 `
 	if got.stdout != want || got.code != 0 || got.err != nil {
 		t.Errorf("%+v\nwant %s", got, want)
