@@ -41,6 +41,8 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 		{[]string{"-q", "--dry-run", "-e", hello}, 0, "", ""},
 		{[]string{"-q", "-o", printed, "-e", hello}, 0, "", ""},
 		{[]string{"-q", "-e", `BEGIN { exit(3); }`}, 3, "\n\n", ""},
+		{[]string{"-q", "-c", "/bin/false", "-e", `BEGIN { printf("%d\n", cpid > 0); }`}, 1, "1\n\n\n", ""},
+		{[]string{"-c", "/bin/true", "-p", "1", "-e", hello}, 2, "", "ringtap run: -p and -c"},
 		{[]string{"-e", "BEGIN { x"}, 1, "", "stdin:1:"},
 		{[]string{"-V"}, 0, "bpftrace v0.17.0 (ringtap)\n", ""},
 		{[]string{"--aot", "x", "-e", hello}, 2, "", "ringtap run: --aot is for BPF programs"},

@@ -144,12 +144,12 @@ func (m *Map) compareKeys(a, b *Entry) int {
 	if Single(m.Keys) {
 		return compareNumbers(len(m.Keys) > 0 && m.Keys[0].Signed, a.n, b.n)
 	}
-	return compareParts(m.Keys, a.Key(), b.Key())
-}
-
-func compareParts(keys []*types.Type, a, b []Value) int {
-	for i, t := range keys {
-		if c := compareValue(t, a[i], b[i]); c != 0 {
+	x, y := a.text, b.text
+	for _, t := range m.Keys {
+		var v, w Value
+		v, x = decodePart(t, x)
+		w, y = decodePart(t, y)
+		if c := compareValue(t, v, w); c != 0 {
 			return c
 		}
 	}

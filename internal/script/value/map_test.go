@@ -141,3 +141,14 @@ func BenchmarkCountByNumber(b *testing.B) {
 		m.AddCount(IntKey(uint64(i) & 1023))
 	}
 }
+
+func BenchmarkEntries(b *testing.B) {
+	m := New(Spec{Keys: mixedKey, Value: &types.Type{Kind: types.Count}})
+	var e Encoder
+	for i := range 100_000 {
+		m.AddCount(mixedFast(&e, uint64(i*7919%100_003), "bash"))
+	}
+	for b.Loop() {
+		m.Entries()
+	}
+}
