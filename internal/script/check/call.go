@@ -52,7 +52,7 @@ func (c *checker) call(e *syntax.Call) Expr {
 		for name := range c.functions {
 			own = append(own, name)
 		}
-		c.hintf(e.Pos, nearest(e.Func, functionNames, own), "no function is named %s", e.Func)
+		c.hintf(e.Pos, nearest(e.Func, functionNames, aggregationNames(), own), "no function is named %s", e.Func)
 		return bad(e.Pos)
 	}
 	if !c.arity(e, f.least, f.most) {

@@ -124,6 +124,7 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`begin { print($x) }`, "1:15: variable $x has no value here"},
 		{`begin { prnt(1) }`, "1:9: no function is named prnt (did you mean print?)"},
+		{`begin { @ = coun() }`, "1:13: no function is named coun (did you mean count?)"},
 		{`begin { print(pidd) }`, "1:15: nothing is named pidd (did you mean pid?)"},
 		{`begin { @x = 1; @x = "s" }`, "1:17: @x holds int8, not string"},
 		{`begin { @x = 1; @x[1] = 1 }`, "1:17: @x has no keys elsewhere"},

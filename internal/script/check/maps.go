@@ -95,27 +95,17 @@ func (c *checker) key(m *Map, pos syntax.Pos, keys []syntax.Expr, e *Element) bo
 
 // aggregation returns the kind of value that a function keeps in a map.
 func aggregation(name string) types.Kind {
-	switch name {
-	case "count":
-		return types.Count
-	case "sum":
-		return types.Sum
-	case "min":
-		return types.Min
-	case "max":
-		return types.Max
-	case "avg":
-		return types.Avg
-	case "stats":
-		return types.Stats
-	case "hist":
-		return types.Hist
-	case "lhist":
-		return types.LHist
-	case "tseries":
-		return types.TSeries
+	for i, known := range aggregationNames() {
+		if known == name {
+			return types.Count + types.Kind(i)
+		}
 	}
 	return types.None
+}
+
+// aggregationNames are the functions whose value a map keeps, in the order of their kinds.
+func aggregationNames() []string {
+	return []string{"count", "sum", "min", "max", "avg", "stats", "hist", "lhist", "tseries"}
 }
 
 // aggregate is @x = count() and the like.
