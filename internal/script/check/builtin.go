@@ -56,7 +56,7 @@ func (c *checker) only(pos syntax.Pos, what string, providers []string) bool {
 	return true
 }
 
-// word returns the type of builtins that are words of the processor in 0.17 and narrower now.
+// narrow returns the type of builtins that have 64 bits in 0.17 and fewer now.
 func (c *checker) narrow(t *types.Type) *types.Type {
 	if c.opts.Dialect == V017 {
 		return types.Uint64

@@ -3,9 +3,7 @@ package check
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
-	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -84,7 +82,7 @@ func (c *checker) invoke(e *syntax.Call, f *Function) Expr {
 	return out
 }
 
-// args checks arguments that have values. It returns nil, and what stands for the call, if one
+// values checks arguments that have values. It returns nil, and what stands for the call, if one
 // is wrong or not known yet.
 func (c *checker) values(pos syntax.Pos, list []syntax.Expr) ([]Expr, Expr) {
 	var stop Expr
@@ -123,210 +121,6 @@ func (c *checker) constantText(e *syntax.Call, i int) (string, bool) {
 	return "", false
 }
 
-// checkFormat is printf and the like: a format and its arguments.
-func checkFormat(c *checker, e *syntax.Call) Expr {
-	format, ok := c.constantText(e, 0)
-	if !ok {
-		return bad(e.Pos)
-	}
-	args, stop := c.values(e.Pos, e.Args[1:])
-	if stop != nil {
-		return stop
-	}
-	list := make([]*types.Type, len(args))
-	for i, a := range args {
-		if t := a.Type(); t.Kind.Aggregates() && !castable(t) {
-			c.errorf(a.Position(), "%s cannot be formatted: print the map", describe(t))
-			return bad(e.Pos)
-		}
-		args[i] = settled(a)
-		list[i] = args[i].Type()
-	}
-	if _, err := show.ParseFormat(e.Func, format, list); err != nil {
-		c.errorf(e.Pos, "%v", err)
-		return bad(e.Pos)
-	}
-	return &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Format: format, Args: args}
-}
-
-// settled returns x with a type that is no literal's.
-func settled(x Expr) Expr {
-	t := settle(x.Type())
-	if k, ok := x.(*Const); ok && t != k.T {
-		return &Const{Typed: Typed{k.Pos, t}, N: k.N, S: k.S, literal: k.literal}
-	}
-	if m, ok := x.(*MakeTuple); ok && t != m.T {
-		out := &MakeTuple{Typed: Typed{m.Pos, t}}
-		for _, e := range m.Elems {
-			out.Elems = append(out.Elems, settled(e))
-		}
-		return out
-	}
-	return x
-}
-
-func checkFail(c *checker, e *syntax.Call) Expr {
-	format, ok := c.constantText(e, 0)
-	if ok {
-		c.errorf(e.Pos, "%s", strings.TrimSuffix(format, "\n"))
-	}
-	return bad(e.Pos)
-}
-
-// checkPrint is print(x), print(@map), print(@map, top, div).
-func checkPrint(c *checker, e *syntax.Call) Expr {
-	out := &Call{Typed: Typed{e.Pos, types.Void}, Func: "print"}
-	m, ok := e.Args[0].(*syntax.Map)
-	if !ok && len(e.Args) > 1 {
-		c.errorf(e.Pos, "print() takes top and div only for a map")
-		return bad(e.Pos)
-	}
-	if ok && len(m.Keys) == 0 {
-		out.Map = c.mapNamed(m)
-		for i := range e.Args[1:] {
-			x := c.value(e.Args[i+1])
-			k, ok := constant(x)
-			if !ok || k.T.Kind != types.Int || int64(k.N) < 0 {
-				c.errorf(x.Position(), "top and div of print() are literal numbers")
-				return bad(e.Pos)
-			}
-			out.Args = append(out.Args, k)
-		}
-		return out
-	}
-	if ok && len(e.Args) == 1 {
-		el := c.element(m)
-		if el == nil {
-			return bad(e.Pos)
-		}
-		if el.T.Kind.Aggregates() {
-			out.Map, out.Args = el.Map, []Expr{el}
-			return out
-		}
-	}
-	args, stop := c.values(e.Pos, e.Args)
-	if stop != nil {
-		return stop
-	}
-	out.Args = []Expr{settled(args[0])}
-	return out
-}
-
-// mapArgument returns the map that an argument names.
-func (c *checker) mapArgument(e *syntax.Call, i int) *Map {
-	m, ok := e.Args[i].(*syntax.Map)
-	if !ok || len(m.Keys) > 0 {
-		c.errorf(e.Args[i].Position(), "argument %d of %s() is a map", i+1, e.Func)
-		return nil
-	}
-	return c.mapNamed(m)
-}
-
-func checkWholeMap(c *checker, e *syntax.Call) Expr {
-	m := c.mapArgument(e, 0)
-	if m == nil {
-		return bad(e.Pos)
-	}
-	return &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Map: m}
-}
-
-// checkKey is has_key(@m, key) and delete in both its forms.
-func checkKey(c *checker, e *syntax.Call) Expr {
-	t := c.truthType()
-	m, ok := e.Args[0].(*syntax.Map)
-	if !ok {
-		c.errorf(e.Args[0].Position(), "the first argument of %s() is a map", e.Func)
-		return bad(e.Pos)
-	}
-	var el *Element
-	switch {
-	case len(m.Keys) > 0 && len(e.Args) > 1:
-		c.hintf(e.Pos, "one call for each", "%s() takes a map and a key, or one element", e.Func)
-		return bad(e.Pos)
-	case len(m.Keys) > 0 || len(e.Args) == 1:
-		if e.Func == "has_key" {
-			c.errorf(e.Pos, "has_key() takes a map and a key")
-			return bad(e.Pos)
-		}
-		el = c.element(m)
-	default:
-		el = c.element(&syntax.Map{Pos: m.Pos, Name: m.Name, Keys: e.Args[1:2]})
-	}
-	if el == nil {
-		return bad(e.Pos)
-	}
-	return &Call{Typed: Typed{e.Pos, t}, Func: e.Func, Map: el.Map, Args: []Expr{el}}
-}
-
-// checkFind is find(@m, key, $var).
-func checkFind(c *checker, e *syntax.Call) Expr {
-	m, okM := e.Args[0].(*syntax.Map)
-	v, okV := e.Args[2].(*syntax.Var)
-	if !okM || !okV || len(m.Keys) > 0 {
-		c.errorf(e.Pos, "find() takes a map, a key and a variable")
-		return bad(e.Pos)
-	}
-	el := c.element(&syntax.Map{Pos: m.Pos, Name: m.Name, Keys: e.Args[1:2]})
-	if el == nil {
-		return bad(e.Pos)
-	}
-	to := c.assigned(e, v.Name)
-	if el.Map.value == pending {
-		return unknownUntilFinal(c, e.Pos)
-	}
-	if to.sets++; !c.widen(to, el.T) {
-		c.errorf(v.Pos, "%s holds %s, not %s", v.Name, describe(to.Type), describe(el.T))
-		return bad(e.Pos)
-	}
-	return &Call{Typed: Typed{e.Pos, c.truthType()}, Func: "find", Map: el.Map, Args: []Expr{el, &Local{Typed{v.Pos, to.Type}, to.Var}}}
-}
-
-// checkLen is len of a map or a stack.
-func checkLen(c *checker, e *syntax.Call) Expr {
-	if m, ok := e.Args[0].(*syntax.Map); ok && len(m.Keys) == 0 {
-		named := c.mapNamed(m)
-		if named.scalar {
-			c.errorf(e.Pos, "%s has no keys to count", m.Name)
-		}
-		return &Call{Typed: Typed{e.Pos, types.Int64}, Func: "len", Map: named}
-	}
-	args, stop := c.values(e.Pos, e.Args)
-	if stop != nil {
-		return stop
-	}
-	if k := args[0].Type().Kind; k != types.KStack && k != types.UStack {
-		c.errorf(e.Pos, "len() takes a map or a stack, not %s", describe(args[0].Type()))
-		return bad(e.Pos)
-	}
-	return &Call{Typed: Typed{e.Pos, types.Int64}, Func: "len", Args: args}
-}
-
-// checkTime is time(format) and strftime(format, ns).
-func checkTime(c *checker, e *syntax.Call) Expr {
-	out := &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Format: "%H:%M:%S\n"}
-	if len(e.Args) > 0 {
-		format, ok := c.constantText(e, 0)
-		if !ok {
-			return bad(e.Pos)
-		}
-		out.Format = format
-	}
-	if e.Func == "time" {
-		return out
-	}
-	args, stop := c.values(e.Pos, e.Args[1:])
-	if stop != nil {
-		return stop
-	}
-	x := c.numberOf(args[0])
-	if x.Type().Kind != types.Int {
-		c.errorf(x.Position(), "strftime() takes nanoseconds, not %s", describe(x.Type()))
-		return bad(e.Pos)
-	}
-	out.T, out.Args = &types.Type{Kind: types.Timestamp}, []Expr{c.widenInt(x, types.Uint64)}
-	return out
-}
-
 // checkPton is pton("127.0.0.1").
 func checkPton(c *checker, e *syntax.Call) Expr {
 	text, ok := c.constantText(e, 0)
@@ -343,7 +137,7 @@ func checkPton(c *checker, e *syntax.Call) Expr {
 	return &Const{Typed: Typed{e.Pos, t}, S: string(b)}
 }
 
-// checkMemory is what asks the host for an address or an id: kaddr, uaddr, cgroupid, reg.
+// checkNamed is what asks the host for an address or an id: kaddr, uaddr, cgroupid, reg.
 func checkNamed(c *checker, e *syntax.Call) Expr {
 	text, ok := c.constantText(e, 0)
 	if !ok {
@@ -368,7 +162,6 @@ func checkNamed(c *checker, e *syntax.Call) Expr {
 		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: id}
 	}
 	var p *syntax.AttachPoint
-	t := types.Uint64
 	if e.Func == "uaddr" {
 		if !c.only(e.Pos, "uaddr()", []string{"uprobe", "uretprobe", "usdt"}) {
 			return bad(e.Pos)
@@ -383,7 +176,7 @@ func checkNamed(c *checker, e *syntax.Call) Expr {
 	if size != 1 && size != 2 && size != 4 {
 		size = 8
 	}
-	t = &types.Type{Kind: types.Pointer, Size: 8, Elem: integer(size, false), User: p != nil}
+	t := &types.Type{Kind: types.Pointer, Size: 8, Elem: integer(size, false), User: p != nil}
 	return &Const{Typed: Typed{e.Pos, t}, N: address}
 }
 

@@ -76,6 +76,7 @@ type checker struct {
 	frame    *[]*Var
 	loops    int
 	depth    int
+	size     int // expressions in this pass
 }
 
 // Check gives the expressions of a program their types. What is wrong with the program is a
@@ -143,6 +144,7 @@ func parts(m *Map) []*types.Type {
 
 func (c *checker) pass(p *syntax.Program) {
 	c.prog.Clauses, c.prog.Functions, c.prog.Options = nil, nil, nil
+	c.size = 0
 	c.functions = map[string]*Function{}
 	for _, f := range p.Functions {
 		c.declareFunction(f)

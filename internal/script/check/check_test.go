@@ -72,7 +72,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`kprobe:f { print(*(uint32 *)(arg1 + 8)) }`, "arg1 +8* uint32"},
 		{`kprobe:f { print(((struct node *)arg0)->n) }`, "arg0 +8* int32"},
 		{`kprobe:f { print(((struct node *)arg0).next.next->n) }`, "arg0 +0* +0* +8* int32"},
-		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 uint64; arg0 +0* struct node *; arg0 +0* +16* string"},
+		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 +0* +16* string"},
 		{`kprobe:f { $n = (struct node *)arg0; $n = $n->next; print($n->n) }`, "arg0 uint64"},
 		{`kprobe:f { print(((struct node *)arg0)->pair[1]) }`, "arg0 +36* uint32"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
@@ -102,9 +102,9 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 
 func sourceText(s *Source) string {
 	out := s.Title()
-	for _, step := range s.Path {
+	for i, step := range s.Path {
 		out += fmt.Sprintf(" +%d", step.Offset)
-		if step.Deref {
+		if step.Deref || s.Form == Plain && i == len(s.Path)-1 {
 			out += "*"
 		}
 	}
@@ -173,6 +173,14 @@ func TestAllErrorsOfAProgramAreSaidAtOnce(t *testing.T) {
 	var list *syntax.Errors
 	if !errors.As(err, &list) || len(list.List) != 3 {
 		t.Fatalf("not three errors: %v", err)
+	}
+}
+
+func TestMacrosThatMultiplyAreBounded(t *testing.T) {
+	text := strings.Repeat("m(", 40) + "1" + strings.Repeat(")", 40)
+	_, err := program(t, "macro m(x) { x + x } begin { print("+text+") }", Options{})
+	if err == nil || !strings.Contains(err.Error(), "expressions when its macros are expanded") {
+		t.Fatalf("the program is no error but %v", err)
 	}
 }
 

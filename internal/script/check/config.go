@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
@@ -72,10 +73,13 @@ func (c *checker) config(settings []syntax.Setting) {
 		case "missing_probes":
 			g.MissingProbes = c.settingWord(s, "error", "warn", "ignore")
 		case "dialect":
-			if settingText(s) == "0.17" {
+			d, ok := show.Find(settingText(s))
+			if !ok {
+				c.errorf(s.Pos, "there is no dialect %q", settingText(s))
+			}
+			c.opts.Dialect = Current
+			if d.Name == show.Debian().Name {
 				c.opts.Dialect = V017
-			} else if settingText(s) != "current" {
-				c.hintf(s.Pos, `dialect = "0.17" or dialect = "current"`, "there is no dialect %q", settingText(s))
 			}
 		default:
 			if !contains(ignoredSettings, s.Name) {
@@ -167,7 +171,6 @@ func (c *checker) declareMaps(decls []*syntax.MapDecl) {
 			continue
 		}
 		m := c.newMap(d.Pos, d.Name)
-		m.declared = true
 		if !contains(mapKinds, d.Kind) {
 			c.hintf(d.Pos, nearest(d.Kind, mapKinds), "no kind of map is named %s", d.Kind)
 		}

@@ -125,7 +125,6 @@ func (c *checker) aggregate(pos syntax.Pos, left *syntax.Map, call *syntax.Call,
 		return nil
 	}
 	m := e.Map
-	m.written = true
 	least, most := 1, 1
 	switch kind {
 	case types.Count:

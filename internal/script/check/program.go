@@ -36,11 +36,11 @@ type Map struct {
 	value.Spec
 	Index int // in Program.Maps
 
-	declared, scalar, keyed, written bool
-	key                              *types.Type // a tuple if it has several parts
-	value                            *types.Type
-	shape                            *syntax.Pos // of the call that gave hist's and the like's numbers
-	use                              syntax.Pos
+	scalar, keyed bool
+	key           *types.Type // a tuple if it has several parts
+	value         *types.Type
+	shape         *syntax.Pos // of the call that gave hist's and the like's numbers
+	use           syntax.Pos
 }
 
 // A Var is a scratch variable. One name in two scopes is two variables.

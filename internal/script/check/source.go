@@ -44,21 +44,22 @@ type Form uint8
 
 // The forms.
 const (
-	Plain  Form = iota // the root itself, or, with a Path, Type's bytes at its end
+	Plain  Form = iota // the root itself, or, with a Path, Type's bytes at the address
 	Text               // the string at the address, at most Size bytes with its end
 	Bytes              // Size bytes at the address
 	Vector             // the strings of a vector of pointers at the address, as join reads it
 )
 
-// A Source is a value that a clause needs from a hit. What reads the hit puts the value at the
-// Source's index. With an empty Path and the form Plain the value is the root itself. Otherwise
-// the last step of Path makes the address that is read.
+// A Source is a value that a clause needs from a hit. With an empty Path and the form Plain it is
+// the root itself. Otherwise Path leads from the root to an address, and Form says how the value
+// at that address is read: *(int *)(arg0 + 8) has the path {8, false}, and str(*(arg0 + 8)) the
+// path {8, true}.
 type Source struct {
 	Root    Root
 	N       int    // of ArgRoot and StackArgRoot
 	Name    string // of FieldRoot and RegisterRoot
 	Address uint64 // of SymbolRoot
-	Path    []Step // none of Plain means the root itself
+	Path    []Step
 	Form    Form
 	Size    int         // bytes, of Text and Bytes
 	User    bool        // the address is one of user memory

@@ -7,56 +7,6 @@ import (
 	"github.com/ringtap/ringtap/internal/script/types"
 )
 
-// stringy tells whether a value is one that string functions take.
-func stringy(t *types.Type) bool {
-	return t.Kind == types.String || t.Kind == types.Buffer || t.Kind == types.Array && t.Elem.Size == 1 || t.Kind == types.ProbeName
-}
-
-// asText returns x as a string: what it points to, or what its bytes are.
-func (c *checker) asText(x Expr) Expr {
-	switch t := x.Type(); t.Kind {
-	case types.Array, types.Buffer:
-		return &Convert{Typed{x.Position(), &types.Type{Kind: types.String, Size: sizeOf(t)}}, x}
-	case types.Pointer:
-		return c.readAt(x.Position(), x, nil, Text, &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen})
-	}
-	return x
-}
-
-// texts makes a check of a function of strings with a result of a type. Arguments from the
-// numbers on are integers.
-func texts(result *types.Type, numbers int) func(*checker, *syntax.Call) Expr {
-	return func(c *checker, e *syntax.Call) Expr {
-		args, stop := c.values(e.Pos, e.Args)
-		if stop != nil {
-			return stop
-		}
-		t := result
-		if t == types.Truth {
-			t = c.truthType()
-		}
-		for i, x := range args {
-			if i >= numbers {
-				if args[i] = c.numberOf(x); args[i].Type().Kind != types.Int {
-					c.errorf(x.Position(), "argument %d of %s() is an integer, not %s", i+1, e.Func, describe(x.Type()))
-					return bad(e.Pos)
-				}
-				args[i] = c.widenInt(args[i], types.Int64)
-				continue
-			}
-			args[i] = c.asText(x)
-			if !stringy(args[i].Type()) {
-				c.errorf(x.Position(), "argument %d of %s() is a string, not %s", i+1, e.Func, describe(x.Type()))
-				return bad(e.Pos)
-			}
-		}
-		if t == nil {
-			t = &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}
-		}
-		return &Call{Typed: Typed{e.Pos, t}, Func: e.Func, Args: args}
-	}
-}
-
 // ints makes a check of a function of integers.
 func ints(result *types.Type) func(*checker, *syntax.Call) Expr {
 	return func(c *checker, e *syntax.Call) Expr {
@@ -74,135 +24,6 @@ func ints(result *types.Type) func(*checker, *syntax.Call) Expr {
 		}
 		return &Call{Typed: Typed{e.Pos, result}, Func: e.Func, Args: args}
 	}
-}
-
-// checkStr is str(address, length). A string stays what it is.
-func checkStr(c *checker, e *syntax.Call) Expr {
-	if p, ok := e.Args[0].(*syntax.Positional); ok {
-		text := ""
-		if p.N >= 1 && p.N <= len(c.opts.Params) {
-			text = c.opts.Params[p.N-1]
-		}
-		return c.text(e.Pos, text)
-	}
-	args, stop := c.values(e.Pos, e.Args)
-	if stop != nil {
-		return stop
-	}
-	size := c.prog.Config.MaxStrlen
-	var length Expr
-	if len(args) > 1 {
-		length = c.numberOf(args[1])
-		if length.Type().Kind != types.Int {
-			c.errorf(length.Position(), "the length of str() is an integer, not %s", describe(length.Type()))
-			return bad(e.Pos)
-		}
-		if k, ok := constant(length); ok {
-			if k.T.Signed && int64(k.N) < 0 {
-				c.errorf(length.Position(), "the length of str() cannot be negative")
-				return bad(e.Pos)
-			}
-			size = int(min(k.N+1, uint64(size)))
-		} else {
-			length = c.widenInt(length, types.Uint64)
-		}
-	}
-	t := &types.Type{Kind: types.String, Size: size}
-	x := args[0]
-	switch from := x.Type(); {
-	case from.Kind == types.Int || from.Kind == types.Pointer:
-		return c.readAt(e.Pos, x, length, Text, t)
-	case stringy(from):
-		if length == nil {
-			return c.asText(x)
-		}
-		return &Call{Typed: Typed{e.Pos, t}, Func: "str", Args: []Expr{c.asText(x), length}}
-	}
-	c.errorf(e.Pos, "str() takes an address, not %s", describe(x.Type()))
-	return bad(e.Pos)
-}
-
-// checkBuf is buf(address, length).
-func checkBuf(c *checker, e *syntax.Call) Expr {
-	args, stop := c.values(e.Pos, e.Args)
-	if stop != nil {
-		return stop
-	}
-	x := args[0]
-	from := x.Type()
-	size := c.prog.Config.MaxStrlen
-	var length Expr
-	if len(args) > 1 {
-		length = c.widenInt(c.numberOf(args[1]), types.Uint64)
-		if k, ok := constant(length); ok {
-			size = int(min(k.N, uint64(size)))
-		}
-	} else if from.Kind == types.Array || from.Kind == types.String {
-		size = min(sizeOf(from), size)
-	}
-	t := &types.Type{Kind: types.Buffer, Size: size}
-	switch {
-	case from.Kind == types.Array || from.Kind == types.String || from.Kind == types.Struct || from.Kind == types.Buffer:
-		if length == nil {
-			return &Convert{Typed{e.Pos, t}, x}
-		}
-		return &Call{Typed: Typed{e.Pos, t}, Func: "buf", Args: []Expr{&Convert{Typed{e.Pos, &types.Type{Kind: types.Buffer, Size: sizeOf(from)}}, x}, length}}
-	case from.Kind == types.Int || from.Kind == types.Pointer:
-		return c.readAt(e.Pos, x, length, Bytes, t)
-	}
-	c.errorf(e.Pos, "buf() takes an address or an array, not %s", describe(from))
-	return bad(e.Pos)
-}
-
-// checkJoin is join(argv, separator).
-func checkJoin(c *checker, e *syntax.Call) Expr {
-	sep := " "
-	if len(e.Args) > 1 {
-		var ok bool
-		if sep, ok = c.constantText(e, 1); !ok {
-			return bad(e.Pos)
-		}
-	}
-	args, stop := c.values(e.Pos, e.Args[:1])
-	if stop != nil {
-		return stop
-	}
-	if k := args[0].Type().Kind; k != types.Int && k != types.Pointer {
-		c.errorf(e.Pos, "join() takes an array of strings, not %s", describe(args[0].Type()))
-		return bad(e.Pos)
-	}
-	// The words come as one text, each with a zero byte behind it.
-	words := c.readAt(e.Pos, args[0], nil, Vector, &types.Type{Kind: types.Buffer, Size: c.prog.Config.MaxStrlen})
-	return &Call{Typed: Typed{e.Pos, types.Void}, Func: "join", Format: sep, Args: []Expr{words}}
-}
-
-// checkAddress is ntop and macaddr: an address out of an integer or bytes.
-func checkAddress(c *checker, e *syntax.Call) Expr {
-	args, stop := c.values(e.Pos, e.Args)
-	if stop != nil {
-		return stop
-	}
-	t := &types.Type{Kind: types.Inet, Size: 16}
-	if e.Func == "macaddr" {
-		t = &types.Type{Kind: types.MAC, Size: 6}
-	}
-	x := args[len(args)-1]
-	switch u := x.Type(); {
-	case u.Kind == types.Int, u.Kind == types.Array && sizeOf(u) >= 4, u.Kind == types.String && u.Size >= 4:
-	case u.Kind == types.Pointer:
-		n := 4
-		if e.Func == "macaddr" {
-			n = 6
-		}
-		args[len(args)-1] = c.readAt(e.Pos, x, nil, Bytes, &types.Type{Kind: types.Buffer, Size: n})
-	default:
-		c.errorf(e.Pos, "%s() takes an integer or bytes, not %s", e.Func, describe(u))
-		return bad(e.Pos)
-	}
-	if len(args) == 2 {
-		args[0] = c.widenInt(c.numberOf(args[0]), types.Int64)
-	}
-	return &Call{Typed: Typed{e.Pos, t}, Func: e.Func, Args: args}
 }
 
 // checkSwap is bswap(n).
@@ -344,7 +165,7 @@ var functionNames = []string{
 	"exit", "str", "buf", "join", "ntop", "macaddr", "bswap", "kptr", "uptr", "is_str", "is_array",
 	"is_ptr", "is_integer", "is_unsigned_integer", "is_literal", "nsecs", "pid", "tid", "kstack",
 	"ustack", "dw_ustack", "assert", "static_assert", "signal", "signal_thread", "cgroup_path", "ksym",
-	"usym", "strncmp", "strcmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
+	"usym", "strncmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
 	"signal_name", "syscall_name", "memcmp", "is_err", "unwatch",
 }
 
@@ -413,8 +234,6 @@ func lookup(name string) *function {
 		return &function{1, 1, false, ints(&types.Type{Kind: types.USym})}
 	case "strncmp":
 		return &function{3, 3, false, texts(types.Uint64, 2)}
-	case "strcmp":
-		return &function{2, 2, false, texts(types.Uint64, 2)}
 	case "strcontains":
 		return &function{2, 2, false, texts(types.Truth, 2)}
 	case "strstr":

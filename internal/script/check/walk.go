@@ -104,16 +104,14 @@ func (w walker) stmt(s Stmt) {
 
 // prune leaves out the sources that only led to others: of str(arg0) the address is not needed.
 func (c *Clause) prune() {
+	for c.dropUnread() {
+	}
 	index := make([]int, len(c.Sources))
-	visit := func(e Expr) {
+	c.walk(func(e Expr) {
 		if f, ok := e.(*FromHit); ok {
 			index[f.Source] = 1
 		}
-	}
-	if c.Predicate != nil {
-		Walk(c.Predicate, visit)
-	}
-	Walk(c.Body, visit)
+	})
 	var kept []*Source
 	for i, s := range c.Sources {
 		if index[i] == 1 {
@@ -121,16 +119,72 @@ func (c *Clause) prune() {
 			kept = append(kept, s)
 		}
 	}
-	seen := map[*FromHit]bool{}
-	move := func(e Expr) {
-		if f, ok := e.(*FromHit); ok && !seen[f] {
-			seen[f] = true
+	moved := map[*FromHit]bool{}
+	c.walk(func(e Expr) {
+		if f, ok := e.(*FromHit); ok && !moved[f] {
+			moved[f] = true
 			f.Source = index[f.Source]
 		}
-	}
-	if c.Predicate != nil {
-		Walk(c.Predicate, move)
-	}
-	Walk(c.Body, move)
+	})
 	c.Sources = kept
+}
+
+func (c *Clause) walk(f func(Expr)) {
+	if c.Predicate != nil {
+		Walk(c.Predicate, f)
+	}
+	Walk(c.Body, f)
+}
+
+// dropUnread takes the values away from variables that nothing reads: what they pointed to is a
+// source of its own. It returns false if there was none.
+func (c *Clause) dropUnread() bool {
+	read := map[*Var]bool{}
+	c.walk(func(e Expr) {
+		if l, ok := e.(*Local); ok {
+			read[l.Var] = true
+		}
+	})
+	dropped := false
+	var visit func(s Stmt)
+	visit = func(s Stmt) {
+		switch s := s.(type) {
+		case *SetVar:
+			if s.X != nil && !read[s.Var] && pure(s.X) {
+				s.X, dropped = nil, true
+			}
+		case *If:
+			visit(s.Then)
+			if s.Else != nil {
+				visit(s.Else)
+			}
+		case *While:
+			visit(s.Body)
+		case *ForMap:
+			visit(s.Body)
+		case *ForRange:
+			visit(s.Body)
+		case *Unroll:
+			visit(s.Body)
+		case *Block:
+			for _, t := range s.Stmts {
+				visit(t)
+			}
+		}
+	}
+	visit(c.Body)
+	return dropped
+}
+
+// pure tells whether an expression does nothing but have a value.
+func pure(e Expr) bool {
+	ok := true
+	Walk(e, func(e Expr) {
+		switch e.(type) {
+		case *Const, *Local, *FromHit, *Convert, *Binary, *Load, *Part, *Header:
+		default:
+			ok = false
+		}
+	})
+	return ok
 }

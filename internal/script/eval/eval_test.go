@@ -54,3 +54,41 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		})
 	}
 }
+
+func TestEndlessProgramsStop(t *testing.T) {
+	for _, text := range []string{
+		`begin { while (1) { @++ } }`,
+		`begin { unroll(100) { unroll(100) { unroll(100) { unroll(100) { @++ } } } } }`,
+		`fn f($x : int64) : int64 { return f($x) + f($x); } begin { print(f(1)) }`,
+		`begin { for ($i : 0..9000000000) { @++ } }`,
+	} {
+		m, _, _, host := machine(t, text, check.Current)
+		m.opts.Steps = 10_000
+		m.Hit(0, &Hit{})
+		if len(host.messages) == 0 {
+			t.Errorf("%s stops without a message", text)
+		}
+	}
+}
+
+func TestExitStopsAllButEnd(t *testing.T) {
+	m, printer, out, _ := machine(t, `begin { print(1); exit(7); print(2) } interval:s:1 { print(3) } end { print(4) }`, check.Current)
+	for i := range 2 {
+		m.Hit(i, &Hit{})
+	}
+	m.End(2, &Hit{})
+	if err := printer.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if code, exited := m.Exited(); out.String() != "1\n4\n" || code != 7 || !exited {
+		t.Errorf("prints %q, exits with %d, %v", out, code, exited)
+	}
+}
+
+func TestMapsKeepToTheirBounds(t *testing.T) {
+	m, _, _, _ := machine(t, `config = { max_map_keys = 3 } begin { for ($i : 0..10) { @[$i] = count() } }`, check.Current)
+	m.Hit(0, &Hit{})
+	if m.Maps[0].Len() != 3 || m.Maps[0].Dropped.Keys != 7 {
+		t.Errorf("%d keys, %d dropped", m.Maps[0].Len(), m.Maps[0].Dropped.Keys)
+	}
+}

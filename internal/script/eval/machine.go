@@ -91,7 +91,7 @@ func (noValues) Comm() string          { return "" }
 
 // Bounds of what a program may use.
 const (
-	maxSteps = 20_000_000 // rounds of loops in one hit, if nothing else bounds them
+	maxSteps = 20_000_000 // rounds of loops and calls in one hit, if nothing else bounds them
 	maxDepth = 256        // calls of functions in each other
 	maxBytes = 256 << 20  // the memory of one map, if nothing else bounds it
 )
@@ -105,7 +105,7 @@ type Options struct {
 	Child   int    // the process of -c
 	Seed    uint64 // of rand
 	Bytes   int64  // bound of one map's memory, 0 for 256 MiB
-	Steps   int    // bound of the rounds of loops in one hit, 0 for 20 million
+	Steps   int    // bound of the rounds of loops and calls in one hit, 0 for 20 million
 }
 
 // A Machine runs one program. It is for one goroutine: its caller feeds it the hits of all
@@ -210,7 +210,7 @@ func (m *Machine) run(n int, h *Hit) {
 	c.body(m)
 }
 
-// step counts a round of a loop. It returns false when the program does too many.
+// step counts a round of a loop or a call. It returns false when the program does too many.
 func (m *Machine) step(pos syntax.Pos) bool {
 	m.steps++
 	if m.interrupted.Load() {
@@ -219,7 +219,7 @@ func (m *Machine) step(pos syntax.Pos) bool {
 	if m.steps <= m.opts.Steps {
 		return true
 	}
-	m.once(pos, fmt.Sprintf("the loop was left after %d rounds in one hit", m.opts.Steps))
+	m.once(pos, fmt.Sprintf("this stopped after %d rounds of loops and calls in one hit", m.opts.Steps))
 	return false
 }
 

@@ -54,9 +54,12 @@ func (c *compiler) stmt(s check.Stmt) doFunc {
 	case *check.ForRange:
 		return c.forRange(s)
 	case *check.Unroll:
-		body, n := c.block(s.Body), s.Count
+		body, n, pos := c.block(s.Body), s.Count, s.Pos
 		return func(m *Machine) flow {
 			for range n {
+				if !m.step(pos) {
+					return next
+				}
 				if f := body(m); f == breakLoop {
 					return next
 				} else if f == leave {
@@ -243,6 +246,9 @@ func (c *compiler) invoke(e *check.Invoke) valueFunc {
 	return func(m *Machine) value.Value {
 		if m.depth >= maxDepth {
 			m.once(pos, "functions call each other too deep")
+			return zero
+		}
+		if !m.step(pos) {
 			return zero
 		}
 		// The arguments may call functions too, so they are evaluated before the frame is made.

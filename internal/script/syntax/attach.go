@@ -66,6 +66,9 @@ func (p *parser) attachPoint() []*AttachPoint {
 		if kind.name == "tracepoint" && len(args) == 1 && strings.Contains(args[0], "*") {
 			args = append(args, "*")
 		}
+		if p.options.Process && kind.isUprobe() && (len(args) == 1 || len(args) == 2 && args[0] == "cpp") {
+			args = append([]string{""}, args...)
+		}
 		p.checkWords(at, kind, args)
 		full := strings.Join(append([]string{kind.name}, args...), ":")
 		if len(args) > 1 && args[1] == "@" {

@@ -67,6 +67,23 @@ func TestAttachPointsAreSplit(t *testing.T) {
 	}
 }
 
+func TestUprobesOfAProcessMayLeaveOutTheFile(t *testing.T) {
+	tests := []struct{ text, args string }{
+		{"uprobe:main", "|main"}, {"ur:main", "|main"}, {"u:cpp:main", "|cpp|main"}, {"u:/x:main", "/x|main"}, {"u:/x:cpp:main", "/x|cpp|main"},
+	}
+	for _, test := range tests {
+		p, err := Parse("", test.text+" { }", Options{Process: true})
+		if err != nil {
+			t.Errorf("%s\n%v", test.text, err)
+		} else if got := strings.Join(p.Probes[0].Points[0].Args, "|"); got != test.args {
+			t.Errorf("%s is %s, not %s", test.text, got, test.args)
+		}
+	}
+	if _, err := Parse("", "uprobe:main { }", Options{}); err == nil {
+		t.Error("a uprobe without a file is taken where no process is named")
+	}
+}
+
 func TestAttachPointsOfAProbe(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"k:a,k:b { }", "kprobe:a kprobe:b"},

@@ -11,6 +11,9 @@ type Options struct {
 	// Positional are the parameters $1, $2, … They are put in attach points only.
 	Positional []string
 
+	// Process tells that a process was named (-p, -c), whose file a uprobe may leave out.
+	Process bool
+
 	// Defines are macros, as -D's: NAME and what it stands for. BPFTRACE_HAVE_BTF is one.
 	Defines map[string]string
 

@@ -22,6 +22,9 @@ type provider struct {
 // isUser tells whether a wildcard for probe types means p if a path follows.
 func (p *provider) isUser() bool { return p.name == "uprobe" || p.name == "usdt" }
 
+// isUprobe tells whether p is at functions of a file.
+func (p *provider) isUprobe() bool { return p.name == "uprobe" || p.name == "uretprobe" }
+
 // isKernel tells whether a wildcard for probe types means p if no path follows.
 func (p *provider) isKernel() bool {
 	switch p.name {

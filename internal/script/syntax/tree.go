@@ -151,7 +151,7 @@ type AttachPoint struct {
 	Pos
 	Name     string   // name= before the provider, "" if there is none
 	Provider string   // the full name: kprobe, uretprobe, begin, …; dialects' other names are translated
-	Args     []string // the words after the provider, between colons, unquoted, positional parameters put in
+	Args     []string // the words after the provider, between colons, unquoted, positional parameters put in; a file that the text leaves out is ""
 	Text     string   // as bpftrace's probe builtin shows it: the full provider name and the words
 }
 

@@ -1,0 +1,196 @@
+package check
+
+import (
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+func (c *checker) field(e *syntax.Field) Expr {
+	if id, ok := e.X.(*syntax.Ident); ok && id.Name == "args" {
+		return c.argsField(e)
+	}
+	if u, ok := e.X.(*syntax.Unary); ok && u.Op == "*" {
+		if id, ok := u.X.(*syntax.Ident); ok && id.Name == "args" {
+			return c.argsField(e)
+		}
+	}
+	x := c.expr(e.X)
+	t := x.Type()
+	switch {
+	case t == wrong:
+		return x
+	case t == pending:
+		return unknownUntilFinal(c, e.Pos)
+	case t.Kind == types.Record:
+		for i, f := range t.Fields {
+			if f.Name == e.Name {
+				return &Member{Typed{e.Pos, f.Type}, x, i}
+			}
+		}
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "the record %s has no %s", describe(t), e.Name)
+		return bad(e.Pos)
+	}
+	addr := x
+	s := t
+	if t.Kind == types.Pointer && t.Elem != nil {
+		s = t.Elem
+	} else if l, ok := x.(*Load); ok {
+		addr = l.Addr
+	} else {
+		addr = nil
+	}
+	if s.Kind != types.Struct {
+		c.hintf(e.Pos, "cast it: ((struct NAME *)…)."+e.Name, "%s has no members", describe(t))
+		return bad(e.Pos)
+	}
+	f, offset := c.findField(s, e.Name)
+	if f == nil {
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(s)), "%s has no member %s", describe(s), e.Name)
+		return bad(e.Pos)
+	}
+	return c.part(e.Pos, x, addr, f, offset)
+}
+
+// part reads a member of a struct: at an address, or out of a value if addr is nil.
+func (c *checker) part(pos syntax.Pos, x, addr Expr, f *types.Field, offset int) Expr {
+	if f.Bits > 0 {
+		var whole Expr = &Part{Typed: Typed{pos, f.Type}, X: x, Offset: offset}
+		if addr != nil {
+			whole = c.load(pos, at(pos, addr, offset, f.Type), f.Type)
+		}
+		return &Part{Typed: Typed{pos, f.Type}, X: whole, BitOffset: f.BitOffset, Bits: f.Bits}
+	}
+	if addr != nil {
+		return c.load(pos, at(pos, addr, offset, f.Type), f.Type)
+	}
+	t := f.Type
+	if t.Kind == types.Array && t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Signed && t.Len > 0 {
+		t = &types.Type{Kind: types.String, Size: t.Len}
+	}
+	return &Part{Typed: Typed{pos, t}, X: x, Offset: offset}
+}
+
+// argsField is args.name.
+func (c *checker) argsField(e *syntax.Field) Expr {
+	t := c.args(e.Pos)
+	if t == nil {
+		return bad(e.Pos)
+	}
+	f, _ := c.findField(t, e.Name)
+	if f == nil {
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "%s has no argument %s", c.probe.Points[0].Text, e.Name)
+		return bad(e.Pos)
+	}
+	for _, p := range c.probe.Points[1:] {
+		if other, err := c.env().Args(p); err == nil {
+			if g, _ := c.findField(other, e.Name); g == nil {
+				c.errorf(e.Pos, "%s has no argument %s, but %s has", p.Text, e.Name, c.probe.Points[0].Text)
+			}
+		}
+	}
+	ft := f.Type
+	if ft.Kind == types.Array && ft.Elem.Kind == types.Int && ft.Elem.Size == 1 && ft.Elem.Signed && ft.Len > 0 {
+		ft = &types.Type{Kind: types.String, Size: ft.Len}
+	}
+	return c.source(e.Pos, &Source{Root: FieldRoot, Name: e.Name, Type: ft})
+}
+
+// args returns the type of args, nil if there is none here.
+func (c *checker) args(pos syntax.Pos) *types.Type {
+	if c.probe == nil {
+		c.errorf(pos, "a function has no args: pass what it needs as an argument")
+		return nil
+	}
+	if len(c.probe.Points) == 0 {
+		return nil
+	}
+	p := c.probe.Points[0]
+	t, err := c.env().Args(p)
+	if err != nil || t == nil {
+		c.hintf(pos, "use arg0, arg1, … with casts where the probe is at a function", "the arguments of %s are not known: %v", p.Text, err)
+		return nil
+	}
+	return t
+}
+
+func (c *checker) index(e *syntax.Index) Expr {
+	x, i := c.expr(e.X), c.value(e.Index)
+	t, ti := x.Type(), i.Type()
+	switch {
+	case t == wrong || ti == wrong:
+		return bad(e.Pos)
+	case t == pending || ti == pending:
+		return unknownUntilFinal(c, e.Pos)
+	case ti.Kind != types.Int:
+		c.errorf(e.Index.Position(), "an index is an integer, not %s", describe(ti))
+		return bad(e.Pos)
+	}
+	var elem *types.Type
+	switch t.Kind {
+	case types.Pointer, types.Array:
+		elem = t.Elem
+	case types.String, types.Buffer:
+		elem = types.Int8
+	}
+	if elem == nil || elem.Kind == types.None {
+		c.errorf(e.Pos, "%s has no elements", describe(t))
+		return bad(e.Pos)
+	}
+	k, fixed := constant(i)
+	if fixed && t.Kind == types.Array && t.Len > 0 && (int64(k.N) < 0 || k.N >= uint64(t.Len)) {
+		c.errorf(e.Pos, "the array has elements 0 to %d, not %s", t.Len-1, number(k))
+		return bad(e.Pos)
+	}
+	size := max(sizeOf(elem), 1)
+	addr := x
+	if l, ok := x.(*Load); ok && t.Kind == types.Array {
+		addr = l.Addr
+	} else if t.Kind != types.Pointer {
+		if fixed {
+			return &Part{Typed: Typed{e.Pos, elem}, X: x, Offset: int(k.N) * size}
+		}
+		return &Part{Typed: Typed{e.Pos, elem}, X: x, Index: c.widenInt(i, types.Int64)}
+	}
+	if fixed {
+		return c.load(e.Pos, at(e.Pos, addr, int(k.N)*size, elem), elem)
+	}
+	p := at(e.Pos, addr, 0, elem)
+	n := &Const{Typed: Typed{e.Pos, types.Int64}, N: uint64(size)}
+	by := &Binary{Typed{e.Pos, types.Int64}, "*", c.widenInt(i, types.Int64), n}
+	return c.load(e.Pos, &Binary{Typed{e.Pos, p.Type()}, "+", p, by}, elem)
+}
+
+// findField returns a member of a struct, also of an anonymous one in it, and its offset.
+func (c *checker) findField(t *types.Type, name string) (*types.Field, int) {
+	if t.Kind != types.Struct {
+		return nil, 0
+	}
+	t = c.env().Complete(t)
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if f.Name == name {
+			return f, f.Offset
+		}
+		if f.Name == "" && f.Type != nil && f.Type.Kind == types.Struct && f.Type != t {
+			if g, at := c.findField(f.Type, name); g != nil {
+				return g, f.Offset + at
+			}
+		}
+	}
+	return nil, 0
+}
+
+func (c *checker) fieldNames(t *types.Type) []string {
+	var list []string
+	if t.Kind == types.Struct {
+		t = c.env().Complete(t)
+	}
+	for _, f := range t.Fields {
+		if f.Name != "" {
+			list = append(list, f.Name)
+		} else if f.Type != nil && f.Type.Kind == types.Struct && f.Type != t {
+			list = append(list, c.fieldNames(f.Type)...)
+		}
+	}
+	return list
+}

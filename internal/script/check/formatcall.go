@@ -1,0 +1,124 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/script/show"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// checkFormat is printf and the like: a format and its arguments.
+func checkFormat(c *checker, e *syntax.Call) Expr {
+	format, ok := c.constantText(e, 0)
+	if !ok {
+		return bad(e.Pos)
+	}
+	args, stop := c.values(e.Pos, e.Args[1:])
+	if stop != nil {
+		return stop
+	}
+	list := make([]*types.Type, len(args))
+	for i, a := range args {
+		if t := a.Type(); t.Kind.Aggregates() && !castable(t) {
+			c.errorf(a.Position(), "%s cannot be formatted: print the map", describe(t))
+			return bad(e.Pos)
+		}
+		args[i] = settled(a)
+		list[i] = args[i].Type()
+	}
+	if _, err := show.ParseFormat(e.Func, format, list); err != nil {
+		c.errorf(e.Pos, "%v", err)
+		return bad(e.Pos)
+	}
+	return &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Format: format, Args: args}
+}
+
+// settled returns x with a type that is no literal's.
+func settled(x Expr) Expr {
+	t := settle(x.Type())
+	if k, ok := x.(*Const); ok && t != k.T {
+		return &Const{Typed: Typed{k.Pos, t}, N: k.N, S: k.S, literal: k.literal}
+	}
+	if m, ok := x.(*MakeTuple); ok && t != m.T {
+		out := &MakeTuple{Typed: Typed{m.Pos, t}}
+		for _, e := range m.Elems {
+			out.Elems = append(out.Elems, settled(e))
+		}
+		return out
+	}
+	return x
+}
+
+func checkFail(c *checker, e *syntax.Call) Expr {
+	format, ok := c.constantText(e, 0)
+	if ok {
+		c.errorf(e.Pos, "%s", strings.TrimSuffix(format, "\n"))
+	}
+	return bad(e.Pos)
+}
+
+// checkPrint is print(x), print(@map), print(@map, top, div).
+func checkPrint(c *checker, e *syntax.Call) Expr {
+	out := &Call{Typed: Typed{e.Pos, types.Void}, Func: "print"}
+	m, ok := e.Args[0].(*syntax.Map)
+	if !ok && len(e.Args) > 1 {
+		c.errorf(e.Pos, "print() takes top and div only for a map")
+		return bad(e.Pos)
+	}
+	if ok && len(m.Keys) == 0 {
+		out.Map = c.mapNamed(m)
+		for i := range e.Args[1:] {
+			x := c.value(e.Args[i+1])
+			k, ok := constant(x)
+			if !ok || k.T.Kind != types.Int || int64(k.N) < 0 {
+				c.errorf(x.Position(), "top and div of print() are literal numbers")
+				return bad(e.Pos)
+			}
+			out.Args = append(out.Args, k)
+		}
+		return out
+	}
+	if ok && len(e.Args) == 1 {
+		el := c.element(m)
+		if el == nil {
+			return bad(e.Pos)
+		}
+		if el.T.Kind.Aggregates() {
+			out.Map, out.Args = el.Map, []Expr{el}
+			return out
+		}
+	}
+	args, stop := c.values(e.Pos, e.Args)
+	if stop != nil {
+		return stop
+	}
+	out.Args = []Expr{settled(args[0])}
+	return out
+}
+
+// checkTime is time(format) and strftime(format, ns).
+func checkTime(c *checker, e *syntax.Call) Expr {
+	out := &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Format: "%H:%M:%S\n"}
+	if len(e.Args) > 0 {
+		format, ok := c.constantText(e, 0)
+		if !ok {
+			return bad(e.Pos)
+		}
+		out.Format = format
+	}
+	if e.Func == "time" {
+		return out
+	}
+	args, stop := c.values(e.Pos, e.Args[1:])
+	if stop != nil {
+		return stop
+	}
+	x := c.numberOf(args[0])
+	if x.Type().Kind != types.Int {
+		c.errorf(x.Position(), "strftime() takes nanoseconds, not %s", describe(x.Type()))
+		return bad(e.Pos)
+	}
+	out.T, out.Args = &types.Type{Kind: types.Timestamp}, []Expr{c.widenInt(x, types.Uint64)}
+	return out
+}

@@ -1,0 +1,86 @@
+package check
+
+import (
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+func (c *checker) sizeof(e *syntax.Sizeof) Expr {
+	var t *types.Type
+	if e.Type != nil {
+		t = c.typeExpr(e.Type)
+	} else {
+		t = c.typeOf(e.X)
+	}
+	if !known(t) {
+		return unknownUntilFinal(c, e.Pos)
+	}
+	return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(sizeOf(t))}
+}
+
+// sizeOf returns the bytes of a value of type t as bpftrace lays it out.
+func sizeOf(t *types.Type) int {
+	switch t.Kind {
+	case types.Tuple, types.Record:
+		size, align := 0, 1
+		for _, f := range t.Fields {
+			n := sizeOf(f.Type)
+			a := alignOf(f.Type)
+			size = (size+a-1)/a*a + n
+			align = max(align, a)
+		}
+		return (size + align - 1) / align * align
+	case types.Pointer:
+		return 8
+	case types.Bool:
+		return 1
+	}
+	return t.Size
+}
+
+func alignOf(t *types.Type) int {
+	switch t.Kind {
+	case types.String, types.Buffer:
+		return 1
+	case types.Tuple, types.Record:
+		a := 1
+		for _, f := range t.Fields {
+			a = max(a, alignOf(f.Type))
+		}
+		return a
+	case types.Array:
+		return alignOf(t.Elem)
+	}
+	switch n := sizeOf(t); {
+	case n <= 1:
+		return 1
+	case n <= 2:
+		return 2
+	case n <= 4:
+		return 4
+	}
+	return 8
+}
+
+func (c *checker) offsetof(e *syntax.Offsetof) Expr {
+	var t *types.Type
+	if e.Type != nil {
+		t = c.typeExpr(e.Type)
+	} else {
+		t = c.typeOf(e.X)
+	}
+	offset := 0
+	for _, name := range e.Path {
+		if !known(t) {
+			return unknownUntilFinal(c, e.Pos)
+		}
+		f, at := c.findField(t, name)
+		if f == nil {
+			c.hintf(e.Pos, nearest(name, c.fieldNames(t)), "%s has no member %s", describe(t), name)
+			return bad(e.Pos)
+		}
+		offset += at
+		t = f.Type
+	}
+	return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(offset)}
+}

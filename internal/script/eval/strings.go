@@ -1,0 +1,139 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/types"
+)
+
+// strings compiles functions of strings that are numbers.
+func (c *compiler) strings(e *check.Call) intFunc {
+	if len(e.Args) == 0 || !text(e.Args[0].Type()) {
+		c.fail(e)
+		return func(*Machine) uint64 { return 0 }
+	}
+	x := c.text(e.Args[0])
+	if e.Func == "strlen" {
+		return func(m *Machine) uint64 { return uint64(len(cString(x(m)))) }
+	}
+	y := c.text(e.Args[1])
+	switch e.Func {
+	case "strcontains":
+		return func(m *Machine) uint64 { a := cString(x(m)); return truth(strings.Contains(a, cString(y(m)))) }
+	case "strstr":
+		return func(m *Machine) uint64 {
+			a := cString(x(m))
+			return uint64(int64(strings.Index(a, cString(y(m)))))
+		}
+	case "strncmp":
+		n := c.int(e.Args[2])
+		return func(m *Machine) uint64 {
+			a, b := cString(x(m)), cString(y(m))
+			count := n(m)
+			return truth(a[:min(uint64(len(a)), count)] != b[:min(uint64(len(b)), count)])
+		}
+	case "memcmp":
+		n := c.int(e.Args[2])
+		return func(m *Machine) uint64 { a := x(m); b := y(m); return uint64(compareBytes(a, b, n(m))) }
+	}
+	c.fail(e)
+	return func(*Machine) uint64 { return 0 }
+}
+
+// compareBytes compares n bytes. What is missing of a value is zero.
+func compareBytes(a, b string, n uint64) int64 {
+	for i := uint64(0); i < n && (i < uint64(len(a)) || i < uint64(len(b))); i++ {
+		var x, y byte
+		if i < uint64(len(a)) {
+			x = a[i]
+		}
+		if i < uint64(len(b)) {
+			y = b[i]
+		}
+		if x != y {
+			return int64(x) - int64(y)
+		}
+	}
+	return 0
+}
+
+// cString returns s up to its first zero.
+func cString(s string) string {
+	if end := strings.IndexByte(s, 0); end >= 0 {
+		return s[:end]
+	}
+	return s
+}
+
+// callText compiles a call whose value is bytes.
+func (c *compiler) callText(e *check.Call) textFunc {
+	switch e.Func {
+	case "str", "buf":
+		s, n, t, extra := c.text(e.Args[0]), c.int(e.Args[1]), e.T, uint64(0)
+		if e.Func == "str" {
+			// str(s, n) is at most n bytes; its type has one more for the end.
+			extra = 1
+		}
+		return func(m *Machine) string {
+			text := s(m)
+			return resize(text[:min(uint64(len(text)), n(m))], &types.Type{Kind: t.Kind, Size: t.Size + int(extra)})
+		}
+	case "str_concat":
+		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T
+		return func(m *Machine) string { a := cString(x(m)); return resize(a+cString(y(m)), t) }
+	case "strerror", "signal_name", "syscall_name":
+		n, name := c.int(e.Args[0]), e.Func
+		return func(m *Machine) string { return m.opts.Host.Word(name, int64(n(m))) }
+	case "ntop":
+		return c.ntop(e)
+	case "macaddr":
+		return c.bytes(e.Args[0], 6)
+	}
+	c.fail(e)
+	return func(*Machine) string { return "" }
+}
+
+// ntop makes an address of an integer or of bytes.
+func (c *compiler) ntop(e *check.Call) textFunc {
+	x := e.Args[len(e.Args)-1]
+	size := 4
+	if x.Type().Kind != types.Int && x.Type().Size >= 16 {
+		size = 16
+	}
+	raw := c.bytes(x, size)
+	if len(e.Args) == 1 {
+		return raw
+	}
+	const inet6 = 10
+	family := c.int(e.Args[0])
+	return func(m *Machine) string {
+		six := family(m) == inet6
+		b := raw(m)
+		if six && len(b) == 4 {
+			return b + string(make([]byte, 12))
+		}
+		if !six {
+			return b[:4]
+		}
+		return b
+	}
+}
+
+// bytes compiles a value as so many bytes: an integer's as it lies in memory.
+func (c *compiler) bytes(x check.Expr, size int) textFunc {
+	t := &types.Type{Kind: types.Array, Size: size, Elem: types.Uint8, Len: size}
+	if numeric(x.Type()) {
+		n := c.int(x)
+		return func(m *Machine) string {
+			v := n(m)
+			b := make([]byte, size)
+			for i := range b {
+				b[i] = byte(v >> (8 * (i & 7)))
+			}
+			return string(b)
+		}
+	}
+	s := c.text(x)
+	return func(m *Machine) string { return resize(s(m), t) }
+}
