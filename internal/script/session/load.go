@@ -1,0 +1,163 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/ctypes"
+	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/plan"
+	"github.com/ringtap/ringtap/internal/script/show"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+)
+
+// prepare reads and checks the program. The error is a *syntax.Errors if the program is wrong.
+func (s *session) prepare() error {
+	o := &s.opts
+	var err error
+	s.parsed, err = syntax.Parse(o.File, o.Text, syntax.Options{
+		Positional: o.Params,
+		Includes:   o.Includes,
+		Header:     s.header,
+		Import:     s.read,
+	})
+	if err != nil {
+		return err
+	}
+	language := s.choose()
+	kernel := &kernelTypes{}
+	scope, err := ctypes.New(s.parsed, kernel)
+	if err != nil {
+		return err
+	}
+	s.names.enums = enums(s.parsed)
+	host := &env{Scope: scope, kernel: kernel}
+	s.checked, err = check.Check(s.parsed, check.Options{
+		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
+		Child: o.Child != 0,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.place(host); err != nil {
+		return err
+	}
+	if t := s.checked.Config.StrTrailer; t != show.Default().Trailer {
+		s.dialect.Trailer = t // the program sets it
+	}
+	s.printer = show.NewPrinter(o.Stdout, o.Stderr, s.dialect, s.names)
+	s.printer.JSON, s.printer.Mode, s.printer.Terminal = o.JSON, o.Buffer, o.Terminal
+	s.machine, err = eval.New(s.checked, eval.Options{
+		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Child: o.Child, Seed: uint64(time.Now().UnixNano()),
+	})
+	if err == nil {
+		s.printer.Failed = s.machine.Interrupt
+	}
+	return err
+}
+
+// choose picks the dialect: of the options, of the program's config block, or the default. The
+// language is that of the current release unless 0.17 is asked for.
+func (s *session) choose() check.Dialect {
+	name := s.opts.Dialect
+	for _, setting := range s.parsed.Config {
+		if word, ok := setting.Value.(*syntax.Str); ok && setting.Name == "dialect" {
+			name = cmp.Or(name, word.Value)
+		}
+	}
+	s.dialect, _ = show.Find(cmp.Or(name, "default"))
+	if s.dialect.Name == "" {
+		s.dialect = show.Default() // the checker says what is wrong with the name
+	}
+	if s.dialect.Name == "0.17" {
+		return check.V017
+	}
+	return check.Current
+}
+
+// read reads what a program imports: beside it, or in the folders of IncludeDirs.
+func (s *session) read(from, path string) (name, text string, err error) {
+	places := append([]string{filepath.Dir(from)}, s.opts.IncludeDirs...)
+	if filepath.IsAbs(path) {
+		places = []string{""}
+	}
+	for _, dir := range places {
+		name = filepath.Join(dir, path)
+		var b []byte
+		if b, err = readBounded(name, maxImport); err == nil {
+			return name, string(b), nil
+		}
+	}
+	return "", "", err
+}
+
+// header reads a header from the folders of IncludeDirs, or one that is named by its path.
+func (s *session) header(path string) (name, text string, ok bool) {
+	places := s.opts.IncludeDirs
+	if strings.Contains(path, "/") && slices.Contains(s.opts.Includes, path) {
+		places = append([]string{""}, places...)
+	}
+	for _, dir := range places {
+		name = filepath.Join(dir, path)
+		if b, err := readBounded(name, maxImport); err == nil {
+			return name, string(b), true
+		}
+	}
+	return "", "", false
+}
+
+// maxImport bounds the text of an import, in bytes.
+const maxImport = 1 << 20
+
+func readBounded(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s is longer than %d bytes", name, most)
+	}
+	return b, err
+}
+
+// place finds out where the clauses of the program run, and refuses what cannot run.
+func (s *session) place(host plan.Host) error {
+	var wrong []*syntax.Error
+	s.events, wrong = plan.Make(s.checked, host)
+	for i, c := range s.checked.Clauses {
+		own := false
+		for _, p := range c.Points {
+			taken, err := s.points.add(i, p, s.dialect.Name == "0.17")
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+			own = own || taken
+		}
+		hit := &eval.Hit{PID: s.self, TID: s.self}
+		if own {
+			values, err := s.own(c)
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+			hit.Values = values
+		}
+		s.hits = append(s.hits, hit)
+	}
+	if len(wrong) == 0 && len(s.hits) == 0 {
+		wrong = append(wrong, &syntax.Error{Pos: syntax.Pos{File: s.opts.File, Line: 1, Col: 1}, Msg: "the program has no probe", Hint: "BEGIN { … } is one."})
+	}
+	if len(wrong) > 0 {
+		return &syntax.Errors{List: wrong, Sources: s.parsed.Sources}
+	}
+	return nil
+}
