@@ -42,6 +42,13 @@ var realRuns = map[string][][]string{
 	"functrace":  {{"-d", "1", "vfs_read"}},
 	"funcgraph":  {{"-d", "1", "vfs_read"}},
 	"funcslower": {{"-d", "1", "vfs_read", "1000"}},
+	"run": {
+		{"-e", "BEGIN { printf(\"%d\\n\", 1); exit(); }"},
+		{"-e", "tracepoint:sched:sched_switch { @[comm, kstack] = count(); } interval:ms:500 { exit(); }"},
+		{"-e", "profile:hz:99 { @[ustack] = count(); } uprobe:SELF:runtime.main { @ = hist(arg0); } interval:ms:500 { exit(); }"},
+		{"-e", "kprobe:vfs_read { @[probe] = sum(arg2); } interval:ms:500 { exit(); }"},
+		{"-l", "tracepoint:sched:*"},
+	},
 	"stack":      {{"1"}, {"--all", "--deadlock", "--lines", "sh"}, {"--json", "--tree", "1"}},
 	"list":       {{}, {"sched:*"}},
 	"check":      {{}, {"-v"}},
