@@ -25,12 +25,13 @@ func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
 		pythons = append(pythons, path)
 	}
 	if len(pythons) == 0 {
-		t.Skip("no python3 is installed")
+		t.Skip("python3 is not installed")
 	}
 	for i, path := range pythons {
 		nested := i%2 == 1 // in a pid namespace of its own
 		t.Run(fmt.Sprintf("%s nested %t", path, nested), func(t *testing.T) {
 			cmd := exec.Command(path, "../interp/python/testdata/chains.py", "10", "7")
+			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8") // for the names of files
 			if nested {
 				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 			}

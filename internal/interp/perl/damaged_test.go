@@ -21,7 +21,7 @@ func TestARecordedChainIsFoundAgain(t *testing.T) { interptest.Check(t, recordin
 
 func FuzzDamagedMemory(f *testing.F) { interptest.Fuzz(f, recording, 4*maxText, 3*maxSteps, recorded) }
 
-func TestLiveRecord(t *testing.T) {
+func TestRecordImages(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record")
 	}

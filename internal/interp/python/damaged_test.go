@@ -110,8 +110,8 @@ func FuzzDamagedMemory(f *testing.F) {
 	})
 }
 
-// TestLiveRecord writes the recordings anew, with -record.
-func TestLiveRecord(t *testing.T) {
+// TestRecordImages writes the recordings anew, with -record.
+func TestRecordImages(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record")
 	}

@@ -26,7 +26,7 @@ func pythons(t testing.TB) []string {
 		found = append(found, path)
 	}
 	if len(found) == 0 {
-		t.Skip("no python3 is installed")
+		t.Skip("python3 is not installed")
 	}
 	return found
 }
@@ -53,7 +53,7 @@ func await(t testing.TB, cmd *exec.Cmd) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), "LC_ALL=C.UTF-8") // for the names of files
 	testlimit.Limit(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func FuzzDamagedMemory(f *testing.F) {
 	interptest.Fuzz(f, recording, 4*maxText, 2*(maxThreads+maxFrames), recorded)
 }
 
-func TestLiveRecord(t *testing.T) {
+func TestRecordImages(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record")
 	}
