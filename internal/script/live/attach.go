@@ -155,17 +155,20 @@ func stacksOf(event *plan.Event) stack.Stacks {
 // attachTexts has the tracepoints of system calls show the texts behind their pointers, if
 // any clause asks for one.
 func (a *Attachment) attachTexts() error {
-	var wanting []*source
+	var wanting, others []*source
 	var sources []probe.Source
 	for _, s := range a.sources {
-		if wantsText(s.event) {
-			wanting = append(wanting, s)
-			sources = append(sources, *s.probe)
+		if !wantsText(s.event) {
+			others = append(others, s)
+			continue
 		}
+		wanting = append(wanting, s)
+		sources = append(sources, *s.probe)
 	}
 	if len(wanting) == 0 {
 		return nil
 	}
+	a.sources = append(wanting, others...) // texts are found by the numbers of the first sources
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return err

@@ -117,11 +117,19 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	return f.account, errors.Join(err, accountErr)
 }
 
+// seen returns what is offered the records as they come: those of the sources whose texts are
+// asked for, and what stands aside for them. It is nil if nothing asks for texts.
 func (a *Attachment) seen() func(perfevent.Record) {
-	if a.texts == nil {
+	if a.texts == nil || a.texts.Seen() == nil {
 		return nil
 	}
-	return a.texts.Seen()
+	seen, wanting, all := a.texts.Seen(), len(a.texts.Sources), len(a.sources)
+	return func(record perfevent.Record) {
+		if s, ok := record.(*perfevent.Sample); ok && s.Sampling >= wanting && s.Sampling < all {
+			return
+		}
+		seen(record)
+	}
 }
 
 // samplings is what is opened, one for each source.

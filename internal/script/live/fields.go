@@ -47,9 +47,14 @@ func recorded(f *ftrace.Field, of *check.Source) getter {
 			text, _ := f.Bytes(h.raw)
 			return value.String(cut(text, of))
 		}
+	case of.Form == check.Vector:
+		return func(h *hit) value.Value {
+			words, _ := f.Data(h.raw, 0)
+			return value.String(string(words))
+		}
 	case of.Form != check.Plain || of.Type.Kind == types.Array || of.Type.Kind == types.Struct || of.Type.Kind == types.Buffer:
 		return func(h *hit) value.Value {
-			bytes, _ := f.Stored(h.raw)
+			bytes, _ := f.Data(h.raw, 0)
 			if size := of.Type.Size; size > 0 && len(bytes) > size {
 				bytes = bytes[:size]
 			}

@@ -11,19 +11,14 @@ import (
 func ofProcess(of *check.Source) (getter, error) {
 	switch of.Root {
 	case check.ParentRoot:
-		return func(h *hit) value.Value {
-			status, _ := h.feed.processes.Host().Status(int(h.sample.PID))
-			return value.Signed(int64(status.PPID))
-		}, nil
+		return func(h *hit) value.Value { return value.Signed(int64(h.parent())) }, nil
 	case check.LeaderRoot:
 		return func(h *hit) value.Value { return value.Int(uint64(h.sample.PID)) }, nil
 	case check.LeaderCommRoot:
 		return func(h *hit) value.Value { return value.String(h.process().Comm) }, nil
 	case check.ParentCommRoot:
 		return func(h *hit) value.Value {
-			host := h.feed.processes.Host()
-			status, _ := host.Status(int(h.sample.PID))
-			return value.String(host.Comm(status.PPID))
+			return value.String(h.feed.processes.Host().Comm(h.parent()))
 		}, nil
 	case check.CgroupRoot:
 		return func(h *hit) value.Value { return value.Int(h.sample.Cgroup) }, nil
@@ -38,4 +33,12 @@ func ofProcess(of *check.Source) (getter, error) {
 		}, nil
 	}
 	return nil, fmt.Errorf("this value is not possible yet")
+}
+
+// parent returns the parent of the process of a hit. Who is gone by now has the one that forked it.
+func (h *hit) parent() int {
+	if status, err := h.feed.processes.Host().Status(int(h.sample.PID)); err == nil {
+		return status.PPID
+	}
+	return h.process().Parent
 }

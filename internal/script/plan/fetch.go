@@ -44,7 +44,7 @@ func (p *planner) recorded(s *check.Source) (Field, bool) {
 		p.refuse("use args.FIELD", "a tracepoint has no registers")
 	case len(s.Path) == 0 && s.Form == check.Plain:
 		return Field{From: Record, Name: s.Name}, true
-	case len(s.Path) == 0 && s.Form == check.Text:
+	case len(s.Path) == 0 && (s.Form == check.Text || s.Form == check.Vector):
 		return Field{From: RecordText, Name: s.Name}, true
 	default:
 		p.refuse("a kprobe on the function that the tracepoint is in can read it",
