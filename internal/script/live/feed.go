@@ -16,6 +16,9 @@ import (
 
 // Handler takes what happens, in the order of time.
 type Handler interface {
+	// Start is called when the events are on, before the first hit, with the time before which
+	// there is none. It returns false when the program is over.
+	Start(at uint64) bool
 	// Hit runs a clause. It returns false when the program is over.
 	Hit(clause int, h *eval.Hit) bool
 	// Due is the time of the next tick, CLOCK_MONOTONIC in nanoseconds; false if there is none.
@@ -105,11 +108,14 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
 	}
+	at := perfevent.Now()
 	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
 	go f.snapshot()
-	err = engine.Run(ctx, f)
+	if handler.Start(at) {
+		err = engine.Run(ctx, f)
+	}
 	f.snapshot()
 	f.account.Stacks = a.stacks.dropped
 	var accountErr error
