@@ -29,6 +29,7 @@ type Account struct {
 	run.Account
 	Own    uint64 // ringtap's own hits, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
+	Late   uint64 // values that were read from the memory of processes after the hits
 }
 
 // feed is a run under way.
@@ -111,7 +112,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	go f.snapshot()
 	err = engine.Run(ctx, f)
 	f.snapshot()
-	f.account.Stacks = a.stacks.dropped
+	f.account.Stacks, f.account.Late = a.stacks.dropped, a.late
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
 	return f.account, errors.Join(err, accountErr)
@@ -121,7 +122,17 @@ func (a *Attachment) seen() func(perfevent.Record) {
 	if a.texts == nil {
 		return nil
 	}
-	return a.texts.Seen()
+	seen := a.texts.Seen()
+	if seen == nil {
+		return nil
+	}
+	return func(record perfevent.Record) {
+		s, ok := record.(*perfevent.Sample)
+		if ok && s.Sampling >= a.texted && s.Sampling < len(a.sources) {
+			return // of a source without texts
+		}
+		seen(record)
+	}
 }
 
 // samplings is what is opened, one for each source.
