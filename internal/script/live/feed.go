@@ -32,6 +32,10 @@ type Account struct {
 	run.Account
 	Own    uint64 // ringtap's own hits, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
+	Late   uint64 // values that were read from the memory of processes after the hits
+	// Texts counts the texts behind parameters of system calls, and Missing those of them that
+	// were gone before anybody could read them.
+	Texts, Missing uint64
 }
 
 // feed is a run under way.
@@ -117,22 +121,27 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		err = engine.Run(ctx, f)
 	}
 	f.snapshot()
-	f.account.Stacks = a.stacks.dropped
+	f.account.Stacks, f.account.Late = a.stacks.dropped, a.late
+	if a.texts != nil {
+		f.account.Texts, f.account.Missing = a.texts.Texts, a.texts.Missing
+	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
 	return f.account, errors.Join(err, accountErr)
 }
 
-// seen returns what is offered the records as they come: those of the sources whose texts are
-// asked for, and what stands aside for them. It is nil if nothing asks for texts.
 func (a *Attachment) seen() func(perfevent.Record) {
-	if a.texts == nil || a.texts.Seen() == nil {
+	if a.texts == nil {
 		return nil
 	}
-	seen, wanting, all := a.texts.Seen(), len(a.texts.Sources), len(a.sources)
+	seen := a.texts.Seen()
+	if seen == nil {
+		return nil
+	}
 	return func(record perfevent.Record) {
-		if s, ok := record.(*perfevent.Sample); ok && s.Sampling >= wanting && s.Sampling < all {
-			return
+		s, ok := record.(*perfevent.Sample)
+		if ok && s.Sampling >= a.texted && s.Sampling < len(a.sources) {
+			return // of a source without texts
 		}
 		seen(record)
 	}

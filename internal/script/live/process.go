@@ -8,8 +8,8 @@ import (
 )
 
 // ofProcess returns what takes something of the process from /proc.
-func ofProcess(of *check.Source) (getter, error) {
-	switch of.Root {
+func ofProcess(root check.Root) (getter, error) {
+	switch root {
 	case check.ParentRoot:
 		return func(h *hit) value.Value { return value.Signed(int64(h.parent())) }, nil
 	case check.LeaderRoot:
@@ -23,7 +23,7 @@ func ofProcess(of *check.Source) (getter, error) {
 	case check.CgroupRoot:
 		return func(h *hit) value.Value { return value.Int(h.sample.Cgroup) }, nil
 	case check.UIDRoot, check.GIDRoot:
-		gid := of.Root == check.GIDRoot
+		gid := root == check.GIDRoot
 		return func(h *hit) value.Value {
 			status, _ := h.feed.processes.Host().Status(int(h.sample.PID))
 			if gid {

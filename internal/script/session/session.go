@@ -113,6 +113,7 @@ type session struct {
 	ticks   *ticks
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
+	late    uint64      // reads of memory after the hit
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
