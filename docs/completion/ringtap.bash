@@ -309,7 +309,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --nanoseconds --count --dist --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
 	killsnoop)
 		case $before in
 		-d|--duration) return ;;
@@ -366,7 +366,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --nanoseconds --count --dist --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
 	statsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

@@ -163,9 +163,7 @@ func (s *session) Word(function string, n int64) string {
 	case "signal_name":
 		return unix.SignalName(unix.Signal(n))
 	case "syscall_name":
-		if name := syscalls.Name(int(n)); name != "" {
-			return name
-		}
+		return syscalls.Name(int(n))
 	}
 	return strconv.FormatInt(n, 10)
 }
