@@ -25,7 +25,7 @@ func commands() []command {
 	for i := range questionKinds {
 		all = append(all, questionKinds[i].command())
 	}
-	return append(all, []command{
+	all = append(all, []command{
 		{"uprobe", nil, "trace a place in user code, a line for each hit", traceUprobe},
 		{"kprobe", nil, "trace a place in the kernel, a line for each hit", traceKprobe},
 		{"tpoint", nil, "trace a kernel tracepoint, a line for each hit", traceTracepoint},
@@ -35,6 +35,9 @@ func commands() []command {
 		{"funccount", nil, "count how often functions are called", countFunctions},
 		{"hist", nil, "show how long calls take, or what values are, as a histogram", printHistogram},
 		{"run", []string{"bpftrace"}, "run a program in bpftrace's language", runProgram},
+	}...)
+	all = append(all, shippedCommands()...)
+	return append(all, []command{
 		{"stack", nil, "show what the threads of a process wait for, and their stacks", printStacks},
 		{"list", nil, "list the events that can be traced, counted and sampled", listEvents},
 		{"check", nil, "show which commands work on this kernel, and what to do about the others", check},
@@ -134,7 +137,7 @@ Usage: ringtap COMMAND [options] [arguments]
 			fmt.Fprintf(&text, "\n%s:\n", families[family].title)
 			family++
 		}
-		fmt.Fprintf(&text, "  %-11s %s\n", cmd.name, cmd.summary)
+		fmt.Fprintf(&text, "  %-14s %s\n", cmd.name, cmd.summary)
 	}
 	text.WriteString(`
 'ringtap COMMAND --help' shows the options of a command, with examples.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/usage"
 )
 
@@ -54,6 +55,18 @@ func parse(flags *pflag.FlagSet, args []string) error {
 			why += " that is not negative"
 		}
 		return usagef("--%s %q: %s (%s)", flag.Name, invalid.GetValue(), why, usage)
+	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var known []string
+		flags.VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, f.Name)
+			}
+		})
+		if near := names.Near(unknown.GetSpecifiedName(), known); near != "" {
+			return usagef("%w: did you mean --%s?", err, near)
+		}
 	}
 	return &usage.Error{Err: err}
 }

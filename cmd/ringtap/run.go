@@ -26,6 +26,7 @@ $1, $2 and so on; after --, --NAME=VALUE is an option that the program names by 
 
   ringtap run -e 'BEGIN { printf("hello\n"); exit(); }'      a program in the command line
   ringtap run count.bt 10                                    a file, with a parameter
+  ringtap run --list                          the programs that ringtap ships
   ringtap run -f json -o lines.json -e 'i:s:1 { @ = count(); print(@); }'
 
 A link to ringtap that is named bpftrace takes bpftrace's command line, so that scripts
@@ -42,14 +43,16 @@ type runFlags struct {
 	session.Options
 	program, format, output, buffer, command, dialect string
 	debug                                             []string
-	list, info, version                               bool
+	list, programs, info, version                     bool
 	warnings                                          int
 	pids                                              []string
+	duration                                          secondsFlag // of the shipped programs
 }
 
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&r.program, "program", "e", "", "run this `PROGRAM`")
-	flags.BoolVarP(&r.list, "list", "l", false, "list what can be probed: the attach points that match a pattern, with -v their fields")
+	flags.BoolVarP(&r.list, "list-probes", "l", false, "list what can be probed: the attach points that match a pattern, with -v their fields")
+	flags.BoolVar(&r.programs, "list", false, "list: the programs that ringtap ships, each of which is a command")
 	flags.StringArrayVarP(&r.IncludeDirs, "include-dir", "I", nil, "look for #include files in `DIR`, too (may be repeated)")
 	flags.StringArrayVar(&r.Includes, "include", nil, "read the header `FILE` before the program (may be repeated)")
 	flags.StringVar(&r.dialect, "dialect", "", "print and compute as this `DIALECT`: default, 0.17 or current")
@@ -60,11 +63,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	addPIDs(flags, &r.pids, "")
 	flags.StringVarP(&r.command, "cmd", "c", "", "run `COMMAND` while the program runs, and end with it")
 	manual.SetGroup(flags, targetGroup)
-	flags.StringVarP(&r.output, "output", "o", "", "write to `FILE` what the program prints")
-	flags.StringVarP(&r.format, "format", "f", "text", "print `FORMAT`: text or json")
-	manual.SetValues(flags, "format", "text", "json")
-	flags.StringVarP(&r.buffer, "buffer", "B", "line", "write when a `UNIT` is there: line, full or none")
-	manual.SetValues(flags, "buffer", "line", "full", "none")
+	r.addOutput(flags, "o", "f", "B")
 	flags.BoolVarP(&r.Quiet, "quiet", "q", false, "print only what the program prints")
 	addVerbose(flags, &r.Verbose, "v")
 	manual.SetGroup(flags, outputGroup)
@@ -76,6 +75,15 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&r.version, "version", "V", false, "print the version")
 	manual.SetGroup(flags, controlGroup)
 	r.addIgnored(flags)
+}
+
+// addOutput defines where and how a program prints, with the letters of the flags.
+func (r *runFlags) addOutput(flags *pflag.FlagSet, output, format, buffer string) {
+	flags.StringVarP(&r.output, "output", output, "", "write to `FILE` what the program prints")
+	flags.StringVarP(&r.format, "format", format, "text", "print `FORMAT`: text or json")
+	manual.SetValues(flags, "format", "text", "json")
+	flags.StringVarP(&r.buffer, "buffer", buffer, "line", "write when a `UNIT` is there: line, full or none")
+	manual.SetValues(flags, "buffer", "line", "full", "none")
 }
 
 // addIgnored declares those of bpftrace's options that have no meaning here.
@@ -116,6 +124,9 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	if r.info {
 		return check(ctx, out, nil)
 	}
+	if r.programs {
+		return listShipped(out.stdout)
+	}
 	if r.list {
 		if flags.NArg() > 1 {
 			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
@@ -128,6 +139,11 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 	if err := r.read(flags); err != nil {
 		return err
 	}
+	return r.run(ctx, out, flags)
+}
+
+// run runs the program that the options hold.
+func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) error {
 	command, err := r.target(flags)
 	if err != nil {
 		return err
@@ -167,7 +183,7 @@ func (r *runFlags) target(flags *pflag.FlagSet) (*perfevent.Command, error) {
 		r.View.PIDs = []int{command.PID()}
 		return command, nil
 	}
-	if !flags.Changed("pid") {
+	if len(r.pids) == 0 {
 		return nil, nil
 	}
 	var named target.Target

@@ -81,14 +81,14 @@ func await(condition func() bool) {
 
 // The scripts of testdata/usage need no privileges and open nothing.
 func TestUsage(t *testing.T) {
-	testscript.Run(t, scripts(t, "testdata/usage"))
+	testscript.Run(t, scriptsIn(t, "testdata/usage"))
 }
 
 func TestLiveScripts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: the scripts profile the whole system")
 	}
-	testscript.Run(t, scripts(t, "testdata/live"))
+	testscript.Run(t, scriptsIn(t, "testdata/live"))
 }
 
 // Every call is a line, those of forked children too.
@@ -99,12 +99,12 @@ func TestLiveCountsOfUserProbes(t *testing.T) {
 	if !testlimit.Linux(t, 6, 12) {
 		t.Skip("Linux before 6.12 loses hits of forked children")
 	}
-	testscript.Run(t, scripts(t, "testdata/counts"))
+	testscript.Run(t, scriptsIn(t, "testdata/counts"))
 }
 
 // scripts are those of a folder. None hangs: what a script runs does not outlive it, nor
 // the time that a script may take.
-func scripts(t *testing.T, dir string) testscript.Params {
+func scriptsIn(t *testing.T, dir string) testscript.Params {
 	patience := 2 * testlimit.End
 	if end, ok := t.Deadline(); ok {
 		patience = min(patience, time.Until(end)-30*time.Second)

@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -246,7 +246,178 @@ _ringtap() {
 		-f|--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		-B|--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --cmd --program --list --include-dir --include --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
+		options='--pid --cmd --program --list-probes --list --include-dir --include --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
+	bashreadline)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	biolatency)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --queued --disks --kinds --milliseconds --output --format --buffer --verbose --print --help' ;;
+	cpudist)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --offcpu --pid --pids --tids --milliseconds --output --format --buffer --verbose --print --help' ;;
+	execsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --relative-time --output --format --buffer --verbose --print --help' ;;
+	exitsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --failed --timestamp --output --format --buffer --verbose --print --help' ;;
+	gethostlatency)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	hardirqs)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+	killsnoop)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-n|--name) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --name --signals --relative-time --output --format --buffer --verbose --print --help' ;;
+	mountsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	oomkill)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	opensnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-L|--tid) return ;;
+		-n|--name) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --tid --name --failed --relative-time --output --format --buffer --verbose --print --help' ;;
+	runqlat)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --pids --tids --milliseconds --output --format --buffer --verbose --print --help' ;;
+	softirqs)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+	statsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-n|--name) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --name --failed --relative-time --output --format --buffer --verbose --print --help' ;;
+	syscount)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-t|--rows) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --calls --by-pid --rows --output --format --buffer --verbose --print --help' ;;
+	tcplife)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-L|--localport) return ;;
+		-D|--remoteport) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --verbose --print --help' ;;
+	tcpstates)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-L|--localport) return ;;
+		-D|--remoteport) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --verbose --print --help' ;;
+	threadsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
 	stack)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -274,7 +445,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

@@ -112,6 +112,7 @@ func (t *Table) fork(r *perfevent.Fork) {
 	}
 	child := t.newProcess(pid, parent.Comm, r.Time)
 	child.inherit(parent)
+	child.Parent = parent.PID
 	child.mappings, child.shared, parent.shared = parent.mappings, true, true
 	if child.nested {
 		t.readNSPID(child)
@@ -123,7 +124,7 @@ func (t *Table) fork(r *perfevent.Fork) {
 // inherit takes over what a child has from its parent, and a process keeps
 // through exec.
 func (p *Process) inherit(from *Process) {
-	p.Cgroup = from.Cgroup
+	p.Cgroup, p.Parent = from.Cgroup, from.Parent
 	p.mntNS, p.pidNS, p.nested = from.mntNS, from.pidNS, from.nested
 	p.uids = from.uids
 }

@@ -16,6 +16,7 @@ type Process struct {
 	TGID   int    // = PID
 	Comm   string // name of the main thread: at most 15 raw bytes (kernel workers: 63)
 	Cgroup string // path below the cgroup root, "" if unknown: see parseCgroup for which
+	Parent int    // pid of who forked it, 0 if it was there before
 
 	table        *Table
 	since        uint64 // CLOCK_MONOTONIC, ns: older records are no news

@@ -24,6 +24,7 @@ type testHost struct {
 
 func (*testHost) Clock(mode string, monotonic uint64) uint64 { return monotonic }
 func (*testHost) Wall(monotonic uint64) time.Time            { return time.Unix(0, int64(monotonic)).UTC() }
+func (*testHost) Text(*Hit, uint64) (string, bool)           { return "", false }
 func (*testHost) UserAddress(h *Hit, address uint64) uint64  { return address }
 func (*testHost) Frames(stack uint64, user bool) int         { return int(stack) }
 func (*testHost) Word(f string, n int64) string              { return fmt.Sprintf("%s-%d", f, n) }

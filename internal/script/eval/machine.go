@@ -56,6 +56,9 @@ type Host interface {
 	// Read reads memory of the process of a hit, or of the kernel, as it is now. It returns
 	// false if it cannot.
 	Read(h *Hit, address uint64, user bool, b []byte) bool
+	// Text returns the text at an address of the process of a hit as it was when a probe took
+	// the address, false if none took it along.
+	Text(h *Hit, address uint64) (string, bool)
 	// UserAddress returns the number that stands for an address of the process of a hit.
 	UserAddress(h *Hit, address uint64) uint64
 	// Frames returns how many frames a stack has.

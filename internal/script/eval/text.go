@@ -107,6 +107,9 @@ func (c *compiler) read(e *check.Read) textFunc {
 	case check.Text:
 		return func(m *Machine) string {
 			a, n := addr(m), int(length(m))
+			if text, ok := m.opts.Host.Text(m.hit, a); ok && e.Len == nil {
+				return text[:min(len(text), n-1)]
+			}
 			return m.readText(a, n-1, user)
 		}
 	case check.Vector:

@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -95,7 +96,7 @@ func recordType(p *syntax.AttachPoint) (*types.Type, error) {
 		if f.Common {
 			continue
 		}
-		t.Fields = append(t.Fields, types.Field{Name: f.Name, Type: fieldType(f), Offset: f.Offset})
+		t.Fields = append(t.Fields, types.Field{Name: f.Name, Type: fieldType(f, system == "syscalls"), Offset: f.Offset})
 		t.Size = max(t.Size, f.Offset+f.Size)
 	}
 	return t, nil
@@ -122,19 +123,16 @@ func firstMatch(tracefs *ftrace.FS, pattern string) (system, name string, err er
 // maxText is the most bytes of a text in a record.
 const maxText = 1024
 
-// fieldType is the type of a field of a tracepoint's record.
-func fieldType(f *ftrace.Field) *types.Type {
+// fieldType is the type of a field of a tracepoint's record. Pointers are user's where they are
+// parameters of a system call.
+func fieldType(f *ftrace.Field, user bool) *types.Type {
 	switch {
 	case f.String && f.Location == ftrace.Inline:
 		return &types.Type{Kind: types.String, Size: f.Size}
 	case f.String:
 		return &types.Type{Kind: types.String, Size: maxText}
 	case strings.HasSuffix(f.Type, "*"):
-		to := types.Uint8
-		if strings.Contains(f.Type, "char") {
-			to = types.Int8
-		}
-		return &types.Type{Kind: types.Pointer, Size: 8, Elem: to, User: true}
+		return &types.Type{Kind: types.Pointer, Size: 8, Elem: pointee(f.Type), User: user}
 	case f.Array && f.Length > 0:
 		return &types.Type{Kind: types.Array, Size: f.Size, Len: f.Length, Elem: integer(f.ElemSize, f.Signed)}
 	case f.Location != ftrace.Inline || f.Array:
@@ -142,6 +140,23 @@ func fieldType(f *ftrace.Field) *types.Type {
 	}
 	// The kernel says of no parameter of a system call that it has a sign.
 	return integer(f.Size, f.Signed || f.Type == "int" || f.Type == "long")
+}
+
+// pointee is what a pointer in a record points to, by its declaration. A struct is the kernel's;
+// its members come from elsewhere.
+func pointee(declared string) *types.Type {
+	switch words := strings.Fields(strings.ReplaceAll(declared, "*", " * ")); {
+	case strings.Contains(declared, "char"):
+		return types.Int8
+	case words[len(words)-2] == "*": // a pointer to a pointer
+		return types.Uint64
+	default:
+		words = slices.DeleteFunc(words, func(word string) bool { return word == "const" || word == "*" })
+		if len(words) == 2 && words[0] == "struct" {
+			return &types.Type{Kind: types.Struct, Name: strings.Join(words, " ")}
+		}
+	}
+	return types.Uint8
 }
 
 // integer is an integer of so many bytes.

@@ -33,12 +33,15 @@ type Attachment struct {
 	sources []*source
 	sets    []*probe.Set
 	texts   *syscalltext.Attachment // nil if no system call's text is asked for
+	texted  int                     // sources of texts, which are the first
 	aside   []perfevent.Sampling
 
 	// Of Run, until Close.
 	engine     *run.Engine
 	symbolizer *symbolize.Symbolizer
 	stacks     *stacks
+	carried    carried
+	late       uint64 // values that were read later than their hits
 }
 
 // source is one sampling and what runs at its hits.
@@ -155,17 +158,21 @@ func stacksOf(event *plan.Event) stack.Stacks {
 // attachTexts has the tracepoints of system calls show the texts behind their pointers, if
 // any clause asks for one.
 func (a *Attachment) attachTexts() error {
-	var wanting []*source
+	var wanting, others []*source
 	var sources []probe.Source
 	for _, s := range a.sources {
 		if wantsText(s.event) {
 			wanting = append(wanting, s)
 			sources = append(sources, *s.probe)
+		} else {
+			others = append(others, s)
 		}
 	}
 	if len(wanting) == 0 {
 		return nil
 	}
+	a.sources = append(wanting, others...) // the texts know their samplings by index
+	a.texted = len(wanting)
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return err
@@ -174,7 +181,7 @@ func (a *Attachment) attachTexts() error {
 	if err != nil {
 		return err
 	}
-	for i, s := range wanting {
+	for i, s := range a.sources[:a.texted] {
 		s.probe = &a.texts.Sources[i]
 		s.sample = s.probe.Sampling()
 	}
@@ -185,7 +192,7 @@ func (a *Attachment) attachTexts() error {
 func wantsText(event *plan.Event) bool {
 	for _, use := range event.Uses {
 		for _, field := range use.Fields {
-			if field.From == plan.RecordText {
+			if field.From == plan.RecordText || field.Carries && event.Place == plan.Tracepoint {
 				return true
 			}
 		}

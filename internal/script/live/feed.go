@@ -16,6 +16,9 @@ import (
 
 // Handler takes what happens, in the order of time.
 type Handler interface {
+	// Start is called when the events are on, before the first hit, with the time before which
+	// there is none. It returns false when the program is over.
+	Start(at uint64) bool
 	// Hit runs a clause. It returns false when the program is over.
 	Hit(clause int, h *eval.Hit) bool
 	// Due is the time of the next tick, CLOCK_MONOTONIC in nanoseconds; false if there is none.
@@ -29,6 +32,10 @@ type Account struct {
 	run.Account
 	Own    uint64 // ringtap's own hits, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
+	Late   uint64 // values that were read from the memory of processes after the hits
+	// Texts counts the texts behind parameters of system calls, and Missing those of them that
+	// were gone before anybody could read them.
+	Texts, Missing uint64
 }
 
 // feed is a run under way.
@@ -105,13 +112,19 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
 	}
+	at := perfevent.Now()
 	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
 	go f.snapshot()
-	err = engine.Run(ctx, f)
+	if handler.Start(at) {
+		err = engine.Run(ctx, f)
+	}
 	f.snapshot()
-	f.account.Stacks = a.stacks.dropped
+	f.account.Stacks, f.account.Late = a.stacks.dropped, a.late
+	if a.texts != nil {
+		f.account.Texts, f.account.Missing = a.texts.Texts, a.texts.Missing
+	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
 	return f.account, errors.Join(err, accountErr)
@@ -121,7 +134,17 @@ func (a *Attachment) seen() func(perfevent.Record) {
 	if a.texts == nil {
 		return nil
 	}
-	return a.texts.Seen()
+	seen := a.texts.Seen()
+	if seen == nil {
+		return nil
+	}
+	return func(record perfevent.Record) {
+		s, ok := record.(*perfevent.Sample)
+		if ok && s.Sampling >= a.texted && s.Sampling < len(a.sources) {
+			return // of a source without texts
+		}
+		seen(record)
+	}
 }
 
 // samplings is what is opened, one for each source.

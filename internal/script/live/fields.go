@@ -1,9 +1,11 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -23,11 +25,13 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	case plan.Function:
 		return func(h *hit) value.Value { return value.String(h.function()) }, nil
 	case plan.Process:
-		return ofProcess(of)
+		return ofProcess(field.Root)
+	case plan.Memory:
+		return s.memory(field.Name, of)
 	}
 	name := field.Name
 	if field.From == plan.RecordText {
-		name = "__" + name + "_val"
+		name = printfmt.SyscallText(name)
 		if s.probe.Format.Field(name) == nil {
 			return nil, fmt.Errorf("%s.%s points to no text that is known", s.probe.Format.Name, field.Name)
 		}
@@ -36,7 +40,13 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s has no field %s", s.probe.Format.Name, name)
 	}
-	return recorded(f, of), nil
+	get := recorded(f, of)
+	if field.Carries {
+		if text := s.probe.Format.Field(cmp.Or(field.Text, printfmt.SyscallText(name))); text != nil && text.String {
+			return carrying(get, text), nil
+		}
+	}
+	return get, nil
 }
 
 // recorded returns what reads a field of the record.
@@ -47,9 +57,14 @@ func recorded(f *ftrace.Field, of *check.Source) getter {
 			text, _ := f.Bytes(h.raw)
 			return value.String(cut(text, of))
 		}
+	case of.Form == check.Vector:
+		return func(h *hit) value.Value {
+			words, _ := f.Data(h.raw, 0)
+			return value.String(string(words))
+		}
 	case of.Form != check.Plain || of.Type.Kind == types.Array || of.Type.Kind == types.Struct || of.Type.Kind == types.Buffer:
 		return func(h *hit) value.Value {
-			bytes, _ := f.Stored(h.raw)
+			bytes, _ := f.Data(h.raw, 0)
 			if size := of.Type.Size; size > 0 && len(bytes) > size {
 				bytes = bytes[:size]
 			}

@@ -8,27 +8,22 @@ import (
 )
 
 // ofProcess returns what takes something of the process from /proc.
-func ofProcess(of *check.Source) (getter, error) {
-	switch of.Root {
+func ofProcess(root check.Root) (getter, error) {
+	switch root {
 	case check.ParentRoot:
-		return func(h *hit) value.Value {
-			status, _ := h.feed.processes.Host().Status(int(h.sample.PID))
-			return value.Signed(int64(status.PPID))
-		}, nil
+		return func(h *hit) value.Value { return value.Signed(int64(h.parent())) }, nil
 	case check.LeaderRoot:
 		return func(h *hit) value.Value { return value.Int(uint64(h.sample.PID)) }, nil
 	case check.LeaderCommRoot:
 		return func(h *hit) value.Value { return value.String(h.process().Comm) }, nil
 	case check.ParentCommRoot:
 		return func(h *hit) value.Value {
-			host := h.feed.processes.Host()
-			status, _ := host.Status(int(h.sample.PID))
-			return value.String(host.Comm(status.PPID))
+			return value.String(h.feed.processes.Host().Comm(h.parent()))
 		}, nil
 	case check.CgroupRoot:
 		return func(h *hit) value.Value { return value.Int(h.sample.Cgroup) }, nil
 	case check.UIDRoot, check.GIDRoot:
-		gid := of.Root == check.GIDRoot
+		gid := root == check.GIDRoot
 		return func(h *hit) value.Value {
 			status, _ := h.feed.processes.Host().Status(int(h.sample.PID))
 			if gid {
@@ -38,4 +33,12 @@ func ofProcess(of *check.Source) (getter, error) {
 		}, nil
 	}
 	return nil, fmt.Errorf("this value is not possible yet")
+}
+
+// parent returns the parent of the process of a hit. Who is gone by now has the one that forked it.
+func (h *hit) parent() int {
+	if status, err := h.feed.processes.Host().Status(int(h.sample.PID)); err == nil {
+		return status.PPID
+	}
+	return h.process().Parent
 }

@@ -87,25 +87,33 @@ const (
 	KernelStack             // the kernel stack
 	UserStack               // the user stack
 	Function                // the name of the function that was hit
-	Process                 // what Source.Root names, of the process that was hit
+	Process                 // what Root names, of the process that was hit
+	Memory                  // the process's memory: Source.Path leads there from the field Name
 )
 
 // Field is where a value comes from.
 type Field struct {
 	From From
 	Name string
+	Root check.Root // of Process
+	// Carries says that a clause may ask later for the text that the value, a pointer, leads to:
+	// Text is the field of the record that has it, "" of a system call's parameter.
+	Carries bool
+	Text    string
 }
 
 // Host is what the planner asks the host.
 type Host interface {
 	// Args returns the arguments of an attach point as a struct, in the order of the call.
 	Args(p *syntax.AttachPoint) (*types.Type, error)
+	// Offset returns where a member of a struct of the kernel is.
+	Offset(structure, member string) (offset int, ok bool)
 }
 
 // Make returns the events of a program. Clauses of begin, end, interval and the like have
 // none. What can't be attached is a *syntax.Error at its attach point.
 func Make(prog *check.Program, host Host) ([]*Event, []*syntax.Error) {
-	p := planner{host: host, places: make(map[string]*Event)}
+	p := planner{host: host, places: make(map[string]*Event), carries: readsLater(prog)}
 	for i, clause := range prog.Clauses {
 		for _, point := range clause.Points {
 			p.point = point
@@ -122,6 +130,8 @@ type planner struct {
 	places map[string]*Event // by what they attach to
 	errs   []*syntax.Error
 	point  *syntax.AttachPoint
+	// carries says that the program reads texts at addresses that other hits may have left.
+	carries bool
 }
 
 // refuse notes what is wrong with the attach point under way.

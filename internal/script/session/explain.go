@@ -39,6 +39,8 @@ func placeOf(f plan.Field) string {
 		return "field " + f.Name + " of the record"
 	case plan.RecordText:
 		return "the text that field " + f.Name + " points to"
+	case plan.Memory:
+		return "the process's memory behind field " + f.Name + ", a moment after the hit"
 	case plan.KernelStack:
 		return "the kernel stack of the hit"
 	case plan.UserStack:

@@ -27,6 +27,12 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
 	}
+	if late := account.Late + s.late; late > 0 && s.opts.Verbose {
+		fmt.Fprintf(s.opts.Stderr, "%d values were read from the memory of processes a moment after the hits: they may have changed\n", late)
+	}
+	if account.Missing > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)
+	}
 	for _, note := range account.Notes() {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", note)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/value"
+	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
 // own returns what a clause reads of this process, in which its probes fire.
@@ -115,14 +116,24 @@ func (s *session) Clock(mode string, monotonic uint64) uint64 {
 // Wall returns the wall clock for a time of the monotonic clock.
 func (s *session) Wall(monotonic uint64) time.Time { return s.names.Wall(monotonic) }
 
-// Read reads memory of the process of a hit. Kernel memory it does not read.
-func (s *session) Read(h *eval.Hit, address uint64, user bool, b []byte) bool {
-	if len(b) == 0 || !user {
+// Read reads memory of the process of a hit. Kernel memory, which is the upper half of the
+// address space, it does not read.
+func (s *session) Read(h *eval.Hit, address uint64, _ bool, b []byte) bool {
+	if len(b) == 0 || int64(address) < 0 {
 		return len(b) == 0
 	}
+	s.late++
 	n, err := unix.ProcessVMReadv(int(h.PID), []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}},
 		[]unix.RemoteIovec{{Base: uintptr(address), Len: len(b)}}, 0)
 	return err == nil && n == len(b)
+}
+
+// Text returns the text at an address that a probe took along.
+func (s *session) Text(h *eval.Hit, address uint64) (string, bool) {
+	if s.attached == nil {
+		return "", false
+	}
+	return s.attached.Text(h, address)
 }
 
 // UserAddress returns the number that stands for an address of the process of a hit. One that
@@ -151,6 +162,8 @@ func (s *session) Word(function string, n int64) string {
 		return strerror(n)
 	case "signal_name":
 		return unix.SignalName(unix.Signal(n))
+	case "syscall_name":
+		return syscalls.Name(int(n))
 	}
 	return strconv.FormatInt(n, 10)
 }

@@ -51,6 +51,9 @@ type Options struct {
 	Test       bool // run the test probes alone
 	Bench      bool // run the bench probes alone
 
+	// Duration is how long the program runs from its begin probes on; 0 is until it ends.
+	Duration time.Duration
+
 	// Target is what probes of the machine watch. Unless it is nil, the program ends with it.
 	Target *perfevent.Target
 	View   probe.View // how files are found
@@ -107,10 +110,12 @@ type session struct {
 	ticks   *ticks
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
+	late    uint64      // reads of memory after the hit
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
 	usr1     chan os.Signal
+	stop     context.CancelFunc // ends the run as Ctrl-C does
 }
 
 // warn prints what is accepted but may surprise.
@@ -157,28 +162,35 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		signal.Notify(s.usr1, unix.SIGUSR1)
 		defer signal.Stop(s.usr1)
 	}
-	start := time.Duration(clock(unix.CLOCK_MONOTONIC))
-	s.machine.Start(uint64(start))
-	var periods []time.Duration
-	for _, p := range s.points.intervals {
-		periods = append(periods, p.period)
-	}
-	s.ticks = newTicks(start, periods)
+	ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
 	stop := context.AfterFunc(ctx, s.machine.Interrupt)
 	defer stop()
-	switch s.fire(s.points.begin, start); {
-	case s.over():
-	case s.attached != nil:
+	if s.attached != nil {
 		if err := s.follow(ctx); err != nil {
 			return failed, s.placed(err)
 		}
-	default:
+	} else if s.Start(uint64(clock(unix.CLOCK_MONOTONIC))) {
 		s.wait(ctx)
 	}
 	if err := s.printer.Err(); err != nil {
 		return 0, err
 	}
 	return s.finish()
+}
+
+// Start begins the program at a time of the monotonic clock. It returns false if it is over.
+func (s *session) Start(at uint64) bool {
+	s.machine.Start(at)
+	var periods []time.Duration
+	for _, p := range s.points.intervals {
+		periods = append(periods, p.period)
+	}
+	s.ticks = newTicks(time.Duration(at), periods)
+	if s.opts.Duration > 0 {
+		time.AfterFunc(s.opts.Duration, s.stop)
+	}
+	return s.fire(s.points.begin, time.Duration(at))
 }
 
 // fire runs the clauses of some points at a time. It returns false if the program is over.

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ringtap/ringtap/internal/manual"
+	"github.com/ringtap/ringtap/scripts"
+)
+
+// shipped is a command that is a program in the one-liner language.
+type shipped struct{ scripts.Program }
+
+// shippedCommands returns the commands of the programs that ringtap ships.
+func shippedCommands() []command {
+	var all []command
+	for _, p := range scripts.All() {
+		all = append(all, command{p.Name, nil, p.Summary, shipped{p}.run})
+	}
+	return all
+}
+
+// listShipped prints the names of the programs and what they do.
+func listShipped(w io.Writer) error {
+	var text strings.Builder
+	for _, p := range scripts.All() {
+		fmt.Fprintf(&text, "%-14s %s\n", p.Name, p.Summary)
+	}
+	_, err := io.WriteString(w, text.String())
+	return ignoreClosedPipe(err)
+}
+
+// usage returns the help text: see package manual.
+func (s shipped) usage() string {
+	var text strings.Builder
+	text.WriteString(strings.TrimSpace(s.Name+" [options] "+s.Usage) + "\n\n")
+	text.WriteString(strings.ToUpper(s.Summary[:1]) + s.Summary[1:] + ".\n\n")
+	for _, e := range s.Example {
+		fmt.Fprintf(&text, "  ringtap %-28s  %s\n", e.Command, e.What)
+	}
+	for _, paragraph := range s.About {
+		text.WriteString("\n" + paragraph + "\n")
+	}
+	fmt.Fprintf(&text, "\nThe command is a program in the language of 'ringtap run'. 'ringtap %s --print' prints it, to copy and change.\n", s.Name)
+	return text.String()
+}
+
+// run runs the program.
+func (s shipped) run(ctx context.Context, out *console, args []string) error {
+	flags := newFlags(out, s.Name, s.usage())
+	var r runFlags
+	print := s.add(flags, &r)
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if *print {
+		_, err := io.WriteString(out.stdout, s.Text)
+		return ignoreClosedPipe(err)
+	}
+	if n, most := flags.NArg(), s.Arguments(); n > most {
+		return usagef("unexpected argument %q: %s takes %s", flags.Arg(most), s.Name, counted(most))
+	}
+	if err := r.check(flags); err != nil {
+		return err
+	}
+	r.Text, r.File, r.Params, r.Quiet = s.Text, s.Name+".bt", flags.Args(), true
+	r.Duration = time.Duration(r.duration)
+	r.Named = map[string]string{}
+	for _, o := range s.Options {
+		if flags.Changed(o.Name) {
+			r.Named[o.Name] = flags.Lookup(o.Name).Value.String()
+		}
+	}
+	return r.run(ctx, out, flags)
+}
+
+func counted(arguments int) string {
+	switch arguments {
+	case 0:
+		return "no arguments"
+	case 1:
+		return "one argument"
+	}
+	return fmt.Sprint(arguments, " arguments")
+}
+
+// add defines the flags: the program's own, and those of every program that it does not define
+// itself.
+func (s shipped) add(flags *pflag.FlagSet, r *runFlags) (print *bool) {
+	for _, o := range s.Options {
+		switch o.Kind {
+		case scripts.Flag:
+			flags.BoolP(o.Name, o.Short, false, o.Help)
+		case scripts.Number:
+			flags.Int64P(o.Name, o.Short, number(o.Default), o.Help)
+		case scripts.Text:
+			flags.StringP(o.Name, o.Short, o.Default, o.Help)
+		}
+	}
+	manual.SetGroup(flags, whatGroup)
+	if flags.Lookup("pid") == nil {
+		addPIDs(flags, &r.pids, "")
+		manual.SetGroup(flags, targetGroup)
+	}
+	addDuration(flags, &r.duration, "; otherwise Ctrl-C ends the run")
+	manual.SetGroup(flags, whenGroup)
+	r.addOutput(flags, "", "", "")
+	addVerbose(flags, &r.Verbose, "")
+	manual.SetGroup(flags, outputGroup)
+	print = flags.Bool("print", false, "print the program")
+	manual.SetGroup(flags, controlGroup)
+	return print
+}
+
+// number reads the default of an option.
+func number(text string) (n int64) {
+	_, _ = fmt.Sscan(text, &n) // a test reads every default
+	return n
+}
