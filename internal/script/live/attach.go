@@ -41,7 +41,6 @@ type Attachment struct {
 	symbolizer *symbolize.Symbolizer
 	stacks     *stacks
 	carried    carried
-	late       uint64 // values that were read later than their hits
 }
 
 // source is one sampling and what runs at its hits.
@@ -52,6 +51,7 @@ type source struct {
 	stacks  stack.Stacks
 	stacker *stack.Stacker // of Run
 	uses    []use
+	reads   []read            // of memory, for the uses
 	places  map[uint64]string // names of hits by place; nil if all are called name
 	name    string            // of the function
 }

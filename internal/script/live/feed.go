@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/script/eval"
@@ -48,9 +50,10 @@ type feed struct {
 	snapshot  func()
 	cancel    context.CancelFunc
 
-	hit     hit
-	raw     []byte // that a source made
-	account Account
+	hit      hit
+	memories memories
+	raw      []byte // that a source made
+	account  Account
 }
 
 // hit is a sample that clauses look at.
@@ -60,6 +63,7 @@ type hit struct {
 	sample *perfevent.Sample
 	raw    []byte
 	of     *process.Process // nil until it is asked for
+	pieces [][]byte         // of memory, nil until they are asked for
 	use    *use             // the clause that looks
 	eval   eval.Hit
 }
@@ -88,14 +92,14 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	defer cancel()
 	f := &feed{Attachment: a, handler: handler, self: uint32(os.Getpid()), cancel: cancel}
 	f.hit.feed = f
-	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: a.seen() != nil}
+	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil}
 	source, err := run.Open(a.options.Target, f.samplings(), opts)
 	if err != nil {
 		return Account{}, err
 	}
 	defer source.Close()
 	engine, err := run.New(source, run.Options{
-		Unwind: f.unwinds(), Spool: spoolBytes, Unordered: a.seen(), Logger: a.options.Logger,
+		Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: a.options.Logger,
 	})
 	if err != nil {
 		return Account{}, err
@@ -121,7 +125,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		err = engine.Run(ctx, f)
 	}
 	f.snapshot()
-	f.account.Stacks, f.account.Late = a.stacks.dropped, a.late
+	f.account.Stacks, f.account.Late = a.stacks.dropped, f.memories.late
 	if a.texts != nil {
 		f.account.Texts, f.account.Missing = a.texts.Texts, a.texts.Missing
 	}
@@ -130,20 +134,28 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	return f.account, errors.Join(err, accountErr)
 }
 
-func (a *Attachment) seen() func(perfevent.Record) {
-	if a.texts == nil {
-		return nil
+// seen returns what looks at records as they come, nil if nothing does.
+func (f *feed) seen() func(perfevent.Record) {
+	var texts func(perfevent.Record)
+	if f.texts != nil {
+		texts = f.texts.Seen()
 	}
-	seen := a.texts.Seen()
-	if seen == nil {
+	if texts == nil && !slices.ContainsFunc(f.sources, func(s *source) bool { return len(s.reads) > 0 }) {
 		return nil
 	}
 	return func(record perfevent.Record) {
-		s, ok := record.(*perfevent.Sample)
-		if ok && s.Sampling >= a.texted && s.Sampling < len(a.sources) {
-			return // of a source without texts
+		sample, ok := record.(*perfevent.Sample)
+		if ok && sample.Sampling < len(f.sources) {
+			if s := f.sources[sample.Sampling]; len(s.reads) > 0 && sample.PID != f.self {
+				f.memories.take(s, sample, process.Host{})
+			}
+			if sample.Sampling >= f.texted {
+				return // of a source without texts
+			}
 		}
-		seen(record)
+		if texts != nil {
+			texts(record)
+		}
 	}
 }
 
@@ -154,6 +166,10 @@ func (f *feed) samplings() []perfevent.Sampling {
 		sampling := s.sample
 		if s.stacks.User || s.stacks.Kernel {
 			s.stacks.Prepare(&sampling)
+		}
+		if len(s.reads) > 0 {
+			sampling.UserRegs |= callchain.Host().UserRegsMask()
+			sampling.UserStack = max(sampling.UserStack, stackCopy)
 		}
 		if s.probe != nil {
 			s.probe.PrepareRecord(&sampling)
@@ -190,7 +206,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	}
 	source := f.sources[sample.Sampling]
 	h := &f.hit
-	h.source, h.sample, h.of, h.raw = source, sample, nil, sample.Raw
+	h.source, h.sample, h.of, h.raw, h.pieces = source, sample, nil, sample.Raw, nil
 	if source.probe != nil && source.probe.Record != nil {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw

@@ -4,13 +4,23 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
 
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/value"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
+// stackCopy is how much of the stack comes with a hit whose clauses read the process's memory,
+// in bytes: what a function hands to a system call is often one of its variables.
+const stackCopy = 2 << 10
+
 // memory returns what follows a path from a pointer in the record through the memory of the
-// process. It is read when the hit is looked at, which is later than the hit.
+// process. What is not in the copy of its stack
+// is read when the hit's record comes, which is later than the hit.
 func (s *source) memory(name string, of *check.Source) (getter, error) {
 	f := s.probe.Format.Field(name)
 	switch {
@@ -23,28 +33,100 @@ func (s *source) memory(name string, of *check.Source) (getter, error) {
 	if of.Form != check.Plain {
 		size = of.Size
 	}
+	n := len(s.reads)
+	s.reads = append(s.reads, read{f, of.Path, size})
 	return func(h *hit) value.Value {
-		at, _ := f.Uint(h.raw)
-		for _, step := range of.Path {
-			at += uint64(int64(step.Offset))
-			if !step.Deref {
-				continue
-			}
-			b := h.read(at, 8)
-			if len(b) < 8 {
-				return value.Value{}
-			}
-			at = binary.NativeEndian.Uint64(b)
+		if pieces := h.memory(); n < len(pieces) {
+			return loaded(pieces[n], of)
 		}
-		return loaded(h.read(at, size), of)
+		return loaded(nil, of)
 	}, nil
 }
 
-// read reads memory of the process of the hit. It returns what can be read of it.
-func (h *hit) read(addr uint64, size int) []byte {
-	h.feed.late++
-	b := make([]byte, size)
-	return b[:h.feed.processes.Host().ReadMemory(int(h.sample.PID), addr, b)]
+// read is what is read of a process at each hit of a source: size bytes at the end of a path
+// from the pointer in a field.
+type read struct {
+	from *ftrace.Field
+	path []check.Step
+	size int
+}
+
+// of returns the bytes at a sample, as many as can be read, and whether any of them was read
+// later than the hit.
+func (r *read) of(s *perfevent.Sample, host process.Host) (b []byte, late bool) {
+	at, _ := r.from.Uint(s.Raw)
+	for _, step := range r.path {
+		at += uint64(int64(step.Offset))
+		if !step.Deref {
+			continue
+		}
+		pointer, l := memoryAt(s, host, at, 8)
+		late = late || l
+		if len(pointer) < 8 {
+			return nil, late
+		}
+		at = binary.NativeEndian.Uint64(pointer)
+	}
+	b, l := memoryAt(s, host, at, r.size)
+	return b, late || l
+}
+
+// memoryAt reads memory out of a sample's copy of the stack, or now.
+func memoryAt(s *perfevent.Sample, host process.Host, addr uint64, size int) (b []byte, late bool) {
+	_, sp, _, ok := callchain.Host().Frame(s.Regs.Mask, s.Regs.Values)
+	if from := addr - sp; ok && from < uint64(len(s.Stack)) && uint64(len(s.Stack))-from >= uint64(size) {
+		return bytes.Clone(s.Stack[from:][:size]), false
+	}
+	b = make([]byte, size)
+	return b[:host.ReadMemory(int(s.PID), addr, b)], true
+}
+
+// memories is what was read for samples when they came, which is before their turn.
+type memories struct {
+	mu   sync.Mutex
+	read map[moment][][]byte
+	late uint64 // hits with memory that was read after them
+}
+
+// moment names a sample.
+type moment struct {
+	time     uint64
+	tid, cpu uint32
+}
+
+// maxMoments bounds the samples whose memory is kept.
+const maxMoments = 1 << 16
+
+// take reads what the clauses of a source want of the memory at a sample.
+func (m *memories) take(s *source, sample *perfevent.Sample, host process.Host) {
+	var pieces [][]byte
+	after := false
+	for i := range s.reads {
+		b, late := s.reads[i].of(sample, host)
+		pieces, after = append(pieces, b), after || late
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if after {
+		m.late++
+	}
+	if m.read == nil || len(m.read) >= maxMoments {
+		m.read = make(map[moment][][]byte)
+	}
+	m.read[moment{sample.Time, sample.TID, sample.CPU}] = pieces
+}
+
+// memory returns what was read for the hit.
+func (h *hit) memory() [][]byte {
+	if h.pieces == nil {
+		m := &h.feed.memories
+		key := moment{h.sample.Time, h.sample.TID, h.sample.CPU}
+		m.mu.Lock()
+		h.pieces = m.read[key]
+		delete(m.read, key)
+		m.mu.Unlock()
+	}
+	return h.pieces
 }
 
 // loaded is a value out of memory. What could not be read is zero.

@@ -40,7 +40,7 @@ func placeOf(f plan.Field) string {
 	case plan.RecordText:
 		return "the text that field " + f.Name + " points to"
 	case plan.Memory:
-		return "the process's memory behind field " + f.Name + ", a moment after the hit"
+		return "the memory behind field " + f.Name + ": the copy of the stack, or the process a moment after the hit"
 	case plan.KernelStack:
 		return "the kernel stack of the hit"
 	case plan.UserStack:

@@ -28,7 +28,7 @@ func (s *session) follow(ctx context.Context) error {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
 	}
 	if late := account.Late + s.late; late > 0 && s.opts.Verbose {
-		fmt.Fprintf(s.opts.Stderr, "%d values were read from the memory of processes a moment after the hits: they may have changed\n", late)
+		fmt.Fprintf(s.opts.Stderr, "%d times values were read from the memory of processes a moment after the hits: they may have changed\n", late)
 	}
 	if account.Missing > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)

@@ -12,6 +12,8 @@ type Dialect struct {
 	// Compact leaves out the space after the name of a map with a histogram, the empty line
 	// after avg and stats, and a map without keys that has no value: it prints its zero.
 	Compact bool
+	// Counted prints the zero of a count without keys that has none.
+	Counted bool
 	// Records shows stats as the record { .count = 1, .average = 2, .total = 2 }.
 	Records bool
 	// RawPercents leaves %% behind the last conversion of a format as it is.
@@ -49,6 +51,7 @@ func Debian() Dialect {
 		Name:        "0.17",
 		RawPercents: true,
 		NilPointers: true,
+		Counted:     true,
 		Units:       true,
 		GapInJSON:   true,
 		KeyIndent:   4,

@@ -73,7 +73,11 @@ func (p *Printer) textMap(m *value.Map, entries []value.Entry, div uint64) {
 		}
 	}
 	if !p.Dialect.Compact {
-		if len(entries) == 0 {
+		switch {
+		case len(entries) > 0:
+		case p.Dialect.Counted && len(m.Keys) == 0 && t.Kind == types.Count:
+			p.emptyScalar(m)
+		default:
 			p.buf = append(p.buf, '\n')
 		}
 		if t.Kind == types.Avg || t.Kind == types.Stats {
