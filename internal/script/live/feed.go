@@ -88,46 +88,56 @@ const spoolBytes = 256 << 20
 // Run feeds the handler until the context is done, the target has ended or the handler wants
 // no more. Then the events are closed; what names stacks stays open until Close.
 func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	f := &feed{Attachment: a, handler: handler, self: uint32(os.Getpid()), cancel: cancel}
-	f.hit.feed = f
+	f := a.feed(handler)
 	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil}
 	source, err := run.Open(a.options.Target, f.samplings(), opts)
 	if err != nil {
 		return Account{}, err
 	}
 	defer source.Close()
+	return f.follow(ctx, source)
+}
+
+// feed is what feeds a handler.
+func (a *Attachment) feed(handler Handler) *feed {
+	f := &feed{Attachment: a, handler: handler, self: uint32(os.Getpid())}
+	f.hit.feed = f
+	return f
+}
+
+// follow feeds the handler with the records of a source.
+func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
+	ctx, f.cancel = context.WithCancel(ctx)
+	defer f.cancel()
 	engine, err := run.New(source, run.Options{
-		Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: a.options.Logger,
+		Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: f.options.Logger,
 	})
 	if err != nil {
 		return Account{}, err
 	}
-	a.engine = engine
-	f.processes = engine.Processes()
-	a.symbolizer = symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: a.options.Logger})
-	a.stacks = newStacks(f.processes, a.symbolizer)
-	for _, s := range a.sources {
-		s.stacker = a.stacks.store.Stacker(s.stacks)
+	f.engine, f.processes = engine, engine.Processes()
+	f.symbolizer = symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: f.options.Logger})
+	f.stacks = newStacks(f.processes, f.symbolizer)
+	for _, s := range f.sources {
+		s.stacker = f.stacks.store.Stacker(s.stacks)
 	}
 	f.names = process.NewNames(source.Host())
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
 	}
-	at := perfevent.Now()
+	at := source.Now()
 	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
 	go f.snapshot()
-	if handler.Start(at) {
+	if f.handler.Start(at) {
 		err = engine.Run(ctx, f)
 	}
 	f.snapshot()
-	f.account.Stacks, f.account.Late = a.stacks.dropped, f.memories.late
-	if a.texts != nil {
-		f.account.Texts, f.account.Missing = a.texts.Texts, a.texts.Missing
+	f.account.Stacks, f.account.Late = f.stacks.dropped, f.memories.late
+	if f.texts != nil {
+		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
