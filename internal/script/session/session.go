@@ -47,6 +47,7 @@ type Options struct {
 	Buffer     show.Mode
 	Terminal   bool // standard output is a terminal
 	Quiet      bool
+	Bare       bool // print nothing but what the program prints: no gap at the end
 	Verbose    bool
 	NoWarnings bool
 	DryRun     bool
@@ -408,7 +409,9 @@ func (s *session) finish() (int, error) {
 	if s.ticks != nil && s.ticks.Skipped > 0 && !s.opts.NoWarnings {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d ticks of intervals were skipped: the program takes longer than its interval\n", s.ticks.Skipped)
 	}
-	s.printer.End()
+	if !s.opts.Bare {
+		s.printer.End()
+	}
 	s.printMaps()
 	return code, s.printer.Flush()
 }
