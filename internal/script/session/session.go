@@ -135,6 +135,7 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
+	s.leaveOutMissing()
 	language := s.choose()
 	kernel := &kernelTypes{}
 	scope, err := ctypes.New(s.parsed, kernel)
