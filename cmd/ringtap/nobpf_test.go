@@ -46,6 +46,11 @@ var realRuns = map[string][][]string{
 	"funcgraph":  {{"-d", "1", "vfs_read"}},
 	"funcslower": {{"-d", "1", "vfs_read", "1000"}},
 	"stack":      {{"1"}, {"--all", "--deadlock", "--lines", "sh"}, {"--json", "--tree", "1"}},
+	"run": {
+		{"-e", "tracepoint:syscalls:sys_enter_openat { @[comm] = count(); } interval:ms:200 { exit(); }"},
+		{"--list"},
+		{"-l", "tracepoint:sched:*"},
+	},
 	"list":       {{}, {"sched:*"}},
 	"check":      {{}, {"-v"}},
 	"completion": {{"bash"}},
