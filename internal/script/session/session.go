@@ -74,7 +74,7 @@ const failed = 1
 // It returns the program's exit code. What is wrong with the program is written to Stderr as
 // bpftrace writes it, with the exit code 1 and no error.
 func Run(ctx context.Context, o Options) (code int, err error) {
-	s := &session{opts: o, self: uint32(os.Getpid()), comm: commOf(os.Getpid()), names: newNames()}
+	s := &session{opts: o, self: uint32(os.Getpid()), comm: commOf(os.Getpid()), names: newNames(), ahead: map[string]int64{}}
 	if err := s.prepare(); err != nil {
 		var wrong *syntax.Errors
 		if !errors.As(err, &wrong) {
@@ -115,6 +115,8 @@ type session struct {
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
 	late    uint64      // reads of memory after the hit
+
+	ahead map[string]int64 // of the monotonic clock, by the mode of nsecs
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
