@@ -50,6 +50,7 @@ var realRuns = map[string][][]string{
 		{"-e", "tracepoint:sched:sched_switch { @[comm, kstack] = count(); } interval:ms:500 { exit(); }"},
 		{"-e", "profile:hz:99 { @[ustack] = count(); } uprobe:SELF:runtime.main { @ = hist(arg0); } interval:ms:500 { exit(); }"},
 		{"-e", "kprobe:vfs_read { @[probe] = sum(arg2); } interval:ms:500 { exit(); }"},
+		{"--list"},
 		{"-l", "tracepoint:sched:*"},
 	},
 	"stack":      {{"1"}, {"--all", "--deadlock", "--lines", "sh"}, {"--json", "--tree", "1"}},

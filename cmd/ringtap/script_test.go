@@ -102,7 +102,7 @@ func TestLiveCountsOfUserProbes(t *testing.T) {
 	testscript.Run(t, scriptsIn(t, "testdata/counts"))
 }
 
-// scripts are those of a folder. None hangs: what a script runs does not outlive it, nor
+// scriptsIn are those of a folder. None hangs: what a script runs does not outlive it, nor
 // the time that a script may take.
 func scriptsIn(t *testing.T, dir string) testscript.Params {
 	patience := 2 * testlimit.End

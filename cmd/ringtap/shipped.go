@@ -68,7 +68,7 @@ func (s shipped) run(ctx context.Context, out *console, args []string) error {
 	if err := r.check(flags); err != nil {
 		return err
 	}
-	r.Text, r.File, r.Params, r.Quiet = s.Text, s.Name+".bt", flags.Args(), true
+	r.Text, r.File, r.Params, r.Quiet, r.Bare = s.Text, s.Name+".bt", flags.Args(), true, true
 	r.Duration = time.Duration(r.duration)
 	r.Named = map[string]string{}
 	for _, o := range s.Options {

@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -418,6 +418,15 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	writeback)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --all --output --format --buffer --verbose --print --help' ;;
 	stack)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -445,7 +454,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

@@ -54,6 +54,20 @@ type source struct {
 	reads   []read            // of memory, for the uses
 	places  map[uint64]string // names of hits by place; nil if all are called name
 	name    string            // of the function
+	// everybody says that hits which happen in this process may be about any other.
+	everybody bool
+}
+
+// ofEverybody tells whether the tracepoints of a system happen in whoever runs just then: in an
+// interrupt, or in the switch to another thread. A hit of theirs in this process may be about
+// another one. Hits of other systems are of what this process does itself.
+func ofEverybody(system string) bool {
+	switch system {
+	case "block", "irq", "irq_vectors", "napi", "net", "nvme", "oom", "power", "sched", "scsi", "skb", "sock", "tcp", "timer",
+		"udp", "workqueue":
+		return true
+	}
+	return false
 }
 
 // use is one clause at the hits of a source.
@@ -127,6 +141,7 @@ func (a *Attachment) attach(event *plan.Event) error {
 	for i := range set.Sources {
 		s := &set.Sources[i]
 		added := &source{event: event, probe: s, sample: s.Sampling(), stacks: stacks, places: s.Places}
+		added.everybody = event.Place == plan.Tracepoint && ofEverybody(s.Format.System)
 		if s.Function < len(set.Functions) {
 			added.name = set.Functions[s.Function]
 		}

@@ -210,11 +210,11 @@ func (f *feed) Record(record perfevent.Record) error {
 	if sample.Sampling >= len(f.sources) {
 		return nil // aside
 	}
-	if sample.PID == f.self {
+	source := f.sources[sample.Sampling]
+	if sample.PID == f.self && !source.everybody {
 		f.account.Own++
 		return nil
 	}
-	source := f.sources[sample.Sampling]
 	h := &f.hit
 	h.source, h.sample, h.of, h.raw, h.pieces = source, sample, nil, sample.Raw, nil
 	if source.probe != nil && source.probe.Record != nil {

@@ -32,6 +32,7 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
+	s.leaveOutMissing()
 	language := s.choose()
 	kernel := &kernelTypes{}
 	scope, err := ctypes.New(s.parsed, kernel)

@@ -44,6 +44,7 @@ type Options struct {
 	Buffer     show.Mode
 	Terminal   bool // standard output is a terminal
 	Quiet      bool
+	Bare       bool // print nothing but what the program prints: no gap at the end
 	Verbose    bool
 	NoWarnings bool
 	DryRun     bool
@@ -70,7 +71,7 @@ const failed = 1
 // It returns the program's exit code. What is wrong with the program is written to Stderr as
 // bpftrace writes it, with the exit code 1 and no error.
 func Run(ctx context.Context, o Options) (code int, err error) {
-	s := &session{opts: o, self: uint32(os.Getpid()), comm: commOf(os.Getpid()), names: newNames()}
+	s := &session{opts: o, self: uint32(os.Getpid()), comm: commOf(os.Getpid()), names: newNames(), ahead: map[string]int64{}}
 	code = failed
 	if err = s.prepare(); err == nil {
 		code, err = s.start(ctx)
@@ -111,6 +112,8 @@ type session struct {
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
 	late    uint64      // reads of memory after the hit
+
+	ahead map[string]int64 // of the monotonic clock, by the mode of nsecs
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
@@ -264,7 +267,9 @@ func (s *session) finish() (int, error) {
 	if s.ticks != nil && s.ticks.Skipped > 0 && !s.opts.NoWarnings {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d ticks of intervals were skipped: the program takes longer than its interval\n", s.ticks.Skipped)
 	}
-	s.printer.End()
+	if !s.opts.Bare {
+		s.printer.End()
+	}
 	s.printMaps()
 	return code, s.printer.Flush()
 }

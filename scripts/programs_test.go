@@ -1,0 +1,76 @@
+package scripts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEachProgramSaysWhatItDoesAndHowItIsCalled(t *testing.T) {
+	all := All()
+	if len(all) == 0 {
+		t.Fatal("there are no programs")
+	}
+	for _, p := range all {
+		if !strings.HasPrefix(p.Text, "#!/usr/bin/env bpftrace\n// "+p.Name+" ") {
+			t.Errorf("%s does not begin with what it is", p.Name)
+		}
+		if !strings.HasPrefix(p.Summary, "show ") && !strings.HasPrefix(p.Summary, "count ") {
+			t.Errorf("%s: the summary is %q", p.Name, p.Summary)
+		}
+		if len(p.Example) < 3 {
+			t.Errorf("%s has %d examples, want 3", p.Name, len(p.Example))
+		}
+		for _, e := range p.Example {
+			if !strings.HasPrefix(e.Command+" ", p.Name+" ") || e.What == "" {
+				t.Errorf("%s: the example %q is of %q", p.Name, e.Command, e.What)
+			}
+		}
+	}
+}
+
+func TestEachGetoptIsAnOption(t *testing.T) {
+	for _, p := range All() {
+		if n := strings.Count(p.Text, "getopt("); n != len(p.Options) {
+			t.Errorf("%s calls getopt %d times and has %d options", p.Name, n, len(p.Options))
+		}
+		var letters []string
+		for _, o := range p.Options {
+			if o.Short != "" && slices.Contains(letters, o.Short) || o.Short == "d" {
+				t.Errorf("%s has a second -%s", p.Name, o.Short)
+			}
+			letters = append(letters, o.Short)
+			var n int64
+			if _, err := fmt.Sscan(o.Default, &n); o.Kind == Number && err != nil {
+				t.Errorf("%s: the default of --%s is %q", p.Name, o.Name, o.Default)
+			}
+		}
+	}
+}
+
+func TestTheHeadOfAProgramIsItsManual(t *testing.T) {
+	p := Program{Name: "x", Text: `#!/usr/bin/env bpftrace
+// x shows what is. It also
+// says more.
+//
+//	x      all
+//	x -p 1    of one
+//
+// Usage: [A [B]]
+//
+// A detail.
+
+macro a() { getopt("name", "def", "-n: only ` + "`TEXT`" + `") }
+macro b() { getopt("count", 3, "how many") }
+`}
+	p.readHead()
+	p.readOptions()
+	if p.Summary != "show what is" || p.Arguments() != 2 || fmt.Sprint(p.Example) != "[{x all} {x -p 1 of one}]" ||
+		strings.Join(p.About, "|") != "It also says more.|A detail." {
+		t.Errorf("%+v", p)
+	}
+	if fmt.Sprint(p.Options) != "[{name n only `TEXT` def 2} {count  how many 3 1}]" {
+		t.Errorf("%v", p.Options)
+	}
+}
