@@ -26,9 +26,14 @@ type bench struct {
 	scriptTimeout time.Duration
 }
 
+// clockArgument makes this program a command that says when it got to its main function.
+const clockArgument = "print-the-clock"
+
+const clock = `(?m)^clock=(\d+)$`
+
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == clockArgument {
-		printClock()
+		fmt.Printf("clock=%d\n", monotonic())
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)

@@ -1,12 +1,15 @@
 package main
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // collectors compare what the collectors and stack add to programs.
 var collectors = []measurement{
 	{
 		name:     "stack", // of a process with many threads
-		workload: manyThreads, turn: (*session).toTheEnd,
+		workload: manyThreads, read: []reading{{"", took}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap stack $pid"},
 			{name: "gdb", line: "gdb -nx -p $pid -batch -ex 'thread apply all bt'"},
@@ -15,7 +18,7 @@ var collectors = []measurement{
 	},
 	{
 		name:     "stack", // what the process loses by it
-		workload: manyThreads, turn: (*session).speed,
+		workload: manyThreads, alone: oneCount, ready: launched, under: oneCount, read: []reading{{"", slowdown}},
 		tools: []tool{{name: "ringtap", line: "taskset -c $others $ringtap stack $pid"}},
 		compare: []comparison{
 			{what: "the process's own speed, looked at all the time, of that alone", own: "ringtap", most: 1.01},
@@ -23,7 +26,7 @@ var collectors = []measurement{
 	},
 	{
 		name:     "stack", // of a process with many goroutines
-		workload: manyGoroutines, turn: (*session).toTheEnd,
+		workload: manyGoroutines, read: []reading{{"", took}, {"peak", peak}},
 		tools: []tool{{name: "ringtap", line: "$ringtap stack $pid"}},
 		compare: []comparison{
 			{what: "a look at 100000 goroutines", unit: "s", own: "ringtap", most: 2},
@@ -32,20 +35,23 @@ var collectors = []measurement{
 	},
 	{
 		name:     "off-cpu", // every switch of the system, with its stacks
-		workload: perfBench, operate: pipeOperation, turn: (*session).slower, tools: switchTools,
+		workload: perfBench, alone: pipe(100_000), ready: started, under: pipe(100_000), again: true,
+		read: []reading{beyond(""), beyond("CPU")}, tools: switchTools,
 		compare: slices.Concat(slowerBy("perf bench sched pipe, an operation", ""),
 			slowerBy("perf bench sched pipe, CPU of an operation", ": CPU")),
 	},
 	{
-		name: "off-cpu", workload: pgbench, operate: transaction, turn: (*session).slower, tools: switchTools,
+		name:     "off-cpu",
+		workload: pgbench, alone: transaction, ready: started, under: transaction, again: true,
+		read: []reading{beyond("")}, tools: switchTools,
 		compare: slowerBy("pgbench -S, a transaction", ""),
 	},
 	{
-		name:     "off-cpu", // CPU seconds to the report
-		workload: perfBench, turn: (*session).millionSwitches,
+		name:     "off-cpu",                                       // CPU seconds to the report
+		workload: perfBench, ready: started, under: pipe(500_000), // a million switches
 		tools: []tool{
-			{name: "ringtap", line: offCPU},
-			{name: "perf record and script", line: recordSwitches, script: true},
+			{name: "ringtap", line: offCPU, read: []reading{{"", cpu}, {"received", received}}},
+			{name: "perf record and script", line: recordSwitches, read: []reading{{"", scriptedCPU()}}},
 		},
 		compare: []comparison{
 			{what: "a million switches of perf bench sched pipe, CPU to folded stacks: against perf record and script", unit: "s",
@@ -54,7 +60,8 @@ var collectors = []measurement{
 	},
 	{
 		name:     "io", // a system call that moves bytes and takes the kernel hardly any time
-		workload: findDD, operate: ddAlone, turn: (*session).ddUnder,
+		workload: findDD, alone: copied(dd, ddCalls),
+		read: []reading{{"", ddBeyond}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap io -u -i 3600 --out $out -- " + dd},
 			{name: "bpftrace", line: "bpftrace -o $out -e '" + countMoved + "' -c '" + dd + "'"},
@@ -71,6 +78,17 @@ var collectors = []measurement{
 }
 
 const (
+	dd      = "$dd if=/dev/zero of=/dev/null bs=512 count=100000"
+	ddCalls = 2 * 100_000
+)
+
+// ddBeyond is what a tool that has started dd adds to each call.
+func ddBeyond(_ context.Context, t *turn) (float64, error) {
+	with, err := ddCall(t.result, ddCalls)
+	return with[""] - t.base[""], err
+}
+
+const (
 	offCPU         = "$ringtap off-cpu -i 3600 --out $dir/off.folded"
 	recordSwitches = "perf record -q -e sched:sched_switch -a -g -o $out"
 )
@@ -78,7 +96,7 @@ const (
 var switchTools = []tool{
 	{name: "ringtap", line: offCPU},
 	{name: "perf record -g", line: recordSwitches},
-	{name: "bpftrace", line: "bpftrace -e 'tracepoint:sched:sched_switch { @[kstack, ustack] = count(); }'"},
+	{name: "bpftrace", line: "bpftrace -e 'tracepoint:sched:sched_switch { @[kstack, ustack] = count(); }'", killed: true},
 }
 
 // slowerBy are the rows of one quantity of an operation.
