@@ -45,18 +45,20 @@ var profiles = []measurement{
 	},
 	{
 		name: "lives", // processes that run for less than a period
+		read: []reading{{"", missed}},
 		tools: []tool{
-			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c '" + manyTrue + "; times'", count: folded, read: []reading{{"", missedByFolded}}},
-			{name: "perf", line: "perf record -q -F 999 -g -o $out -- sh -c '" + manyTrue + "; times'", read: []reading{{"", missedByScript}}},
+			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c '" + manyTrue + "; times'", count: folded},
+			{name: "perf", line: "perf record -q -F 999 -g -o $out -- sh -c '" + manyTrue + "; times'"},
 		},
 		compare: []comparison{{what: "1500 times /bin/true: CPU time that samples miss, of getrusage's", unit: "%", own: "ringtap", peer: "perf", most: 0.5}},
 	},
 	{
 		name:     "lives",
 		workload: smallFiles,
+		read:     []reading{{"", missed}},
 		tools: []tool{
-			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c 'make -sB -C $dir/small; times'", count: folded, read: []reading{{"", missedByFolded}}},
-			{name: "perf", line: "perf record -q -F 999 -g -o $out -- sh -c 'make -sB -C $dir/small; times'", read: []reading{{"", missedByScript}}},
+			{name: "ringtap", line: "$ringtap on-cpu -f 999 -i 3600 --out $out -- sh -c 'make -sB -C $dir/small; times'", count: folded},
+			{name: "perf", line: "perf record -q -F 999 -g -o $out -- sh -c 'make -sB -C $dir/small; times'"},
 		},
 		compare: []comparison{{what: "make of 60 small C files: CPU time that samples miss, of getrusage's", unit: "%", own: "ringtap", peer: "perf", most: 0.5}},
 	},

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"context"
-	"slices"
-)
+import "slices"
 
 // collectors compare what the collectors and stack add to programs.
 var collectors = []measurement{
@@ -35,7 +32,7 @@ var collectors = []measurement{
 	},
 	{
 		name:     "off-cpu", // every switch of the system, with its stacks
-		workload: perfBench, alone: pipe(100_000), ready: started, under: pipe(100_000), again: true,
+		workload: perfBench, alone: pipe.measure, ready: started, under: pipe.measure, again: true,
 		read: []reading{beyond(""), beyond("CPU")}, tools: switchTools,
 		compare: slices.Concat(slowerBy("perf bench sched pipe, an operation", ""),
 			slowerBy("perf bench sched pipe, CPU of an operation", ": CPU")),
@@ -47,8 +44,8 @@ var collectors = []measurement{
 		compare: slowerBy("pgbench -S, a transaction", ""),
 	},
 	{
-		name:     "off-cpu",                                       // CPU seconds to the report
-		workload: perfBench, ready: started, under: pipe(500_000), // a million switches
+		name:     "off-cpu", // CPU seconds to the report
+		workload: perfBench, ready: started, under: halfMillion.measure,
 		tools: []tool{
 			{name: "ringtap", line: offCPU, read: []reading{{"", cpu}, {"received", received}}},
 			{name: "perf record and script", line: recordSwitches, read: []reading{{"", scriptedCPU()}}},
@@ -60,14 +57,14 @@ var collectors = []measurement{
 	},
 	{
 		name:     "io", // a system call that moves bytes and takes the kernel hardly any time
-		workload: findDD, alone: copied(dd, ddCalls),
-		read: []reading{{"", ddBeyond}},
+		workload: findDD, alone: dd.measure,
+		read: []reading{{"", dd.beyond}},
 		tools: []tool{
-			{name: "ringtap", line: "$ringtap io -u -i 3600 --out $out -- " + dd},
-			{name: "bpftrace", line: "bpftrace -o $out -e '" + countMoved + "' -c '" + dd + "'"},
+			{name: "ringtap", line: "$ringtap io -u -i 3600 --out $out -- " + dd.line},
+			{name: "bpftrace", line: "bpftrace -o $out -e '" + countMoved + "' -c '" + dd.line + "'"},
 			// Without stacks:
-			{name: "perf trace -s", line: "perf trace -s -o $out " + dd},
-			{name: "strace -c -f", line: "strace -c -f -o $out " + dd},
+			{name: "perf trace -s", line: "perf trace -s -o $out " + dd.line},
+			{name: "strace -c -f", line: "strace -c -f -o $out " + dd.line},
 		},
 		compare: []comparison{
 			{what: "a read or write of dd bs=512, by stack: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 1},
@@ -77,16 +74,11 @@ var collectors = []measurement{
 	},
 }
 
-const (
-	dd      = "$dd if=/dev/zero of=/dev/null bs=512 count=100000"
-	ddCalls = 2 * 100_000
+var (
+	dd          = timed{"$dd if=/dev/zero of=/dev/null bs=512 count=100000", ddSeconds, 1e9 / (2 * 100_000)}
+	pipe        = timed{"perf bench sched pipe -l 100000", perfBenchSeconds, 1e6 / 100_000}
+	halfMillion = timed{"perf bench sched pipe -l 500000", perfBenchSeconds, 1e6 / 500_000} // a million switches
 )
-
-// ddBeyond is what a tool that has started dd adds to each call.
-func ddBeyond(_ context.Context, t *turn) (float64, error) {
-	with, err := ddCall(t.result, ddCalls)
-	return with[""] - t.base[""], err
-}
 
 const (
 	offCPU         = "$ringtap off-cpu -i 3600 --out $dir/off.folded"

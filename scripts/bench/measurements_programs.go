@@ -17,7 +17,7 @@ var programs = []measurement{
 	},
 	{
 		name:     "run", // a storm of system calls
-		workload: findDD, alone: copied(ddBytes, ddByteCalls), ready: started, under: copied(ddBytes, ddByteCalls), again: true,
+		workload: findDD, alone: ddBytes.measure, ready: started, under: ddBytes.measure, again: true,
 		read: []reading{{"", slowdown}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap run -e 'tracepoint:raw_syscalls:sys_enter { @[args.id] = count(); }'"},
@@ -43,11 +43,7 @@ var programs = []measurement{
 	withoutNames("java", aJava, "java -cp $dir Shares 1000000"),
 }
 
-// ddBytes makes two calls for each byte.
-const (
-	ddBytes     = "$dd if=/dev/zero of=/dev/null bs=1 count=500000"
-	ddByteCalls = 2 * 500_000
-)
+var ddBytes = timed{"$dd if=/dev/zero of=/dev/null bs=1 count=500000", ddSeconds, 1e9 / (2 * 500_000)}
 
 // withoutNames is the share of the samples of a runtime whose leaf has no name: of a
 // process that runs already, and of a command from its first instruction on.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
@@ -73,18 +73,38 @@ func ticking(ctx context.Context, t *turn) (quantities, error) {
 	return quantities{"calls": float64(calls)}, t.settle(ctx) // its output comes later than its hits
 }
 
-// pipe sends messages there and back between two processes: the microseconds of one,
-// elapsed and of CPU time. What a busy machine does meanwhile is not in the latter.
-func pipe(messages int) operation {
-	perOp := regexp.MustCompile(`([0-9.]+) usecs/op`)
-	return func(ctx context.Context, _ *turn) (quantities, error) {
-		r, err := run(ctx, nil, "perf", "bench", "sched", "pipe", "-l", strconv.Itoa(messages))
-		if err != nil {
-			return nil, err
-		}
-		elapsed, err := firstNumber(r.stdout, perOp)
-		return quantities{"": elapsed, "CPU": r.cpu.Seconds() * 1e6 / float64(messages)}, err
+// timed is a command line that says how many seconds it took.
+type timed struct {
+	line, pattern string
+	unit          float64 // of a second, for one of the operations of the line
+}
+
+// What perf bench and dd(1) say of it.
+const (
+	perfBenchSeconds = `Total time: ([0-9.]+) \[sec\]`
+	ddSeconds        = `copied, ([0-9.e+-]+) s`
+)
+
+// measure is the operation: elapsed time, and CPU time, in which there is nothing of what
+// a busy machine does meanwhile.
+func (d timed) measure(ctx context.Context, t *turn) (quantities, error) {
+	r, err := t.run(ctx, d.line)
+	if err != nil {
+		return nil, err
 	}
+	elapsed, err := d.elapsed(r)
+	return quantities{"": elapsed, "CPU": r.cpu.Seconds() * d.unit}, err
+}
+
+func (d timed) elapsed(r result) (float64, error) {
+	seconds, err := firstNumber(slices.Concat(r.stdout, r.stderr), regexp.MustCompile(d.pattern))
+	return seconds * d.unit, err
+}
+
+// beyond is what a tool that has started the line adds.
+func (d timed) beyond(_ context.Context, t *turn) (float64, error) {
+	with, err := d.elapsed(t.result)
+	return with - t.base[""], err
 }
 
 // transaction is the microseconds that a transaction of four clients takes of the
@@ -96,23 +116,6 @@ func transaction(ctx context.Context, t *turn) (quantities, error) {
 	}
 	rate, err := firstNumber(r.stdout, regexp.MustCompile(`tps = ([0-9.]+)`))
 	return quantities{"": 1e6 / rate}, err
-}
-
-// copied is the nanoseconds of a call of a line of dd, which makes so many.
-func copied(line string, calls float64) operation {
-	return func(ctx context.Context, t *turn) (quantities, error) {
-		r, err := t.run(ctx, line)
-		if err != nil {
-			return nil, err
-		}
-		return ddCall(r, calls)
-	}
-}
-
-// ddCall is what dd(1) says of the time that its calls took, for one of them.
-func ddCall(r result, calls float64) (quantities, error) {
-	seconds, err := firstNumber(r.stderr, regexp.MustCompile(`copied, ([0-9.e+-]+) s`))
-	return quantities{"": seconds * 1e9 / calls}, err
 }
 
 // oneCount is the nanoseconds of CPU time that the process takes to count one: for two

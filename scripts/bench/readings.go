@@ -177,7 +177,7 @@ const shellTimes = `(\d+)m([\d.]+)s`
 
 // missed is how far the CPU time that the samples of a command stand for is from what
 // the command, a shell, says of itself and its children at its end, in percent.
-func missed(samples uint64, t *turn) (float64, error) {
+func missed(ctx context.Context, t *turn) (float64, error) {
 	const hertz = 999
 	used := time.Duration(0)
 	for _, m := range regexp.MustCompile(shellTimes).FindAllSubmatch(t.stdout, -1) {
@@ -190,25 +190,19 @@ func missed(samples uint64, t *turn) (float64, error) {
 	if used == 0 {
 		return 0, fmt.Errorf("no times in %q", lastLines(t.stdout, 5))
 	}
+	samples, err := t.samples(ctx)
 	sampled := time.Duration(samples) * time.Second / hertz
 	t.note("in the last run %v of %v by %s", sampled.Round(time.Millisecond), used, t.tool.name)
-	return 100 * math.Abs(1-sampled.Seconds()/used.Seconds()), nil
+	return 100 * math.Abs(1-sampled.Seconds()/used.Seconds()), err
 }
 
-func missedByFolded(_ context.Context, t *turn) (float64, error) {
-	n, err := t.counted()
-	if err != nil {
-		return 0, err
+// samples is how many a tool has: those that perf script prints, if nothing else says so.
+func (t *turn) samples(ctx context.Context) (uint64, error) {
+	if t.tool.count.pattern != "" {
+		return t.counted()
 	}
-	return missed(n, t)
-}
-
-func missedByScript(ctx context.Context, t *turn) (float64, error) {
 	p, err := t.perfScript(ctx, "--no-inline")
-	if err != nil {
-		return 0, err
-	}
-	return missed(p.samples, t)
+	return p.samples, err
 }
 
 // unnamed is the share of the samples whose leaf has no name, in percent.
