@@ -1,6 +1,8 @@
 // Command bench measures ringtap beside perf, bpftrace and perf-tools on this
 // machine and prints one table: medians, their ratio, the target and whether it
-// was met. The files measurements*.go say what is measured, and how.
+// was met. The table of measurements in the files measurements*.go says what is measured:
+// the workload, the tools by their command lines, the operation measured alone and under
+// each tool, what is read of a turn, and what the figures should be. turn.go runs it.
 //
 //	make bench BENCHFLAGS='--only fp,start --runs 5 --seconds 10'
 //	make bench BENCHFLAGS='--only malloc,free,lost,probe-cpu,armed --hits 500000'
@@ -61,4 +63,10 @@
 // The program reads bytes of /dev/zero, one at a time: vfs_read is called, and
 // read_zero, which nobody else calls. What a tool adds is in the CPU time of the
 // thread, and with the tool's own work in elapsed time, on one CPU.
+//
+// # Programs
+//
+// The same one-liner runs as a program of ringtap run and of bpftrace. A runtime's row is
+// the share of the samples whose leaf is an address or "[unknown]", without flags of the
+// runtime: of a process that runs already, and of a command, whose start is sampled, too.
 package main

@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 )
 
-// guestArgument makes this program the half that measures in a guest. Its
-// arguments are the number of a measurement, --runs and --hits.
-const guestArgument = "in-the-guest"
+// guestFlag makes this program the half that measures in a guest: the measurement of
+// this number.
+const guestFlag = "in-the-guest"
 
 // emulated is what must be known of all that was measured in a guest.
 const emulated = "measured in an emulated guest with one CPU whose clock counts instructions: a nanosecond is an instruction there"
@@ -39,10 +37,13 @@ func (b *bench) inGuest(ctx context.Context, number int) (o outcome, err error) 
 			args = append(args, "--file", path)
 		}
 	}
+	perfTools := ""
 	if b.perfTools != "" {
-		args = append(args, "--file", filepath.Join(b.perfTools, "kernel")+":/work/perf-tools/kernel")
+		perfTools = "/work/perf-tools"
+		args = append(args, "--file", filepath.Join(b.perfTools, "kernel")+":"+perfTools+"/kernel")
 	}
-	args = append(args, "--", "bench", guestArgument, strconv.Itoa(number), strconv.Itoa(b.runs), strconv.Itoa(max(1, b.hits/slower)))
+	args = append(args, "--", "env", "PERF_TOOLS_DIR="+perfTools, "bench", fmt.Sprintf("--%s=%d", guestFlag, number),
+		"--ringtap=ringtap", fmt.Sprintf("--runs=%d", b.runs), fmt.Sprintf("--hits=%d", max(1, b.hits/slower)))
 	r, err := run(ctx, nil, "scripts/vm", args...)
 	if err != nil {
 		return o, err
@@ -65,29 +66,12 @@ type answer struct {
 }
 
 // measureInGuest is the other half.
-func measureInGuest(ctx context.Context, args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("%s wants a measurement, runs and hits, not %s", guestArgument, strings.Join(args, " "))
+func (b *bench) measureInGuest(ctx context.Context, number int) error {
+	if number >= len(measurements) {
+		return fmt.Errorf("there is no measurement %d", number)
 	}
-	number, err := strconv.Atoi(args[0])
-	if err != nil || number < 0 || number >= len(measurements) {
-		return fmt.Errorf("there is no measurement %s", args[0])
-	}
-	b := bench{ringtap: "ringtap", scriptTimeout: time.Minute}
-	if _, err := os.Stat("/work/perf-tools"); err == nil {
-		b.perfTools = "/work/perf-tools"
-	}
-	if b.runs, err = strconv.Atoi(args[1]); err != nil {
-		return err
-	}
-	if b.hits, err = strconv.Atoi(args[2]); err != nil {
-		return err
-	}
-	if b.dir, err = os.MkdirTemp("", "ringtap-bench"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(b.dir)
 	var a answer
+	var err error
 	if a.Outcome, err = b.measure(ctx, measurements[number]); err != nil {
 		a.Error = err.Error()
 	}

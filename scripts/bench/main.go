@@ -26,17 +26,18 @@ type bench struct {
 	scriptTimeout time.Duration
 }
 
+// clockArgument makes this program a command that says when it got to its main function.
+const clockArgument = "print-the-clock"
+
+const clock = `(?m)^clock=(\d+)$`
+
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == clockArgument {
-		printClock()
+		fmt.Printf("clock=%d\n", monotonic())
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == guestArgument {
-		fail(measureInGuest(ctx, os.Args[2:]))
-		return
-	}
 	b := bench{flameGraph: os.Getenv("FLAMEGRAPH_DIR"), perfTools: os.Getenv("PERF_TOOLS_DIR")}
 	only := pflag.StringSlice("only", nil, "measurements to run: "+strings.Join(measurementNames(), ", "))
 	pflag.StringVar(&b.ringtap, "ringtap", "./ringtap", "the binary to measure")
@@ -44,6 +45,8 @@ func main() {
 	pflag.IntVar(&b.seconds, "seconds", 10, "length of each recording")
 	pflag.IntVar(&b.hits, "hits", 500_000, "calls of each round under a probe; 10 times as many where losses are counted")
 	pflag.DurationVar(&b.scriptTimeout, "script-timeout", 90*time.Second, "when to stop a perf script that takes too long")
+	inGuest := pflag.Int(guestFlag, -1, "")
+	_ = pflag.CommandLine.MarkHidden(guestFlag) // it is there
 	pflag.Parse()
 	for _, name := range *only {
 		if !slices.Contains(measurementNames(), name) {
@@ -51,7 +54,12 @@ func main() {
 			os.Exit(2)
 		}
 	}
-	fail(b.runAll(ctx, *only))
+	fail(b.withScratch(func() error {
+		if *inGuest >= 0 {
+			return b.measureInGuest(ctx, *inGuest)
+		}
+		return b.runAll(ctx, *only)
+	}))
 }
 
 // fail ends the program after an error.
@@ -70,9 +78,8 @@ func measurementNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// runAll runs the measurements chosen, all for none, and prints the table. One
-// that fails does not keep the others from running.
-func (b *bench) runAll(ctx context.Context, only []string) (err error) {
+// withScratch runs f, which has a directory of its own.
+func (b *bench) withScratch(f func() error) (err error) {
 	if b.runs < 1 || b.seconds < 1 || b.hits < 1 {
 		return errors.New("--runs, --seconds and --hits must be at least 1")
 	}
@@ -83,6 +90,12 @@ func (b *bench) runAll(ctx context.Context, only []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
+	return f()
+}
+
+// runAll runs the measurements chosen, all for none, and prints the table. One
+// that fails does not keep the others from running.
+func (b *bench) runAll(ctx context.Context, only []string) error {
 	var rows []row
 	var failed []error
 	for i, m := range measurements {

@@ -18,24 +18,27 @@ type measurement struct {
 	workload string   // a script, see program
 	probe    string   // the arguments by which perf probe makes $event, where perf is installed
 	busy     []string // programs of package truth that run, beside Go code, for each turn
-	// operate measures the workload without a tool, before each run.
-	operate func(*session, context.Context) (quantities, error)
-	times   int // turns of each tool in a run; 0: one
-	tools   []tool
-	// turn runs a tool once and adds what it measures.
-	turn    func(*session, context.Context, tool) error
-	compare []comparison
+	alone    operation
+	ready    readiness // nil: the tool runs to its end by itself
+	under    operation // what is measured while a tool that is ready runs
+	again    bool      // alone is measured after each turn, too, and its base is the mean
+	pinned   bool      // the tools are kept on CPU 0
+	times    int       // turns of each tool in a run; 0: one
+	tools    []tool
+	read     []reading // what each turn adds
+	compare  []comparison
 }
 
-// tool is one that takes turns.
+// tool is one that takes turns. Its lines are command lines, see session.args.
 type tool struct {
 	name   string
-	line   string // its command line, see session.args
+	line   string
 	count  counter
-	slower int    // its rounds have this many times fewer calls; 0: as many
-	script bool   // its output is a perf.data file, which perf script has yet to read
-	try    string // a command that fails where the tool can't work
-	clean  func(s *session, pid int) error
+	read   []reading // nil: the measurement's
+	slower int       // its rounds have this many times fewer calls; 0: as many
+	killed bool      // it may take minutes to print what it has, which is not waited for
+	try    string    // a line that fails where the tool can't work
+	clean  string    // a line that removes what the tool, process $tool, leaves behind if it is killed
 }
 
 // comparison is a row of the printed table. Own names ringtap's values of an outcome,
@@ -44,11 +47,26 @@ type comparison struct {
 	what, unit string
 	own, peer  string
 	most       float64 // of own/peer, or of own without a peer; negative: no target
-	scale      float64 // of the unit in which own is measured; 0: 1
 }
 
 // quantities are what one operation takes, by name; "" is the main one.
 type quantities map[string]float64
+
+// operation measures the workload, alone or under the tool of the turn.
+type operation func(context.Context, *turn) (quantities, error)
+
+// readiness waits until the tool of the turn is ready, or until nothing is left of it.
+type readiness func(ctx context.Context, t *turn, ready bool) error
+
+// reading is a quantity that a turn adds.
+type reading struct {
+	quantity string
+	value    value
+}
+
+// value reads a quantity from what the tool of a turn has used or printed, or from what
+// the operation under it took.
+type value func(context.Context, *turn) (float64, error)
 
 // outcome is what a measurement has found.
 type outcome struct {
@@ -76,7 +94,7 @@ func (b *bench) newSession(m measurement) *session {
 	s := &session{bench: b, measurement: m, vars: map[string]string{
 		"ringtap": b.ringtap, "perftools": b.perfTools, "dir": b.dir, "out": out,
 		"seconds": strconv.Itoa(b.seconds), "interval": strconv.Itoa(2 * b.seconds),
-		"hits": strconv.Itoa(10 * b.hits), "group": group, "event": group + ":hit", "self": self,
+		"hits": strconv.Itoa(10 * b.hits), "lock": perfToolsLock, "group": group, "event": group + ":hit", "self": self,
 		"last": strconv.Itoa(runtime.NumCPU() - 1), "others": fmt.Sprintf("0-%d", max(runtime.NumCPU()-2, 0)),
 	}}
 	s.Values, s.Notes, s.Missing = map[string][]float64{}, map[string]string{}, map[string]string{}
@@ -109,36 +127,6 @@ func (s *session) expand(text string) string {
 func (s *session) run(ctx context.Context, line string) (result, error) {
 	args := s.args(line)
 	return run(ctx, nil, args[0], args[1:]...)
-}
-
-// launch starts a tool in the background.
-func (s *session) launch(ctx context.Context, output *os.File, t tool) (*background, error) {
-	args := s.args(t.line)
-	return launch(ctx, output, args[0], args[1:]...)
-}
-
-// cleaned removes what a tool that was killed leaves behind.
-func (t tool) cleaned(s *session, b *background) error {
-	if t.clean == nil {
-		return nil
-	}
-	return t.clean(s, b.cmd.Process.Pid)
-}
-
-// add adds what one turn of a tool has measured.
-func (s *session) add(t tool, quantity string, value float64) {
-	key := t.name
-	if quantity != "" {
-		key += ": " + quantity
-	}
-	s.Values[key] = append(s.Values[key], value)
-}
-
-// addBeyond adds what an operation takes longer with a tool.
-func (s *session) addBeyond(t tool, with quantities) {
-	for quantity, value := range with {
-		s.add(t, quantity, value-s.base[quantity])
-	}
 }
 
 // cleanUp is called with what must be undone after the measurement, last things first.

@@ -6,7 +6,7 @@ import "slices"
 var collectors = []measurement{
 	{
 		name:     "stack", // of a process with many threads
-		workload: manyThreads, turn: (*session).toTheEnd,
+		workload: manyThreads, read: []reading{{"", took}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap stack $pid"},
 			{name: "gdb", line: "gdb -nx -p $pid -batch -ex 'thread apply all bt'"},
@@ -15,7 +15,7 @@ var collectors = []measurement{
 	},
 	{
 		name:     "stack", // what the process loses by it
-		workload: manyThreads, turn: (*session).speed,
+		workload: manyThreads, alone: oneCount, ready: launched, under: oneCount, read: []reading{{"", slowdown}},
 		tools: []tool{{name: "ringtap", line: "taskset -c $others $ringtap stack $pid"}},
 		compare: []comparison{
 			{what: "the process's own speed, looked at all the time, of that alone", own: "ringtap", most: 1.01},
@@ -23,7 +23,7 @@ var collectors = []measurement{
 	},
 	{
 		name:     "stack", // of a process with many goroutines
-		workload: manyGoroutines, turn: (*session).toTheEnd,
+		workload: manyGoroutines, read: []reading{{"", took}, {"peak", peak}},
 		tools: []tool{{name: "ringtap", line: "$ringtap stack $pid"}},
 		compare: []comparison{
 			{what: "a look at 100000 goroutines", unit: "s", own: "ringtap", most: 2},
@@ -32,20 +32,23 @@ var collectors = []measurement{
 	},
 	{
 		name:     "off-cpu", // every switch of the system, with its stacks
-		workload: perfBench, operate: pipeOperation, turn: (*session).slower, tools: switchTools,
+		workload: perfBench, alone: pipe.measure, ready: started, under: pipe.measure, again: true,
+		read: []reading{beyond(""), beyond("CPU")}, tools: switchTools,
 		compare: slices.Concat(slowerBy("perf bench sched pipe, an operation", ""),
 			slowerBy("perf bench sched pipe, CPU of an operation", ": CPU")),
 	},
 	{
-		name: "off-cpu", workload: pgbench, operate: transaction, turn: (*session).slower, tools: switchTools,
+		name:     "off-cpu",
+		workload: pgbench, alone: transaction, ready: started, under: transaction, again: true,
+		read: []reading{beyond("")}, tools: switchTools,
 		compare: slowerBy("pgbench -S, a transaction", ""),
 	},
 	{
 		name:     "off-cpu", // CPU seconds to the report
-		workload: perfBench, turn: (*session).millionSwitches,
+		workload: perfBench, ready: started, under: halfMillion.measure,
 		tools: []tool{
-			{name: "ringtap", line: offCPU},
-			{name: "perf record and script", line: recordSwitches, script: true},
+			{name: "ringtap", line: offCPU, read: []reading{{"", cpu}, {"received", received}}},
+			{name: "perf record and script", line: recordSwitches, read: []reading{{"", scriptedCPU()}}},
 		},
 		compare: []comparison{
 			{what: "a million switches of perf bench sched pipe, CPU to folded stacks: against perf record and script", unit: "s",
@@ -54,13 +57,14 @@ var collectors = []measurement{
 	},
 	{
 		name:     "io", // a system call that moves bytes and takes the kernel hardly any time
-		workload: findDD, operate: ddAlone, turn: (*session).ddUnder,
+		workload: findDD, alone: dd.measure,
+		read: []reading{{"", dd.beyond}},
 		tools: []tool{
-			{name: "ringtap", line: "$ringtap io -u -i 3600 --out $out -- " + dd},
-			{name: "bpftrace", line: "bpftrace -o $out -e '" + countMoved + "' -c '" + dd + "'"},
+			{name: "ringtap", line: "$ringtap io -u -i 3600 --out $out -- " + dd.line},
+			{name: "bpftrace", line: "bpftrace -o $out -e '" + countMoved + "' -c '" + dd.line + "'"},
 			// Without stacks:
-			{name: "perf trace -s", line: "perf trace -s -o $out " + dd},
-			{name: "strace -c -f", line: "strace -c -f -o $out " + dd},
+			{name: "perf trace -s", line: "perf trace -s -o $out " + dd.line},
+			{name: "strace -c -f", line: "strace -c -f -o $out " + dd.line},
 		},
 		compare: []comparison{
 			{what: "a read or write of dd bs=512, by stack: against bpftrace", unit: "ns", own: "ringtap", peer: "bpftrace", most: 1},
@@ -70,6 +74,12 @@ var collectors = []measurement{
 	},
 }
 
+var (
+	dd          = timed{"$dd if=/dev/zero of=/dev/null bs=512 count=100000", ddSeconds, 1e9 / (2 * 100_000)}
+	pipe        = timed{"perf bench sched pipe -l 100000", perfBenchSeconds, 1e6 / 100_000}
+	halfMillion = timed{"perf bench sched pipe -l 500000", perfBenchSeconds, 1e6 / 500_000} // a million switches
+)
+
 const (
 	offCPU         = "$ringtap off-cpu -i 3600 --out $dir/off.folded"
 	recordSwitches = "perf record -q -e sched:sched_switch -a -g -o $out"
@@ -78,7 +88,7 @@ const (
 var switchTools = []tool{
 	{name: "ringtap", line: offCPU},
 	{name: "perf record -g", line: recordSwitches},
-	{name: "bpftrace", line: "bpftrace -e 'tracepoint:sched:sched_switch { @[kstack, ustack] = count(); }'"},
+	{name: "bpftrace", line: "bpftrace -e 'tracepoint:sched:sched_switch { @[kstack, ustack] = count(); }'", killed: true},
 }
 
 // slowerBy are the rows of one quantity of an operation.

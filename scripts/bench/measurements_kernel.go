@@ -7,7 +7,8 @@ import "slices"
 var kernelProbes = []measurement{
 	{
 		name: "kprobe", kernel: "6.1", // a hit counted by stack
-		workload: hitsProgram, probe: "--add $event=read_zero", operate: readZero, turn: perRead("read_zero"),
+		workload: hitsProgram, probe: "--add $event=read_zero",
+		alone: readZero, ready: patched("read_zero"), under: readZero, read: []reading{beyond(""), beyond("elapsed"), {"lost", lost}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap probe --count -i 3600 -k --out $out read_zero", count: folded},
 			{name: "bpftrace", line: "bpftrace -o $out -e 'kprobe:read_zero { @[kstack] = count(); }'", count: mapCounts},
@@ -20,7 +21,8 @@ var kernelProbes = []measurement{
 	},
 	{
 		name: "attach", kernel: "6.1", // to about a thousand functions, and to end that
-		turn: (*session).attach,
+		alone: functionsArmed, ready: launched, under: functionsArmed,
+		read: []reading{during("armed"), during("functions"), {"end", ending}},
 		tools: []tool{
 			{name: "ringtap funccount", line: "$ringtap funccount *read*"},
 			{name: "ringtap kprobe", line: "$ringtap kprobe --limit 2000 p:*read*"},
@@ -38,7 +40,8 @@ var kernelProbes = []measurement{
 	},
 	{
 		name: "funccount", kernel: "6.1", // a call counted
-		workload: hitsProgram, operate: readZero, turn: perRead("vfs_read"),
+		workload: hitsProgram,
+		alone:    readZero, ready: patched("vfs_read"), under: readZero, read: []reading{beyond(""), beyond("elapsed")},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap funccount vfs_*"},
 			{name: "bpftrace", line: "bpftrace -e 'kprobe:vfs_* { @[func] = count(); }'"},
@@ -47,7 +50,8 @@ var kernelProbes = []measurement{
 	},
 	{
 		name: "funccount", kernel: "nobpf",
-		workload: hitsProgram, operate: readZero, turn: perRead("vfs_read"),
+		workload: hitsProgram,
+		alone:    readZero, ready: patched("vfs_read"), under: readZero, read: []reading{beyond(""), beyond("elapsed")},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap funccount vfs_*"},
 			{name: "perf-tools' funccount", line: "bash $perftools/kernel/funccount vfs_*"},

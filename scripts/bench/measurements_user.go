@@ -11,7 +11,8 @@ const (
 var userProbes = []measurement{
 	{
 		name:     "malloc", // counted by stack
-		workload: hitsProgram, probe: "-x $libc --add $event=malloc", operate: mallocFree, turn: (*session).perHit,
+		workload: hitsProgram, probe: "-x $libc --add $event=malloc", pinned: true,
+		alone: mallocFree, ready: probed, under: mallocFree, read: []reading{beyond("")},
 		tools: []tool{
 			{name: "ringtap", line: ringtapByStack + "libc:malloc"},
 			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:malloc { @[ustack] = count(); }'"},
@@ -24,7 +25,8 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "free", // whose first instruction the kernel single-steps, which ringtap's placement avoids
-		workload: hitsProgram, probe: "-x $libc --add $event=free", operate: mallocFree, turn: (*session).perHit,
+		workload: hitsProgram, probe: "-x $libc --add $event=free", pinned: true,
+		alone: mallocFree, ready: probed, under: mallocFree, read: []reading{beyond("")},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap funccount libc:free"},
 			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:free { @ = count(); }'", slower: stepped},
@@ -37,7 +39,8 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "free",
-		workload: hitsProgram, probe: "-x $libc --add $event=free", operate: mallocFree, turn: (*session).perHit,
+		workload: hitsProgram, probe: "-x $libc --add $event=free", pinned: true,
+		alone: mallocFree, ready: probed, under: mallocFree, read: []reading{beyond("")},
 		tools: []tool{
 			{name: "ringtap", line: ringtapByStack + "libc:free"},
 			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:free { @[ustack] = count(); }'", slower: stepped},
@@ -50,7 +53,8 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "hist", // of the times of calls: a probe at the entry and one at the return
-		workload: hitsProgram, operate: mallocFree, turn: (*session).perHit,
+		workload: hitsProgram, pinned: true,
+		alone: mallocFree, ready: probed, under: mallocFree, read: []reading{beyond("")},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap hist libc:malloc"},
 			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:malloc { @start[tid] = nsecs; } " +
@@ -62,7 +66,8 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "memleak", // all memory that is not free, by stack
-		workload: hitsProgram, operate: mallocFree, turn: (*session).perHit,
+		workload: hitsProgram, pinned: true,
+		alone: mallocFree, ready: probed, under: mallocFree, read: []reading{beyond("")},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap memleak -p $pid -i 3600"},
 			// bcc's memleak: what malloc gave out and free did not get, by address.
@@ -79,7 +84,8 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "lost", // of the calls at full speed
-		workload: hitsProgram, probe: "-x $libc --add $event=malloc", turn: (*session).lost,
+		workload: hitsProgram, probe: "-x $libc --add $event=malloc", pinned: true,
+		ready: probed, under: fullSpeed(10), read: []reading{{"", lost}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap probe --count -u -i 3600 -p $pid --out $out libc:malloc", count: folded},
 			{name: "perf record -g", line: "perf record -g -c 1 -p $pid -e $event -o $out", count: captured},
@@ -93,10 +99,11 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "probe-cpu", // CPU seconds of a tool, from its start to stacks
-		workload: hitsProgram, probe: "-x $libc --add $event=malloc", turn: (*session).perMillion,
+		workload: hitsProgram, probe: "-x $libc --add $event=malloc", pinned: true,
+		ready: probed, under: fullSpeed(2), read: []reading{{"", perMillion}},
 		tools: []tool{
 			{name: "ringtap", line: ringtapByStack + "libc:malloc", count: folded},
-			{name: "perf record and script", line: "perf record -a -g -c 1 -e $event -o $out", count: captured, script: true},
+			{name: "perf record and script", line: "perf record -a -g -c 1 -e $event -o $out", count: captured, read: []reading{{"", scriptedPerMillion}}},
 		},
 		compare: []comparison{
 			{what: "a million hits on malloc, CPU to stacks: against perf record and script", unit: "s", own: "ringtap", peer: "perf record and script", most: 0.1},
@@ -104,7 +111,7 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "armed", // from spawning a tool to the first hit that it counts
-		workload: hitsProgram, turn: (*session).untilCounted,
+		workload: hitsProgram, ready: unprobed, under: ticking, read: []reading{{"", firstCounted}},
 		tools: []tool{
 			{name: "ringtap", line: "$ringtap uprobe 'p:$group libc:a64l'", count: eventLines},
 			{name: "bpftrace", line: "bpftrace -e 'uprobe:$libc:a64l { @ = count(); }'", count: mapCount},
@@ -117,7 +124,8 @@ var userProbes = []measurement{
 	},
 	{
 		name:     "pressure", // from an alarm to the first event recorded
-		workload: squeezed, turn: (*session).reaction,
+		workload: squeezed, ready: launched, under: alarms,
+		read: []reading{{"on", reaction(func(r reacted) int64 { return r.on })}, {"first", reaction(func(r reacted) int64 { return r.first })}},
 		tools: []tool{
 			{name: "ringtap", line: onAlarm},
 			{name: "ringtap --before", line: onAlarm + " --before 5"}, // recent samples are kept meanwhile
@@ -150,3 +158,15 @@ echo 0 >events/$group/hit/enable
 cat per_cpu/*/stats >$out
 kill $!
 wait`
+
+// removeInstance removes the tracing instance of a trace_pipe, which nobody may read
+// any more, within five seconds.
+const removeInstance = "sh -c 'for i in $(seq 500); do rmdir $tracefs/instances/$group 2>/dev/null; " +
+	"[ -d $tracefs/instances/$group ] || exit 0; sleep 0.01; done; echo the tracing instance stays >&2; exit 1'"
+
+// removeUprobes removes what perf-tools' uprobe leaves behind when it is killed. It is
+// the one tool here that clears the kernel's shared trace buffer, and it refuses to run
+// beside another of its kind.
+const removeUprobes = "sh -c 'cd $tracefs; if [ -d events/uprobes/$group ]; then " +
+	`echo 0 >events/uprobes/$group/enable; echo "-:uprobes/$group" >>uprobe_events; fi; ` +
+	`[ "$(cat $lock 2>/dev/null)" != $tool ] || rm $lock'`

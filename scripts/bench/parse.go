@@ -14,31 +14,37 @@ import (
 
 // counter says how many hits a tool's results have: the sum of the numbers that a
 // pattern finds, at most one a line, or the number of lines that match a pattern
-// without a group. The results are in $out, or in what the tool says on its standard
-// error.
+// without a group. The results are in $out, or in what the tool has printed.
 type counter struct {
 	pattern string // a regular expression
-	says    bool
+	in      func(result) []byte
 }
+
+func stdout(r result) []byte { return r.stdout }
+func stderr(r result) []byte { return r.stderr }
 
 var (
 	// folded: "a;main;leaf 3".
 	folded = counter{pattern: `(\S+)$`}
+	// foldedUnnamed: the leaf is an address, or "[unknown] ([anon])".
+	foldedUnnamed = counter{pattern: `;(?:\[unknown\]|0x)[^;]* (\d+)$`}
 	// scripted: lines of perf script that are not indented head one sample each.
 	scripted = counter{pattern: `^[^\t #]`}
 	// captured is perf record's last line, which says nothing of samples if there are
 	// none: "[ perf record: Captured and wrote 2.466 MB hits.data (29999 samples) ]".
-	captured = counter{pattern: `Captured and wrote .* MB .*?(?: \((\d+) samples\))? \]`, says: true}
+	captured = counter{pattern: `Captured and wrote .* MB .*?(?: \((\d+) samples\))? \]`, in: stderr}
 	// mapCount is bpftrace's map without a key, "@: 12"; mapCounts are the entries of
 	// one with keys, "@[vfs_read]: 12" or "]: 12" after a stack.
-	mapCount  = counter{pattern: `^@: (.*)$`}
+	mapCount  = counter{pattern: `^@: (.*)$`, in: stdout}
 	mapCounts = counter{pattern: `\]: (.*)$`}
 	// readEvents is in the statistics that tracefs shows of the buffer of one CPU.
 	readEvents = counter{pattern: `^read events: (.*)$`}
 	// eventLines are those of trace_pipe's form for one event:
 	//	bench-hits-1875    [001] .....   521.188474: bench_9: (0x7f29fa4e5ee0)
-	eventLines = counter{pattern: `: $group: \(`}
+	eventLines = counter{pattern: `: $group: \(`, in: stdout}
 )
+
+var errNoLine = errors.New("no line of the tool's results matches")
 
 // count returns how many hits the results of a tool that has ended have.
 func (s *session) count(c counter, r result) (uint64, error) {
@@ -46,8 +52,8 @@ func (s *session) count(c counter, r result) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.says {
-		return countIn(bytes.NewReader(r.stderr), pattern)
+	if c.in != nil {
+		return countIn(bytes.NewReader(c.in(r)), pattern)
 	}
 	return countFile(s.vars["out"], pattern)
 }
@@ -87,7 +93,7 @@ func countIn(r io.Reader, pattern *regexp.Regexp) (sum uint64, err error) {
 		return 0, err
 	}
 	if !found {
-		return 0, fmt.Errorf("no line of the tool's results matches %q", pattern)
+		return 0, fmt.Errorf("%w %q", errNoLine, pattern)
 	}
 	return sum, nil
 }

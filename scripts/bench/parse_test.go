@@ -1,8 +1,7 @@
 package main
 
 import (
-	"slices"
-	"strings"
+	"context"
 	"testing"
 )
 
@@ -30,16 +29,24 @@ func TestSamplesAreCountedAlikeInBothForms(t *testing.T) {
 		t.Error("folded of a line without a value: no error")
 	}
 	script := "a  12 [000] 1.5:    1001001 cpu-clock:pppH: \n\t    7f main+0x1 (/bin/a)\n\nb  13 1.6: cpu-clock: \n\t  7f main (/bin/b)\n\n"
+	if n, err := counted(foldedUnnamed, "a;main;[unknown] ([anon]) 3\na;[unknown] (b);main 4\na;0x7f1 5\n"); err != nil || n != 8 {
+		t.Errorf("folded without a name = %d, %v; want 8", n, err)
+	}
 	if n, err := counted(scripted, script); err != nil || n != 2 {
 		t.Errorf("scripted = %d, %v; want 2", n, err)
 	}
 }
 
+// read reads a value from what a tool has printed.
+func read(v value, text string) (float64, error) {
+	return v(context.Background(), &turn{session: new(session), result: result{stdout: []byte(text)}})
+}
+
 func TestClockIsFoundAmongOtherOutput(t *testing.T) {
-	if got, err := firstNumber([]byte("time:20261121\nclock=1500\ncounts:\n"), clock); err != nil || got != 1500 {
-		t.Errorf("the clock is %v, %v; want 1500", got, err)
+	if got, err := read(untilClock, "time:20261121\nclock=1500000\ncounts:\n"); err != nil || got != 1.5 {
+		t.Errorf("the clock is %v, %v; want 1.5 ms", got, err)
 	}
-	if _, err := firstNumber([]byte("nothing\n"), clock); err == nil {
+	if _, err := read(untilClock, "nothing\n"); err == nil {
 		t.Error("output without a clock: no error")
 	}
 }
@@ -53,18 +60,18 @@ PASS
 ok  	github.com/ringtap/ringtap/callchain	3.2s
 `
 
-func TestEachLineOfABenchmarkIsAValueOfEachMetric(t *testing.T) {
-	got := map[string][]float64{}
-	for line := range strings.Lines(benchOutput) {
-		for name, value := range benchmarkValues(line) {
-			got[name] = append(got[name], value)
+func TestAFigureOfABenchmarkIsThatOfItsNameAndUnit(t *testing.T) {
+	for _, test := range []struct {
+		name, unit string
+		want       float64
+	}{{"Unwind/libc", "ns/frame", 25.5}, {"Unwind/go", "ns/frame", 35}, {"Unwind/go", "allocs/op", 1}, {"Other", "ns/op", 700}} {
+		if got, err := read(figure(benchmark(test.name, test.unit), 2), benchOutput); err != nil || got != 2*test.want {
+			t.Errorf("%s, %s: %v, %v; want %v", test.name, test.unit, got, err, 2*test.want)
 		}
 	}
-	for name, want := range map[string][]float64{
-		"Unwind/libc: ns/frame": {25.5, 26.5}, "Unwind/go: ns/frame": {35}, "Unwind/go: allocs/op": {1}, "Other: ns/op": {700}, "Other: table-B": nil,
-	} {
-		if !slices.Equal(got[name], want) {
-			t.Errorf("%s: %v, want %v", name, got[name], want)
+	for _, none := range [][2]string{{"Other", "table-B"}, {"Unwind", "ns/op"}, {"Other", "op"}} {
+		if got, err := read(figure(benchmark(none[0], none[1]), 1), benchOutput); err == nil {
+			t.Errorf("%s: %v; want an error", none, got)
 		}
 	}
 }

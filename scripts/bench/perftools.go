@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,15 +12,6 @@ const (
 	debugfs       = "/sys/kernel/debug"
 	perfToolsLock = "/var/tmp/.ftrace-lock"
 )
-
-// removeUprobes removes what perf-tools' uprobe leaves behind when it is killed. It is
-// the one tool here that clears the kernel's shared trace buffer, and it refuses to run
-// beside another of its kind.
-func removeUprobes(s *session, pid int) error {
-	_, err := s.run(context.Background(), "sh -c 'cd $tracefs; [ -d events/uprobes/$group ] || exit 0; "+
-		`echo 0 >events/uprobes/$group/enable; echo "-:uprobes/$group" >>uprobe_events'`)
-	return errors.Join(err, removeLock(perfToolsLock, pid))
-}
 
 // mountDebugfs mounts debugfs, where the scripts look for tracefs, if it is not
 // mounted, for as long as the measurement takes.
@@ -45,19 +31,4 @@ func (s *session) mountDebugfs() error {
 		return nil
 	})
 	return nil
-}
-
-// removeLock removes the lock file that a script with this pid has left.
-func removeLock(path string, pid int) error {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if string(bytes.TrimSpace(text)) != strconv.Itoa(pid) {
-		return nil // of another one
-	}
-	return os.Remove(path)
 }

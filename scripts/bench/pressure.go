@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,42 +18,46 @@ import (
 // squeeze is the trigger of the alarms, of the group of the workload.
 const squeeze = "cpu@$place some 100000 2000000"
 
-// reacted is what ringtap says of an alarm and the first event after it.
-var reacted = regexp.MustCompile(`msg=alarm name="[^"]*" at=(\d+) took=(\S+)\n.*msg="first event" at=(\d+)`)
+// reacted is what ringtap did after an alarm: nanoseconds until its events were on, and
+// to the first, which depends on when the program is let run.
+type reacted struct{ on, first int64 }
 
-// reaction adds the milliseconds from an alarm until events are on, and to the first:
-// that depends on when the program is let run.
-func (s *session) reaction(ctx context.Context, t tool) error {
-	trigger, err := pressure.Parse(s.expand(squeeze))
-	if err != nil {
-		return err
+// reaction is one of the two, in milliseconds.
+func reaction(of func(reacted) int64) value {
+	return func(_ context.Context, t *turn) (float64, error) {
+		r, err := t.reacted()
+		return float64(of(r)) / 1e6, err
 	}
-	tool, err := s.launch(ctx, nil, t)
-	if err != nil {
-		return err
-	}
-	alarms, err := alarmsWithin(ctx, trigger, 9*time.Second)
-	_, ended := tool.stop()
-	if err := errors.Join(err, ended); err != nil {
-		return err
-	}
-	for _, m := range reacted.FindAllStringSubmatch(tool.stderr.String(), -1) {
+}
+
+// reacted reads what ringtap says of an alarm and the first event after it.
+func (t *turn) reacted() (reacted, error) {
+	said := regexp.MustCompile(`msg=alarm name="[^"]*" at=(\d+) took=(\S+)\n.*msg="first event" at=(\d+)`)
+	for _, m := range said.FindAllStringSubmatch(string(t.stderr), -1) {
 		told, atErr := strconv.ParseInt(m[1], 10, 64)
 		took, tookErr := time.ParseDuration(m[2])
 		first, firstErr := strconv.ParseInt(m[3], 10, 64)
 		if err := errors.Join(atErr, tookErr, firstErr); err != nil {
-			return err
+			return reacted{}, err
 		}
 		// Of ringtap's first alarm the trigger of the bench may not know.
-		for i := len(alarms) - 1; i >= 0; i-- {
-			if late := first - alarms[i]; late >= 0 && late < int64(time.Second) {
-				s.add(t, "on", float64(told+int64(took)-alarms[i])/1e6)
-				s.add(t, "first", float64(late)/1e6)
-				return nil
+		for _, alarm := range slices.Backward(t.alarms) {
+			if late := first - alarm; late >= 0 && late < int64(time.Second) {
+				return reacted{on: told + int64(took) - alarm, first: late}, nil
 			}
 		}
 	}
-	return tool.failed(fmt.Errorf("no event follows one of the %d alarms", len(alarms)))
+	return reacted{}, t.running.failed(fmt.Errorf("no event follows one of the %d alarms", len(t.alarms)))
+}
+
+// alarms notes for nine seconds when the kernel says that the trigger has fired.
+func alarms(ctx context.Context, t *turn) (quantities, error) {
+	trigger, err := pressure.Parse(t.expand(squeeze))
+	if err != nil {
+		return nil, err
+	}
+	t.alarms, err = alarmsWithin(ctx, trigger, 9*time.Second)
+	return nil, err
 }
 
 // alarmsWithin notes when the kernel says that a trigger has fired.

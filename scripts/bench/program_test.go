@@ -127,24 +127,45 @@ func TestStopQuotesWhatAFailedToolSaid(t *testing.T) {
 }
 
 func TestOnlyTheLockOfItsOwnScriptIsRemoved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	if err := removeLock(path, 12); err != nil {
-		t.Errorf("no lock: %v", err)
+	s := (&bench{dir: t.TempDir()}).newSession(measurement{})
+	lock := filepath.Join(s.dir, "lock")
+	s.vars["tracefs"], s.vars["lock"], s.vars["tool"] = s.dir, lock, "12"
+	cleaned := func(tool tool) {
+		t.Helper()
+		if err := (&turn{session: s, tool: tool}).cleaned(); err != nil {
+			t.Error(err)
+		}
 	}
-	if err := os.WriteFile(path, []byte("123\n"), 0o600); err != nil {
+	script := tool{clean: removeUprobes}
+	cleaned(script) // no lock
+	if err := os.WriteFile(lock, []byte("123\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := removeLock(path, 12); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(path); err != nil {
+	cleaned(script)
+	if _, err := os.Stat(lock); err != nil {
 		t.Errorf("the lock of another one: %v", err)
 	}
-	if err := removeLock(path, 123); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	s.vars["tool"] = "123"
+	cleaned(script)
+	if _, err := os.Stat(lock); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("its own lock: %v; want it gone", err)
+	}
+}
+
+func TestTheInstanceOfATracePipeIsRemoved(t *testing.T) {
+	s := (&bench{dir: t.TempDir()}).newSession(measurement{})
+	s.vars["tracefs"] = s.dir
+	instance := filepath.Join(s.dir, "instances", s.vars["group"])
+	if err := os.MkdirAll(instance, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is none
+		if err := (&turn{session: s, tool: tool{clean: removeInstance}}).cleaned(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(instance); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the instance: %v; want it gone", err)
+		}
 	}
 }
 

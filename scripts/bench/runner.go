@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -40,14 +39,13 @@ func (b *bench) measure(ctx context.Context, m measurement) (_ outcome, err erro
 	}
 	var failed []error
 	for range b.runs * max(1, m.times) {
-		if m.operate != nil {
-			if s.base, err = m.operate(s, ctx); err != nil {
+		if m.alone != nil {
+			if s.base, err = m.alone(ctx, &turn{session: s}); err != nil {
 				return s.outcome, errors.Join(append(failed, err)...)
 			}
 		}
 		tools = slices.DeleteFunc(tools, func(t tool) bool {
-			_ = os.Remove(s.vars["out"]) // of the turn before
-			err := m.turn(s, ctx, t)
+			err := s.turn(ctx, t)
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s: %w", t.name, err))
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -27,10 +26,7 @@ func (b *bench) rows(m measurement, o outcome) (rows []row) {
 	s := b.newSession(m)
 	noted := map[string]bool{}
 	for _, c := range m.compare {
-		r := row{what: s.expand(c.what), unit: c.unit, peer: o.Values[c.peer], most: c.most}
-		for _, v := range o.Values[c.own] {
-			r.own = append(r.own, v*cmp.Or(c.scale, 1))
-		}
+		r := row{what: s.expand(c.what), unit: c.unit, own: o.Values[c.own], peer: o.Values[c.peer], most: c.most}
 		var notes []string
 		if m.kernel != "" && len(rows) == 0 {
 			notes = append(notes, emulated)

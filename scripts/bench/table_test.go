@@ -97,7 +97,7 @@ func TestEveryComparisonNamesToolsOfItsMeasurement(t *testing.T) {
 		for _, c := range m.compare {
 			for _, key := range []string{c.own, c.peer} {
 				name, _, _ := strings.Cut(key, ": ")
-				if m.name != "inner" && m.name != "memory" && !names[name] { // Go's benchmarks have names of their own
+				if !names[name] {
 					t.Errorf("%s: %q is no tool's", m.name, key)
 				}
 			}

@@ -45,8 +45,11 @@ func (b *bench) newWorkload(ctx context.Context, programs ...string) (workload, 
 	}}, nil
 }
 
-// during runs f while the workload is busy.
+// during runs f while the workload, if there is one, is busy.
 func (w workload) during(f func() error) error {
+	if w.commands == nil {
+		return f()
+	}
 	for _, cmd := range w.commands() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
 		if err := cmd.Start(); err != nil {

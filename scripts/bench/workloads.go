@@ -16,6 +16,21 @@ exec $dir/bench-hits $last`
 	// replay builds the benchmark that replays an hour's profile.
 	replay = `go test -c -o $dir/table.test ./internal/table && echo && exec cat`
 
+	// aNode and aJava are programs that call themselves, and run until they are ended.
+	aNode = `
+command -v node >/dev/null || { echo "missing: node is not installed"; exit; }
+node internal/questions/oncpu/testdata/shares.js 100000000 &` + untilTold
+	aJava = `
+javac -d $dir internal/questions/oncpu/testdata/Shares.java >&2 || { echo "missing: javac is not installed"; exit; }
+java -cp $dir Shares 1000000000 &` + untilTold
+
+	untilTold = `
+sleep 1
+echo pid=$!
+read line
+kill $!
+wait`
+
 	// smallFiles are C files and a Makefile.
 	smallFiles = `
 mkdir -p $dir/small && cd $dir/small || exit
