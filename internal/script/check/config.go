@@ -27,7 +27,7 @@ type Config struct {
 func defaults() Config {
 	return Config{
 		MaxStrlen: 1024, MaxCatBytes: 10240, StackMode: "bpftrace", StrTrailer: "..",
-		PrintMaps: true, ShowDebugInfo: true, CppDemangle: true, MissingProbes: "error",
+		PrintMaps: true, ShowDebugInfo: true, CppDemangle: true, MissingProbes: "warn",
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/probe"
@@ -14,7 +15,9 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/syscalltext"
+	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/uprobe"
 )
 
 // Options say how a program is attached.
@@ -84,10 +87,8 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Attachment{program: program, options: o}
-	for _, event := range events {
-		if err := a.attach(event); err != nil {
-			return nil, errors.Join(at(event, err), a.Close())
-		}
+	if err := a.attachAll(events); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
 	if err := a.attachTexts(); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -102,6 +103,53 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 		}
 	}
 	return a, nil
+}
+
+// attachAll attaches events. Functions that are not there it leaves out, as the program's
+// setting for missing probes says, if there is anything else to attach.
+func (a *Attachment) attachAll(events []*plan.Event) error {
+	var missing []error
+	for _, event := range events {
+		err := a.attach(event)
+		if merged, ok := inLibc(event); ok && isMissing(err) {
+			if again := a.attach(merged); again == nil {
+				err = nil
+			}
+		}
+		switch {
+		case err == nil:
+		case a.program.Config.MissingProbes == "error" || !isMissing(err):
+			return at(event, err)
+		default:
+			missing = append(missing, at(event, err))
+			if a.program.Config.MissingProbes == "warn" {
+				a.Notes = append(a.Notes, fmt.Sprintf("%s is left out: %v", event.Uses[0].Point.Text, err))
+			}
+		}
+	}
+	if len(missing) == len(events) && len(missing) > 0 {
+		return missing[0]
+	}
+	return nil
+}
+
+// inLibc returns an event in the C library for one in a library that is a part of it since
+// glibc 2.34, whose file has been empty since then.
+func inLibc(event *plan.Event) (*plan.Event, bool) {
+	kind, rest, _ := strings.Cut(event.Definition, ":")
+	library, function, _ := strings.Cut(rest, ":")
+	switch library {
+	case "libpthread", "librt", "libdl", "libutil":
+		merged := *event
+		merged.Definition = kind + ":libc:" + function
+		return &merged, event.Place == plan.User
+	}
+	return nil, false
+}
+
+// isMissing tells whether a function that should be probed is not there.
+func isMissing(err error) bool {
+	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError))
 }
 
 // Probes is how many probes are attached.
@@ -246,44 +294,4 @@ func (a *Attachment) Close() error {
 	}
 	a.sets = nil
 	return errors.Join(errs...)
-}
-
-// attachSampled attaches an event that perf samples.
-func (a *Attachment) attachSampled(event *plan.Event) error {
-	s, err := sampling(event.Sample)
-	if err != nil {
-		return err
-	}
-	a.sources = append(a.sources, &source{event: event, sample: s, stacks: stacksOf(event), name: event.Sample.Name})
-	return nil
-}
-
-// defaultFrequency is how many samples a second software and hardware events without a
-// count take.
-const defaultPeriod = 1_000_000
-
-// sampling returns the sampling of an event.
-func sampling(s plan.Sample) (perfevent.Sampling, error) {
-	switch {
-	case s.Kind == "profile" && s.Frequency > 0:
-		return perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: s.Frequency}, nil
-	case s.Kind == "profile":
-		return perfevent.Sampling{Event: perfevent.CPUClock(), Period: s.Period}, nil
-	case s.Kind == "watchpoint":
-		return perfevent.Sampling{}, errors.New("watchpoints are not possible yet")
-	}
-	known := perfevent.SoftwareEvents()
-	if s.Kind == "hardware" {
-		known = perfevent.HardwareEvents()
-	}
-	for _, event := range known {
-		if event.String() == s.Name {
-			period := s.Period
-			if period == 0 {
-				period = defaultPeriod
-			}
-			return perfevent.Sampling{Event: event, Period: period}, nil
-		}
-	}
-	return perfevent.Sampling{}, fmt.Errorf("there is no %s event %q", s.Kind, s.Name)
 }

@@ -32,12 +32,36 @@ type Handler interface {
 // Account is where the hits went.
 type Account struct {
 	run.Account
+	Probes []Book // of each attach point, in the order of Account's events
 	Own    uint64 // ringtap's own hits, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
 	Late   uint64 // values that were read from the memory of processes after the hits
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64
+}
+
+// Book is where the hits of one event went, which may be several clauses'.
+type Book struct {
+	Name string // its attach point, or a place that it matches
+	perfevent.Account
+}
+
+// books puts the accounts of the events under their names.
+func (f *feed) books() []Book {
+	var books []Book
+	for i, s := range f.sources {
+		if i >= len(f.account.Events) {
+			break
+		}
+		use := &s.uses[0]
+		name := use.probe
+		if s.places != nil {
+			name = s.event.Uses[0].Point.Text
+		}
+		books = append(books, Book{name, f.account.Events[i]})
+	}
+	return books
 }
 
 // feed is a run under way.
@@ -141,6 +165,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
+	f.account.Probes = f.books()
 	return f.account, errors.Join(err, accountErr)
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
@@ -22,7 +23,7 @@ func (s *session) follow(ctx context.Context) error {
 		s.printer.Lost(all.Lost)
 	}
 	if s.opts.Verbose {
-		fmt.Fprintf(s.opts.Stderr, "%d hits received, %d lost, %d left out as ringtap's own\n", all.Received, all.Lost, account.Own)
+		s.books(&account)
 	}
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
@@ -37,6 +38,29 @@ func (s *session) follow(ctx context.Context) error {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", note)
 	}
 	return err
+}
+
+// books says where the hits went: of each attach point that was hit, and of all.
+func (s *session) books(account *live.Account) {
+	out := s.opts.Stderr
+	for _, b := range account.Probes {
+		if b.Received+b.Lost+b.Throttled+b.Filtered == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "%s: %d received, %d lost", b.Name, b.Received, b.Lost)
+		if b.Filtered > 0 {
+			fmt.Fprintf(out, ", %d of other targets", b.Filtered)
+		}
+		if b.Exact {
+			fmt.Fprintf(out, ", %d by the kernel's count", b.Counted)
+		}
+		if b.Throttled > 0 {
+			fmt.Fprintf(out, ", throttled %d times", b.Throttled)
+		}
+		fmt.Fprintln(out)
+	}
+	all := account.All()
+	fmt.Fprintf(out, "%d hits received, %d lost, %d left out as ringtap's own\n", all.Received, all.Lost, account.Own)
 }
 
 // never is an event that no clause sees: a program that watches a target but has no probes in
