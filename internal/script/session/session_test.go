@@ -103,7 +103,7 @@ func TestWhatIsWrongIsShownAtItsPlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"BEGIN { printf(\"x\"; }":                       "stdin:1:19-20: ERROR:",
 		"BEGIN { printf(\"%d\\n\", \"x\"); }":           "ERROR: printf: %d specifier expects a value of type integer (string supplied)",
-		"watchpoint:1:8:w { @ = count(); }":             "ERROR: watchpoints are not possible yet\nwatchpoint:1:8:w",
+		"watchpoint:1:8:w { @ = count(); }":             "ERROR: an address of a program is another thing in each process: name one with -p or -c\nwatchpoint:1:8:w",
 		"software:nosuch:1 { @ = count(); }":            "ERROR: there is no software event \"nosuch\"",
 		"BEGIN { @ = 1 }\ninterval:days:1 { @ = 2; }":   "stdin:2:1-9: ERROR: there is no unit \"days\" of time",
 		"self:signal:SIGTERM { @ = 1 }":                 "ERROR: a self probe is self:signal:SIGUSR1",
