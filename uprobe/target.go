@@ -82,13 +82,13 @@ func checkCode(m *elfimage.Image) error {
 	}
 	code := false
 	for _, s := range m.Segments {
-		if s.Type != elf.PT_LOAD {
+		if s.Type != elf.PT_LOAD || s.Filesz == 0 { // zeros alone, which may lie anywhere
 			continue
 		}
 		if s.Off+s.Filesz > uint64(m.Size) {
 			return fmt.Errorf("%w: the program goes to byte %d, the file to %d", ErrTruncated, s.Off+s.Filesz, m.Size)
 		}
-		code = code || s.Flags&elf.PF_X != 0 && s.Filesz > 0
+		code = code || s.Flags&elf.PF_X != 0
 	}
 	if !code {
 		return ErrNoCode
