@@ -184,10 +184,8 @@ func (c *checker) funcName(pos syntax.Pos) Expr {
 	if !c.only(pos, "func", funcProviders) {
 		return bad(pos)
 	}
-	t := &types.Type{Kind: types.KSym}
-	if strings.HasPrefix(c.probe.Points[0].Provider, "u") {
-		t = &types.Type{Kind: types.USym}
-	}
+	// The host tells the name of what was hit, which bpftrace has as an address until it is shown.
+	t := &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}
 	return c.source(pos, &Source{Root: FuncRoot, Type: t})
 }
 
