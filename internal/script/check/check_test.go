@@ -80,7 +80,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},
 		{`tracepoint:a:b /args->flags == 1/ { @[kstack(3), ustack(perf)] = count() }`, "args.flags int32; kstack bpftrace 3; ustack perf 0"},
 		{`kretprobe:f { print(retval); print(uid) }`, "retval uint64; uid uint64"},
-		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func usym`},
+		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
 		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
 		{`begin { print(pid) }`, ""},
 	} {
