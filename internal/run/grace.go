@@ -8,8 +8,9 @@ import (
 )
 
 // grace is how long a run that is told to end goes on to read files for its stacks and
-// names. Any process can have mapped a file whose tables take minutes.
-const grace = 600 * time.Millisecond
+// names. Any process can have mapped a file whose tables take minutes, and a busy host takes
+// seconds for honest ones. A second signal ends ringtap at once.
+const grace = 10 * time.Second
 
 // Late tells by a channel that is closed when a run was told to end and has had its time:
 // the files that its processes have mapped are not read any more then. The caller calls
