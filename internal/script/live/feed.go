@@ -51,8 +51,8 @@ type Book struct {
 func (f *feed) books() []Book {
 	var books []Book
 	for i, s := range f.sources {
-		if i >= len(f.account.Events) {
-			break
+		if i >= len(f.account.Events) || len(s.uses) == 0 {
+			continue
 		}
 		use := &s.uses[0]
 		name := use.probe

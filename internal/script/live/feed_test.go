@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/run/capture"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/eval"
@@ -15,6 +16,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // hits is a Handler that keeps what two clauses see: the argument, and the stack.
@@ -124,5 +126,18 @@ func TestOwnHitsAreCountedAndNotSeen(t *testing.T) {
 	f.self = uint32(source.Processes()[0])
 	if account, err := f.follow(context.Background(), source); err != nil || account.Own != 40 || len(h.args) > 0 {
 		t.Errorf("%v, %d of our own, %d seen", err, account.Own, len(h.args))
+	}
+}
+
+// A program with -c or -p has an event that no clause uses, which ends it with its target.
+func TestBooksLeaveOutTheEventThatOnlyWatchesTheTarget(t *testing.T) {
+	f := &feed{Attachment: &Attachment{sources: []*source{
+		{event: &plan.Event{}, uses: []use{{probe: "uprobe:libc:malloc"}}},
+		{event: &plan.Event{}},
+	}}}
+	f.account.Account = run.Account{Events: []perfevent.Account{{Received: 3}, {}}}
+	books := f.books()
+	if len(books) != 1 || books[0].Name != "uprobe:libc:malloc" || books[0].Received != 3 {
+		t.Errorf("%+v", books)
 	}
 }
