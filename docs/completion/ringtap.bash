@@ -426,7 +426,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --idle --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --empty --output --format --buffer --verbose --print --help' ;;
 	stack)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

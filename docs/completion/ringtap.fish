@@ -554,7 +554,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from threadsnoop' -l print -d 'pr
 complete -c ringtap -n '__fish_seen_subcommand_from threadsnoop' -s h -l help -d 'show this help'
 complete -c ringtap -n '__fish_seen_subcommand_from writeback' -s p -l pid -x -a '(__fish_complete_pids)' -d 'only processes PID|NAME'
 complete -c ringtap -n '__fish_seen_subcommand_from writeback' -s d -l duration -x -d 'end after this many SECONDS'
-complete -c ringtap -n '__fish_seen_subcommand_from writeback' -l idle -d 'show rounds that write nothing, too'
+complete -c ringtap -n '__fish_seen_subcommand_from writeback' -l empty -d 'show rounds that write nothing, too'
 complete -c ringtap -n '__fish_seen_subcommand_from writeback' -l output -r -F -d 'write to FILE what the program prints'
 complete -c ringtap -n '__fish_seen_subcommand_from writeback' -l format -x -a 'text json' -d 'print FORMAT'
 complete -c ringtap -n '__fish_seen_subcommand_from writeback' -l buffer -x -a 'line full none' -d 'write when a UNIT is there'
