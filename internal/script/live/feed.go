@@ -106,6 +106,25 @@ func (h *hit) process() *process.Process {
 	return h.of
 }
 
+// Bounds of the rings of a program that takes every hit, in bytes: of one, and of all.
+const (
+	maxRing  = 32 << 20
+	allRings = 256 << 20
+)
+
+// ringBytes is the size of a ring: a program whose place turns out to be hot must not lose
+// hits while it waits for a CPU. It is 0, perfevent's choice, where samples are few.
+func (f *feed) ringBytes() int {
+	if !slices.ContainsFunc(f.sources, func(s *source) bool { return s.sample.Period == 1 }) {
+		return 0
+	}
+	cpus, err := perfevent.OnlineCPUs()
+	if err != nil {
+		return 0
+	}
+	return min(maxRing, allRings/len(cpus))
+}
+
 // spoolBytes is how much may wait while the program prints.
 const spoolBytes = 256 << 20
 
@@ -113,7 +132,7 @@ const spoolBytes = 256 << 20
 // no more. Then the events are closed; what names stacks stays open until Close.
 func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) {
 	f := a.feed(handler)
-	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil}
+	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil, RingBytes: f.ringBytes()}
 	source, err := run.Open(a.options.Target, f.samplings(), opts)
 	if err != nil {
 		return Account{}, err
