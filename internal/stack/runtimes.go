@@ -60,11 +60,16 @@ type hosted struct {
 	runtime interp.Stepper // nil: none was found
 	mapped  bool           // the process names its code itself
 	failed  int            // attempts to attach
+	again   time.Time      // when the next attempt is due, after one that failed
 	levels  []interp.Level
 }
 
-// maxFailed bounds the attempts for a process, whose runtime may just be starting.
-const maxFailed = 3
+// The runtime of a process may just be starting. Attempts to attach are so far apart, at first,
+// and then twice as far each time: the last one is two and a half seconds after the first.
+const (
+	maxFailed  = 9
+	firstPause = 10 * time.Millisecond
+)
 
 // maxHosted bounds the processes that are remembered.
 const maxHosted = 1 << 12
@@ -79,16 +84,28 @@ func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 		h = &hosted{to: f}
 		f.by[p] = h
 	}
-	if h.runtime == nil && h.version != p.Version() && h.failed < maxFailed {
-		h.version = p.Version()
-		if host.Live() {
-			h.attach(p)
-		}
+	if h.runtime == nil && h.due(p) && host.Live() {
+		h.attach(p)
 	}
 	if h.runtime == nil {
 		return nil
 	}
 	return h
+}
+
+// due tells whether it is time to look for a runtime: the mappings are others, or an attempt
+// failed a while ago.
+func (h *hosted) due(p *process.Process) bool {
+	switch {
+	case h.failed >= maxFailed:
+		return false
+	case h.failed > 0:
+		return time.Now().After(h.again)
+	case h.version == p.Version():
+		return false
+	}
+	h.version = p.Version()
+	return true
 }
 
 // attach looks for a runtime in the files that a process has mapped.
@@ -108,6 +125,7 @@ func (h *hosted) attach(p *process.Process) {
 		}
 		runtime, err := detect(of, m)
 		if err != nil {
+			h.again = time.Now().Add(firstPause << h.failed)
 			if h.failed++; h.failed == maxFailed {
 				h.to.fail(p.PID, err)
 			}
