@@ -44,10 +44,11 @@ var tiers = []tier{
 type lane []tier
 
 // Stages run one after another, and the lanes of a stage at the same time. The live
-// tier, which samples the whole host, has it for itself.
+// tier, which samples the whole host, has it for itself; emulated guests are two at a
+// time, since their tests sample programs that must get to run.
 var (
 	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-ftrace", "guest-others"}}
-	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1", "vm-nobpf", "vm-6.12", "vm-7", "vm-arm64", "vm-arm64-pmu"}}
+	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1 vm-7 vm-arm64-pmu", "vm-arm64 vm-6.12 vm-nobpf"}}
 )
 
 // slowest are the packages that a tier begins with, so that none runs alone at its end.
@@ -89,7 +90,7 @@ func main() {
 }
 
 // choose returns the stages of the tiers of those names: the gate's for none. vm is
-// the tiers of all kernels, which run together.
+// the tiers of all kernels.
 func choose(names []string) ([][]lane, error) {
 	var stages [][]string
 	for _, name := range names {
