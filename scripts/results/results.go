@@ -152,13 +152,14 @@ func (r *Results) print(key string) {
 }
 
 // skipLine is what t.Skip prints: "    file_test.go:12: reason".
-var skipLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
+var skipLine = regexp.MustCompile(`^\s+(\S+\.go):\d+: (.*)`)
 
-// SkipReason is the first line of what a skipped test said last.
+// SkipReason is the first line of what a skipped test said last. A script of testscript
+// prints all that it did after that.
 func SkipReason(output []string) string {
 	for i := len(output) - 1; i >= 0; i-- {
-		if m := skipLine.FindStringSubmatch(output[i]); m != nil {
-			return strings.TrimSpace(m[1])
+		if m := skipLine.FindStringSubmatch(output[i]); m != nil && m[1] != "testscript.go" {
+			return strings.TrimSpace(m[2])
 		}
 	}
 	return "no reason given"
