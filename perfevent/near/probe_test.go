@@ -18,11 +18,13 @@ import (
 )
 
 // argument returns an argument of a function or system call at its entry.
-func argument(v *Visit, n int) uint64 {
+func argument(v *Visit, n int) uint64 { return v.Register(argumentRegister(n)) }
+
+func argumentRegister(n int) int {
 	if runtime.GOARCH == "amd64" {
-		return v.Register([]int{5, 4, 3}[n]) // di, si, dx
+		return []int{5, 4, 3}[n] // di, si, dx
 	}
-	return v.Register(n)
+	return n
 }
 
 // hitVisitor keeps the text and the list that hit of testdata/hits.c has.
@@ -115,10 +117,11 @@ func TestLiveAProbeSeesWholeTextsAndLists(t *testing.T) {
 	s, r := probed(t, calls, 500, Options{Share: 1, VisitTime: 5 * time.Millisecond})
 	fmt.Fprintln(s.stdin, "go")
 	var c tally
-	for n, reading := range readings(t, r, calls) {
+	for _, reading := range readings(t, r, calls) {
 		c.all++
 		c.reasons[reading.Verdict.Reason]++
-		same := isHit(reading.Data, uint64(n))
+		at := Visit{Sample: &perfevent.Sample{Regs: reading.Regs}}
+		same := isHit(reading.Data, argument(&at, 2))
 		if reading.Regs.ABI != 2 || len(reading.Regs.Values) != bits.OnesCount64(reading.Regs.Mask) {
 			t.Errorf("registers %+v, want those of 64 bit code", reading.Regs)
 		}

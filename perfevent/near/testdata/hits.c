@@ -1,7 +1,9 @@
 // A program that calls hit with a text of 3000 letters and a list of 1000 nodes that are new
 // each time, and changes both as soon as hit has returned. Usage: hits CALLS MICROSECONDS, after
-// a line of its input; so long it sleeps after each call. The text of the n-th call is the letters n, n+1, ... (mod 26); node i holds
-// n*1000+i.
+// a line of its input; so long it sleeps after each call. The text of the n-th call is the
+// letters n, n+1, ... (mod 26); node i holds n*1000+i. hit is told n, so that a hit says which
+// call it is of: a kernel that has to interrupt the step over a probed instruction reports the
+// call twice.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +12,10 @@
 
 struct node { uint64_t value; struct node *next; };
 
-__attribute__((noinline)) uint64_t hit(const char *text, struct node *list) {
-	uint64_t sum = text[0];
-	for (struct node *n = list; n; n = n->next)
-		sum += n->value;
+__attribute__((noinline)) uint64_t hit(const char *text, struct node *list, uint64_t n) {
+	uint64_t sum = text[0] + n;
+	for (struct node *at = list; at; at = at->next)
+		sum += at->value;
 	return sum;
 }
 
@@ -35,7 +37,7 @@ int main(int argc, char **argv) {
 			nodes[i * 7 % 1000].value = n * 1000 + i;
 			nodes[i * 7 % 1000].next = i == 999 ? 0 : &nodes[(i + 1) * 7 % 1000];
 		}
-		sum += hit(text, &nodes[0]);
+		sum += hit(text, &nodes[0], n);
 		memset(text, '#', 3000);
 		memset(nodes, 0, sizeof nodes);
 		if (atoi(argv[2]))
