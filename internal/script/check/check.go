@@ -170,6 +170,7 @@ func (c *checker) checkProbe(p *syntax.Probe) {
 	c.clause.Body = c.block(p.Body)
 	c.pop()
 	if c.final && len(c.errs) == 0 {
+		c.unfold(c.clause.Body, c.clause.Predicate)
 		c.clause.prune()
 	}
 	c.prog.Clauses = append(c.prog.Clauses, c.clause)
@@ -209,6 +210,9 @@ func (c *checker) checkFunction(f *syntax.Function) {
 	}
 	out.Body = c.block(f.Body)
 	c.pop()
+	if c.final && len(c.errs) == 0 {
+		c.unfold(out.Body, nil)
+	}
 }
 
 // errorf notes an error, if the types of the program are final.

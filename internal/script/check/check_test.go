@@ -150,6 +150,10 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`macro m(x) { m(x) } begin { m(1) }`, "1:14: macro m calls itself without end, or expands too often"},
 		{`begin { let $x = 1; if (1) { let $x = 2 } }`, "1:34: variable $x is there already: a block cannot hide it"},
 		{`begin { @l = lhist(1, 10, 0, 1) }`, "1:14: lhist() takes a minimum (10) below the maximum (0)"},
+		{`begin { while (1) { print(1 + { break; 2 }) } }`, "1:33: break stands in the middle of a statement (give the block to a variable of its own before: $x = { … };)"},
+		{`begin { @x[{ return; 1 }] = 5 }`, "1:14: return stands in the middle of a statement (give the block to a variable of its own before: $x = { … };)"},
+		{`macro m() { return; } begin { m() }`, "1:13: return cannot leave macro m (a function can: fn m(…))"},
+		{`macro m() { break; } begin { while (1) { m() } }`, "1:13: break cannot leave macro m (a function can: fn m(…))"},
 		{`begin { static_assert(1 == 2, "no") }`, "1:9: no"},
 	} {
 		_, err := program(t, test.text, Options{})

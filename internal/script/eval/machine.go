@@ -213,10 +213,11 @@ func (m *Machine) run(n int, h *Hit) {
 	c.body(m)
 }
 
-// step counts a round of a loop or a call. It returns false when the program does too many.
+// step counts a round of a loop or a call. It returns false when the program does too many, or
+// leaves the hit.
 func (m *Machine) step(pos syntax.Pos) bool {
 	m.steps++
-	if m.interrupted.Load() {
+	if m.leaving || m.interrupted.Load() {
 		return false
 	}
 	if m.steps <= m.opts.Steps {
