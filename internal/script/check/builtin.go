@@ -115,8 +115,9 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 	case "retval":
 		return c.retval(e.Pos)
 	case "args":
-		c.hintf(e.Pos, "name one: args.NAME", "all arguments at once are not a value")
-		return bad(e.Pos)
+		return c.argsValue(e.Pos)
+	case "config":
+		return c.settings(e.Pos)
 	case "default_str_length":
 		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(c.prog.Config.MaxStrlen)}
 	}

@@ -32,6 +32,8 @@ type Env interface {
 	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
 	// Register tells whether a register is named so.
 	Register(name string) bool
+	// FirstNamespace tells whether the host's first namespace of processes is the caller's.
+	FirstNamespace() bool
 	// Cgroup returns the id of a cgroup by its path.
 	Cgroup(path string) (uint64, error)
 }
@@ -270,6 +272,7 @@ func (unknownHost) Symbol(string, *syntax.AttachPoint) (uint64, int, error) {
 	return 0, 0, errNoEnv
 }
 func (unknownHost) Register(string) bool          { return true }
+func (unknownHost) FirstNamespace() bool          { return true }
 func (unknownHost) Cgroup(string) (uint64, error) { return 0, errNoEnv }
 
 // newMap makes the map of a name that was not used before.

@@ -22,6 +22,12 @@ var list = &types.Type{Kind: types.Struct, Name: "struct node", Size: 40, Fields
 }}
 
 func (testEnv) Resolve(t *syntax.TypeExpr) (*types.Type, error) {
+	if t.Base == "struct task" && len(t.Modifiers) == 1 {
+		task := &types.Type{Kind: types.Struct, Name: t.Base, Size: 16}
+		pointer := &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
+		task.Fields = []types.Field{{Name: "pid", Type: types.Int32, Offset: 4}, {Name: "group_leader", Type: pointer, Offset: 8}}
+		return pointer, nil
+	}
 	if t.Base != "struct node" {
 		return nil, fmt.Errorf("no type is named %s", t.Base)
 	}
@@ -75,6 +81,10 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 +0* +16* string"},
 		{`kprobe:f { $n = (struct node *)arg0; $n = $n->next; print($n->n) }`, "arg0 uint64"},
 		{`kprobe:f { print(((struct node *)arg0)->pair[1]) }`, "arg0 +36* uint32"},
+		{`kprobe:f { print(container_of(arg0, struct node, pair).n) }`, "arg0 -24* int32"},
+		{`kprobe:f { print(leader_tid((struct task *)arg0)) }`, "arg0 +8* +4* int32"},
+		{`tracepoint:a:b { print(args) }`, "args.filename int8 *; args.flags int32"},
+		{`tracepoint:a:b { $a = args; print($a.flags); @ = args }`, "args.filename int8 *; args.flags int32"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
 		{`kprobe:f { print(((struct node *)arg0 + 2)->n) }`, "arg0 +88* int32"},
 		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},
@@ -103,7 +113,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 func sourceText(s *Source) string {
 	out := s.Title()
 	for i, step := range s.Path {
-		out += fmt.Sprintf(" +%d", step.Offset)
+		out += fmt.Sprintf(" %+d", step.Offset)
 		if step.Deref || s.Form == Plain && i == len(s.Path)-1 {
 			out += "*"
 		}
@@ -154,6 +164,13 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`begin { @x[{ return; 1 }] = 5 }`, "1:14: return stands in the middle of a statement (give the block to a variable of its own before: $x = { … };)"},
 		{`macro m() { return; } begin { m() }`, "1:13: return cannot leave macro m (a function can: fn m(…))"},
 		{`macro m() { break; } begin { while (1) { m() } }`, "1:13: break cannot leave macro m (a function can: fn m(…))"},
+		{`begin { $x = 1; print(&$x) }`, "1:23: a variable has no address: it is not in BPF's memory (use the variable itself)"},
+		{`begin { @x = 1; print(&@x) }`, "1:23: a map has no address: it is not in BPF's memory (name the map itself)"},
+		{`kprobe:f { print(((struct node)arg0).n) }`, "1:19: uint64 cannot be cast to struct node itself (cast to a pointer: (struct node *))"},
+		{`begin { print(config.max_strln) }`, "1:21: this record has no max_strln (did you mean max_strlen?)"},
+		{`begin { assert_str(5) }`, "1:20: int8 is no string, and no array or pointer of characters"},
+		{`begin { container_of(1, 2, 3) }`, "1:9: container_of() takes a pointer, a type and a member of it (container_of($pointer, struct NAME, member))"},
+		{`begin { pid(other) }`, "1:13: pid() takes a mode (modes are curr_ns, init)"},
 		{`begin { static_assert(1 == 2, "no") }`, "1:9: no"},
 	} {
 		_, err := program(t, test.text, Options{})

@@ -24,10 +24,13 @@ func (c *checker) field(e *syntax.Field) Expr {
 	case t.Kind == types.Record:
 		for i, f := range t.Fields {
 			if f.Name == e.Name {
+				if facts, ok := allConstant(x); ok {
+					return facts.Elems[i]
+				}
 				return &Member{Typed{e.Pos, f.Type}, x, i}
 			}
 		}
-		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "the record %s has no %s", describe(t), e.Name)
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "this record has no %s", e.Name)
 		return bad(e.Pos)
 	}
 	addr := x
@@ -137,6 +140,9 @@ func (c *checker) index(e *syntax.Index) Expr {
 		return bad(e.Pos)
 	}
 	k, fixed := constant(i)
+	if s, ok := constant(x); ok && fixed && t.Kind == types.String && k.N < uint64(len(s.S)) {
+		return &Const{Typed: Typed{e.Pos, elem}, N: uint64(int8(s.S[k.N])), literal: true}
+	}
 	if fixed && t.Kind == types.Array && t.Len > 0 && (int64(k.N) < 0 || k.N >= uint64(t.Len)) {
 		c.errorf(e.Pos, "the array has elements 0 to %d, not %s", t.Len-1, number(k))
 		return bad(e.Pos)

@@ -48,6 +48,11 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"exit in an expression ends the hit", `$x = { exit(); 1 }; print($x)`, ""},
 		{"exit in a condition ends its loop", `while ({ exit(); 1 }) { print(1) } print(2)`, ""},
 		{"str cuts a literal", `config`, "abc"},
+		{"typeinfo has the names of types", `$a = (uint8)1; print(typeinfo($a)); print(typeinfo(int8 *).full_type); print(typeinfo((1, "x")).base_type)`, "{ .btf_id = 0, .base_type = int, .full_type = uint8 }\nint8 *\ntuple"},
+		{"typeinfo folds", `$a = "x"; if comptime (typeinfo($a).base_type == "string") { print(1) } else { fail("no") } if comptime (typeinfo($a) != typeinfo(1)) { print(2) } if comptime (typeinfo((uint64)1).full_type[0] == "u"[0]) { print(3) }`, "1\n2\n3"},
+		{"config has the settings", `print(config.max_strlen); print(config.stack_mode); if comptime (config.print_maps_on_exit) { print(1) }`, "1024\nbpftrace\n1"},
+		{"assert_str says nothing of a string", `assert_str("x"); assert_str((int8 *)0); print(1)`, "1"},
+		{"comm of a process", `print(comm(7))`, "comm-7"},
 		{"a block has a value", `let $x = { let $y = 2; $y * 3 }; print($x)`, "6"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -63,8 +63,8 @@ type Host interface {
 	UserAddress(h *Hit, address uint64) uint64
 	// Frames returns how many frames a stack has.
 	Frames(stack uint64, user bool) int
-	// Word returns the name of a number: of an error (strerror), a signal (signal_name) or a
-	// system call (syscall_name).
+	// Word returns the name of a number: of an error (strerror), a signal (signal_name), a system
+	// call (syscall_name), or a process as it is now (comm).
 	Word(function string, n int64) string
 	// System runs a command and returns what it prints.
 	System(command string) []byte

@@ -78,6 +78,13 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 // Register takes every name: the definition of the probe, which knows registers, refuses others.
 func (e *env) Register(string) bool { return true }
 
+// firstPIDNamespace is the inode of the host's first namespace of processes, which is the same
+// on every kernel.
+const firstPIDNamespace = 0xeffffffc
+
+// FirstNamespace tells whether ringtap is in the host's first namespace of processes.
+func (e *env) FirstNamespace() bool { return inode("/proc/self/ns/pid") == firstPIDNamespace }
+
 // Cgroup returns the id of a control group.
 func (e *env) Cgroup(path string) (uint64, error) {
 	full := path

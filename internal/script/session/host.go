@@ -186,6 +186,9 @@ func (s *session) Word(function string, n int64) string {
 		return unix.SignalName(unix.Signal(n))
 	case "syscall_name":
 		return syscalls.Name(int(n))
+	case "comm":
+		s.late++
+		return cmp.Or(commOf(int(n)), "N/A")
 	}
 	return strconv.FormatInt(n, 10)
 }
