@@ -32,8 +32,6 @@ type Env interface {
 	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
 	// Register tells whether a register is named so.
 	Register(name string) bool
-	// FirstNamespace tells whether the host's first namespace of processes is the caller's.
-	FirstNamespace() bool
 	// Cgroup returns the id of a cgroup by its path.
 	Cgroup(path string) (uint64, error)
 }
@@ -45,6 +43,7 @@ type Options struct {
 	Params  []string          // positional parameters
 	Named   map[string]string // options of the program's own, for getopt; "" for --name alone
 	Child   bool              // there is a child process (-c)
+	Nested  bool              // the host has process ids other than those of hits, outside of a container
 	CPUs    int               // for ncpus
 	Env     Env
 }
@@ -272,7 +271,6 @@ func (unknownHost) Symbol(string, *syntax.AttachPoint) (uint64, int, error) {
 	return 0, 0, errNoEnv
 }
 func (unknownHost) Register(string) bool          { return true }
-func (unknownHost) FirstNamespace() bool          { return true }
 func (unknownHost) Cgroup(string) (uint64, error) { return 0, errNoEnv }
 
 // newMap makes the map of a name that was not used before.

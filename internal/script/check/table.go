@@ -109,7 +109,7 @@ func checkMode(c *checker, e *syntax.Call) Expr {
 	if e.Func == "nsecs" {
 		return &Header{Typed: Typed{e.Pos, types.Uint64}, Name: "nsecs", Mode: mode}
 	}
-	if mode == "init" && !c.env().FirstNamespace() {
+	if mode == "init" && c.opts.Nested {
 		c.hintf(e.Pos, "run ringtap outside of the container", "%s(init) is not known in a namespace of processes other than the first", e.Func)
 		return bad(e.Pos)
 	}

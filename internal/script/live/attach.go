@@ -73,13 +73,6 @@ func ofEverybody(system string) bool {
 	return false
 }
 
-// use is one clause at the hits of a source.
-type use struct {
-	clause int
-	probe  string // of the probe builtin, unless the source has places
-	values []getter
-}
-
 // Attach attaches the events of a program. The caller closes the Attachment. What can't be
 // attached is a *syntax.Error at its attach point.
 func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachment, error) {
@@ -261,20 +254,6 @@ func wantsText(event *plan.Event) bool {
 		}
 	}
 	return false
-}
-
-// use prepares the values of a clause at a source.
-func (a *Attachment) use(s *source, u plan.Use) (use, error) {
-	result := use{clause: u.Clause, probe: probeName(s, u.Point)}
-	for i, field := range u.Fields {
-		of := a.program.Clauses[u.Clause].Sources[i]
-		get, err := s.getter(field, of)
-		if err != nil {
-			return use{}, &syntax.Error{Pos: u.Point.Pos, Len: len(u.Point.Text), Msg: err.Error()}
-		}
-		result.values = append(result.values, get)
-	}
-	return result, nil
 }
 
 // Close removes the events. A run must be over.

@@ -74,6 +74,7 @@ type Fetch struct {
 type Use struct {
 	Clause int // in check.Program.Clauses
 	Point  *syntax.AttachPoint
+	Period uint64  // of a software event: the clause runs at one of so many events, a multiple of Sample.Period
 	Fields []Field // of each Source of the clause
 }
 
@@ -163,14 +164,22 @@ func (p *planner) add(clause int, c *check.Clause) {
 	if event == nil {
 		return
 	}
+	use := Use{Clause: clause, Point: p.point}
 	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
+	shared := event.Sample.shared()
+	if shared {
+		key = "software " + event.Sample.Name
+		use.Period = event.Sample.Period
+	}
 	if known := p.places[key]; known != nil {
+		if shared {
+			known.Sample.once(event.Sample)
+		}
 		event = known
 	} else {
 		p.places[key] = event
 		p.events = append(p.events, event)
 	}
-	use := Use{Clause: clause, Point: p.point}
 	for _, source := range c.Sources {
 		field, ok := p.field(event, source)
 		if !ok {

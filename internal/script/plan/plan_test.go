@@ -107,7 +107,9 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		{`profile:hz:99 { @[kstack, ustack] = count(); }`, "cpu-clock, 99 times a second on each CPU\n 0 kstack ustack\n"},
 		{`profile:ms:10 { }`, "cpu-clock, each 10ms on each CPU\n 0\n"},
 		{`software:page-faults:1e3 { @ = count(); }`, "page-faults, one of 1000\n 0\n"},
-		{`hardware:cache-misses { }`, "cache-misses\n 0\n"},
+		{`software:faults { } s:page-faults:150 { } s:cs:1 { }`, "page-faults, one of 50\n 0\n 1\ncontext-switches, one of 1\n 2\n"},
+		{`software:cpu:100000 { } s:cpu-clock:90001 { }`, "cpu-clock, one of 100000\n 0\ncpu-clock, one of 90001\n 1\n"},
+		{`hardware:cache-misses { }`, "cache-misses, one of 1000000\n 0\n"},
 		{`watchpoint:0x1000:8:rw { }`, "mem:0x1000/8:rw\n 0\n"},
 	} {
 		events, errs := planned(t, test.text)

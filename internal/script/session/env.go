@@ -82,8 +82,8 @@ func (e *env) Register(string) bool { return true }
 // on every kernel.
 const firstPIDNamespace = 0xeffffffc
 
-// FirstNamespace tells whether ringtap is in the host's first namespace of processes.
-func (e *env) FirstNamespace() bool { return inode("/proc/self/ns/pid") == firstPIDNamespace }
+// nested tells whether ringtap is in another namespace of processes.
+func nested() bool { return inode("/proc/self/ns/pid") != firstPIDNamespace }
 
 // Cgroup returns the id of a control group.
 func (e *env) Cgroup(path string) (uint64, error) {

@@ -43,7 +43,7 @@ func (s *session) prepare() error {
 	host := &env{Scope: scope, kernel: kernel}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
-		Child: o.Child != 0,
+		Child: o.Child != 0, Nested: nested(),
 	})
 	if err != nil {
 		return err
