@@ -21,7 +21,21 @@ var list = &types.Type{Kind: types.Struct, Name: "struct node", Size: 40, Fields
 	{Name: "pair", Type: &types.Type{Kind: types.Array, Elem: types.Uint32, Len: 2, Size: 8}, Offset: 32},
 }}
 
+var taskStruct = func() *types.Type {
+	task := &types.Type{Kind: types.Struct, Name: "struct task_struct", Size: 64}
+	pointer := &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
+	task.Fields = []types.Field{
+		{Name: "pid", Type: types.Int32}, {Name: "tgid", Type: types.Int32, Offset: 4}, {Name: "utime", Type: types.Uint64, Offset: 8},
+		{Name: "real_parent", Type: pointer, Offset: 16}, {Name: "group_leader", Type: pointer, Offset: 24},
+		{Name: "comm", Type: &types.Type{Kind: types.Array, Elem: types.Int8, Len: 16, Size: 16}, Offset: 32},
+	}
+	return task
+}()
+
 func (testEnv) Resolve(t *syntax.TypeExpr) (*types.Type, error) {
+	if t.Base == "struct task_struct" {
+		return taskStruct, nil
+	}
 	if t.Base == "struct task" && len(t.Modifiers) == 1 {
 		task := &types.Type{Kind: types.Struct, Name: t.Base, Size: 16}
 		pointer := &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
@@ -93,6 +107,10 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
 		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
 		{`begin { print(pid) }`, ""},
+		{`kprobe:f { print(curtask.pid); print(curtask.comm); print(curtask->tgid) }`, ""},
+		{`kprobe:f { print(curtask.real_parent.tgid); print(curtask.real_parent.comm) }`, "ppid uint32; pcomm string"},
+		{`kprobe:f { $t = curtask; print($t.group_leader.pid); print($t.group_leader.comm) }`, "leader_tid uint32; leader_comm string"},
+		{`kprobe:f { print(curtask.utime) }`, "curtask +8* uint64"},
 	} {
 		p, err := program(t, test.text, Options{})
 		if err != nil {

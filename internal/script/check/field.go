@@ -1,6 +1,8 @@
 package check
 
 import (
+	"errors"
+
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -47,6 +49,9 @@ func (c *checker) field(e *syntax.Field) Expr {
 		return bad(e.Pos)
 	}
 	f, offset := c.findField(s, e.Name)
+	if x := c.taskMember(e.Pos, addr, s, f); x != nil {
+		return x
+	}
 	if f == nil {
 		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(s)), "%s has no member %s", describe(s), e.Name)
 		return bad(e.Pos)
@@ -109,6 +114,10 @@ func (c *checker) args(pos syntax.Pos) *types.Type {
 	}
 	p := c.probe.Points[0]
 	t, err := c.env().Args(p)
+	if e := (*syntax.Error)(nil); errors.As(err, &e) {
+		c.hintf(pos, e.Hint, "%s", e.Msg)
+		return nil
+	}
 	if err != nil || t == nil {
 		c.hintf(pos, "use arg0, arg1, … with casts where the probe is at a function", "the arguments of %s are not known: %v", p.Text, err)
 		return nil

@@ -88,6 +88,7 @@ func (c *checker) source(pos syntax.Pos, s *Source) Expr {
 			return &FromHit{Typed{pos, s.Type}, i}
 		}
 	}
+	s.Pos = pos
 	c.clause.Sources = append(c.clause.Sources, s)
 	return &FromHit{Typed{pos, s.Type}, len(c.clause.Sources) - 1}
 }

@@ -26,6 +26,11 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	switch p.Provider {
 	case "tracepoint":
 		return recordType(p)
+	case "rawtracepoint":
+		return nil, &syntax.Error{
+			Msg:  "the arguments of a raw tracepoint are those of a function that only BPF is called with",
+			Hint: "tracepoint:" + strings.Join(p.Args, ":") + " records most of them: args.NAME",
+		}
 	case "kprobe", "fentry", "fexit":
 		proto, err := a.function(p)
 		if err != nil {

@@ -31,11 +31,6 @@ func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	return nil, errors.New("no args")
 }
 
-func (env) Offset(structure, member string) (offset int, ok bool) {
-	offset, ok = map[string]int{"real_parent": 16, "pid": 8, "tgid": 12, "comm": 32}[member]
-	return offset, ok
-}
-
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
 func (e env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.Scope.Resolve(t) }
@@ -125,7 +120,7 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		`profile:hours:1 { }`:                             "1:1: a profile is ",
 		`watchpoint:0x10:3:w { }`:                         "1:1: a watchpoint is ",
 		`software:faults:x { }`:                           `1:1: "x" is no count`,
-		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:1: ",
+		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:18: ",
 	} {
 		_, errs := planned(t, text)
 		var found []string

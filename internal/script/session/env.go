@@ -37,16 +37,6 @@ func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.argu
 
 var errFound = errors.New("found")
 
-// Offset returns where a member of a struct of the kernel is.
-func (e *env) Offset(structure, member string) (offset int, ok bool) {
-	t, _, ok := e.kernel.Type(structure)
-	if !ok {
-		return 0, false
-	}
-	offset, err := e.Offsetof(t, []string{member})
-	return offset, err == nil
-}
-
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {

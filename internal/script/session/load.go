@@ -32,6 +32,9 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
+	if err := s.findRaw(); err != nil {
+		return err
+	}
 	s.leaveOutMissing()
 	language := s.choose()
 	kernel := &kernelTypes{}
