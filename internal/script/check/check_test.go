@@ -150,7 +150,7 @@ func sourceText(s *Source) string {
 
 func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{`begin { print($x) }`, "1:15: variable $x has no value here"},
+		{`begin { print($x) }`, "1:15: variable $x has no value here (a variable ends with its probe, a map does not: @x)"},
 		{`begin { prnt(1) }`, "1:9: no function is named prnt (did you mean print?)"},
 		{`begin { @ = coun() }`, "1:13: no function is named coun (did you mean count?)"},
 		{`begin { print(pidd) }`, "1:15: nothing is named pidd (did you mean pid?)"},

@@ -168,7 +168,7 @@ func (x *expander) expr(e syntax.Expr) syntax.Expr {
 			if len(list) == 0 {
 				x.c.errorf(e.Pos, "no macro is named %s", e.Func)
 			} else {
-				x.c.errorf(e.Pos, "macro %s takes %d arguments, not %d", e.Func, len(list[0].Params), len(args))
+				x.c.errorf(e.Pos, "macro %s takes %s, not %d", e.Func, arguments(len(list[0].Params)), len(args))
 			}
 			return &syntax.Int{Pos: e.Pos}
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -44,6 +45,10 @@ func (c *checker) field(e *syntax.Field) Expr {
 	} else {
 		addr = nil
 	}
+	if s.Kind == types.Tuple {
+		c.hintf(e.Pos, "its elements are .0, .1 and so on", "the elements of %s have no names", describe(t))
+		return bad(e.Pos)
+	}
 	if s.Kind != types.Struct {
 		c.hintf(e.Pos, "cast it: ((struct NAME *)…)."+e.Name, "%s has no members", describe(t))
 		return bad(e.Pos)
@@ -51,6 +56,10 @@ func (c *checker) field(e *syntax.Field) Expr {
 	f, offset := c.findField(s, e.Name)
 	if x := c.taskMember(e.Pos, addr, s, f); x != nil {
 		return x
+	}
+	if f == nil && s.Size == 0 && len(c.fieldNames(s)) == 0 {
+		c.hintf(e.Pos, "define it, or #include the header that does", "%s is not known here", describe(s))
+		return bad(e.Pos)
 	}
 	if f == nil {
 		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(s)), "%s has no member %s", describe(s), e.Name)
@@ -86,7 +95,11 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 	}
 	f, _ := c.findField(t, e.Name)
 	if f == nil {
-		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "%s has no argument %s", c.probe.Points[0].Text, e.Name)
+		hint := nearest(e.Name, c.fieldNames(t))
+		if hint == "" {
+			hint = "it has " + strings.Join(c.fieldNames(t), ", ")
+		}
+		c.hintf(e.Pos, hint, "%s has no argument %s", c.probe.Points[0].Text, e.Name)
 		return bad(e.Pos)
 	}
 	for _, p := range c.probe.Points[1:] {
@@ -102,6 +115,21 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 	}
 	return c.source(e.Pos, &Source{Root: FieldRoot, Name: e.Name, Type: ft})
 }
+
+// argumentNames are the arguments of the probe's first point, none if they are not known.
+func (c *checker) argumentNames() []string {
+	if c.probe == nil || len(c.probe.Points) == 0 {
+		return nil
+	}
+	t, err := c.env().Args(c.probe.Points[0])
+	if err != nil || t == nil {
+		return nil
+	}
+	return c.fieldNames(t)
+}
+
+// hasArgument tells whether the probe has an argument of a name.
+func (c *checker) hasArgument(name string) bool { return contains(c.argumentNames(), name) }
 
 // args returns the type of args, nil if there is none here.
 func (c *checker) args(pos syntax.Pos) *types.Type {

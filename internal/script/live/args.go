@@ -45,7 +45,14 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 		args.Size = 8 * len(args.Fields)
 		return args, nil
 	}
-	return nil, fmt.Errorf("%s probes have no args: use arg0, arg1 and so on", p.Provider)
+	e := &syntax.Error{Msg: "a probe of " + p.Provider + " has no arguments with names"}
+	switch p.Provider {
+	case "uprobe", "usdt":
+		e.Hint = "use arg0, arg1 and so on, with casts"
+	case "kretprobe", "uretprobe":
+		e.Hint = "keep them in a map at the function's entry; the result is retval"
+	}
+	return nil, e
 }
 
 // Result returns the type of what the function of an attach point returns, nil if nothing

@@ -157,7 +157,11 @@ func (a *Attachment) Probes() int {
 // at puts an error at the first attach point of an event.
 func at(event *plan.Event, err error) error {
 	point := event.Uses[0].Point
-	return &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
+	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
+	if unknown := (*eventError)(nil); errors.As(err, &unknown) {
+		e.Hint = unknown.near()
+	}
+	return e
 }
 
 // attach attaches one event.
@@ -167,7 +171,10 @@ func (a *Attachment) attach(event *plan.Event) error {
 	}
 	spec, err := parse(event)
 	if err != nil {
-		return err
+		// The rest shows the definition, which is not in the program's text.
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		text, _, _ = strings.Cut(text, "; it is {")
+		return errors.New(strings.TrimPrefix(text, "invalid probe: "))
 	}
 	set, err := probe.Open(spec, probe.Options{
 		Target: a.options.Target, View: a.options.View, UserStacks: event.UserStack, PMU: true, Logger: a.options.Logger,

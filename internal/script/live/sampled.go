@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -38,7 +39,27 @@ func sampling(s plan.Sample, system bool) (perfevent.Sampling, error) {
 			return perfevent.Sampling{Event: event, Period: s.Period}, nil
 		}
 	}
-	return perfevent.Sampling{}, fmt.Errorf("there is no %s event %q", s.Kind, s.Name)
+	return perfevent.Sampling{}, &eventError{s.Kind, s.Name, known}
+}
+
+// eventError says that there is no event of a name.
+type eventError struct {
+	kind, name string
+	known      []perfevent.Event
+}
+
+func (e *eventError) Error() string { return fmt.Sprintf("there is no %s event %q", e.kind, e.name) }
+
+// near is a hint with the names that are like it, "" if none is.
+func (e *eventError) near() string {
+	near := names.NewNearest(e.name, 1+len(e.name)/3, 3, names.ShortestFirst)
+	for _, event := range e.known {
+		near.Add(event.String())
+	}
+	if found := near.Names(); len(found) > 0 {
+		return "did you mean " + strings.Join(found, " or ") + "?"
+	}
+	return ""
 }
 
 // watchpoint returns the sampling of accesses to memory.

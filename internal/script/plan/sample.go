@@ -60,7 +60,9 @@ func (s *Sample) profile(args []string) string {
 	switch len(args) {
 	case 1:
 		if n, err := strconv.ParseUint(args[0], 0, 63); err == nil {
-			period = time.Duration(n)
+			if period = time.Duration(n); period < time.Second/maxFrequency {
+				return fmt.Sprintf("%s is a number of nanoseconds: profile:hz:%[1]s takes so many samples a second", args[0])
+			}
 		} else if period, err = time.ParseDuration(args[0]); err != nil {
 			return want
 		}

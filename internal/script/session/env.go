@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/live"
@@ -65,8 +67,11 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 	return 0, 0, err
 }
 
-// Register takes every name: the definition of the probe, which knows registers, refuses others.
-func (e *env) Register(string) bool { return true }
+// Register tells whether the machine has a register of a name.
+func (e *env) Register(name string) bool {
+	_, _, err := ftrace.UserArgs([]ftrace.FetchArg{{Fetch: "%" + name}}, runtime.GOARCH, false)
+	return err == nil
+}
 
 // firstPIDNamespace is the inode of the host's first namespace of processes, which is the same
 // on every kernel.
