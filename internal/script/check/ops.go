@@ -32,8 +32,16 @@ func (c *checker) numberOf(x Expr) Expr {
 	return x
 }
 
+// probeText returns the name of a probe as a string, anything else as it is.
+func (c *checker) probeText(x Expr) Expr {
+	if x.Type().Kind == types.ProbeName {
+		return &Convert{Typed{x.Position(), &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}}, x}
+	}
+	return x
+}
+
 func (c *checker) binary(e *syntax.Binary) Expr {
-	x, y := c.expr(e.X), c.expr(e.Y)
+	x, y := c.probeText(c.expr(e.X)), c.probeText(c.expr(e.Y))
 	tx, ty := x.Type(), y.Type()
 	if tx == wrong || ty == wrong {
 		return bad(e.Pos)

@@ -53,6 +53,7 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"config has the settings", `print(config.max_strlen); print(config.stack_mode); if comptime (config.print_maps_on_exit) { print(1) }`, "1024\nbpftrace\n1"},
 		{"assert_str says nothing of a string", `assert_str("x"); assert_str((int8 *)0); print(1)`, "1"},
 		{"comm of a process", `print(comm(7))`, "comm-7"},
+		{"the probe's name is a string", `print(probe == "begin"); $p = probe; if ($p != "end") { print(2) } print(strcontains(probe, "beg"))`, "true\n2\ntrue"},
 		{"a block has a value", `let $x = { let $y = 2; $y * 3 }; print($x)`, "6"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
