@@ -17,6 +17,9 @@ var builtinNames = []string{
 	"ncpus", "ppid", "pcomm", "leader_tid", "leader_comm", "username", "usermode", "has_cpid",
 }
 
+// words begin statements.
+var words = []string{"return", "break", "continue", "while", "unroll"}
+
 // refused are builtins and functions that need BPF, with what works instead.
 var refused = map[string]string{
 	"ctx":           "use args, arg0, reg() or retval",
@@ -49,7 +52,15 @@ func (c *checker) only(pos syntax.Pos, what string, providers []string) bool {
 	}
 	for _, p := range c.probe.Points {
 		if !slices.Contains(providers, p.Provider) {
-			c.hintf(pos, "it works with "+strings.Join(providers, ", "), "%s has no meaning in %s", what, p.Provider)
+			hint := "it works with " + strings.Join(providers, ", ")
+			switch {
+			case p.Provider != "tracepoint":
+			case what == "retval" && c.hasArgument("ret"):
+				hint = "this tracepoint has it as args.ret"
+			default:
+				hint = "a tracepoint has args.NAME: " + strings.Join(c.argumentNames(), ", ")
+			}
+			c.hintf(pos, hint, "%s has no meaning in %s", what, p.Provider)
 			return false
 		}
 	}
@@ -115,8 +126,9 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 	case "retval":
 		return c.retval(e.Pos)
 	case "args":
-		c.hintf(e.Pos, "name one: args.NAME", "all arguments at once are not a value")
-		return bad(e.Pos)
+		return c.argsValue(e.Pos)
+	case "config":
+		return c.settings(e.Pos)
 	case "default_str_length":
 		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(c.prog.Config.MaxStrlen)}
 	}
@@ -145,7 +157,11 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 	if lookup(name) != nil {
 		return c.call(&syntax.Call{Pos: e.Pos, Func: name})
 	}
-	c.hintf(e.Pos, nearest(e.Name, builtinNames), "nothing is named %s", e.Name)
+	hint := nearest(e.Name, builtinNames, words)
+	if c.hasArgument(e.Name) {
+		hint = "it is an argument of this probe: args." + e.Name
+	}
+	c.hintf(e.Pos, hint, "nothing is named %s", e.Name)
 	return bad(e.Pos)
 }
 
@@ -220,7 +236,14 @@ func (c *checker) stack(pos syntax.Pos, name string, args []syntax.Expr) Expr {
 		c.errorf(pos, "%s() takes a mode and a limit", name)
 	}
 	for i, a := range args {
-		if id, ok := a.(*syntax.Ident); ok && i == 0 && contains(stackModes, id.Name) {
+		id, ok := a.(*syntax.Ident)
+		if ok && !contains(stackModes, id.Name) {
+			if _, _, enum := c.env().Constant(id.Name); !enum {
+				c.hintf(a.Position(), "modes are "+strings.Join(stackModes, ", "), "%s() has no mode %s", name, id.Name)
+				return bad(pos)
+			}
+		}
+		if ok && i == 0 && contains(stackModes, id.Name) {
 			if id.Name == "build_id" && t.Kind == types.KStack {
 				c.errorf(a.Position(), "build_id is a mode of ustack only")
 			}

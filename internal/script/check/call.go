@@ -22,13 +22,24 @@ func (c *checker) arity(e *syntax.Call, least, most int) bool {
 	}
 	switch {
 	case most < 0:
-		c.errorf(e.Pos, "%s() takes at least %d arguments, not %d", e.Func, least, n)
+		c.errorf(e.Pos, "%s() takes at least %s, not %d", e.Func, arguments(least), n)
 	case least == most:
-		c.errorf(e.Pos, "%s() takes %d arguments, not %d", e.Func, least, n)
+		c.errorf(e.Pos, "%s() takes %s, not %d", e.Func, arguments(least), n)
 	default:
 		c.errorf(e.Pos, "%s() takes %d to %d arguments, not %d", e.Func, least, most, n)
 	}
 	return false
+}
+
+// arguments counts arguments in words.
+func arguments(n int) string {
+	switch n {
+	case 0:
+		return "no argument"
+	case 1:
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
 }
 
 func (c *checker) call(e *syntax.Call) Expr {
@@ -67,7 +78,7 @@ func (c *checker) call(e *syntax.Call) Expr {
 
 func (c *checker) invoke(e *syntax.Call, f *Function) Expr {
 	if len(e.Args) != len(f.Params) {
-		c.errorf(e.Pos, "function %s takes %d arguments, not %d", f.Name, len(f.Params), len(e.Args))
+		c.errorf(e.Pos, "function %s takes %s, not %d", f.Name, arguments(len(f.Params)), len(e.Args))
 		return bad(e.Pos)
 	}
 	out := &Invoke{Typed{e.Pos, f.Result}, f, nil}
@@ -149,14 +160,14 @@ func checkNamed(c *checker, e *syntax.Call) Expr {
 			return bad(e.Pos)
 		}
 		if !c.env().Register(text) {
-			c.errorf(e.Pos, "no register is named %s here", text)
+			c.hintf(e.Pos, "the names are the kernel's: ip, sp and so on", "this machine has no register %s", text)
 			return bad(e.Pos)
 		}
 		return c.source(e.Pos, &Source{Root: RegisterRoot, Name: text, Type: types.Uint64})
 	case "cgroupid":
 		id, err := c.env().Cgroup(text)
 		if err != nil {
-			c.errorf(e.Pos, "cgroup %s: %v", text, err)
+			c.errorf(e.Pos, "cgroupid(): %v", err)
 			return bad(e.Pos)
 		}
 		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: id}
@@ -170,7 +181,7 @@ func checkNamed(c *checker, e *syntax.Call) Expr {
 	}
 	address, size, err := c.env().Symbol(text, p)
 	if err != nil {
-		c.errorf(e.Pos, "symbol %s: %v", text, err)
+		c.errorf(e.Pos, "%s(): %v", e.Func, err)
 		return bad(e.Pos)
 	}
 	if size != 1 && size != 2 && size != 4 {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -22,6 +24,10 @@ func (c *checker) cast(e *syntax.Cast) Expr {
 	}
 	if unsized(t) {
 		t = from
+	}
+	if t.Kind == types.Struct && from.Kind != types.Struct {
+		c.hintf(e.Pos, fmt.Sprintf("cast to a pointer: (%s *)", describe(t)), "%s cannot be cast to %s itself", describe(from), describe(t))
+		return bad(e.Pos)
 	}
 	if !castTo(from, t) {
 		c.errorf(e.Pos, "%s cannot be cast to %s", describe(from), describe(t))

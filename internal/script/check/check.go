@@ -43,7 +43,9 @@ type Options struct {
 	Params  []string          // positional parameters
 	Named   map[string]string // options of the program's own, for getopt; "" for --name alone
 	Child   bool              // there is a child process (-c)
+	Nested  bool              // the host has process ids other than those of hits, outside of a container
 	CPUs    int               // for ncpus
+	Missing string            // the setting missing_probes of a program that has none: error, warn or ignore; "" for warn
 	Env     Env
 }
 
@@ -87,6 +89,7 @@ func Check(p *syntax.Program, opts Options) (*Program, error) {
 		seen: map[string]bool{}, prog: &Program{Config: defaults()},
 	}
 	c.final = true
+	c.prog.Config.MissingProbes = cmp.Or(opts.Missing, c.prog.Config.MissingProbes)
 	c.config(p.Config)
 	q := c.expandMacros(p)
 	c.declareMaps(p.Maps)
@@ -121,7 +124,13 @@ func (c *checker) infer(p *syntax.Program) {
 		if known(m.value) || len(c.errs) > 0 {
 			continue
 		}
-		c.hintf(m.use, "assign "+m.Name+" a value somewhere", "no statement says what %s holds", m.Name)
+		var others []string
+		for _, other := range c.mapList {
+			if known(other.value) {
+				others = append(others, other.Name)
+			}
+		}
+		c.hintf(m.use, cmp.Or(nearest(m.Name, others), "assign "+m.Name+" a value somewhere"), "no statement says what %s holds", m.Name)
 	}
 	c.prog.Maps = c.mapList
 }
@@ -170,6 +179,7 @@ func (c *checker) checkProbe(p *syntax.Probe) {
 	c.clause.Body = c.block(p.Body)
 	c.pop()
 	if c.final && len(c.errs) == 0 {
+		c.unfold(c.clause.Body, c.clause.Predicate)
 		c.clause.prune()
 	}
 	c.prog.Clauses = append(c.prog.Clauses, c.clause)
@@ -209,6 +219,9 @@ func (c *checker) checkFunction(f *syntax.Function) {
 	}
 	out.Body = c.block(f.Body)
 	c.pop()
+	if c.final && len(c.errs) == 0 {
+		c.unfold(out.Body, nil)
+	}
 }
 
 // errorf notes an error, if the types of the program are final.

@@ -21,7 +21,27 @@ var list = &types.Type{Kind: types.Struct, Name: "struct node", Size: 40, Fields
 	{Name: "pair", Type: &types.Type{Kind: types.Array, Elem: types.Uint32, Len: 2, Size: 8}, Offset: 32},
 }}
 
+var taskStruct = func() *types.Type {
+	task := &types.Type{Kind: types.Struct, Name: "struct task_struct", Size: 64}
+	pointer := &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
+	task.Fields = []types.Field{
+		{Name: "pid", Type: types.Int32}, {Name: "tgid", Type: types.Int32, Offset: 4}, {Name: "utime", Type: types.Uint64, Offset: 8},
+		{Name: "real_parent", Type: pointer, Offset: 16}, {Name: "group_leader", Type: pointer, Offset: 24},
+		{Name: "comm", Type: &types.Type{Kind: types.Array, Elem: types.Int8, Len: 16, Size: 16}, Offset: 32},
+	}
+	return task
+}()
+
 func (testEnv) Resolve(t *syntax.TypeExpr) (*types.Type, error) {
+	if t.Base == "struct task_struct" {
+		return taskStruct, nil
+	}
+	if t.Base == "struct task" && len(t.Modifiers) == 1 {
+		task := &types.Type{Kind: types.Struct, Name: t.Base, Size: 16}
+		pointer := &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
+		task.Fields = []types.Field{{Name: "pid", Type: types.Int32, Offset: 4}, {Name: "group_leader", Type: pointer, Offset: 8}}
+		return pointer, nil
+	}
 	if t.Base != "struct node" {
 		return nil, fmt.Errorf("no type is named %s", t.Base)
 	}
@@ -75,6 +95,10 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`kprobe:f { $n = (struct node *)arg0; $m = $n->next; print($m->comm) }`, "arg0 +0* +16* string"},
 		{`kprobe:f { $n = (struct node *)arg0; $n = $n->next; print($n->n) }`, "arg0 uint64"},
 		{`kprobe:f { print(((struct node *)arg0)->pair[1]) }`, "arg0 +36* uint32"},
+		{`kprobe:f { print(container_of(arg0, struct node, pair).n) }`, "arg0 -24* int32"},
+		{`kprobe:f { print(leader_tid((struct task *)arg0)) }`, "arg0 +8* +4* int32"},
+		{`tracepoint:a:b { print(args) }`, "args.filename int8 *; args.flags int32"},
+		{`tracepoint:a:b { $a = args; print($a.flags); @ = args }`, "args.filename int8 *; args.flags int32"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
 		{`kprobe:f { print(((struct node *)arg0 + 2)->n) }`, "arg0 +88* int32"},
 		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},
@@ -83,6 +107,10 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
 		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
 		{`begin { print(pid) }`, ""},
+		{`kprobe:f { print(curtask.pid); print(curtask.comm); print(curtask->tgid) }`, ""},
+		{`kprobe:f { print(curtask.real_parent.tgid); print(curtask.real_parent.comm) }`, "ppid uint32; pcomm string"},
+		{`kprobe:f { $t = curtask; print($t.group_leader.pid); print($t.group_leader.comm) }`, "leader_tid uint32; leader_comm string"},
+		{`kprobe:f { print(curtask.utime) }`, "curtask +8* uint64"},
 	} {
 		p, err := program(t, test.text, Options{})
 		if err != nil {
@@ -103,7 +131,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 func sourceText(s *Source) string {
 	out := s.Title()
 	for i, step := range s.Path {
-		out += fmt.Sprintf(" +%d", step.Offset)
+		out += fmt.Sprintf(" %+d", step.Offset)
 		if step.Deref || s.Form == Plain && i == len(s.Path)-1 {
 			out += "*"
 		}
@@ -122,7 +150,7 @@ func sourceText(s *Source) string {
 
 func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{`begin { print($x) }`, "1:15: variable $x has no value here"},
+		{`begin { print($x) }`, "1:15: variable $x has no value here (a variable ends with its probe, a map does not: @x)"},
 		{`begin { prnt(1) }`, "1:9: no function is named prnt (did you mean print?)"},
 		{`begin { @ = coun() }`, "1:13: no function is named coun (did you mean count?)"},
 		{`begin { print(pidd) }`, "1:15: nothing is named pidd (did you mean pid?)"},
@@ -150,6 +178,17 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`macro m(x) { m(x) } begin { m(1) }`, "1:14: macro m calls itself without end, or expands too often"},
 		{`begin { let $x = 1; if (1) { let $x = 2 } }`, "1:34: variable $x is there already: a block cannot hide it"},
 		{`begin { @l = lhist(1, 10, 0, 1) }`, "1:14: lhist() takes a minimum (10) below the maximum (0)"},
+		{`begin { while (1) { print(1 + { break; 2 }) } }`, "1:33: break stands in the middle of a statement (give the block to a variable of its own before: $x = { … };)"},
+		{`begin { @x[{ return; 1 }] = 5 }`, "1:14: return stands in the middle of a statement (give the block to a variable of its own before: $x = { … };)"},
+		{`macro m() { return; } begin { m() }`, "1:13: return cannot leave macro m (a function can: fn m(…))"},
+		{`macro m() { break; } begin { while (1) { m() } }`, "1:13: break cannot leave macro m (a function can: fn m(…))"},
+		{`begin { $x = 1; print(&$x) }`, "1:23: a variable has no address: it is not in BPF's memory (use the variable itself)"},
+		{`begin { @x = 1; print(&@x) }`, "1:23: a map has no address: it is not in BPF's memory (name the map itself)"},
+		{`kprobe:f { print(((struct node)arg0).n) }`, "1:19: uint64 cannot be cast to struct node itself (cast to a pointer: (struct node *))"},
+		{`begin { print(config.max_strln) }`, "1:21: this record has no max_strln (did you mean max_strlen?)"},
+		{`begin { assert_str(5) }`, "1:20: int8 is no string, and no array or pointer of characters"},
+		{`begin { container_of(1, 2, 3) }`, "1:9: container_of() takes a pointer, a type and a member of it (container_of($pointer, struct NAME, member))"},
+		{`begin { pid(other) }`, "1:13: pid() takes a mode (modes are curr_ns, init)"},
 		{`begin { static_assert(1 == 2, "no") }`, "1:9: no"},
 	} {
 		_, err := program(t, test.text, Options{})

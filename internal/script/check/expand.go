@@ -21,6 +21,7 @@ type expander struct {
 
 	// Inside of a macro: what its parameters stand for, and the names of its own variables.
 	inside *syntax.Macro
+	loops  int // of the macro around what is copied
 	exprs  map[string]syntax.Expr
 	vars   map[string]string
 	maps   map[string]string
@@ -167,7 +168,7 @@ func (x *expander) expr(e syntax.Expr) syntax.Expr {
 			if len(list) == 0 {
 				x.c.errorf(e.Pos, "no macro is named %s", e.Func)
 			} else {
-				x.c.errorf(e.Pos, "macro %s takes %d arguments, not %d", e.Func, len(list[0].Params), len(args))
+				x.c.errorf(e.Pos, "macro %s takes %s, not %d", e.Func, arguments(len(list[0].Params)), len(args))
 			}
 			return &syntax.Int{Pos: e.Pos}
 		}
@@ -231,6 +232,12 @@ func (x *expander) block(b *syntax.Block) *syntax.Block {
 	return &syntax.Block{Pos: b.Pos, Stmts: x.stmts(b.Stmts)}
 }
 
+func (x *expander) loop(b *syntax.Block) *syntax.Block {
+	x.loops++
+	defer func() { x.loops-- }()
+	return x.block(b)
+}
+
 func (x *expander) stmts(list []syntax.Stmt) []syntax.Stmt {
 	out := make([]syntax.Stmt, 0, len(list))
 	for _, s := range list {
@@ -244,7 +251,7 @@ func (x *expander) stmt(s syntax.Stmt) syntax.Stmt {
 	case *syntax.ExprStmt:
 		return &syntax.ExprStmt{Pos: s.Pos, X: x.expr(s.X)}
 	case *syntax.Assign:
-		return &syntax.Assign{Pos: s.Pos, Op: s.Op, Left: x.expr(s.Left), Right: x.expr(s.Right)}
+		return x.compound(s)
 	case *syntax.Let:
 		value := x.expr(s.Value)
 		return &syntax.Let{Pos: s.Pos, Name: x.variable(s.Name), Type: x.typ(s.Type), Value: value}
@@ -255,15 +262,18 @@ func (x *expander) stmt(s syntax.Stmt) syntax.Stmt {
 		}
 		return out
 	case *syntax.While:
-		return &syntax.While{Pos: s.Pos, Cond: x.expr(s.Cond), Body: x.block(s.Body)}
+		return &syntax.While{Pos: s.Pos, Cond: x.expr(s.Cond), Body: x.loop(s.Body)}
 	case *syntax.ForMap:
 		m, _ := x.expr(s.Map).(*syntax.Map)
-		return &syntax.ForMap{Pos: s.Pos, Var: x.variable(s.Var), Map: m, Body: x.block(s.Body)}
+		return &syntax.ForMap{Pos: s.Pos, Var: x.variable(s.Var), Map: m, Body: x.loop(s.Body)}
 	case *syntax.ForRange:
-		return &syntax.ForRange{Pos: s.Pos, First: x.expr(s.First), End: x.expr(s.End), Var: x.variable(s.Var), Body: x.block(s.Body)}
+		return &syntax.ForRange{Pos: s.Pos, First: x.expr(s.First), End: x.expr(s.End), Var: x.variable(s.Var), Body: x.loop(s.Body)}
 	case *syntax.Unroll:
-		return &syntax.Unroll{Pos: s.Pos, Count: x.expr(s.Count), Body: x.block(s.Body)}
+		return &syntax.Unroll{Pos: s.Pos, Count: x.expr(s.Count), Body: x.loop(s.Body)}
 	case *syntax.Jump:
+		if x.inside != nil && (s.Word == "return" || x.loops == 0) {
+			x.c.hintf(s.Pos, "a function can: fn "+x.inside.Name+"(…)", "%s cannot leave macro %s", s.Word, x.inside.Name)
+		}
 		return &syntax.Jump{Pos: s.Pos, Word: s.Word, Value: x.expr(s.Value)}
 	case *syntax.Block:
 		return x.block(s)

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -24,10 +27,13 @@ func (c *checker) field(e *syntax.Field) Expr {
 	case t.Kind == types.Record:
 		for i, f := range t.Fields {
 			if f.Name == e.Name {
+				if facts, ok := allConstant(x); ok {
+					return facts.Elems[i]
+				}
 				return &Member{Typed{e.Pos, f.Type}, x, i}
 			}
 		}
-		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "the record %s has no %s", describe(t), e.Name)
+		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "this record has no %s", e.Name)
 		return bad(e.Pos)
 	}
 	addr := x
@@ -39,11 +45,22 @@ func (c *checker) field(e *syntax.Field) Expr {
 	} else {
 		addr = nil
 	}
+	if s.Kind == types.Tuple {
+		c.hintf(e.Pos, "its elements are .0, .1 and so on", "the elements of %s have no names", describe(t))
+		return bad(e.Pos)
+	}
 	if s.Kind != types.Struct {
 		c.hintf(e.Pos, "cast it: ((struct NAME *)…)."+e.Name, "%s has no members", describe(t))
 		return bad(e.Pos)
 	}
 	f, offset := c.findField(s, e.Name)
+	if x := c.taskMember(e.Pos, addr, s, f); x != nil {
+		return x
+	}
+	if f == nil && s.Size == 0 && len(c.fieldNames(s)) == 0 {
+		c.hintf(e.Pos, "define it, or #include the header that does", "%s is not known here", describe(s))
+		return bad(e.Pos)
+	}
 	if f == nil {
 		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(s)), "%s has no member %s", describe(s), e.Name)
 		return bad(e.Pos)
@@ -78,7 +95,11 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 	}
 	f, _ := c.findField(t, e.Name)
 	if f == nil {
-		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(t)), "%s has no argument %s", c.probe.Points[0].Text, e.Name)
+		hint := nearest(e.Name, c.fieldNames(t))
+		if hint == "" {
+			hint = "it has " + strings.Join(c.fieldNames(t), ", ")
+		}
+		c.hintf(e.Pos, hint, "%s has no argument %s", c.probe.Points[0].Text, e.Name)
 		return bad(e.Pos)
 	}
 	for _, p := range c.probe.Points[1:] {
@@ -95,6 +116,21 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 	return c.source(e.Pos, &Source{Root: FieldRoot, Name: e.Name, Type: ft})
 }
 
+// argumentNames are the arguments of the probe's first point, none if they are not known.
+func (c *checker) argumentNames() []string {
+	if c.probe == nil || len(c.probe.Points) == 0 {
+		return nil
+	}
+	t, err := c.env().Args(c.probe.Points[0])
+	if err != nil || t == nil {
+		return nil
+	}
+	return c.fieldNames(t)
+}
+
+// hasArgument tells whether the probe has an argument of a name.
+func (c *checker) hasArgument(name string) bool { return contains(c.argumentNames(), name) }
+
 // args returns the type of args, nil if there is none here.
 func (c *checker) args(pos syntax.Pos) *types.Type {
 	if c.probe == nil {
@@ -106,6 +142,10 @@ func (c *checker) args(pos syntax.Pos) *types.Type {
 	}
 	p := c.probe.Points[0]
 	t, err := c.env().Args(p)
+	if e := (*syntax.Error)(nil); errors.As(err, &e) {
+		c.hintf(pos, e.Hint, "%s", e.Msg)
+		return nil
+	}
 	if err != nil || t == nil {
 		c.hintf(pos, "use arg0, arg1, … with casts where the probe is at a function", "the arguments of %s are not known: %v", p.Text, err)
 		return nil
@@ -137,6 +177,9 @@ func (c *checker) index(e *syntax.Index) Expr {
 		return bad(e.Pos)
 	}
 	k, fixed := constant(i)
+	if s, ok := constant(x); ok && fixed && t.Kind == types.String && k.N < uint64(len(s.S)) {
+		return &Const{Typed: Typed{e.Pos, elem}, N: uint64(int8(s.S[k.N])), literal: true}
+	}
 	if fixed && t.Kind == types.Array && t.Len > 0 && (int64(k.N) < 0 || k.N >= uint64(t.Len)) {
 		c.errorf(e.Pos, "the array has elements 0 to %d, not %s", t.Len-1, number(k))
 		return bad(e.Pos)

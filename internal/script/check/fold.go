@@ -133,3 +133,18 @@ func (c *checker) foldText(e *syntax.Binary, x, y Expr) Expr {
 	}
 	return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(r), literal: true}
 }
+
+// foldFacts compares two tuples or records of constants, nil if they are none.
+func (c *checker) foldFacts(e *syntax.Binary, x, y Expr) Expr {
+	a, okA := allConstant(x)
+	b, okB := allConstant(y)
+	if !okA || !okB || e.Op != "==" && e.Op != "!=" || !compatible(a.T, b.T) {
+		return nil
+	}
+	same := true
+	for i := range a.Elems {
+		k, l := a.Elems[i].(*Const), b.Elems[i].(*Const)
+		same = same && k.N == l.N && k.S == l.S
+	}
+	return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(same == (e.Op == "==")), literal: true}
+}

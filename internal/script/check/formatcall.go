@@ -27,9 +27,15 @@ func checkFormat(c *checker, e *syntax.Call) Expr {
 		args[i] = settled(a)
 		list[i] = args[i].Type()
 	}
-	if _, err := show.ParseFormat(e.Func, format, list); err != nil {
+	f, err := show.ParseFormat(e.Func, format, list)
+	if err != nil {
 		c.errorf(e.Pos, "%v", err)
 		return bad(e.Pos)
+	}
+	for i, t := range list {
+		if t.Kind == types.Pointer && t.Elem != nil && t.Elem.Kind == types.Int && t.Elem.Size == 1 && f.Verb(i) == "s" {
+			c.warnf(args[i].Position(), "this prints the address: str() reads the text that is there")
+		}
 	}
 	return &Call{Typed: Typed{e.Pos, types.Void}, Func: e.Func, Format: format, Args: args}
 }
@@ -63,7 +69,7 @@ func checkPrint(c *checker, e *syntax.Call) Expr {
 	out := &Call{Typed: Typed{e.Pos, types.Void}, Func: "print"}
 	m, ok := e.Args[0].(*syntax.Map)
 	if !ok && len(e.Args) > 1 {
-		c.errorf(e.Pos, "print() takes top and div only for a map")
+		c.hintf(e.Pos, "print((a, b)) prints several values, printf() formats them", "print() takes one value, or a map, top and div")
 		return bad(e.Pos)
 	}
 	if ok && len(m.Keys) == 0 {

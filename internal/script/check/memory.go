@@ -88,6 +88,7 @@ func (c *checker) source(pos syntax.Pos, s *Source) Expr {
 			return &FromHit{Typed{pos, s.Type}, i}
 		}
 	}
+	s.Pos = pos
 	c.clause.Sources = append(c.clause.Sources, s)
 	return &FromHit{Typed{pos, s.Type}, len(c.clause.Sources) - 1}
 }
@@ -159,6 +160,14 @@ func (c *checker) deref(e *syntax.Unary, x Expr) Expr {
 }
 
 func (c *checker) addressOf(e *syntax.Unary) Expr {
+	switch e.X.(type) {
+	case *syntax.Var:
+		c.hintf(e.Pos, "use the variable itself", "a variable has no address: it is not in BPF's memory")
+		return bad(e.Pos)
+	case *syntax.Map:
+		c.hintf(e.Pos, "name the map itself", "a map has no address: it is not in BPF's memory")
+		return bad(e.Pos)
+	}
 	x := c.expr(e.X)
 	if !known(x.Type()) {
 		return x
@@ -174,6 +183,6 @@ func (c *checker) addressOf(e *syntax.Unary) Expr {
 			return at(e.Pos, c.source(e.Pos, &root), s.Path[0].Offset, s.Type)
 		}
 	}
-	c.errorf(e.Pos, "the address of this is not known: variables and maps have none here")
+	c.errorf(e.Pos, "the address of this is not known: only members of structs and elements of arrays in memory have one")
 	return bad(e.Pos)
 }

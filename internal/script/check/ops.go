@@ -32,8 +32,16 @@ func (c *checker) numberOf(x Expr) Expr {
 	return x
 }
 
+// probeText returns the name of a probe as a string, anything else as it is.
+func (c *checker) probeText(x Expr) Expr {
+	if x.Type().Kind == types.ProbeName {
+		return &Convert{Typed{x.Position(), &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}}, x}
+	}
+	return x
+}
+
 func (c *checker) binary(e *syntax.Binary) Expr {
-	x, y := c.expr(e.X), c.expr(e.Y)
+	x, y := c.probeText(c.expr(e.X)), c.probeText(c.expr(e.Y))
 	tx, ty := x.Type(), y.Type()
 	if tx == wrong || ty == wrong {
 		return bad(e.Pos)
@@ -59,6 +67,9 @@ func (c *checker) binary(e *syntax.Binary) Expr {
 	tx, ty = x.Type(), y.Type()
 	if tx.Kind == types.Int && ty.Kind == types.Int {
 		return c.intOp(e, x, y)
+	}
+	if k := c.foldFacts(e, x, y); k != nil {
+		return k
 	}
 	if !comparison(e.Op) || !comparable(tx) || !compatible(tx, ty) ||
 		tx.Kind != types.String && e.Op != "==" && e.Op != "!=" {

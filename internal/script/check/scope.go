@@ -1,6 +1,9 @@
 package check
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -93,7 +96,8 @@ func (c *checker) read(e *syntax.Var) *variable {
 			all = append(all, name)
 		}
 	}
-	c.hintf(e.Pos, nearest(e.Name, all), "variable %s has no value here", e.Name)
+	hint := "a variable ends with its probe, a map does not: @" + strings.TrimPrefix(name(e.Name), "$")
+	c.hintf(e.Pos, cmp.Or(nearest(e.Name, all), hint), "variable %s has no value here", name(e.Name))
 	return nil
 }
 

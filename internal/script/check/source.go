@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
 
@@ -55,15 +56,16 @@ const (
 // at that address is read: *(int *)(arg0 + 8) has the path {8, false}, and str(*(arg0 + 8)) the
 // path {8, true}.
 type Source struct {
-	Root    Root
-	N       int    // of ArgRoot and StackArgRoot
-	Name    string // of FieldRoot and RegisterRoot
-	Address uint64 // of SymbolRoot
-	Path    []Step
-	Form    Form
-	Size    int         // bytes, of Text and Bytes
-	User    bool        // the address is one of user memory
-	Type    *types.Type // of the value
+	syntax.Pos // of its first use
+	Root       Root
+	N          int    // of ArgRoot and StackArgRoot
+	Name       string // of FieldRoot and RegisterRoot
+	Address    uint64 // of SymbolRoot
+	Path       []Step
+	Form       Form
+	Size       int         // bytes, of Text and Bytes
+	User       bool        // the address is one of user memory
+	Type       *types.Type // of the value
 }
 
 // same tells whether two sources are one value.

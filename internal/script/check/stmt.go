@@ -78,7 +78,7 @@ func (c *checker) exprStmt(s *syntax.ExprStmt) Stmt {
 	if x == nil || x.Type() == wrong {
 		return nil
 	}
-	return &Do{s.Pos, x}
+	return c.do(x)
 }
 
 func (c *checker) ifStmt(s *syntax.If) Stmt {
@@ -168,7 +168,7 @@ func (c *checker) assign(s *syntax.Assign) Stmt {
 	op := strings.TrimSuffix(s.Op, "=")
 	switch left := s.Left.(type) {
 	case nil:
-		return &Do{s.Pos, c.expr(s.Right)}
+		return &Do{s.Pos, c.expr(s.Right), true}
 	case *syntax.Var:
 		if op != "" {
 			v := c.read(left)

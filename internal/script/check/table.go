@@ -2,6 +2,7 @@ package check
 
 import (
 	"math/bits"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -100,7 +101,7 @@ func checkMode(c *checker, e *syntax.Call) Expr {
 	if len(e.Args) == 1 {
 		id, ok := e.Args[0].(*syntax.Ident)
 		if !ok || !contains(modes, id.Name) {
-			c.hintf(e.Args[0].Position(), "modes are "+modes[0]+", "+modes[1], "%s() takes a mode", e.Func)
+			c.hintf(e.Args[0].Position(), "modes are "+strings.Join(modes, ", "), "%s() takes a mode", e.Func)
 			return bad(e.Pos)
 		}
 		mode = id.Name
@@ -108,7 +109,11 @@ func checkMode(c *checker, e *syntax.Call) Expr {
 	if e.Func == "nsecs" {
 		return &Header{Typed: Typed{e.Pos, types.Uint64}, Name: "nsecs", Mode: mode}
 	}
-	return &Header{Typed: Typed{e.Pos, c.narrow(types.Uint32)}, Name: e.Func, Mode: mode}
+	if mode == "init" && c.opts.Nested {
+		c.hintf(e.Pos, "run ringtap outside of the container", "%s(init) is not known in a namespace of processes other than the first", e.Func)
+		return bad(e.Pos)
+	}
+	return &Header{Typed: Typed{e.Pos, c.narrow(types.Uint32)}, Name: e.Func}
 }
 
 func checkStack(c *checker, e *syntax.Call) Expr { return c.stack(e.Pos, e.Func, e.Args) }
@@ -166,7 +171,8 @@ var functionNames = []string{
 	"is_ptr", "is_integer", "is_unsigned_integer", "is_literal", "nsecs", "pid", "tid", "kstack",
 	"ustack", "dw_ustack", "assert", "static_assert", "signal", "signal_thread", "cgroup_path", "ksym",
 	"usym", "strncmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
-	"signal_name", "syscall_name", "memcmp", "is_err", "unwatch",
+	"signal_name", "syscall_name", "memcmp", "is_err", "unwatch", "typeinfo", "container_of", "assert_str",
+	"comm", "ppid", "pcomm", "leader_tid", "leader_comm",
 }
 
 // lookup returns what the checker knows of a function, nil if it is none of the language.
@@ -252,6 +258,16 @@ func lookup(name string) *function {
 		return &function{1, 1, false, ints(types.Truth)}
 	case "unwatch":
 		return &function{1, 1, false, ints(types.Void)}
+	case "typeinfo":
+		return &function{1, 1, false, checkTypeinfo}
+	case "container_of":
+		return &function{3, 3, false, checkContainer}
+	case "assert_str":
+		return &function{1, 1, false, checkAssertStr}
+	case "comm":
+		return &function{0, 1, false, checkComm}
+	case "ppid", "pcomm", "leader_tid", "leader_comm":
+		return &function{0, 1, false, checkTask}
 	}
 	return nil
 }

@@ -92,10 +92,16 @@ func checkStr(c *checker, e *syntax.Call) Expr {
 	case from.Kind == types.Int || from.Kind == types.Pointer:
 		return c.readAt(e.Pos, x, length, Text, t)
 	case stringy(from):
-		if length == nil {
-			return c.asText(x)
+		text := c.asText(x)
+		switch k, ok := constant(text); {
+		case length == nil && text.Type().Size <= size:
+			return text
+		case length == nil && ok:
+			return &Const{Typed: Typed{e.Pos, t}, S: k.S[:size-1], literal: k.literal}
+		case length == nil:
+			return &Convert{Typed{e.Pos, t}, text}
 		}
-		return &Call{Typed: Typed{e.Pos, t}, Func: "str", Args: []Expr{c.asText(x), length}}
+		return &Call{Typed: Typed{e.Pos, t}, Func: "str", Args: []Expr{text, length}}
 	}
 	c.errorf(e.Pos, "str() takes an address, not %s", describe(x.Type()))
 	return bad(e.Pos)

@@ -150,10 +150,11 @@ type Stmt interface{ syntax.Node }
 
 // Statements.
 type (
-	// Do evaluates X for what it does.
+	// Do evaluates X for what it does. Dropped tells that the program says so: _ = X.
 	Do struct {
 		syntax.Pos
-		X Expr
+		X       Expr
+		Dropped bool
 	}
 	// SetVar gives a variable a value of its type. X is nil for the zero value.
 	SetVar struct {

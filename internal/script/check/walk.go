@@ -148,28 +148,11 @@ func (c *Clause) dropUnread() bool {
 	dropped := false
 	var visit func(s Stmt)
 	visit = func(s Stmt) {
-		switch s := s.(type) {
-		case *SetVar:
-			if s.X != nil && !read[s.Var] && pure(s.X) {
-				s.X, dropped = nil, true
-			}
-		case *If:
-			visit(s.Then)
-			if s.Else != nil {
-				visit(s.Else)
-			}
-		case *While:
-			visit(s.Body)
-		case *ForMap:
-			visit(s.Body)
-		case *ForRange:
-			visit(s.Body)
-		case *Unroll:
-			visit(s.Body)
-		case *Block:
-			for _, t := range s.Stmts {
-				visit(t)
-			}
+		if v, ok := s.(*SetVar); ok && v.X != nil && !read[v.Var] && pure(v.X) {
+			v.X, dropped = nil, true
+		}
+		for _, t := range inner(s) {
+			visit(t)
 		}
 	}
 	visit(c.Body)

@@ -16,28 +16,6 @@ func (c *compiler) do(e check.Expr) doFunc {
 	if ok && e.Type().Kind == types.None {
 		return c.statement(call)
 	}
-	if x, ok := e.(*check.Cond); ok && e.Type().Kind == types.None {
-		cond, a, b := c.truth(x.C), c.do(x.A), c.do(x.B)
-		return func(m *Machine) flow {
-			if cond(m) != 0 {
-				return a(m)
-			}
-			return b(m)
-		}
-	}
-	if b, ok := e.(*check.BlockExpr); ok && e.Type().Kind == types.None {
-		body := c.block(b.Body)
-		if b.Result == nil {
-			return body
-		}
-		result := c.do(b.Result)
-		return func(m *Machine) flow {
-			if f := body(m); f != next {
-				return f
-			}
-			return result(m)
-		}
-	}
 	var run func(m *Machine)
 	switch t := e.Type(); {
 	case t.Kind == types.None:
@@ -55,13 +33,7 @@ func (c *compiler) do(e check.Expr) doFunc {
 		f := c.value(e)
 		run = func(m *Machine) { f(m) }
 	}
-	return func(m *Machine) flow {
-		run(m)
-		if m.leaving {
-			return leave
-		}
-		return next
-	}
+	return func(m *Machine) flow { run(m); return next }
 }
 
 // statement compiles a call without a value.
@@ -236,6 +208,17 @@ func (c *compiler) callInt(e *check.Call) intFunc {
 		return func(*Machine) uint64 { return n }
 	}
 	return c.strings(e)
+}
+
+// delete compiles a delete whose value nothing uses.
+func (c *compiler) delete(e *check.Call) doFunc {
+	there, pos := c.keyed(e), e.Pos
+	return func(m *Machine) flow {
+		if there(m) == 0 {
+			m.once(pos, "delete() found no such key in "+e.Map.Name)
+		}
+		return next
+	}
 }
 
 // keyed compiles delete, has_key and find.

@@ -40,10 +40,27 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"bswap and sizes", `print(bswap((uint32)1)); print(sizeof(uint32)); print(sizeof((uint8)1))`, "16777216\n4\n1"},
 		{"bytes of an array", `$a = (uint8[4])0x04030201; print($a[2])`, "3"},
 		{"pton and a cast", `print((uint32)pton("127.0.0.1"))`, "16777343"},
+		{"a key is evaluated once", `$i = 0; @a[$i++] += 5; @a[$i++] += 7; print($i); print(@a[0]); @b[1, $i++] += 2; print(@b[1, 2]); @a[{ $i++; 0 }]++; print(@a[0]); print($i)`, "2\n5\n2\n6\n4"},
+		{"a block leaves its loop", `for ($i : 0..5) { $x = { if ($i == 1) { continue; } if ($i == 3) { break; } $i * 2 }; print($x) }`, "0\n4"},
+		{"a block leaves the probe", `print(1); @x = { if (1) { return; } 5 }; print(2)`, "1"},
+		{"a block leaves before its statement does anything", `if ({ return; 1 }) { print(1) }`, ""},
+		{"a block in a block leaves", `$x = { $y = { if (1) { return; } 3 }; $y }; print($x)`, ""},
+		{"exit in an expression ends the hit", `$x = { exit(); 1 }; print($x)`, ""},
+		{"exit in a condition ends its loop", `while ({ exit(); 1 }) { print(1) } print(2)`, ""},
+		{"str cuts a literal", `config`, "abc"},
+		{"typeinfo has the names of types", `$a = (uint8)1; print(typeinfo($a)); print(typeinfo(int8 *).full_type); print(typeinfo((1, "x")).base_type)`, "{ .btf_id = 0, .base_type = int, .full_type = uint8 }\nint8 *\ntuple"},
+		{"typeinfo folds", `$a = "x"; if comptime (typeinfo($a).base_type == "string") { print(1) } else { fail("no") } if comptime (typeinfo($a) != typeinfo(1)) { print(2) } if comptime (typeinfo((uint64)1).full_type[0] == "u"[0]) { print(3) }`, "1\n2\n3"},
+		{"config has the settings", `print(config.max_strlen); print(config.stack_mode); if comptime (config.print_maps_on_exit) { print(1) }`, "1024\nbpftrace\n1"},
+		{"assert_str says nothing of a string", `assert_str("x"); assert_str((int8 *)0); print(1)`, "1"},
+		{"comm of a process", `print(comm(7))`, "comm-7"},
+		{"the probe's name is a string", `print(probe == "begin"); $p = probe; if ($p != "end") { print(2) } print(strcontains(probe, "beg"))`, "true\n2\ntrue"},
 		{"a block has a value", `let $x = { let $y = 2; $y * 3 }; print($x)`, "6"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "begin { " + test.text + " }"
+			if test.text == "config" {
+				text = `config = { max_strlen = 4; str_trunc_trailer = "" } begin { printf("%s", str("abcdef")) }`
+			}
 			if test.name == "macros are hygienic" {
 				text = "macro m($v, e) { $t = e; $v += $t; $t + 1 } begin { $a = 10; " + test.text + " }"
 			}
@@ -52,6 +69,16 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 				t.Errorf("%s\nprints %q\nnot    %q", test.text, got, test.want)
 			}
 		})
+	}
+}
+
+func TestADeleteThatFindsNothingIsSaid(t *testing.T) {
+	for text, want := range map[string]int{
+		`delete(@a, 2)`: 1, `delete(@a[2])`: 1, `delete(@a, 1)`: 0, `_ = delete(@a, 2)`: 0, `if (delete(@a, 2)) { }`: 0,
+	} {
+		if _, host := run(t, "begin { @a[1] = 1; "+text+" }", check.Current); len(host.messages) != want {
+			t.Errorf("%s: messages are %q", text, host.messages)
+		}
 	}
 }
 

@@ -36,7 +36,9 @@ func (g generator) number(depth int) string {
 		// 0.17 fills the narrow result up with zeros when it is printed, and with signs elsewhere.
 		return fmt.Sprintf("(%s(%s) + 0)", g.pick("~", "-"), x)
 	case 5:
-		return fmt.Sprintf("$t.%d", g.IntN(2))
+		return g.pick("$t.0", "$t.1", "$n.0", "$n.1.0", "$n.1.1.0", "@k[1, \"a\"]", "@k[2, \"b\"]", "@k[1, $s]")
+	case 6:
+		return fmt.Sprintf("strncmp(%s, %s, %d)", g.word(), g.word(), 1+g.IntN(5))
 	}
 	return fmt.Sprintf("(%s %s %s)", x, g.pick("+", "-", "*", "&", "|", "^"), g.number(depth-1))
 }
@@ -56,7 +58,38 @@ func (g generator) truth(depth int) string {
 
 // word writes a string expression.
 func (g generator) word() string {
-	return g.pick("$s", "$w", `"abc"`, `"abd"`, `@s[1]`)
+	return g.pick("$s", "$w", `"abc"`, `"abd"`, `@s[1]`, "$t.2", "$n.1.1.1")
+}
+
+// printf writes a printf with up to four conversions.
+func (g generator) printf() string {
+	format := g.pick("", "a ", "%% ", ": ")
+	var args strings.Builder
+	for range 1 + g.IntN(4) {
+		flags := g.pick("", "", "-", "0")
+		width := g.pick("", "", "1", "7", "20")
+		if g.IntN(4) == 0 {
+			precision := g.pick("", "", ".2", ".10")
+			format += "%" + strings.TrimLeft(flags, "0") + width + precision + "s"
+			fmt.Fprintf(&args, ", %s", g.word())
+		} else {
+			verb := g.pick("d", "u", "x", "X", "ld", "lu", "lx", "lld", "llu", "llx", "hd", "hhu", "hx", "c", "p")
+			switch verb {
+			case "c", "p":
+				flags = strings.TrimLeft(flags, "0")
+				if verb == "c" {
+					fmt.Fprintf(&args, ", %d", 'a'+g.IntN(26))
+					break
+				}
+				fallthrough
+			default:
+				fmt.Fprintf(&args, ", %s", g.number(1))
+			}
+			format += "%" + flags + width + verb
+		}
+		format += g.pick(" ", "|", "")
+	}
+	return fmt.Sprintf("printf(\"%s\\n\"%s)", format, args.String())
 }
 
 // program writes a program that prints so many expressions, one a line.
@@ -67,10 +100,17 @@ func (g generator) program(count int) (string, []string) {
 	fmt.Fprintf(&b, "$u = (uint64)%d; $v = (uint64)%d;\n", g.Uint64(), g.IntN(1000))
 	fmt.Fprintf(&b, "$s = \"abc\"; $w = \"%s\"; $t = ((int64)%d, (int64)-%d, \"x\");\n", g.pick("abc", "abcd", "b"), g.IntN(1<<20), g.IntN(1<<20))
 	fmt.Fprintf(&b, "@m[1] = (int64)%d; @m[2] = (int64)-%d; @n = (int64)%d; @s[1] = \"abd\";\n", g.IntN(1<<30), g.IntN(1<<30), g.IntN(50))
+	fmt.Fprintf(&b, "$n = ((int64)%d, ((int64)-%d, ((int64)%d, \"abc\"))); @k[1, \"a\"] = (int64)%d; @k[2, \"b\"] = (int64)-%d; @k[1, \"abc\"] = (int64)7;\n",
+		g.IntN(1<<40), g.IntN(300), g.IntN(1<<20), g.IntN(1<<33), g.IntN(1<<33))
 	var list []string
 	for range count {
 		x := g.number(3)
-		switch g.IntN(8) {
+		switch g.IntN(10) {
+		case 8, 9:
+			x = g.printf()
+			list = append(list, x)
+			fmt.Fprintf(&b, "%s;\n", x)
+			continue
 		case 0:
 			x = g.truth(2)
 		case 1:
@@ -96,7 +136,7 @@ func (g generator) maps(count int) string {
 	value := func() string { return fmt.Sprint(int64(g.Uint64()>>(4+g.IntN(58))) - int64(g.IntN(2000))) }
 	pair := func() string { return fmt.Sprintf(`%s, "%s"`, key(), g.pick("a", "bb", "c")) }
 	for range count {
-		switch g.IntN(13) {
+		switch g.IntN(17) {
 		case 0:
 			fmt.Fprintf(&b, "@count[%s] = count();\n", pair())
 		case 1:
@@ -125,10 +165,25 @@ func (g generator) maps(count int) string {
 			fmt.Fprintf(&b, "delete(@%s);\n", g.pick("inc["+key()+"]", "count["+pair()+"]", "text["+key()+"]"))
 		case 12:
 			fmt.Fprintf(&b, "@add[%s] += %s;\n", key(), value())
+		case 13:
+			fmt.Fprintf(&b, "@pairs[%s] = hist(%d);\n", pair(), g.IntN(5000)-10)
+		case 14:
+			fmt.Fprintf(&b, "@lines[%s] = lhist(%d, 10, 90, 10);\n", pair(), g.IntN(120)-10)
+		case 15:
+			fmt.Fprintf(&b, "@tuple[%s] = ((int64)%s, \"%s\", ((int64)%s, \"z\"));\n", key(), value(), g.pick("x", "y", "w"), value())
+		case 16:
+			fmt.Fprintf(&b, "@deep[%s, %s, (int64)%s] = sum(%s);\n", key(), pair(), key(), value())
 		}
 	}
-	for _, name := range []string{"count", "sum", "min", "max", "hist", "lhist", "stats", "avg", "set", "inc", "text", "add"} {
-		first := map[string]string{"count": `[1, "a"] = count()`, "lhist": " = lhist(1, 0, 50, 7)", "set": `[1, "a"] = 1`, "inc": "[1]++", "text": `[1] = "q"`, "add": "[1] += 1"}[name]
+	all := []string{
+		"count", "sum", "min", "max", "hist", "lhist", "stats", "avg", "set", "inc", "text", "add", "pairs", "lines", "tuple", "deep",
+	}
+	for _, name := range all {
+		first := map[string]string{
+			"count": `[1, "a"] = count()`, "lhist": " = lhist(1, 0, 50, 7)", "set": `[1, "a"] = 1`, "inc": "[1]++", "text": `[1] = "q"`, "add": "[1] += 1",
+			"pairs": `[1, "a"] = hist(1)`, "lines": `[1, "a"] = lhist(1, 10, 90, 10)`, "tuple": `[1] = ((int64)1, "x", ((int64)2, "z"))`,
+			"deep": `[1, 1, "a", (int64)1] = sum(-1)`,
+		}[name]
 		if first == "" {
 			first = "[1] = " + name + "(-1)"
 			if name == "max" || name == "stats" || name == "avg" {
@@ -137,7 +192,7 @@ func (g generator) maps(count int) string {
 		}
 		fmt.Fprintf(&b, "@%s%s;\n", name, first)
 	}
-	for _, name := range []string{"count", "sum", "min", "max", "hist", "lhist", "stats", "avg", "set", "inc", "text", "add"} {
+	for _, name := range all {
 		fmt.Fprintf(&b, "print(@%s);\n", name)
 	}
 	b.WriteString("exit();\n}\n")

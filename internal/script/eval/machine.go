@@ -63,8 +63,8 @@ type Host interface {
 	UserAddress(h *Hit, address uint64) uint64
 	// Frames returns how many frames a stack has.
 	Frames(stack uint64, user bool) int
-	// Word returns the name of a number: of an error (strerror), a signal (signal_name) or a
-	// system call (syscall_name).
+	// Word returns the name of a number: of an error (strerror), a signal (signal_name), a system
+	// call (syscall_name), or a process as it is now (comm).
 	Word(function string, n int64) string
 	// System runs a command and returns what it prints.
 	System(command string) []byte
@@ -213,10 +213,11 @@ func (m *Machine) run(n int, h *Hit) {
 	c.body(m)
 }
 
-// step counts a round of a loop or a call. It returns false when the program does too many.
+// step counts a round of a loop or a call. It returns false when the program does too many, or
+// leaves the hit.
 func (m *Machine) step(pos syntax.Pos) bool {
 	m.steps++
-	if m.interrupted.Load() {
+	if m.leaving || m.interrupted.Load() {
 		return false
 	}
 	if m.steps <= m.opts.Steps {

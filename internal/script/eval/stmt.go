@@ -19,7 +19,7 @@ func (c *compiler) block(b *check.Block) doFunc {
 	case 2:
 		a, b := list[0], list[1]
 		return func(m *Machine) flow {
-			if f := a(m); f != next {
+			if f := a(m); f != next || m.leaving {
 				return f
 			}
 			return b(m)
@@ -27,7 +27,7 @@ func (c *compiler) block(b *check.Block) doFunc {
 	}
 	return func(m *Machine) flow {
 		for _, s := range list {
-			if f := s(m); f != next {
+			if f := s(m); f != next || m.leaving {
 				return f
 			}
 		}
@@ -38,6 +38,9 @@ func (c *compiler) block(b *check.Block) doFunc {
 func (c *compiler) stmt(s check.Stmt) doFunc {
 	switch s := s.(type) {
 	case *check.Do:
+		if call, ok := s.X.(*check.Call); ok && call.Func == "delete" && !s.Dropped && c.m.opts.Dialect == check.Current {
+			return c.delete(call)
+		}
 		return c.do(s.X)
 	case *check.SetVar:
 		return c.setVar(s)

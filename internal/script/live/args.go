@@ -26,6 +26,11 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	switch p.Provider {
 	case "tracepoint":
 		return recordType(p)
+	case "rawtracepoint":
+		return nil, &syntax.Error{
+			Msg:  "the arguments of a raw tracepoint are those of a function that only BPF is called with",
+			Hint: "tracepoint:" + strings.Join(p.Args, ":") + " records most of them: args.NAME",
+		}
 	case "kprobe", "fentry", "fexit":
 		proto, err := a.function(p)
 		if err != nil {
@@ -40,7 +45,14 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 		args.Size = 8 * len(args.Fields)
 		return args, nil
 	}
-	return nil, fmt.Errorf("%s probes have no args: use arg0, arg1 and so on", p.Provider)
+	e := &syntax.Error{Msg: "a probe of " + p.Provider + " has no arguments with names"}
+	switch p.Provider {
+	case "uprobe", "usdt":
+		e.Hint = "use arg0, arg1 and so on, with casts"
+	case "kretprobe", "uretprobe":
+		e.Hint = "keep them in a map at the function's entry; the result is retval"
+	}
+	return nil, e
 }
 
 // Result returns the type of what the function of an attach point returns, nil if nothing

@@ -73,13 +73,6 @@ func ofEverybody(system string) bool {
 	return false
 }
 
-// use is one clause at the hits of a source.
-type use struct {
-	clause int
-	probe  string // of the probe builtin, unless the source has places
-	values []getter
-}
-
 // Attach attaches the events of a program. The caller closes the Attachment. What can't be
 // attached is a *syntax.Error at its attach point.
 func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachment, error) {
@@ -164,7 +157,11 @@ func (a *Attachment) Probes() int {
 // at puts an error at the first attach point of an event.
 func at(event *plan.Event, err error) error {
 	point := event.Uses[0].Point
-	return &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
+	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
+	if unknown := (*eventError)(nil); errors.As(err, &unknown) {
+		e.Hint = unknown.near()
+	}
+	return e
 }
 
 // attach attaches one event.
@@ -174,7 +171,10 @@ func (a *Attachment) attach(event *plan.Event) error {
 	}
 	spec, err := parse(event)
 	if err != nil {
-		return err
+		// The rest shows the definition, which is not in the program's text.
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		text, _, _ = strings.Cut(text, "; it is {")
+		return errors.New(strings.TrimPrefix(text, "invalid probe: "))
 	}
 	set, err := probe.Open(spec, probe.Options{
 		Target: a.options.Target, View: a.options.View, UserStacks: event.UserStack, PMU: true, Logger: a.options.Logger,
@@ -261,20 +261,6 @@ func wantsText(event *plan.Event) bool {
 		}
 	}
 	return false
-}
-
-// use prepares the values of a clause at a source.
-func (a *Attachment) use(s *source, u plan.Use) (use, error) {
-	result := use{clause: u.Clause, probe: probeName(s, u.Point)}
-	for i, field := range u.Fields {
-		of := a.program.Clauses[u.Clause].Sources[i]
-		get, err := s.getter(field, of)
-		if err != nil {
-			return use{}, &syntax.Error{Pos: u.Point.Pos, Len: len(u.Point.Text), Msg: err.Error()}
-		}
-		result.values = append(result.values, get)
-	}
-	return result, nil
 }
 
 // Close removes the events. A run must be over.

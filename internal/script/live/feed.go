@@ -268,6 +268,9 @@ func (f *feed) Record(record perfevent.Record) error {
 	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
 	for i := range source.uses {
 		use := &source.uses[i]
+		if !use.due(sample.CPU) {
+			continue
+		}
 		h.use = use
 		h.eval.Probe = use.probe
 		if source.places != nil {

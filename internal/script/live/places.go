@@ -19,6 +19,9 @@ func probeName(s *source, point *syntax.AttachPoint) string {
 	switch point.Provider {
 	case "tracepoint":
 		return "tracepoint:" + s.name
+	case "rawtracepoint":
+		_, event, _ := strings.Cut(s.name, ":")
+		return "rawtracepoint:" + event
 	case "uprobe", "uretprobe", "usdt":
 		if strings.HasPrefix(point.Args[len(point.Args)-1], "0x") {
 			return point.Text

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -29,58 +30,36 @@ func sampling(s plan.Sample, system bool) (perfevent.Sampling, error) {
 	case s.Kind == "watchpoint":
 		return watchpoint(s, system)
 	}
-	name, period, known := s.Name, s.Period, perfevent.SoftwareEvents()
+	known := perfevent.SoftwareEvents()
 	if s.Kind == "hardware" {
 		known = perfevent.HardwareEvents()
 	}
-	name = fullName(name)
-	if period == 0 {
-		period = usualPeriod(name)
-	}
 	for _, event := range known {
-		if event.String() == name {
-			return perfevent.Sampling{Event: event, Period: period}, nil
+		if event.String() == s.Name {
+			return perfevent.Sampling{Event: event, Period: s.Period}, nil
 		}
 	}
-	return perfevent.Sampling{}, fmt.Errorf("there is no %s event %q", s.Kind, s.Name)
+	return perfevent.Sampling{}, &eventError{s.Kind, s.Name, known}
 }
 
-// fullName returns perf's name of an event for one that bpftrace also has
-// (SW_PROBE_LIST and HW_PROBE_LIST in its src/list.h).
-func fullName(name string) string {
-	switch name {
-	case "faults":
-		return "page-faults"
-	case "cs":
-		return "context-switches"
-	case "cpu":
-		return "cpu-clock"
-	case "cpu-cycles":
-		return "cycles"
-	case "branches":
-		return "branch-instructions"
-	case "backend-stalls":
-		return "stalled-cycles-backend"
-	case "frontend-stalls":
-		return "stalled-cycles-frontend"
-	}
-	return name
+// eventError says that there is no event of a name.
+type eventError struct {
+	kind, name string
+	known      []perfevent.Event
 }
 
-// usualPeriod is how many events bpftrace takes one of where the program does not say
-// (SW_PROBE_LIST and HW_PROBE_LIST in its src/list.h).
-func usualPeriod(name string) uint64 {
-	switch name {
-	case "alignment-faults", "cpu-migrations", "dummy", "emulation-faults", "major-faults", "task-clock":
-		return 1
-	case "minor-faults", "page-faults":
-		return 100
-	case "context-switches":
-		return 1000
-	case "branch-instructions", "branch-misses", "bus-cycles":
-		return 100_000
+func (e *eventError) Error() string { return fmt.Sprintf("there is no %s event %q", e.kind, e.name) }
+
+// near is a hint with the names that are like it, "" if none is.
+func (e *eventError) near() string {
+	near := names.NewNearest(e.name, 1+len(e.name)/3, 3, names.ShortestFirst)
+	for _, event := range e.known {
+		near.Add(event.String())
 	}
-	return 1_000_000
+	if found := near.Names(); len(found) > 0 {
+		return "did you mean " + strings.Join(found, " or ") + "?"
+	}
+	return ""
 }
 
 // watchpoint returns the sampling of accesses to memory.

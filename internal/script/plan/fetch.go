@@ -11,7 +11,12 @@ import (
 // field returns where a value of a clause comes from at an event. It returns false after an
 // error.
 func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
+	p.source = s
+	defer func() { p.source = nil }()
 	switch s.Root {
+	case check.TaskRoot:
+		p.task(s)
+		return Field{}, false
 	case check.KStackRoot:
 		event.KernelStack = true
 		return Field{From: KernelStack}, true
@@ -44,8 +49,9 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 // recorded is a field of a tracepoint's record.
 func (p *planner) recorded(s *check.Source) (Field, bool) {
 	switch {
-	case s.Root == check.TaskRoot:
-		return p.task(s)
+	case p.point.Provider == "rawtracepoint":
+		p.refuse("tracepoint:"+p.point.Args[0]+":"+p.point.Args[1]+" records most of them: args.NAME",
+			"the arguments of a raw tracepoint are those of a function that only BPF is called with")
 	case s.Root != check.FieldRoot:
 		p.refuse("use args.FIELD", "a tracepoint has no registers")
 	case len(s.Path) == 0 && s.Form == check.Plain:

@@ -6,7 +6,21 @@ import (
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
-// tracepoint is tracepoint:SYSTEM:EVENT.
+// impossible refuses a sort of attach point.
+func (p *planner) impossible() {
+	switch p.point.Provider {
+	case "iter":
+		p.refuse("interval:s:1 { … } runs without an event; ps and /proc list what there is",
+			"an iterator is a BPF program that walks through the kernel's lists")
+	case "asyncwatchpoint":
+		p.refuse("watchpoint:ADDRESS:LENGTH:MODE", "a watchpoint on a function's argument would have to be set while the function is entered")
+	default:
+		p.refuse("", "%s is not possible without BPF", p.point.Provider)
+	}
+}
+
+// tracepoint is tracepoint:SYSTEM:EVENT. A rawtracepoint, whose system the host finds, is the
+// same without its fields.
 func (p *planner) tracepoint() *Event {
 	if len(p.point.Args) != 2 {
 		p.refuse("", "a tracepoint is tracepoint:SYSTEM:EVENT")

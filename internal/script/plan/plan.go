@@ -74,6 +74,7 @@ type Fetch struct {
 type Use struct {
 	Clause int // in check.Program.Clauses
 	Point  *syntax.AttachPoint
+	Period uint64  // of a software event: the clause runs at one of so many events, a multiple of Sample.Period
 	Fields []Field // of each Source of the clause
 }
 
@@ -106,8 +107,6 @@ type Field struct {
 type Host interface {
 	// Args returns the arguments of an attach point as a struct, in the order of the call.
 	Args(p *syntax.AttachPoint) (*types.Type, error)
-	// Offset returns where a member of a struct of the kernel is.
-	Offset(structure, member string) (offset int, ok bool)
 }
 
 // Make returns the events of a program. Clauses of begin, end, interval and the like have
@@ -130,15 +129,18 @@ type planner struct {
 	places map[string]*Event // by what they attach to
 	errs   []*syntax.Error
 	point  *syntax.AttachPoint
+	source *check.Source // nil where it is about the attach point
 	// carries says that the program reads texts at addresses that other hits may have left.
 	carries bool
 }
 
-// refuse notes what is wrong with the attach point under way.
+// refuse notes what is wrong with the attach point or the source under way.
 func (p *planner) refuse(hint, format string, args ...any) {
-	p.errs = append(p.errs, &syntax.Error{
-		Pos: p.point.Pos, Len: len(p.point.Text), Msg: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	e := &syntax.Error{Pos: p.point.Pos, Len: len(p.point.Text), Msg: fmt.Sprintf(format, args...), Hint: hint}
+	if p.source != nil {
+		e.Pos, e.Len = p.source.Pos, 0
+	}
+	p.errs = append(p.errs, e)
 }
 
 // add plans a clause at an attach point.
@@ -147,7 +149,7 @@ func (p *planner) add(clause int, c *check.Clause) {
 	switch p.point.Provider {
 	case "begin", "end", "interval", "self", "test", "bench":
 		return
-	case "tracepoint":
+	case "tracepoint", "rawtracepoint":
 		event = p.tracepoint()
 	case "kprobe", "kretprobe", "fentry", "fexit":
 		event = p.kernel()
@@ -158,19 +160,27 @@ func (p *planner) add(clause int, c *check.Clause) {
 	case "profile", "software", "hardware", "watchpoint":
 		event = p.sampled()
 	default:
-		p.refuse("", "%s is not possible yet", p.point.Provider)
+		p.impossible()
 	}
 	if event == nil {
 		return
 	}
+	use := Use{Clause: clause, Point: p.point}
 	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
+	shared := event.Sample.shared()
+	if shared {
+		key = "software " + event.Sample.Name
+		use.Period = event.Sample.Period
+	}
 	if known := p.places[key]; known != nil {
+		if shared {
+			known.Sample.once(event.Sample)
+		}
 		event = known
 	} else {
 		p.places[key] = event
 		p.events = append(p.events, event)
 	}
-	use := Use{Clause: clause, Point: p.point}
 	for _, source := range c.Sources {
 		field, ok := p.field(event, source)
 		if !ok {

@@ -31,11 +31,6 @@ func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	return nil, errors.New("no args")
 }
 
-func (env) Offset(structure, member string) (offset int, ok bool) {
-	offset, ok = map[string]int{"real_parent": 16, "pid": 8, "tgid": 12, "comm": 32}[member]
-	return offset, ok
-}
-
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
 func (e env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.Scope.Resolve(t) }
@@ -107,7 +102,9 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		{`profile:hz:99 { @[kstack, ustack] = count(); }`, "cpu-clock, 99 times a second on each CPU\n 0 kstack ustack\n"},
 		{`profile:ms:10 { }`, "cpu-clock, each 10ms on each CPU\n 0\n"},
 		{`software:page-faults:1e3 { @ = count(); }`, "page-faults, one of 1000\n 0\n"},
-		{`hardware:cache-misses { }`, "cache-misses\n 0\n"},
+		{`software:faults { } s:page-faults:150 { } s:cs:1 { }`, "page-faults, one of 50\n 0\n 1\ncontext-switches, one of 1\n 2\n"},
+		{`software:cpu:100000 { } s:cpu-clock:90001 { }`, "cpu-clock, one of 100000\n 0\ncpu-clock, one of 90001\n 1\n"},
+		{`hardware:cache-misses { }`, "cache-misses, one of 1000000\n 0\n"},
 		{`watchpoint:0x1000:8:rw { }`, "mem:0x1000/8:rw\n 0\n"},
 	} {
 		events, errs := planned(t, test.text)
@@ -123,7 +120,7 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		`profile:hours:1 { }`:                             "1:1: a profile is ",
 		`watchpoint:0x10:3:w { }`:                         "1:1: a watchpoint is ",
 		`software:faults:x { }`:                           `1:1: "x" is no count`,
-		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:1: ",
+		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:18: ",
 	} {
 		_, errs := planned(t, text)
 		var found []string

@@ -11,9 +11,9 @@ import (
 // Sample is an event that perf samples.
 type Sample struct {
 	Kind      string // "profile", "software", "hardware" or "watchpoint"
-	Name      string // of a software or hardware event
+	Name      string // of a software or hardware event, as perf(1) has it
 	Frequency uint64 // samples a second on each CPU; 0 where there is a Period
-	Period    uint64 // events from one sample to the next, of a profile nanoseconds; 0 is the default
+	Period    uint64 // events from one sample to the next, of a profile nanoseconds; 0 where there is a Frequency
 	Address   uint64 // of a watchpoint
 	Length    int    // of a watchpoint, bytes
 	Mode      string // of a watchpoint: r, w, rw or x
@@ -28,10 +28,8 @@ func (s Sample) String() string {
 		return fmt.Sprintf("cpu-clock, %d times a second on each CPU", s.Frequency)
 	case s.Kind == "profile":
 		return fmt.Sprintf("cpu-clock, each %s on each CPU", time.Duration(s.Period))
-	case s.Period > 0:
-		return fmt.Sprintf("%s, one of %d", s.Name, s.Period)
 	}
-	return s.Name
+	return fmt.Sprintf("%s, one of %d", s.Name, s.Period)
 }
 
 // maxFrequency is how many samples a second a profile may take on each CPU.
@@ -62,7 +60,9 @@ func (s *Sample) profile(args []string) string {
 	switch len(args) {
 	case 1:
 		if n, err := strconv.ParseUint(args[0], 0, 63); err == nil {
-			period = time.Duration(n)
+			if period = time.Duration(n); period < time.Second/maxFrequency {
+				return fmt.Sprintf("%s is a number of nanoseconds: profile:hz:%[1]s takes so many samples a second", args[0])
+			}
 		} else if period, err = time.ParseDuration(args[0]); err != nil {
 			return want
 		}
@@ -94,22 +94,6 @@ func (s *Sample) profile(args []string) string {
 		return fmt.Sprintf("a profile takes at most %d samples a second", maxFrequency)
 	}
 	s.Period = uint64(period)
-	return ""
-}
-
-// counter reads NAME:COUNT.
-func (s *Sample) counter(args []string) string {
-	if len(args) == 0 || len(args) > 2 || args[0] == "" {
-		return fmt.Sprintf("an event is %s:NAME or %[1]s:NAME:COUNT", s.Kind)
-	}
-	s.Name = args[0]
-	if len(args) == 2 && args[1] != "" {
-		n, err := count(args[1])
-		if err != nil || n < 1 {
-			return fmt.Sprintf("%q is no count", args[1])
-		}
-		s.Period = n
-	}
 	return ""
 }
 

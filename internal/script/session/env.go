@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/live"
@@ -37,16 +39,6 @@ func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.argu
 
 var errFound = errors.New("found")
 
-// Offset returns where a member of a struct of the kernel is.
-func (e *env) Offset(structure, member string) (offset int, ok bool) {
-	t, _, ok := e.kernel.Type(structure)
-	if !ok {
-		return 0, false
-	}
-	offset, err := e.Offsetof(t, []string{member})
-	return offset, err == nil
-}
-
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {
@@ -75,8 +67,18 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 	return 0, 0, err
 }
 
-// Register takes every name: the definition of the probe, which knows registers, refuses others.
-func (e *env) Register(string) bool { return true }
+// Register tells whether the machine has a register of a name.
+func (e *env) Register(name string) bool {
+	_, _, err := ftrace.UserArgs([]ftrace.FetchArg{{Fetch: "%" + name}}, runtime.GOARCH, false)
+	return err == nil
+}
+
+// firstPIDNamespace is the inode of the host's first namespace of processes, which is the same
+// on every kernel.
+const firstPIDNamespace = 0xeffffffc
+
+// nested tells whether ringtap is in another namespace of processes.
+func nested() bool { return inode("/proc/self/ns/pid") != firstPIDNamespace }
 
 // Cgroup returns the id of a control group.
 func (e *env) Cgroup(path string) (uint64, error) {

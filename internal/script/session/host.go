@@ -29,13 +29,24 @@ func (s *session) own(c *check.Clause) (*ownValues, *syntax.Error) {
 		v, ok := s.ownValue(source)
 		if !ok || len(source.Path) > 0 {
 			return nil, &syntax.Error{
-				Pos: c.Pos, Msg: "this probe reads a value that only probes in the kernel or in a program have",
-				Hint: "Probes such as begin and interval fire in ringtap itself.",
+				Pos: source.Pos, Msg: notHere(source),
+				Hint: "Probes such as begin and interval fire in ringtap itself, which reads no kernel memory.",
 			}
 		}
 		own.values[i] = v
 	}
 	return own, nil
+}
+
+// notHere says why probes that fire in ringtap do not have a value.
+func notHere(s *check.Source) string {
+	switch {
+	case s.Root == check.SymbolRoot && s.Form == check.Plain && len(s.Path) > 0:
+		return fmt.Sprintf("the memory at %#x is read by probes of the kernel only", s.Address)
+	case s.Root == check.TaskRoot:
+		return "curtask is an address in the kernel's memory"
+	}
+	return s.Title() + " is a value that only probes in the kernel or in a program have"
 }
 
 // ownValues are the values of a hit of this process, by the clause's sources.
@@ -186,6 +197,9 @@ func (s *session) Word(function string, n int64) string {
 		return unix.SignalName(unix.Signal(n))
 	case "syscall_name":
 		return syscalls.Name(int(n))
+	case "comm":
+		s.late++
+		return cmp.Or(commOf(int(n)), "N/A")
 	}
 	return strconv.FormatInt(n, 10)
 }

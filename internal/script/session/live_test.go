@@ -109,3 +109,30 @@ END { clear(@ready); }`)
 		}
 	}
 }
+
+// Newer kernels give samples of two events of one software counter the number of the first.
+func TestLiveTwoPeriodsOfOneCounterAgree(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: the faults of all processes")
+	}
+	var out, stderr bytes.Buffer
+	_, err := Run(t.Context(), Options{
+		Text: `s:faults:100 { @hundreds[cpu] = count(); } s:page-faults:1 { @all[cpu] = count(); }
+i:ms:20 { system("true"); if (++@n == 10) { for ($kv : @all) { printf("%d %d\n", $kv.1, @hundreds[$kv.0]); } clear(@all); clear(@hundreds); exit(); } }`,
+		Unsafe: true, Quiet: true, Bare: true, Stdout: &out, Stderr: &stderr,
+	})
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	sum := 0
+	for line := range strings.Lines(out.String()) {
+		var all, hundreds int
+		if n, _ := fmt.Sscan(line, &all, &hundreds); n == 2 && all/100 != hundreds {
+			t.Errorf("%d faults of a CPU are %d hundreds", all, hundreds)
+		}
+		sum += all
+	}
+	if sum < 1000 {
+		t.Errorf("%d faults of ten commands\n%s", sum, &out)
+	}
+}

@@ -32,7 +32,12 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
-	s.leaveOutMissing()
+	if err := s.findRaw(); err != nil {
+		return err
+	}
+	if err := s.leaveOutMissing(); err != nil {
+		return err
+	}
 	language := s.choose()
 	kernel := &kernelTypes{}
 	scope, err := ctypes.New(s.parsed, kernel)
@@ -43,7 +48,7 @@ func (s *session) prepare() error {
 	host := &env{Scope: scope, kernel: kernel}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
-		Child: o.Child != 0,
+		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
 	})
 	if err != nil {
 		return err
@@ -82,6 +87,15 @@ func (s *session) choose() check.Dialect {
 		return check.V017
 	}
 	return check.Current
+}
+
+// missing is what a program does whose probes are not there, if it does not say: the current
+// release fails, older ones go on without them.
+func (s *session) missing() string {
+	if s.dialect.Name == show.Current().Name {
+		return "error"
+	}
+	return "warn"
 }
 
 // read reads what a program imports: beside it, or in the folders of IncludeDirs.

@@ -8,19 +8,16 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
 // leaveOutMissing leaves out the tracepoints that this kernel does not have, if the program's
-// setting missing_probes asks for that. It leaves the program as it is if nothing would be left.
-func (s *session) leaveOutMissing() {
-	wanted := missingProbes(s.parsed)
-	if wanted != "ignore" && wanted != "warn" {
-		return
-	}
+// setting missing_probes asks for that and something is left. Else they are wrong.
+func (s *session) leaveOutMissing() error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
-		return
+		return nil // who can't read it can't attach either, which is said then
 	}
 	missing := func(p *syntax.AttachPoint) bool {
 		if p.Provider != "tracepoint" || len(p.Args) != 2 || strings.ContainsAny(p.Text, "*?[") {
@@ -30,28 +27,57 @@ func (s *session) leaveOutMissing() {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	var there []*syntax.Probe
+	var gone []*syntax.AttachPoint
 	found := false
 	for _, probe := range s.parsed.Probes {
-		points := slices.DeleteFunc(slices.Clone(probe.Points), missing)
-		if len(points) == 0 {
+		points := slices.DeleteFunc(slices.Clone(probe.Points), func(p *syntax.AttachPoint) bool {
+			if !missing(p) {
+				return false
+			}
+			gone = append(gone, p)
+			return true
+		})
+		if len(points) == 0 && len(probe.Points) > 0 {
 			continue
 		}
 		there = append(there, &syntax.Probe{Pos: probe.Pos, Points: points, Predicate: probe.Predicate, Body: probe.Body})
 		found = found || slices.ContainsFunc(points, func(p *syntax.AttachPoint) bool { return !firesHere(p) })
 	}
-	if !found {
-		return
-	}
-	if wanted == "warn" && !s.opts.NoWarnings {
-		for _, probe := range s.parsed.Probes {
-			for _, p := range probe.Points {
-				if missing(p) {
-					fmt.Fprintf(s.opts.Stderr, "WARNING: this kernel has no %s\n", p.Text)
-				}
-			}
+	wanted := missingProbes(s.parsed)
+	switch {
+	case len(gone) == 0:
+		return nil
+	case !found || wanted != "ignore" && wanted != "warn":
+		return s.noTracepoints(tracefs, gone)
+	case wanted == "warn" && !s.opts.NoWarnings:
+		for _, p := range gone {
+			fmt.Fprintf(s.opts.Stderr, "WARNING: this kernel has no %s\n", p.Text)
 		}
 	}
 	s.parsed.Probes = there
+	return nil
+}
+
+// noTracepoints says which tracepoints this kernel does not have, and what is like them.
+func (s *session) noTracepoints(tracefs *ftrace.FS, gone []*syntax.AttachPoint) error {
+	all, err := tracefs.Events()
+	if err != nil {
+		return err
+	}
+	wrong := &syntax.Errors{Sources: s.parsed.Sources}
+	for _, p := range gone {
+		name := p.Args[0] + ":" + p.Args[1]
+		near := names.NewNearest(name, 1+len(name)/5, 3, names.ShortestFirst)
+		for _, event := range all {
+			near.Add(event.String())
+		}
+		hint := "ringtap run -l 'tracepoint:*' lists them"
+		if found := near.Names(); len(found) > 0 {
+			hint = "did you mean " + strings.Join(found, " or ") + "?"
+		}
+		wrong.List = append(wrong.List, &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "this kernel has no tracepoint " + name, Hint: hint})
+	}
+	return wrong
 }
 
 // missingProbes is the program's setting of that name.

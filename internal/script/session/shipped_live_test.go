@@ -65,6 +65,11 @@ func TestLiveEveryShippedProgramAttaches(t *testing.T) {
 // known is how many files the known process opens and how many signals it sends.
 const known = 100
 
+// knownCall is a function that the known process calls.
+//
+//go:noinline
+func knownCall(n int) int { return n + known }
+
 // TestKnownProcess is the process that the shipped programs watch. It begins when it gets a
 // line, says when it is done, and stays until its standard input ends: what it names can be read.
 func TestKnownProcess(t *testing.T) {
@@ -77,13 +82,31 @@ func TestKnownProcess(t *testing.T) {
 	}
 	input := bufio.NewReader(os.Stdin)
 	_, _ = input.ReadString('\n')
-	for _, path := range paths {
+	zeros, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zeros.Close()
+	buf := make([]byte, 512)
+	for i, path := range paths {
 		_, _ = unix.Open(path, unix.O_RDONLY, 0)
 		_ = unix.Kill(os.Getpid(), unix.SIGCONT)
 		unix.Getsid(0)
+		_, _ = zeros.Read(buf)
+		knownCall(i)
 	}
+	child := exec.Command("/bin/cat", "-", "--", "-")
+	hold, errIn := child.StdinPipe()
+	copied, errOut := child.StdoutPipe()
+	if err := errors.Join(errIn, errOut, child.Start()); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(hold)
+	_, _ = bufio.NewReader(copied).ReadString('\n') // it runs
 	fmt.Println("done")
 	_, _ = input.ReadString('\n')
+	hold.Close()
+	_ = child.Wait()
 }
 
 func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
@@ -121,7 +144,7 @@ func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
 	}
 }
 
-// watchedBy runs a program while the known process does what it does.
+// watchedBy runs a program, in which KNOWN is the known process, while that does what it does.
 func watchedBy(t *testing.T, p scripts.Program, named map[string]string) (out string, pid int) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnownProcess$")
@@ -151,9 +174,10 @@ func watchedBy(t *testing.T, p scripts.Program, named map[string]string) (out st
 		}()
 	}}
 	var stderr bytes.Buffer
-	text := p.Text + "\nbegin { printf(\"ready\\n\"); }\n"
-	if _, err = Run(ctx, Options{Text: text, File: p.Name, Named: named, Quiet: true, Stdout: stdout, Stderr: &stderr}); err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
+	text := strings.ReplaceAll(p.Text, "KNOWN", fmt.Sprint(cmd.Process.Pid)) + "\nbegin { printf(\"ready\\n\"); }\n"
+	code, err := Run(ctx, Options{Text: text, File: p.Name, Named: named, Quiet: true, Stdout: stdout, Stderr: &stderr})
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
 	}
 	return stdout.String(), cmd.Process.Pid
 }

@@ -59,6 +59,9 @@ func ParseFormat(call, text string, args []*types.Type) (*Format, error) {
 	return f, f.check(call, args)
 }
 
+// Verb returns the letters of conversion i: d, s, rx.
+func (f *Format) Verb(i int) string { return f.verbs[i].name }
+
 // parseVerb reads the conversion at the start of text and returns its length, 0 if there is
 // none.
 func parseVerb(text string) (verb, int) {

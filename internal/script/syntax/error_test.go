@@ -66,6 +66,7 @@ begin { $x = ; f(; g(1) }
 stdin:2:9-10: ERROR: expected "/", found "="
 k:f /$x = 2/ { @ = 1 + ; }
         ~
+HINT: == compares, = assigns.
 stdin:2:24-25: ERROR: expected an expression, found ";"
 k:f /$x = 2/ { @ = 1 + ; }
                        ~

@@ -202,7 +202,15 @@ func (p *parser) unexpected(what string) {
 			p.fail(t, "the comment is not closed")
 		}
 	}
-	p.fail(t, "expected %s, found %s", what, t.found())
+	hint := ""
+	switch {
+	case t.isName("and") || t.isName("or"):
+		hint = "It is written && or ||."
+	case t.is("=") && (what == `")"` || what == `"/"` || what == `"{"`):
+		hint = "== compares, = assigns."
+	}
+	p.report(t, fmt.Sprintf("expected %s, found %s", what, t.found()), hint)
+	panic(bailout{})
 }
 
 // parseText reads a text and adds it to the program.

@@ -21,7 +21,8 @@ func (p *parser) primary() Expr {
 	case t.kind == kindChar:
 		s := p.unquoted()
 		if len(s) != 1 {
-			p.fail(t, "one character belongs between these quotes")
+			p.report(t, "one character belongs between these quotes", `A string has double quotes: "…".`)
+			panic(bailout{})
 		}
 		return &Int{Pos: t.pos, Value: uint64(s[0]), Text: t.text}
 	case t.kind == kindString:

@@ -150,7 +150,8 @@ func (p *parser) exprStmt(b *body) {
 		p.report(op, "parts of values can't be assigned to", "Make a new value and assign the whole of it.")
 		panic(bailout{})
 	default:
-		p.failAt(x.Position(), "only variables and maps can be assigned to")
+		p.report(token{pos: x.Position()}, "only variables and maps can be assigned to", "Names of variables begin with $, those of maps with @.")
+		panic(bailout{})
 	}
 	p.take()
 	b.stmts = append(b.stmts, &Assign{Pos: x.Position(), Op: op.text, Left: x, Right: p.expression()})
@@ -220,6 +221,13 @@ func (p *parser) forLoop() Stmt {
 		p.unexpected("a variable: for ($kv : @map)")
 	}
 	p.take()
+	if equals := p.peek(); equals.is("=") {
+		p.report(equals, "a loop has no start, condition and step here", "for ($i : 0..10) { … } counts, while (…) { … } repeats.")
+		for next := p.peek(); !next.is("{") && next.kind != kindEnd; next = p.peek() {
+			p.take()
+		}
+		return p.block()
+	}
 	p.expect(":")
 	first := p.unary()
 	var end Expr
