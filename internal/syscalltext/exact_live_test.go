@@ -99,7 +99,7 @@ func TestLiveNamesOfShortLivedProcessesAreExactOrMarked(t *testing.T) {
 			for i := range n {
 				name := fmt.Sprintf("%q", filepath.Join(dir, fmt.Sprint("a", i)))
 				switch {
-				case regexp.MustCompile(`filename: 0x[0-9a-f]+ `+name).MatchString(lines):
+				case regexp.MustCompile(`filename: 0x[0-9a-f]+ ` + name).MatchString(lines):
 					exact++
 				case strings.Contains(lines, "~"+name):
 					late++
