@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/launch"
@@ -17,7 +16,6 @@ import (
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/syscalltext"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
 const tpointUsage = `tpoint [options] {-l [PATTERN] | SYSTEM:EVENT[,SYSTEM:EVENT...] [FILTER]} [-- COMMAND ARG...]
@@ -116,10 +114,8 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 
 // sayTexts says which texts are not those of the calls.
 func sayTexts(w io.Writer, texts *syscalltext.Attachment) {
-	if since, lasted := texts.Rested(); since > 0 {
-		at := time.Now().Add(-time.Duration(perfevent.Now() - since))
-		fmt.Fprintf(w, "%d of %d texts were read late and are marked ~: calls came too fast from %s on, for %v of CPU time in all\n",
-			texts.Late, texts.Texts, at.Format("15:04:05.000"), lasted.Round(time.Millisecond))
+	if rests := texts.Rests(); rests != "" {
+		fmt.Fprintln(w, rests)
 	}
 	if texts.Missing > 0 {
 		fmt.Fprintf(w, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)

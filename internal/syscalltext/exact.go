@@ -146,13 +146,19 @@ func (a *Attachment) Helper() uint32 {
 	return a.reader.exact.reader.PID()
 }
 
-// Rested tells since when calls came so fast that texts were not read exactly, CLOCK_MONOTONIC
-// in nanoseconds, or 0, and for how long.
-func (a *Attachment) Rested() (since uint64, lasted time.Duration) {
+// Rests says from when on calls came so fast that not all texts were read exactly; "" if they
+// never did.
+func (a *Attachment) Rests() string {
 	if a.reader == nil || a.reader.exact == nil {
-		return 0, 0
+		return ""
 	}
-	return a.reader.exact.reader.Rested()
+	since, lasted := a.reader.exact.reader.Rested()
+	if since == 0 {
+		return ""
+	}
+	at := time.Now().Add(-time.Duration(perfevent.Now() - since))
+	return fmt.Sprintf("calls came too fast from %s on, for %v of CPU time: %d of %d texts were read a moment after their calls",
+		at.Format("15:04:05.000"), lasted.Round(time.Millisecond), a.Late, a.Texts)
 }
 
 // endNear ends what Start has started.
