@@ -46,6 +46,13 @@ func Thread(tids ...int) Target { return Target{kind: threadTarget, pids: tids} 
 // than samples come from the whole system.
 func InCgroup(path string) Target { return Target{kind: cgroupTarget, cgroup: path} }
 
+// Beside is the target of a session beside another one, which alone lets a Started command
+// run, or ends it.
+func (t Target) Beside() Target {
+	t.command = nil
+	return t
+}
+
 // Started is a command that StartCommand holds before its first instruction.
 // The session's Enable lets it run, and its Close kills it if that never came.
 func Started(c *Command) Target {

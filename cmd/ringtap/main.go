@@ -20,6 +20,7 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/usage"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // The exit codes of every command. A command that ringtap started and that
@@ -31,6 +32,7 @@ const (
 )
 
 func main() {
+	near.Serve(visitors())
 	if len(os.Args) == 3 && os.Args[1] == cleanUpArgument {
 		os.Exit(cleanUp(os.Stderr, os.Args[2]))
 	}

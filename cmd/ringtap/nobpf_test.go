@@ -39,7 +39,7 @@ var realRuns = map[string][][]string{
 	"probe":      {{"SELF:runtime.main", "-d", "1"}, {"t:sched:sched_switch", "-d", "1"}, {"vfs_read", "--hist", "-d", "1"}, {"--count", "vfs_read", "-d", "1"}},
 	"uprobe":     {{"-d", "1", "p:SELF:runtime.main"}, {"-s", "r:SELF:runtime.main $retval"}, {"-l", "SELF"}, {"-v", "p:SELF:runtime.main"}},
 	"kprobe":     {{"-d", "1", "p:vfs_read"}, {"-s", "p:do_sys_openat2 +0($arg2):string"}, {"r:vfs_read $retval"}, {"-l", "vfs_*"}, {"-v", "p:vfs_read"}},
-	"tpoint":     {{"-s", "sched:sched_process_exec"}, {"syscalls:sys_enter_openat"}, {"--text", "memory", "syscalls:sys_enter_exec*"}, {"-d", "1", "sched:sched_switch", "prev_prio < 100"}, {"-l", "sched:*"}, {"-v", "sched:sched_switch"}},
+	"tpoint":     {{"-s", "sched:sched_process_exec"}, {"syscalls:sys_enter_openat"}, {"--text", "memory", "syscalls:sys_enter_exec*"}, {"--text", "near", "syscalls:sys_enter_exec*"}, {"-d", "1", "sched:sched_switch", "prev_prio < 100"}, {"-l", "sched:*"}, {"-v", "sched:sched_switch"}},
 	"funccount":  {{"-d", "1", "SELF:runtime.m*"}, {"-d", "1", "vfs_*"}, {"-d", "1", "t:sched:*"}},
 	"hist":       {{"-d", "1", "SELF:runtime.main"}, {"-d", "1", "vfs_read"}, {"-d", "1", "r:vfs_read $retval"}},
 	"functrace":  {{"-d", "1", "vfs_read"}},

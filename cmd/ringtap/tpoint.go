@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -29,10 +30,11 @@ a pattern. FILTER is the kernel's event filter, over the fields that -v shows.
   ringtap tpoint sched:sched_wakeup,sched:sched_switch      two tracepoints in one run
   ringtap tpoint syscalls:sys_enter_openat 'filename ~ "/etc/*" && flags & 1'
 
-ringtap shows file names and other texts behind the pointers of system calls. It reads
-~"TEXT" from the process's memory a moment after the call, so that it may differ from what
-the call was given. --text selects how: from the kernel's own tracepoint (Linux 6.19), by
-a kprobe in its place, from memory, or not at all. FILTER compares texts by ==, !=,
+ringtap shows file names and other texts behind the pointers of system calls. --text selects
+how: from the kernel's own tracepoint (Linux 6.19), by a kprobe in its place, near (from the
+process's memory while the calling thread stands still), from memory some time later, or not
+at all. ~"TEXT" was read a moment after the call, so that it may differ from what the call was
+given; so are all texts while calls come too fast for near. FILTER compares texts by ==, !=,
 ~ (a pattern) and !~, however they are read.
 `
 
@@ -44,8 +46,8 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	flags.BoolVarP(&list, "list", "l", false, "list what can be probed: the tracepoints that match a pattern, or all")
 	addStacks(flags, &kernel, ": the kernel stack")
 	addUser(flags, &user, " of each hit")
-	text := flags.String("text", "auto", "read texts behind pointers of system calls from `SOURCE`: tracepoint, kprobe, memory, none, or auto, the best there is")
-	manual.SetValues(flags, "text", "auto", "tracepoint", "kprobe", "memory", "none")
+	text := flags.String("text", "auto", "read texts behind pointers of system calls from `SOURCE`: tracepoint, kprobe, near, memory, none, or auto, the best there is")
+	manual.SetValues(flags, "text", "auto", "tracepoint", "kprobe", "near", "memory", "none")
 	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {
 		return err
@@ -86,7 +88,8 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Method: way, Filter: filter, Logger: out.logger(t.verbose)})
+	how := syscalltext.Options{Tracefs: tracefs, Method: way, Near: true, Filter: filter, Logger: out.logger(t.verbose)}
+	texts, err := syscalltext.Attach(set.Sources, how)
 	if err != nil {
 		return wrongSpec(err)
 	}
@@ -99,13 +102,24 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		return err
 	}
 	defer launch.Leave(command)
-	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, stacks: stack.Lines(user, kernel), target: target, command: command,
-	})
-	if texts.Missing > 0 {
-		fmt.Fprintf(out.stderr, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)
+	if err := texts.Start(target, how); err != nil {
+		return err
 	}
+	err = trace(ctx, out, &t, tracing{
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, helper: texts.Helper(), stacks: stack.Lines(user, kernel), target: target, command: command,
+	})
+	sayTexts(out.stderr, texts)
 	return wrongSpec(set.ExplainFilter(err))
+}
+
+// sayTexts says which texts are not those of the calls.
+func sayTexts(w io.Writer, texts *syscalltext.Attachment) {
+	if rests := texts.Rests(); rests != "" {
+		fmt.Fprintln(w, rests)
+	}
+	if texts.Missing > 0 {
+		fmt.Fprintf(w, "%d of %d texts could not be read: the memory had another content by then, or was gone\n", texts.Missing, texts.Texts)
+	}
 }
 
 // neverPause has what reads the memory of processes, which must happen at once,
@@ -126,5 +140,5 @@ func textWay(name string) (syscalltext.Method, error) {
 	if way := syscalltext.Method(name); slices.Contains(syscalltext.Methods(), way) {
 		return way, nil
 	}
-	return "", usagef("--text %s: auto, tracepoint, kprobe, memory or none", name)
+	return "", usagef("--text %s: auto, tracepoint, kprobe, near, memory or none", name)
 }

@@ -183,7 +183,7 @@ _ringtap() {
 		-d|--duration) return ;;
 		-n|--max-hits) return ;;
 		--max-rate) return ;;
-		--text) COMPREPLY=($(compgen -W 'auto tracepoint kprobe memory none' -- "$word")); return ;;
+		--text) COMPREPLY=($(compgen -W 'auto tracepoint kprobe near memory none' -- "$word")); return ;;
 		esac
 		options='--pid --tree --tid --cgroup --duration --live --max-hits --max-rate --list --stacks --user --text --view --headers --timestamp --verbose --help' ;;
 	functrace)

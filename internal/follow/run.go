@@ -29,6 +29,7 @@ type Options struct {
 	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
+	Helper   uint32                 // a process whose hits are ringtap's own; 0: none
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
 	MaxHits  uint64                 // after which the run ends; 0: none
 	Printing printfmt.Options
@@ -198,7 +199,7 @@ func (f *follower) Record(record perfevent.Record) error {
 	if sample.Sampling >= len(f.opts.Sources) {
 		return nil // aside
 	}
-	if sample.PID == f.self {
+	if sample.PID == f.self || sample.PID == f.opts.Helper && sample.PID != 0 {
 		f.account.Own++
 		return nil
 	}

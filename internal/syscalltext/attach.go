@@ -20,17 +20,19 @@ type Method string
 const (
 	Tracepoint Method = "tracepoint" // the kernel's own record has it (Linux 6.19)
 	Kprobe     Method = "kprobe"     // a probe on the system call's function fetches it
+	Near       Method = "near"       // the process's memory is read while its thread stands still
 	Memory     Method = "memory"     // the process's memory is read when its record comes
 	None       Method = "none"       // addresses are all there is
 )
 
 // Methods are all ways, best first.
-func Methods() []Method { return []Method{Tracepoint, Kprobe, Memory, None} }
+func Methods() []Method { return []Method{Tracepoint, Kprobe, Near, Memory, None} }
 
 // Options is how text is had.
 type Options struct {
 	Tracefs *ftrace.FS
 	Method  Method       // "" takes the best that the kernel has
+	Near    bool         // the way Near is there: the caller's main function has what Start needs
 	Filter  string       // which may compare texts; see package eventfilter
 	Logger  *slog.Logger // nil discards
 }
@@ -44,10 +46,12 @@ type Attachment struct {
 	// Aside are to be sampled behind the sources, for Seen alone.
 	Aside []perfevent.Sampling
 
-	// Texts counts those that records should have, and Missing those of them that nobody
-	// could read any more, up to the last record.
-	Texts, Missing uint64
+	// Texts counts those that records should have, Late those of them that were read
+	// later than the event, and Missing those that nobody could read any more, up to the
+	// last record.
+	Texts, Late, Missing uint64
 
+	logger  *slog.Logger
 	events  []*event // of each source, nil for those whose records are as they come
 	reader  *reader  // nil if no memory is read
 	group   *ftrace.Group
@@ -64,7 +68,7 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Attachment{}
+	a := &Attachment{logger: o.Logger}
 	for i := range sources {
 		name := sources[i].Format.Name
 		way, inner, err := a.attach(&sources[i], o)
@@ -141,7 +145,11 @@ func (a *Attachment) attach(source *probe.Source, o Options) (Method, *event, er
 		}
 		o.Logger.Info("no kprobe for the text of a system call", "event", f.Name, "error", err)
 	}
-	return Memory, &event{layout: newLayout(f, params)}, nil
+	way := Memory
+	if o.Near && o.Method != Memory {
+		way = Near
+	}
+	return way, &event{layout: newLayout(f, params)}, nil
 }
 
 // stackCopy is how much of the stack comes with each event, bytes: names in a
@@ -183,14 +191,18 @@ func (a *Attachment) count(e *event, s *perfevent.Sample, texts []text) {
 			continue
 		}
 		a.Texts++
-		if i >= len(texts) || len(texts[i].bytes) == 0 {
+		switch {
+		case i >= len(texts) || len(texts[i].bytes) == 0:
 			a.Missing++
+		case texts[i].late:
+			a.Late++
 		}
 	}
 }
 
-// Close removes what Attach has made.
+// Close ends what Start has started and removes what Attach has made.
 func (a *Attachment) Close() error {
+	a.endNear()
 	if a.group == nil {
 		return nil
 	}

@@ -3,6 +3,8 @@
 //
 //	Format → Params → Attach → Event ─┬─ Tracepoint: the kernel's record has the text
 //	                                  ├─ Kprobe: a probe on the system call's function fetches it
+//	                                  ├─ Near: a helper reads the process's memory while its thread
+//	                                  │        stands still at the call (package exacttext)
 //	                                  └─ Memory: Reader reads the process's memory when the record comes
 //
 // A call of execve(2) that succeeds leaves none of its memory: the record of the program

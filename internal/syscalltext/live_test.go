@@ -15,11 +15,13 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/exacttext"
 	"github.com/ringtap/ringtap/internal/follow"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,10 +30,14 @@ import (
 const asOpener = "RINGTAP_TEST_OPENER"
 
 func TestMain(m *testing.M) {
+	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.New})
 	switch os.Getenv(asOpener) {
 	case "":
 	case asStarter:
 		startPrograms()
+		return
+	case asReuser:
+		reuseBuffer()
 		return
 	default:
 		openNames()
@@ -76,7 +82,7 @@ func TestLiveNamesAreThoseThatWereOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: tracepoints are root's")
 	}
-	for _, way := range syscalltext.Methods()[:3] {
+	for _, way := range syscalltext.Methods()[:4] {
 		for _, filter := range []string{"", fmt.Sprintf("flags & %d", unix.O_DIRECTORY)} {
 			t.Run(string(way)+" "+filter, func(t *testing.T) {
 				lines := followOpener(t, way, filter)
@@ -101,7 +107,7 @@ func TestLiveFiltersCompareTheNamesThatWereOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: tracepoints are root's")
 	}
-	for _, way := range syscalltext.Methods()[:3] {
+	for _, way := range syscalltext.Methods()[:4] {
 		for _, test := range []struct {
 			filter string
 			wanted func(i int) bool
@@ -157,7 +163,8 @@ func followProgram(t *testing.T, way syscalltext.Method, tracepoint, filter, as 
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := syscalltext.Attach(set.Sources, syscalltext.Options{Tracefs: tracefs, Method: way, Filter: filter})
+	how := syscalltext.Options{Tracefs: tracefs, Method: way, Near: true, Filter: filter}
+	texts, err := syscalltext.Attach(set.Sources, how)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -187,6 +194,9 @@ func followProgram(t *testing.T, way syscalltext.Method, tracepoint, filter, as 
 	defer in.Close()
 	said := bufio.NewScanner(out)
 	said.Scan()
+	if err := texts.Start(perfevent.Process(program.Process.Pid), how); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	var lines bytes.Buffer

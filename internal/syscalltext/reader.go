@@ -25,6 +25,7 @@ type reader struct {
 	maps   func(pid int) ranges
 	events []*event // by sampling; nil for those without texts
 	execs  *execs   // of the sampling behind those of the events; nil if there is none
+	exact  *exact   // nil if nothing is read exactly
 
 	news chan struct{} // something happened that program may wait for
 
@@ -71,6 +72,7 @@ func (r *reader) seen(record perfevent.Record) {
 			r.mu.Unlock()
 			r.announce()
 		} else if e := r.events[record.Sampling]; e != nil {
+			r.exact.saw(record)
 			r.sample(e, record)
 		}
 	case *perfevent.Comm:
@@ -139,7 +141,7 @@ func (r *reader) overwritten(s *perfevent.Sample, f *found) {
 			continue
 		}
 		addr := before.addrs[i]
-		again := slices.ContainsFunc(f.addrs, func(next uint64) bool { return next != addr && next+near > addr && next < addr+near })
+		again := slices.ContainsFunc(f.addrs, func(next uint64) bool { return next != addr && next+beside > addr && next < addr+beside })
 		if j := slices.Index(f.addrs, addr); j >= 0 {
 			again = bytes.Equal(t.bytes, f.texts[j].bytes)
 		}
@@ -149,9 +151,9 @@ func (r *reader) overwritten(s *perfevent.Sample, f *found) {
 	}
 }
 
-// near is how far apart, in bytes, two names are at most of which one may have
+// beside is how far apart, in bytes, two names are at most of which one may have
 // been put where the other was: less than any piece of a heap has.
-const near = 16
+const beside = 16
 
 // isFixed tells whether a process can't write to the memory at addr.
 func (r *reader) isFixed(pid uint32, addr uint64) bool {
@@ -210,10 +212,15 @@ func (r *reader) replaced(record *perfevent.Comm) {
 
 // take returns the texts of a sample of an event, once.
 func (r *reader) take(e *event, s *perfevent.Sample) []text {
+	exact, all := r.exact.take(e, s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	texts := r.takeRead(s)
+	texts := merge(r.takeRead(s), exact)
 	if r.execs == nil || !isExec(e.layout.format) {
+		return texts
+	}
+	if all {
+		r.execs.take(s, e.vector(s.Raw)) // it needs no answer
 		return texts
 	}
 	if x := r.program(s, e.vector(s.Raw)); x != nil {

@@ -37,6 +37,7 @@ type Counts struct {
 	NoRoom   uint64 // samples without a visit, since the consumer did not keep up
 	Rested   uint64 // samples without a visit, since the thread rested; more were never made
 	Rests    uint64 // times that the thread used more than its share of the CPU
+	RestedAt uint64 // when that was first, CLOCK_MONOTONIC in nanoseconds, or 0
 	RestTime uint64 // ns
 	Lost     uint64 // records that did not fit in the kernel's ring
 	Bad      uint64 // records that made no sense

@@ -30,6 +30,9 @@ type Options struct {
 	// Share is the part of each CPU that the reader may use; 0.02. Over it the thread
 	// rests, and the CPU's events are off: see Account.Resting.
 	Share float64
+	// Round, unless nil, is called by Read after each look: it has handed on all readings of
+	// samples before that time, CLOCK_MONOTONIC in nanoseconds.
+	Round func(before uint64)
 	// Logger gets warnings about what was left out; nil discards them.
 	Logger *slog.Logger
 }
@@ -66,6 +69,7 @@ type Reader struct {
 	helper  *helper
 	cpus    []int
 	judge   judge
+	round   func(before uint64) // Options.Round, or nil
 	paused  []bool
 	counts  []Account // of Close
 }
@@ -76,6 +80,9 @@ type Reader struct {
 // watched. Where package perfevent watches the whole system in the target's place (a Kprobe,
 // too many threads for the open files) others' samples are visited as well.
 func Start(target perfevent.Target, samplings []Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
+	if os.Getenv(variable) != "" {
+		return nil, errors.New("start the near reader: the program's main function does not call Serve")
+	}
 	without, err := perfevent.NohzFullCPUs()
 	if err != nil {
 		return nil, err
@@ -109,7 +116,7 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 	o.bound(opts)
 	r, err := start(o)
 	if err == nil {
-		r.session = session
+		r.session, r.round = session, opts.Round
 		err = session.Enable()
 	}
 	if err != nil {
@@ -171,6 +178,9 @@ func (r *Reader) Read(ctx context.Context, handle func(*Reading) error) error {
 			if err := handle(&v.Reading); err != nil {
 				return err
 			}
+		}
+		if r.round != nil {
+			r.round(r.judge.passed(r.known()))
 		}
 		if until == 0 {
 			if err := r.pause(); err != nil {

@@ -101,7 +101,9 @@ func (t *thread) account() {
 	was := t.share.resting
 	switch rests := t.share.rests(now, cpu); {
 	case rests && !was:
-		atomic.AddUint64(&c.Rests, 1)
+		if atomic.AddUint64(&c.Rests, 1) == 1 {
+			atomic.StoreUint64(&c.RestedAt, now)
+		}
 		atomic.StoreUint64(&t.out.resting, now)
 	case was && !rests:
 		atomic.AddUint64(&c.RestTime, now-atomic.LoadUint64(&t.out.resting))
@@ -127,7 +129,6 @@ func (t *thread) read() {
 		}
 		if all {
 			t.close(nothingFollows, 0)
-			t.advance(now)
 		}
 		if t.open == nil {
 			t.ring.Release()
@@ -135,6 +136,7 @@ func (t *thread) read() {
 		t.account()
 		if all || t.share.resting {
 			t.close(nothingFollows, 0)
+			t.advance(now)
 			return
 		}
 	}

@@ -18,8 +18,8 @@ import (
 type Visitor interface {
 	// Visit is called on the real-time thread of the sample's CPU. It must not allocate,
 	// lock, wait or write anywhere but to its own memory, and ends as soon as a method of
-	// the visit fails. An error, which should be that of the method, makes the reading
-	// None; what was kept until then is handed over all the same.
+	// the visit fails with ErrTime. An error, which should be that of a method, makes the
+	// reading None; what was kept until then is handed over all the same.
 	Visit(v *Visit) error
 }
 
@@ -117,6 +117,11 @@ func (v *Visit) Peek(addr uint64, n int) ([]byte, error) {
 		return nil, ErrTime
 	}
 	return v.page[from : from+uint64(n)], nil
+}
+
+// PeekPage is Peek of all from addr to the end of its page.
+func (v *Visit) PeekPage(addr uint64) ([]byte, error) {
+	return v.Peek(addr, int(pageSize-addr%pageSize))
 }
 
 // Keep copies b to what is handed over.

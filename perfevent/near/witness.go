@@ -114,6 +114,14 @@ func (j *judge) ripe() []*view {
 	return done
 }
 
+// passed is the time before which no visit is waited for, if all switches before known are.
+func (j *judge) passed(known uint64) uint64 {
+	for _, v := range j.waiting {
+		known = min(known, v.Time)
+	}
+	return known
+}
+
 func compare(a, b uint64) int {
 	switch {
 	case a < b:

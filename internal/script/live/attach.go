@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Target perfevent.Target
 	View   probe.View   // how files are found
+	Near   bool         // see syscalltext.Options
 	Logger *slog.Logger // nil discards
 }
 
@@ -240,7 +241,7 @@ func (a *Attachment) attachTexts() error {
 	if err != nil {
 		return err
 	}
-	a.texts, err = syscalltext.Attach(sources, syscalltext.Options{Tracefs: tracefs, Logger: a.options.Logger})
+	a.texts, err = syscalltext.Attach(sources, syscalltext.Options{Tracefs: tracefs, Near: a.options.Near, Logger: a.options.Logger})
 	if err != nil {
 		return err
 	}

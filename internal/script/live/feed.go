@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/internal/script/value"
 	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -39,6 +40,7 @@ type Account struct {
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64
+	Rests          string // see syscalltext.Attachment.Rests
 }
 
 // Book is where the hits of one event went, which may be several clauses'.
@@ -69,6 +71,7 @@ type feed struct {
 	*Attachment
 	handler   Handler
 	self      uint32
+	helper    uint32 // the process that reads texts exactly, or 0
 	processes *process.Table
 	names     *process.Names
 	snapshot  func()
@@ -132,6 +135,12 @@ const spoolBytes = 256 << 20
 // no more. Then the events are closed; what names stacks stays open until Close.
 func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) {
 	f := a.feed(handler)
+	if a.texts != nil {
+		if err := a.texts.Start(a.options.Target, syscalltext.Options{Near: a.options.Near}); err != nil {
+			return Account{}, err
+		}
+		f.helper = a.texts.Helper()
+	}
 	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil, RingBytes: f.ringBytes()}
 	source, err := run.Open(a.options.Target, f.samplings(), opts)
 	if err != nil {
@@ -181,6 +190,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	f.account.Stacks, f.account.Late = f.stacks.dropped, f.memories.late
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
+		f.account.Late, f.account.Rests = f.account.Late+f.texts.Late, f.texts.Rests()
 	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
@@ -255,7 +265,7 @@ func (f *feed) Record(record perfevent.Record) error {
 		return nil // aside
 	}
 	source := f.sources[sample.Sampling]
-	if sample.PID == f.self && !source.everybody {
+	if (sample.PID == f.self || sample.PID == f.helper && f.helper != 0) && !source.everybody {
 		f.account.Own++
 		return nil
 	}

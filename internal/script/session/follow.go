@@ -31,6 +31,9 @@ func (s *session) follow(ctx context.Context) error {
 	if late := account.Late + s.late; late > 0 && s.opts.Verbose {
 		fmt.Fprintf(s.opts.Stderr, "%d times values were read from the memory of processes a moment after the hits: they may have changed\n", late)
 	}
+	if account.Rests != "" {
+		fmt.Fprintln(s.opts.Stderr, "WARNING:", account.Rests)
+	}
 	if account.Missing > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)
 	}

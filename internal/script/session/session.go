@@ -58,7 +58,9 @@ type Options struct {
 	// Target is what probes of the machine watch. Unless it is nil, the program ends with it.
 	Target *perfevent.Target
 	View   probe.View // how files are found
-	Child  int        // the process that was started for the program, 0 if there is none
+	// Near says that the main function has what reads texts exactly: see syscalltext.
+	Near  bool
+	Child int // the process that was started for the program, 0 if there is none
 
 	Stdout, Stderr io.Writer
 	Logger         *slog.Logger // nil discards
@@ -143,7 +145,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		s.events = append(s.events, never())
 	}
 	if len(s.events) > 0 {
-		s.attached, err = live.Attach(s.checked, s.events, live.Options{Target: target, View: s.opts.View, Logger: s.opts.Logger})
+		s.attached, err = live.Attach(s.checked, s.events, live.Options{Target: target, View: s.opts.View, Near: s.opts.Near, Logger: s.opts.Logger})
 		if err != nil {
 			return failed, s.placed(err)
 		}

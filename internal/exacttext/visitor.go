@@ -1,0 +1,166 @@
+package exacttext
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
+	"fmt"
+
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+// Visitor is the name of New for near.Serve.
+const Visitor = "texts"
+
+// Text says which text is read at a hit.
+type Text struct {
+	// Offset is where the raw record of the hit has the pointer to it, 8 bytes.
+	Offset int
+	// Vector says that the pointer leads to pointers to texts, up to a null pointer.
+	Vector bool
+	// Limit is how many bytes are read of a text; those of a vector together are no
+	// more than twice that.
+	Limit int
+}
+
+// New makes the visitor of a CPU.
+func New(config []byte) (near.Visitor, error) {
+	v := &visitor{}
+	if err := gob.NewDecoder(bytes.NewReader(config)).Decode(&v.texts); err != nil {
+		return nil, fmt.Errorf("read which texts are wanted: %w", err)
+	}
+	return v, nil
+}
+
+// encode is what New decodes: the texts of each sampling.
+func encode(texts [][]Text) ([]byte, error) {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(texts); err != nil {
+		return nil, fmt.Errorf("say which texts are wanted: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// maxElements is how many texts of a vector are read.
+const maxElements = 32
+
+// visitor keeps the texts of a hit. Behind the bytes of each it keeps a trailer: of a length
+// that is not known before, there can be no header.
+type visitor struct {
+	texts    [][]Text // by sampling
+	pointers [maxElements + 1]uint64
+	zero     [1]byte
+}
+
+// Visit implements near.Visitor.
+func (t *visitor) Visit(v *near.Visit) error {
+	texts := t.texts[v.Sample.Sampling]
+	for i := range texts {
+		at := texts[i].Offset
+		var addr uint64
+		if at >= 0 && at+8 <= len(v.Sample.Raw) {
+			addr = binary.NativeEndian.Uint64(v.Sample.Raw[at:])
+		}
+		length, state, err := 0, unread, error(nil)
+		switch {
+		case addr == 0:
+		case texts[i].Vector:
+			length, state, err = t.vector(v, addr, texts[i].Limit)
+		default:
+			length, state, err = t.text(v, addr, texts[i].Limit)
+		}
+		if err == nil {
+			err = v.KeepWord(addr)
+		}
+		if err == nil {
+			err = v.KeepWord(uint64(length)<<8 | uint64(state))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text keeps a text without its zero, or its first limit bytes, and says how many bytes that
+// was. The text of a pointer that leads nowhere is no error.
+func (t *visitor) text(v *near.Visit, addr uint64, limit int) (length int, s state, err error) {
+	for length < limit {
+		b, err := v.PeekPage(addr)
+		if err == near.ErrMemory {
+			return length, unread, nil
+		}
+		if err != nil {
+			return length, unread, err
+		}
+		b = b[:min(len(b), limit-length)]
+		end := bytes.IndexByte(b, 0)
+		if end >= 0 {
+			b = b[:end]
+		}
+		if err := v.Keep(b); err != nil {
+			return length, unread, err
+		}
+		length += len(b)
+		if end >= 0 {
+			return length, whole, nil
+		}
+		addr += uint64(len(b))
+	}
+	return length, cut, nil
+}
+
+// vector keeps the texts that the pointers at addr point to, each with a zero.
+func (t *visitor) vector(v *near.Visit, addr uint64, limit int) (length int, s state, err error) {
+	n := 0
+	for ; n < len(t.pointers); n++ {
+		p, err := t.word(v, addr+8*uint64(n))
+		if err == near.ErrMemory {
+			return 0, unread, nil
+		}
+		if err != nil {
+			return 0, unread, err
+		}
+		if t.pointers[n] = p; p == 0 {
+			break
+		}
+	}
+	for _, p := range t.pointers[:min(n, maxElements)] {
+		if length >= 2*limit {
+			return length, cut, nil
+		}
+		one, state, err := t.text(v, p, limit)
+		length += one
+		if state == whole || state == cut {
+			err = v.Keep(t.zero[:])
+			length++
+		}
+		if err != nil || state == unread {
+			return length, unread, err
+		}
+	}
+	if n > maxElements {
+		return length, cut, nil
+	}
+	return length, whole, nil
+}
+
+// word reads a word that may lie in two pages.
+func (t *visitor) word(v *near.Visit, addr uint64) (uint64, error) {
+	if b, err := v.Peek(addr, 8); err == nil {
+		return binary.NativeEndian.Uint64(b), nil
+	}
+	return v.Word(addr)
+}
+
+// room is the most that the texts of a hit take as they are kept.
+func room(texts []Text) int {
+	n := 0
+	for _, t := range texts {
+		n += t.Limit + trailer
+		if t.Vector {
+			n += 2*t.Limit + maxElements
+		}
+	}
+	return n
+}
