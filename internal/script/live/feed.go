@@ -133,7 +133,7 @@ const spoolBytes = 256 << 20
 func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) {
 	f := a.feed(handler)
 	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil, RingBytes: f.ringBytes()}
-	source, err := run.Open(a.options.Target, f.samplings(), opts)
+	source, err := f.open(opts)
 	if err != nil {
 		return Account{}, err
 	}

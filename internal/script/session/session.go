@@ -117,6 +117,7 @@ type session struct {
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
+	noted    int              // of its notes, how many were printed
 	usr1     chan os.Signal
 	stop     context.CancelFunc // ends the run as Ctrl-C does
 }
@@ -148,9 +149,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 			return failed, s.placed(err)
 		}
 		defer func() { err = errors.Join(err, s.attached.Close()) }()
-		for _, note := range s.attached.Notes {
-			fmt.Fprintln(s.opts.Stderr, "note:", note)
-		}
+		s.notes()
 		s.names.live = s.attached
 		probes += s.attached.Probes()
 	}
@@ -182,8 +181,19 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	return s.finish()
 }
 
+// notes prints what is to say about the probes, once.
+func (s *session) notes() {
+	for _, note := range s.attached.Notes[s.noted:] {
+		fmt.Fprintln(s.opts.Stderr, "note:", note)
+	}
+	s.noted = len(s.attached.Notes)
+}
+
 // Start begins the program at a time of the monotonic clock. It returns false if it is over.
 func (s *session) Start(at uint64) bool {
+	if s.attached != nil {
+		s.notes()
+	}
 	s.machine.Start(at)
 	var periods []time.Duration
 	for _, p := range s.points.intervals {
