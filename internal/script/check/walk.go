@@ -146,34 +146,37 @@ func (c *Clause) dropUnread() bool {
 		}
 	})
 	dropped := false
-	var visit func(s Stmt)
-	visit = func(s Stmt) {
-		switch s := s.(type) {
-		case *SetVar:
-			if s.X != nil && !read[s.Var] && pure(s.X) {
-				s.X, dropped = nil, true
-			}
-		case *If:
-			visit(s.Then)
-			if s.Else != nil {
-				visit(s.Else)
-			}
-		case *While:
-			visit(s.Body)
-		case *ForMap:
-			visit(s.Body)
-		case *ForRange:
-			visit(s.Body)
-		case *Unroll:
-			visit(s.Body)
-		case *Block:
-			for _, t := range s.Stmts {
-				visit(t)
-			}
+	Statements(c.Body, func(s Stmt) {
+		if s, ok := s.(*SetVar); ok && s.X != nil && !read[s.Var] && pure(s.X) {
+			s.X, dropped = nil, true
+		}
+	})
+	return dropped
+}
+
+// Statements calls f for a statement and every statement in it, but not for those of block
+// expressions.
+func Statements(s Stmt, f func(Stmt)) {
+	f(s)
+	switch s := s.(type) {
+	case *If:
+		Statements(s.Then, f)
+		if s.Else != nil {
+			Statements(s.Else, f)
+		}
+	case *While:
+		Statements(s.Body, f)
+	case *ForMap:
+		Statements(s.Body, f)
+	case *ForRange:
+		Statements(s.Body, f)
+	case *Unroll:
+		Statements(s.Body, f)
+	case *Block:
+		for _, t := range s.Stmts {
+			Statements(t, f)
 		}
 	}
-	visit(c.Body)
-	return dropped
 }
 
 // pure tells whether an expression does nothing but have a value.

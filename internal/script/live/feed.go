@@ -35,7 +35,8 @@ type Account struct {
 	Probes []Book // of each attach point, in the order of Account's events
 	Own    uint64 // ringtap's own hits, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
-	Late   uint64 // values that were read from the memory of processes after the hits
+	Late   uint64 // reads of the memory of processes after the hits
+	Gone   uint64 // of these, those of programs that did not run any more
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64
@@ -76,6 +77,7 @@ type feed struct {
 
 	hit      hit
 	memories memories
+	programs programs
 	raw      []byte // that a source made
 	account  Account
 }
@@ -87,7 +89,7 @@ type hit struct {
 	sample *perfevent.Sample
 	raw    []byte
 	of     *process.Process // nil until it is asked for
-	pieces [][]byte         // of memory, nil until they are asked for
+	taken  *taken           // memory, nil until it is asked for
 	use    *use             // the clause that looks
 	eval   eval.Hit
 }
@@ -178,7 +180,8 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		err = engine.Run(ctx, f)
 	}
 	f.snapshot()
-	f.account.Stacks, f.account.Late = f.stacks.dropped, f.memories.late
+	f.account.Stacks = f.stacks.dropped
+	f.account.Late += f.memories.late
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 	}
@@ -194,10 +197,11 @@ func (f *feed) seen() func(perfevent.Record) {
 	if f.texts != nil {
 		texts = f.texts.Seen()
 	}
-	if texts == nil && !slices.ContainsFunc(f.sources, func(s *source) bool { return len(s.reads) > 0 }) {
+	if texts == nil && !slices.ContainsFunc(f.sources, (*source).readsMemory) {
 		return nil
 	}
 	return func(record perfevent.Record) {
+		f.programs.handle(record)
 		sample, ok := record.(*perfevent.Sample)
 		if ok && sample.Sampling < len(f.sources) {
 			if s := f.sources[sample.Sampling]; len(s.reads) > 0 && sample.PID != f.self {
@@ -221,7 +225,7 @@ func (f *feed) samplings() []perfevent.Sampling {
 		if s.stacks.User || s.stacks.Kernel {
 			s.stacks.Prepare(&sampling)
 		}
-		if len(s.reads) > 0 {
+		if s.readsMemory() {
 			sampling.UserRegs |= callchain.Host().UserRegsMask()
 			sampling.UserStack = max(sampling.UserStack, stackCopy)
 		}
@@ -249,6 +253,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
 		f.names.Handle(record)
+		f.carried.handle(record)
 		return nil
 	}
 	if sample.Sampling >= len(f.sources) {
@@ -260,11 +265,12 @@ func (f *feed) Record(record perfevent.Record) error {
 		return nil
 	}
 	h := &f.hit
-	h.source, h.sample, h.of, h.raw, h.pieces = source, sample, nil, sample.Raw, nil
+	h.source, h.sample, h.of, h.raw, h.taken = source, sample, nil, sample.Raw, nil
 	if source.probe != nil && source.probe.Record != nil {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw
 	}
+	f.carry(h)
 	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
 	for i := range source.uses {
 		use := &source.uses[i]

@@ -106,13 +106,13 @@ func TestMemoryOfAHitIsTakenWhenItsRecordComes(t *testing.T) {
 	sample.Time = 5
 	f.memories.take(s, sample, host)
 	h := &hit{feed: f, source: s, sample: sample}
-	pieces := h.memory()
-	if len(pieces) != 2 || string(pieces[0]) != "\x00\x01" || string(pieces[1]) != "\x01" || f.memories.late != 1 {
-		t.Errorf("%q, %d late", pieces, f.memories.late)
+	all := h.memory()
+	if len(all.pieces) != 2 || string(all.pieces[0]) != "\x00\x01" || string(all.pieces[1]) != "\x01" || !all.late || f.memories.late != 1 {
+		t.Errorf("%q, %d late", all.pieces, f.memories.late)
 	}
 	other := &hit{feed: f, source: s, sample: sample}
-	if pieces := other.memory(); pieces != nil {
-		t.Errorf("the memory of a hit was there twice: %q", pieces)
+	if again := other.memory(); again.pieces != nil {
+		t.Errorf("the memory of a hit was there twice: %q", again.pieces)
 	}
 }
 

@@ -54,17 +54,20 @@ func TestEventsThatAreNotThereAreRefused(t *testing.T) {
 func TestSamplingsCarryWhatTheirClausesTake(t *testing.T) {
 	aside := perfevent.Sampling{Event: perfevent.CPUClock(), Period: 9}
 	f := &feed{Attachment: &Attachment{aside: []perfevent.Sampling{aside}, sources: []*source{
-		{sample: perfevent.Sampling{Period: 1}},
-		{sample: perfevent.Sampling{Period: 1}, reads: make([]read, 1)},
+		{event: &plan.Event{}, sample: perfevent.Sampling{Period: 1}},
+		{event: &plan.Event{}, sample: perfevent.Sampling{Period: 1}, reads: make([]read, 1)},
+		{event: &plan.Event{Reads: true}, sample: perfevent.Sampling{Period: 1}},
 	}}}
 	all := f.samplings()
-	if len(all) != 3 || all[2].Period != 9 {
+	if len(all) != 4 || all[3].Period != 9 {
 		t.Fatalf("%+v", all)
 	}
 	if all[0].UserRegs != 0 || all[0].UserStack != 0 {
 		t.Errorf("a hit without reads has %+v", all[0])
 	}
-	if all[1].UserStack != stackCopy || all[1].UserRegs != callchain.Host().UserRegsMask() {
-		t.Errorf("a hit whose memory is read has %+v", all[1])
+	for _, s := range all[1:3] {
+		if s.UserStack != stackCopy || s.UserRegs != callchain.Host().UserRegsMask() {
+			t.Errorf("a hit whose memory is read has %+v", s)
+		}
 	}
 }

@@ -36,6 +36,8 @@ func (env) Offset(structure, member string) (offset int, ok bool) {
 	return offset, ok
 }
 
+func (env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool { return p.Text == "kprobe:named" }
+
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
 func (e env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.Scope.Resolve(t) }

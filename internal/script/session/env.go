@@ -47,6 +47,12 @@ func (e *env) Offset(structure, member string) (offset int, ok bool) {
 	return offset, err == nil
 }
 
+// ReadsOnly tells whether a parameter of a function of the kernel points to what the function
+// does not change.
+func (e *env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
+	return e.arguments(p).ReadsOnly(p, parameter)
+}
+
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {

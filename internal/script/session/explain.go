@@ -25,6 +25,9 @@ func (s *session) explain(w io.Writer) {
 	for _, e := range s.events {
 		for _, u := range e.Uses {
 			fmt.Fprintf(w, "%s (%s:%d): %s\n", u.Point.Text, cmp.Or(u.Point.File, "stdin"), u.Point.Line, e)
+			for _, r := range u.Reads {
+				fmt.Fprintf(w, "    %d:%d: %s\n", r.Line, r.Col, r.Way)
+			}
 			for i, f := range u.Fields {
 				fmt.Fprintf(w, "    %s: %s\n", typeName(s.checked.Clauses[u.Clause].Sources[i].Type), placeOf(f))
 			}

@@ -28,8 +28,11 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
 	}
-	if late := account.Late + s.late; late > 0 && s.opts.Verbose {
-		fmt.Fprintf(s.opts.Stderr, "%d times values were read from the memory of processes a moment after the hits: they may have changed\n", late)
+	if account.Late > 0 && s.opts.Verbose {
+		fmt.Fprintf(s.opts.Stderr, "%d reads of the memory of processes came a moment after the hits: the values may be others (marked ~)\n", account.Late)
+	}
+	if account.Gone > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d reads of memory came after their processes had started other programs: they gave nothing\n", account.Gone)
 	}
 	if account.Missing > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)

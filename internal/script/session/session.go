@@ -111,7 +111,6 @@ type session struct {
 	ticks   *ticks
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
-	late    uint64      // reads of memory after the hit
 
 	ahead map[string]int64 // of the monotonic clock, by the mode of nsecs
 
@@ -290,6 +289,9 @@ func (s *session) printMaps() {
 	for _, m := range maps {
 		if s.checked.Config.PrintMaps {
 			s.printer.Map(m, 0, 0)
+		}
+		if n := s.machine.Late[slices.Index(s.machine.Maps, m)]; n > 0 {
+			fmt.Fprintf(s.opts.Stderr, "WARNING: %d keys and numbers of %s were read from memory a moment after the hits: they may be others than then\n", n, m.Name)
 		}
 		if n := m.Dropped.Keys; n > 0 {
 			fmt.Fprintf(s.opts.Stderr, "WARNING: %s was full at %d keys and %d MiB: %d times a new key was left out\n",
