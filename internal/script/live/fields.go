@@ -24,7 +24,7 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	case plan.Function:
 		return func(h *hit) value.Value { return value.String(h.function()) }, nil
 	case plan.Process:
-		return ofProcess(field.Root)
+		return ofProcess(field.Root, field.Name)
 	case plan.Memory:
 		return s.memory(field.Name, of)
 	}

@@ -101,14 +101,14 @@ const (
 type Field struct {
 	From From
 	Name string
-	Root check.Root // of Process
+	Root check.Root // of Process; with TaskRoot, Name is tid, comm or a file of /proc/PID/ns
 }
 
 // Host is what the planner asks the host.
 type Host interface {
 	// Args returns the arguments of an attach point as a struct, in the order of the call.
 	Args(p *syntax.AttachPoint) (*types.Type, error)
-	// Offset returns where a member of a struct of the kernel is.
+	// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
 	Offset(structure, member string) (offset int, ok bool)
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.
@@ -129,6 +129,21 @@ func Make(prog *check.Program, host Host) ([]*Event, []*syntax.Error) {
 	return p.events, p.errs
 }
 
+// position returns where a source of a clause stands first.
+func position(c *check.Clause, source int) *syntax.Pos {
+	var pos *syntax.Pos
+	look := func(e check.Expr) {
+		if f, ok := e.(*check.FromHit); ok && f.Source == source && pos == nil {
+			pos = &f.Pos
+		}
+	}
+	if c.Predicate != nil {
+		check.Walk(c.Predicate, look)
+	}
+	check.Walk(c.Body, look)
+	return pos
+}
+
 // planner makes the events of a program.
 type planner struct {
 	host   Host
@@ -136,13 +151,16 @@ type planner struct {
 	places map[string]*Event // by what they attach to
 	errs   []*syntax.Error
 	point  *syntax.AttachPoint
+	value  *syntax.Pos // where the value under way stands
 }
 
-// refuse notes what is wrong with the attach point under way.
+// refuse notes what is wrong with the attach point under way, or with the value under way.
 func (p *planner) refuse(hint, format string, args ...any) {
-	p.errs = append(p.errs, &syntax.Error{
-		Pos: p.point.Pos, Len: len(p.point.Text), Msg: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	err := &syntax.Error{Pos: p.point.Pos, Len: len(p.point.Text), Msg: fmt.Sprintf(format, args...), Hint: hint}
+	if p.value != nil {
+		err.Pos, err.Len = *p.value, 1
+	}
+	p.errs = append(p.errs, err)
 }
 
 // add plans a clause at an attach point.
@@ -175,8 +193,10 @@ func (p *planner) add(clause int, c *check.Clause) {
 		p.events = append(p.events, event)
 	}
 	use := Use{Clause: clause, Point: p.point}
-	for _, source := range c.Sources {
+	for i, source := range c.Sources {
+		p.value = position(c, i)
 		field, ok := p.field(event, source)
+		p.value = nil
 		if !ok {
 			return
 		}

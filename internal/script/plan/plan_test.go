@@ -125,7 +125,7 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		`profile:hours:1 { }`:                             "1:1: a profile is ",
 		`watchpoint:0x10:3:w { }`:                         "1:1: a watchpoint is ",
 		`software:faults:x { }`:                           `1:1: "x" is no count`,
-		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:1: ",
+		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:18: ",
 	} {
 		_, errs := planned(t, text)
 		var found []string

@@ -2,44 +2,78 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/check"
 )
 
-// task is a member of curtask, in a tracepoint, of those that the record or /proc tells.
+// knownOfTask is what of curtask the record or /proc tells: the way to it through the kernel's
+// structs, and what it is.
+func knownOfTask() []struct {
+	way  string
+	root check.Root
+	name string // of TaskRoot
+} {
+	type known = struct {
+		way  string
+		root check.Root
+		name string
+	}
+	all := []known{
+		{"task_struct.pid", check.TaskRoot, "tid"},
+		{"task_struct.tgid", check.LeaderRoot, ""},
+		{"task_struct.comm", check.TaskRoot, "comm"},
+		{"task_struct.group_leader task_struct.pid", check.LeaderRoot, ""},
+		{"task_struct.group_leader task_struct.comm", check.LeaderCommRoot, ""},
+		{"task_struct.cred cred.uid", check.UIDRoot, ""},
+		{"task_struct.cred cred.gid", check.GIDRoot, ""},
+		{"task_struct.real_cred cred.uid", check.UIDRoot, ""},
+		{"task_struct.real_cred cred.gid", check.GIDRoot, ""},
+	}
+	for _, parent := range []string{"real_parent", "parent"} {
+		for _, id := range []string{"tgid", "pid"} {
+			all = append(all, known{"task_struct." + parent + " task_struct." + id, check.ParentRoot, ""})
+		}
+		all = append(all, known{"task_struct." + parent + " task_struct.comm", check.ParentCommRoot, ""})
+	}
+	for _, namespace := range [][3]string{
+		{"mnt_ns", "mnt_namespace", "mnt"}, {"uts_ns", "uts_namespace", "uts"}, {"ipc_ns", "ipc_namespace", "ipc"},
+		{"pid_ns_for_children", "pid_namespace", "pid_for_children"}, {"net_ns", "net", "net"}, {"cgroup_ns", "cgroup_namespace", "cgroup"},
+	} {
+		way := "task_struct.nsproxy nsproxy." + namespace[0] + " " + namespace[1] + ".ns.inum"
+		all = append(all, known{way, check.TaskRoot, "ns/" + namespace[2]})
+	}
+	return all
+}
+
+// task is a member of curtask, of those that the record or /proc tells.
 func (p *planner) task(s *check.Source) (Field, bool) {
+	if len(s.Path) == 0 {
+		p.refuse("tid is a number for the thread.", "the address of curtask is not known without BPF")
+		return Field{}, false
+	}
 	if s.Form == check.Plain {
-		for _, known := range []struct {
-			members []string
-			root    check.Root
-		}{
-			{[]string{"tgid"}, check.LeaderRoot},
-			{[]string{"real_parent", "tgid"}, check.ParentRoot},
-			{[]string{"real_parent", "pid"}, check.ParentRoot},
-			{[]string{"parent", "tgid"}, check.ParentRoot},
-			{[]string{"parent", "pid"}, check.ParentRoot},
-			{[]string{"real_parent", "comm"}, check.ParentCommRoot},
-			{[]string{"parent", "comm"}, check.ParentCommRoot},
-			{[]string{"group_leader", "pid"}, check.LeaderRoot},
-			{[]string{"group_leader", "comm"}, check.LeaderCommRoot},
-		} {
-			if path, ok := p.members(known.members); ok && slices.Equal(path, s.Path) {
-				return Field{From: Process, Root: known.root}, true
+		for _, known := range knownOfTask() {
+			if path, ok := p.path(known.way); ok && slices.Equal(path, s.Path) {
+				return Field{From: Process, Root: known.root, Name: known.name}, true
 			}
 		}
 	}
-	p.refuse("pid, tid, comm, ppid and pcomm are", "this member of curtask is not possible yet at a %s", p.point.Provider)
+	p.refuse("These are there: pid, tgid, comm, the uid and gid of cred, pid, tgid and comm of real_parent and group_leader, inodes of nsproxy's namespaces.",
+		"this member of curtask is in no record and not in /proc")
 	return Field{}, false
 }
 
-// members is the path from a task to a member.
-func (p *planner) members(names []string) (path []check.Step, ok bool) {
-	for i, name := range names {
-		offset, ok := p.host.Offset("struct task_struct", name)
+// path is the path of a way through the kernel's structs.
+func (p *planner) path(way string) (path []check.Step, ok bool) {
+	members := strings.Fields(way)
+	for i, of := range members {
+		structure, member, _ := strings.Cut(of, ".")
+		offset, ok := p.host.Offset("struct "+structure, member)
 		if !ok {
 			return nil, false
 		}
-		path = append(path, check.Step{Offset: offset, Deref: i < len(names)-1})
+		path = append(path, check.Step{Offset: offset, Deref: i < len(members)-1})
 	}
 	return path, true
 }

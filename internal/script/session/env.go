@@ -37,13 +37,13 @@ func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.argu
 
 var errFound = errors.New("found")
 
-// Offset returns where a member of a struct of the kernel is.
+// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
 func (e *env) Offset(structure, member string) (offset int, ok bool) {
 	t, _, ok := e.kernel.Type(structure)
 	if !ok {
 		return 0, false
 	}
-	offset, err := e.Offsetof(t, []string{member})
+	offset, err := e.Offsetof(t, strings.Split(member, "."))
 	return offset, err == nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -50,6 +51,9 @@ func placeOf(f plan.Field) string {
 		return "the user stack of the hit"
 	case plan.Function:
 		return "the name of the function"
+	}
+	if f.Root == check.TaskRoot && !strings.HasPrefix(f.Name, "ns/") {
+		return "the " + f.Name + " of the hit"
 	}
 	return "/proc, a moment after the hit"
 }
