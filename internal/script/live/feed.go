@@ -23,6 +23,8 @@ type Handler interface {
 	Start(at uint64) bool
 	// Hit runs a clause. It returns false when the program is over.
 	Hit(clause int, h *eval.Hit) bool
+	// Lost is called where records are missing: what hits before have left may be out of date.
+	Lost()
 	// Due is the time of the next tick, CLOCK_MONOTONIC in nanoseconds; false if there is none.
 	Due() (at uint64, ok bool)
 	// Tick is called at that time. It returns false when the program is over.
@@ -254,6 +256,9 @@ func (f *feed) Record(record perfevent.Record) error {
 	if !ok {
 		f.names.Handle(record)
 		f.carried.handle(record)
+		if _, lost := record.(*perfevent.Lost); lost {
+			f.handler.Lost()
+		}
 		return nil
 	}
 	if sample.Sampling >= len(f.sources) {

@@ -87,6 +87,13 @@ func (s *session) Hit(clause int, h *eval.Hit) bool {
 	return !s.over()
 }
 
+// Lost makes uncertain what is in the maps.
+func (s *session) Lost() {
+	for _, m := range s.machine.Maps {
+		m.Doubt()
+	}
+}
+
 // Due returns when the next interval ticks. A signal that has come is due at once.
 func (s *session) Due() (at uint64, ok bool) {
 	if len(s.usr1) > 0 {

@@ -293,6 +293,9 @@ func (s *session) printMaps() {
 		if n := s.machine.Late[slices.Index(s.machine.Maps, m)]; n > 0 {
 			fmt.Fprintf(s.opts.Stderr, "WARNING: %d keys and numbers of %s were read from memory a moment after the hits: they may be others than then\n", n, m.Name)
 		}
+		if m.Uncertain > 0 {
+			fmt.Fprintf(s.opts.Stderr, "WARNING: %d uses of values of %s are uncertain: hits that would have changed them may have been lost\n", m.Uncertain, m.Name)
+		}
 		if n := m.Dropped.Keys; n > 0 {
 			fmt.Fprintf(s.opts.Stderr, "WARNING: %s was full at %d keys and %d MiB: %d times a new key was left out\n",
 				m.Name, m.Len(), m.Bytes()>>20, n)
