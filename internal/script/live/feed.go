@@ -36,6 +36,7 @@ type Account struct {
 	run.Account
 	Probes []Book // of each attach point, in the order of Account's events
 	Own    uint64 // ringtap's own hits, which no clause saw
+	Unseen uint64 // hits that still waited when Patience was over, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
 	Late   uint64 // reads of the memory of processes after the hits
 	Gone   uint64 // of these, those of programs that did not run any more
@@ -80,8 +81,10 @@ type feed struct {
 	hit      hit
 	memories memories
 	programs programs
-	raw      []byte // that a source made
-	account  Account
+	impatience
+	raw     []byte // that a source made
+	account Account
+	ended   bool // the program wants no more
 }
 
 // hit is a sample that clauses look at.
@@ -154,6 +157,7 @@ func (a *Attachment) feed(handler Handler) *feed {
 
 // follow feeds the handler with the records of a source.
 func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
+	defer f.impatience.begin(ctx)()
 	ctx, f.cancel = context.WithCancel(ctx)
 	defer f.cancel()
 	engine, err := run.New(source, run.Options{
@@ -261,8 +265,12 @@ func (f *feed) Record(record perfevent.Record) error {
 		}
 		return nil
 	}
-	if sample.Sampling >= len(f.sources) {
-		return nil // aside
+	switch {
+	case sample.Sampling >= len(f.sources), f.ended:
+		return nil // aside, or after exit()
+	case f.over.Load():
+		f.account.Unseen++
+		return nil
 	}
 	source := f.sources[sample.Sampling]
 	if sample.PID == f.self && !source.everybody {
@@ -285,6 +293,7 @@ func (f *feed) Record(record perfevent.Record) error {
 			h.eval.Probe = use.probe + h.function()
 		}
 		if !f.handler.Hit(use.clause, &h.eval) {
+			f.ended = true
 			f.cancel()
 			return nil
 		}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -165,12 +166,13 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
-	stop := context.AfterFunc(ctx, s.machine.Interrupt)
+	stop := s.interruptAfter(ctx)
 	defer stop()
 	if s.attached != nil {
 		if err := s.follow(ctx); err != nil {
 			return failed, s.placed(err)
 		}
+		stop()
 	} else if s.Start(uint64(clock(unix.CLOCK_MONOTONIC))) {
 		s.wait(ctx)
 	}
@@ -178,6 +180,33 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	return s.finish()
+}
+
+// interruptAfter ends what loops when the context is done and, with probes of the machine, the
+// hits that wait have had their time. The caller calls stop before the end probes.
+func (s *session) interruptAfter(ctx context.Context) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-ctx.Done():
+		case <-done:
+			return
+		}
+		patience := time.Duration(0)
+		if s.attached != nil {
+			patience = live.Patience
+		}
+		select {
+		case <-time.After(patience):
+			s.machine.Interrupt()
+		case <-done:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(done)
+		<-ended
+	})
 }
 
 // notes prints what is to say about the probes, once.
