@@ -35,7 +35,7 @@ type Attachment struct {
 	program *check.Program
 	options Options
 	sources []*source
-	sets    []*probe.Set
+	sets    []attachedSet
 	texts   *syscalltext.Attachment // nil if no system call's text is asked for
 	texted  int                     // sources of texts, which are the first
 	aside   []perfevent.Sampling
@@ -45,6 +45,12 @@ type Attachment struct {
 	symbolizer *symbolize.Symbolizer
 	stacks     *stacks
 	carried    carried
+}
+
+// attachedSet is what was attached for one event.
+type attachedSet struct {
+	*probe.Set
+	name string // the event's first attach point
 }
 
 // source is one sampling and what runs at its hits.
@@ -205,7 +211,7 @@ func (a *Attachment) attach(event *plan.Event) error {
 	if err != nil {
 		return err
 	}
-	a.sets = append(a.sets, set)
+	a.sets = append(a.sets, attachedSet{set, event.Uses[0].Point.Text})
 	stacks := stacksOf(event)
 	stacks.Entry = set.AtEntry
 	for i := range set.Sources {

@@ -35,6 +35,9 @@ type Handler interface {
 type Account struct {
 	run.Account
 	Probes []Book // of each attach point, in the order of Account's events
+	// Missed are the hits that the kernel itself left out, by attach point: it was handling
+	// another probe, or too many calls were under way.
+	Missed map[string]uint64
 	Own    uint64 // ringtap's own hits, which no clause saw
 	Unseen uint64 // hits that still waited when Patience was over, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
@@ -66,6 +69,21 @@ func (f *feed) books() []Book {
 		books = append(books, Book{name, f.account.Events[i]})
 	}
 	return books
+}
+
+// missed counts the hits that the kernel left out.
+func (f *feed) missed() error {
+	f.account.Missed = make(map[string]uint64)
+	for _, set := range f.sets {
+		n, err := set.Missed()
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			f.account.Missed[set.name] += n
+		}
+	}
+	return nil
 }
 
 // feed is a run under way.
@@ -194,7 +212,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
 	f.account.Probes = f.books()
-	return f.account, errors.Join(err, accountErr)
+	return f.account, errors.Join(err, accountErr, f.missed())
 }
 
 // seen returns what looks at records as they come, nil if nothing does.

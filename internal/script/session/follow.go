@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +26,10 @@ func (s *session) follow(ctx context.Context) error {
 	}
 	if s.opts.Verbose {
 		s.books(&account)
+	}
+	for _, name := range slices.Sorted(maps.Keys(account.Missed)) {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %s: the kernel missed %d hits: it was handling another probe, or too many calls were in progress\n",
+			name, account.Missed[name])
 	}
 	if account.Unseen > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d hits were left out: they still waited when the program ended\n", account.Unseen)
