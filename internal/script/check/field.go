@@ -54,9 +54,6 @@ func (c *checker) field(e *syntax.Field) Expr {
 		return bad(e.Pos)
 	}
 	f, offset := c.findField(s, e.Name)
-	if x := c.taskMember(e.Pos, addr, s, f); x != nil {
-		return x
-	}
 	if f == nil && s.Size == 0 && len(c.fieldNames(s)) == 0 {
 		c.hintf(e.Pos, "define it, or #include the header that does", "%s is not known here", describe(s))
 		return bad(e.Pos)

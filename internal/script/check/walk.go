@@ -146,17 +146,21 @@ func (c *Clause) dropUnread() bool {
 		}
 	})
 	dropped := false
-	var visit func(s Stmt)
-	visit = func(s Stmt) {
-		if v, ok := s.(*SetVar); ok && v.X != nil && !read[v.Var] && pure(v.X) {
-			v.X, dropped = nil, true
+	Statements(c.Body, func(s Stmt) {
+		if s, ok := s.(*SetVar); ok && s.X != nil && !read[s.Var] && pure(s.X) {
+			s.X, dropped = nil, true
 		}
-		for _, t := range inner(s) {
-			visit(t)
-		}
-	}
-	visit(c.Body)
+	})
 	return dropped
+}
+
+// Statements calls f for a statement and every statement in it, but not for those of block
+// expressions.
+func Statements(s Stmt, f func(Stmt)) {
+	f(s)
+	for _, t := range inner(s) {
+		Statements(t, f)
+	}
 }
 
 // pure tells whether an expression does nothing but have a value.

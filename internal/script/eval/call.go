@@ -60,10 +60,11 @@ func (c *compiler) statement(e *check.Call) doFunc {
 		}
 		return func(m *Machine) flow { return m.exit(int(code(m))) }
 	case "join":
-		words, sep := c.text(e.Args[0]), e.Format
+		words, sep := c.marked(e.Args[0]), e.Format
 		return func(m *Machine) flow {
-			if w := strings.TrimSuffix(words(m), "\x00"); w != "" {
-				out.Join(strings.Split(w, "\x00"), sep)
+			v := words(m)
+			if w := strings.TrimSuffix(v.S, "\x00"); w != "" {
+				out.Join(strings.Split(w, "\x00"), sep, v.IsLate())
 			}
 			return next
 		}
@@ -115,7 +116,7 @@ func (c *compiler) formatted(e *check.Call) doFunc {
 	list := make([]*types.Type, len(e.Args))
 	get := make([]valueFunc, len(e.Args))
 	for i, a := range e.Args {
-		list[i], get[i] = a.Type(), c.value(a)
+		list[i], get[i] = a.Type(), c.marked(a)
 	}
 	f, err := show.ParseFormat(e.Func, e.Format, list)
 	if err != nil && c.err == nil {
@@ -174,7 +175,7 @@ func (c *compiler) print(e *check.Call) doFunc {
 		top, div := int(min(n[0], 1<<30)), n[1]
 		return func(*Machine) flow { out.Map(at, top, div); return next }
 	}
-	x, t := c.value(e.Args[0]), e.Args[0].Type()
+	x, t := c.marked(e.Args[0]), e.Args[0].Type()
 	return func(m *Machine) flow { out.Value(t, x(m)); return next }
 }
 

@@ -29,6 +29,8 @@ const (
 type compiler struct {
 	m         *Machine
 	functions map[*check.Function]*function
+	sources   []*check.Source     // of the clause
+	late      map[*check.Var]bool // numbers that may have been read late
 	err       error
 }
 
@@ -164,7 +166,7 @@ func zeroOf(t *types.Type) value.Value {
 func (c *compiler) makeTuple(e *check.MakeTuple) valueFunc {
 	parts := make([]valueFunc, len(e.Elems))
 	for i, x := range e.Elems {
-		parts[i] = c.value(x)
+		parts[i] = c.marked(x)
 	}
 	return func(m *Machine) value.Value {
 		v := value.Value{T: make([]value.Value, len(parts))}
@@ -203,6 +205,10 @@ func convertElems(v value.Value, from, to *types.Type) value.Value {
 
 // key compiles the key of an element of a map.
 func (c *compiler) key(e *check.Element) func(m *Machine) value.Key {
+	return c.lateKey(e, c.plainKey(e))
+}
+
+func (c *compiler) plainKey(e *check.Element) func(m *Machine) value.Key {
 	keys := e.Map.Spec.Keys
 	if len(keys) == 0 {
 		return func(*Machine) value.Key { return value.Key{} }

@@ -18,13 +18,14 @@ import (
 // testHost is a host whose memory is a map of texts by address.
 type testHost struct {
 	memory   map[uint64]string
+	late     bool // it is read later than the hits
 	messages []string
 	ran      []string
 }
 
 func (*testHost) Clock(mode string, monotonic uint64) uint64 { return monotonic }
 func (*testHost) Wall(monotonic uint64) time.Time            { return time.Unix(0, int64(monotonic)).UTC() }
-func (*testHost) Text(*Hit, uint64) (string, bool)           { return "", false }
+func (*testHost) Text(*Hit, uint64) (string, bool, bool)     { return "", false, false }
 func (*testHost) UserAddress(h *Hit, address uint64) uint64  { return address }
 func (*testHost) Frames(stack uint64, user bool) int         { return int(stack) }
 func (*testHost) Word(f string, n int64) string              { return fmt.Sprintf("%s-%d", f, n) }
@@ -36,15 +37,15 @@ func (t *testHost) System(command string) []byte {
 	return []byte("ran " + command)
 }
 
-func (t *testHost) Read(h *Hit, address uint64, user bool, b []byte) bool {
+func (t *testHost) Read(h *Hit, address uint64, user bool, b []byte) (ok, late bool) {
 	for start, text := range t.memory {
 		if address >= start && address < start+uint64(len(text)) {
 			clear(b)
 			copy(b, text[address-start:])
-			return true
+			return true, t.late
 		}
 	}
-	return false
+	return false, false
 }
 
 func (t *testHost) Message(l Level, pos syntax.Pos, text string) {

@@ -19,10 +19,13 @@ func (c *compiler) int(e check.Expr) intFunc {
 		return func(*Machine) uint64 { return n }
 	case *check.Local:
 		slot := e.Var.Slot
+		if c.late[e.Var] {
+			return func(m *Machine) uint64 { return m.seen(m.vars[slot]).N }
+		}
 		return func(m *Machine) uint64 { return m.vars[slot].N }
 	case *check.FromHit:
 		i := e.Source
-		return func(m *Machine) uint64 { return m.values.Value(i).N }
+		return func(m *Machine) uint64 { return m.seen(m.values.Value(i)).N }
 	case *check.Header:
 		return c.header(e)
 	case *check.Element:
@@ -61,7 +64,7 @@ func (c *compiler) int(e check.Expr) intFunc {
 		}
 	}
 	if f := c.place(e); f != nil {
-		return func(m *Machine) uint64 { return f(m).N }
+		return func(m *Machine) uint64 { return m.seen(f(m)).N }
 	}
 	c.fail(e)
 	return func(*Machine) uint64 { return 0 }
@@ -157,7 +160,7 @@ func (c *compiler) load(e *check.Load) intFunc {
 	}
 	buf := make([]byte, size)
 	return func(m *Machine) uint64 {
-		if !m.opts.Host.Read(m.hit, addr(m), user, buf) {
+		if !m.load(addr(m), user, buf) {
 			return 0
 		}
 		n := number(string(buf), size)

@@ -44,7 +44,7 @@ type Output interface {
 	Time(format string, at time.Time)
 	Cat(text []byte)
 	System(text []byte)
-	Join(words []string, delimiter string)
+	Join(words []string, delimiter string, late bool)
 }
 
 // A Host answers what a program asks while it runs.
@@ -53,12 +53,13 @@ type Host interface {
 	Clock(mode string, monotonic uint64) uint64
 	// Wall returns the wall clock of a hit.
 	Wall(monotonic uint64) time.Time
-	// Read reads memory of the process of a hit, or of the kernel, as it is now. It returns
-	// false if it cannot.
-	Read(h *Hit, address uint64, user bool, b []byte) bool
-	// Text returns the text at an address of the process of a hit as it was when a probe took
-	// the address, false if none took it along.
-	Text(h *Hit, address uint64) (string, bool)
+	// Read reads memory of the process of a hit, or of the kernel. It returns false if it can't,
+	// and whether it read later than the hit.
+	Read(h *Hit, address uint64, user bool, b []byte) (ok, late bool)
+	// Text returns the text at an address of the process of a hit as it was at the hit, or when
+	// a probe took the address along; false if neither is known. It is late if it may have
+	// changed.
+	Text(h *Hit, address uint64) (text string, late, ok bool)
 	// UserAddress returns the number that stands for an address of the process of a hit.
 	UserAddress(h *Hit, address uint64) uint64
 	// Frames returns how many frames a stack has.
@@ -116,6 +117,9 @@ type Options struct {
 type Machine struct {
 	// Maps are the program's maps, by their indexes.
 	Maps []*value.Map
+	// Late counts, of each map, the keys and numbers that came from memory that was read later
+	// than the hit.
+	Late []uint64
 
 	prog    *check.Program
 	opts    Options
@@ -131,6 +135,7 @@ type Machine struct {
 	steps  int
 	result value.Value // of the function that returned
 
+	late    bool // what is evaluated was read later than the hit
 	leaving bool // exit() was called in this hit
 	exited  bool
 	code    int
@@ -165,9 +170,11 @@ func New(p *check.Program, opts Options) (*Machine, error) {
 		spec.MaxBytes = m.opts.Bytes
 		m.Maps = append(m.Maps, value.New(spec))
 	}
-	c := &compiler{m: m, functions: map[*check.Function]*function{}}
+	m.Late = make([]uint64, len(m.Maps))
+	c := &compiler{m: m, functions: map[*check.Function]*function{}, late: map[*check.Var]bool{}}
 	size := 0
 	for _, cl := range p.Clauses {
+		c.sources = cl.Sources
 		out := clause{vars: len(cl.Vars), body: c.block(cl.Body)}
 		if cl.Predicate != nil {
 			out.predicate = c.truth(cl.Predicate)

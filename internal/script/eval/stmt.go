@@ -85,25 +85,26 @@ func (c *compiler) setVar(s *check.SetVar) doFunc {
 	case s.X == nil:
 		zero := zeroOf(s.Var.Type)
 		return func(m *Machine) flow { m.vars[slot] = zero; return next }
-	case numeric(s.X.Type()):
+	case numeric(s.X.Type()) && !c.late[s.Var] && !c.mayBeLate(s.X):
 		f := c.int(s.X)
 		return func(m *Machine) flow { m.vars[slot].N = f(m); return next }
 	}
-	f := c.value(s.X)
+	c.late[s.Var] = c.late[s.Var] || c.mayBeLate(s.X)
+	f := c.marked(s.X)
 	return func(m *Machine) flow { v := f(m); m.vars[slot] = v; return next }
 }
 
 func (c *compiler) setMap(s *check.SetMap) doFunc {
 	key, at := c.key(s.Elem), c.m.Maps[s.Elem.Map.Index]
 	if numeric(s.X.Type()) {
-		f := c.int(s.X)
+		f := c.counted(s.Elem.Map, s.X)
 		return func(m *Machine) flow {
 			n := f(m)
 			at.Set(key(m), value.Value{N: n})
 			return next
 		}
 	}
-	f := c.value(s.X)
+	f := c.marked(s.X)
 	return func(m *Machine) flow {
 		v := f(m)
 		at.Set(key(m), v)
@@ -116,7 +117,7 @@ func (c *compiler) aggregate(s *check.Aggregate) doFunc {
 	if s.X == nil {
 		return func(m *Machine) flow { at.AddCount(key(m)); return next }
 	}
-	x := c.int(s.X)
+	x := c.counted(s.Elem.Map, s.X)
 	switch at.Value.Kind {
 	case types.Sum:
 		return func(m *Machine) flow { n := x(m); at.AddSum(key(m), n); return next }

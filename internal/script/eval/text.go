@@ -16,7 +16,7 @@ func (c *compiler) text(e check.Expr) textFunc {
 		return func(*Machine) string { return s }
 	case *check.Local:
 		slot := e.Var.Slot
-		return func(m *Machine) string { return m.vars[slot].S }
+		return func(m *Machine) string { return m.seen(m.vars[slot]).S }
 	case *check.Header:
 		if e.Name == "comm" {
 			return func(m *Machine) string { return m.values.Comm() }
@@ -24,7 +24,7 @@ func (c *compiler) text(e check.Expr) textFunc {
 		return func(m *Machine) string { return m.hit.Probe }
 	case *check.FromHit:
 		i := e.Source
-		return func(m *Machine) string { return m.values.Value(i).S }
+		return func(m *Machine) string { return m.seen(m.values.Value(i)).S }
 	case *check.Cond:
 		cond, a, b := c.truth(e.C), c.text(e.A), c.text(e.B)
 		return func(m *Machine) string {
@@ -52,7 +52,7 @@ func (c *compiler) text(e check.Expr) textFunc {
 		}
 	}
 	if f := c.place(e); f != nil {
-		return func(m *Machine) string { return f(m).S }
+		return func(m *Machine) string { return m.seen(f(m)).S }
 	}
 	c.fail(e)
 	return func(*Machine) string { return "" }
@@ -64,7 +64,7 @@ const most = 1 << 20
 // read reads memory. What cannot be read is zero.
 func (m *Machine) read(address uint64, size int, user bool) string {
 	b := make([]byte, min(max(size, 0), most))
-	if !m.opts.Host.Read(m.hit, address, user, b) {
+	if !m.load(address, user, b) {
 		clear(b)
 	}
 	return string(b)
@@ -80,7 +80,7 @@ func (m *Machine) readText(address uint64, size int, user bool) string {
 	for s.Len() < size {
 		n := min(size-s.Len(), piece-int(address%piece))
 		b := buf[:n]
-		if !m.opts.Host.Read(m.hit, address, user, b) {
+		if !m.load(address, user, b) {
 			break
 		}
 		if end := strings.IndexByte(string(b), 0); end >= 0 {
@@ -107,8 +107,9 @@ func (c *compiler) read(e *check.Read) textFunc {
 	case check.Text:
 		return func(m *Machine) string {
 			a, n := addr(m), int(length(m))
-			if text, ok := m.opts.Host.Text(m.hit, a); ok && e.Len == nil {
-				return text[:min(len(text), n-1)]
+			if text, late, ok := m.opts.Host.Text(m.hit, a); ok {
+				m.late = m.late || late
+				return text[:min(len(text), max(n-1, 0))]
 			}
 			return m.readText(a, n-1, user)
 		}
@@ -129,7 +130,7 @@ func (m *Machine) readVector(address uint64, size int, user bool) string {
 	var s strings.Builder
 	var buf [8]byte
 	for i := range uint64(maxWords) {
-		if !m.opts.Host.Read(m.hit, address+8*i, user, buf[:]) {
+		if !m.load(address+8*i, user, buf[:]) {
 			break
 		}
 		p := number(string(buf[:]), 8)

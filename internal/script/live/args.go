@@ -68,6 +68,17 @@ func (a *Arguments) Result(p *syntax.AttachPoint) (*types.Type, error) {
 	return a.BTF.Convert(proto.Target()), nil
 }
 
+// ReadsOnly tells whether a parameter of a function, by its number, is a pointer to what the
+// function does not change.
+func (a *Arguments) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
+	proto, err := a.function(p)
+	if err != nil || parameter >= proto.Len() {
+		return false
+	}
+	pointer := proto.Param(parameter).Type.Resolve()
+	return pointer.Kind() == btf.Pointer && pointer.Target().Qualified(btf.Const, "")
+}
+
 // function finds the function of an attach point in the kernel's type information.
 func (a *Arguments) function(p *syntax.AttachPoint) (btf.Type, error) {
 	if a.Spec == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -35,7 +36,7 @@ type Attachment struct {
 	program *check.Program
 	options Options
 	sources []*source
-	sets    []*probe.Set
+	sets    []attachedSet
 	texts   *syscalltext.Attachment // nil if no system call's text is asked for
 	texted  int                     // sources of texts, which are the first
 	aside   []perfevent.Sampling
@@ -47,6 +48,12 @@ type Attachment struct {
 	carried    carried
 }
 
+// attachedSet is what was attached for one event.
+type attachedSet struct {
+	*probe.Set
+	name string // the event's first attach point
+}
+
 // source is one sampling and what runs at its hits.
 type source struct {
 	event   *plan.Event
@@ -56,6 +63,7 @@ type source struct {
 	stacker *stack.Stacker // of Run
 	uses    []use
 	reads   []read            // of memory, for the uses
+	pieces  []piece           // of memory that the records have for other hits
 	places  map[uint64]string // names of hits by place; nil if all are called name
 	name    string            // of the function
 	// everybody says that hits which happen in this process may be about any other.
@@ -88,16 +96,36 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 		return nil, errors.Join(err, a.Close())
 	}
 	for _, s := range a.sources {
-		for _, u := range s.event.Uses {
-			use, err := a.use(s, u)
-			if err != nil {
-				return nil, errors.Join(err, a.Close())
-			}
-			s.uses = append(s.uses, use)
+		if err := a.prepare(s); err != nil {
+			return nil, errors.Join(err, a.Close())
 		}
 	}
 	return a, nil
 }
+
+// prepare prepares what the clauses at a source take.
+func (a *Attachment) prepare(s *source) error {
+	for _, u := range s.event.Uses {
+		use, err := a.use(s, u)
+		if err != nil {
+			return err
+		}
+		s.uses = append(s.uses, use)
+	}
+	for _, p := range s.event.Pieces {
+		piece, ok, err := s.piece(p)
+		if err != nil {
+			return at(s.event, err)
+		}
+		if ok {
+			s.pieces = append(s.pieces, piece)
+		}
+	}
+	return nil
+}
+
+// readsMemory tells whether clauses at a source read the memory of the process.
+func (s *source) readsMemory() bool { return len(s.reads) > 0 || s.event.Reads }
 
 // attachAll attaches events. Functions that are not there it leaves out, as the program's
 // setting for missing probes says, if there is anything else to attach.
@@ -184,7 +212,7 @@ func (a *Attachment) attach(event *plan.Event) error {
 	if err != nil {
 		return err
 	}
-	a.sets = append(a.sets, set)
+	a.sets = append(a.sets, attachedSet{set, event.Uses[0].Point.Text})
 	stacks := stacksOf(event)
 	stacks.Entry = set.AtEntry
 	for i := range set.Sources {
@@ -256,12 +284,12 @@ func (a *Attachment) attachTexts() error {
 func wantsText(event *plan.Event) bool {
 	for _, use := range event.Uses {
 		for _, field := range use.Fields {
-			if field.From == plan.RecordText || field.Carries && event.Place == plan.Tracepoint {
+			if field.From == plan.RecordText {
 				return true
 			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(event.Pieces, func(p plan.Piece) bool { return p.Field == "" })
 }
 
 // Close removes the events. A run must be over.

@@ -24,6 +24,8 @@ type Handler interface {
 	Start(at uint64) bool
 	// Hit runs a clause. It returns false when the program is over.
 	Hit(clause int, h *eval.Hit) bool
+	// Lost is called where records are missing: what hits before have left may be out of date.
+	Lost()
 	// Due is the time of the next tick, CLOCK_MONOTONIC in nanoseconds; false if there is none.
 	Due() (at uint64, ok bool)
 	// Tick is called at that time. It returns false when the program is over.
@@ -34,9 +36,14 @@ type Handler interface {
 type Account struct {
 	run.Account
 	Probes []Book // of each attach point, in the order of Account's events
+	// Missed are the hits that the kernel itself left out, by attach point: it was handling
+	// another probe, or too many calls were under way.
+	Missed map[string]uint64
 	Own    uint64 // ringtap's own hits, which no clause saw
+	Unseen uint64 // hits that still waited when Patience was over, which no clause saw
 	Stacks uint64 // hits whose stack was one too many to be kept
-	Late   uint64 // values that were read from the memory of processes after the hits
+	Late   uint64 // reads of the memory of processes after the hits
+	Gone   uint64 // of these, those of programs that did not run any more
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64
@@ -66,6 +73,21 @@ func (f *feed) books() []Book {
 	return books
 }
 
+// missed counts the hits that the kernel left out.
+func (f *feed) missed() error {
+	f.account.Missed = make(map[string]uint64)
+	for _, set := range f.sets {
+		n, err := set.Missed()
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			f.account.Missed[set.name] += n
+		}
+	}
+	return nil
+}
+
 // feed is a run under way.
 type feed struct {
 	*Attachment
@@ -79,8 +101,11 @@ type feed struct {
 
 	hit      hit
 	memories memories
-	raw      []byte // that a source made
-	account  Account
+	programs programs
+	impatience
+	raw     []byte // that a source made
+	account Account
+	ended   bool // the program wants no more
 }
 
 // hit is a sample that clauses look at.
@@ -90,7 +115,7 @@ type hit struct {
 	sample *perfevent.Sample
 	raw    []byte
 	of     *process.Process // nil until it is asked for
-	pieces [][]byte         // of memory, nil until they are asked for
+	taken  *taken           // memory, nil until it is asked for
 	use    *use             // the clause that looks
 	eval   eval.Hit
 }
@@ -142,7 +167,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		f.helper = a.texts.Helper()
 	}
 	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil, RingBytes: f.ringBytes()}
-	source, err := run.Open(a.options.Target, f.samplings(), opts)
+	source, err := f.open(opts)
 	if err != nil {
 		return Account{}, err
 	}
@@ -159,6 +184,7 @@ func (a *Attachment) feed(handler Handler) *feed {
 
 // follow feeds the handler with the records of a source.
 func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
+	defer f.impatience.begin(ctx)()
 	ctx, f.cancel = context.WithCancel(ctx)
 	defer f.cancel()
 	engine, err := run.New(source, run.Options{
@@ -187,7 +213,8 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		err = engine.Run(ctx, f)
 	}
 	f.snapshot()
-	f.account.Stacks, f.account.Late = f.stacks.dropped, f.memories.late
+	f.account.Stacks = f.stacks.dropped
+	f.account.Late += f.memories.late
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 		f.account.Late, f.account.Rests = f.account.Late+f.texts.Late, f.texts.Rests()
@@ -195,7 +222,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
 	f.account.Probes = f.books()
-	return f.account, errors.Join(err, accountErr)
+	return f.account, errors.Join(err, accountErr, f.missed())
 }
 
 // seen returns what looks at records as they come, nil if nothing does.
@@ -204,10 +231,11 @@ func (f *feed) seen() func(perfevent.Record) {
 	if f.texts != nil {
 		texts = f.texts.Seen()
 	}
-	if texts == nil && !slices.ContainsFunc(f.sources, func(s *source) bool { return len(s.reads) > 0 }) {
+	if texts == nil && !slices.ContainsFunc(f.sources, (*source).readsMemory) {
 		return nil
 	}
 	return func(record perfevent.Record) {
+		f.programs.handle(record)
 		sample, ok := record.(*perfevent.Sample)
 		if ok && sample.Sampling < len(f.sources) {
 			if s := f.sources[sample.Sampling]; len(s.reads) > 0 && sample.PID != f.self {
@@ -231,7 +259,7 @@ func (f *feed) samplings() []perfevent.Sampling {
 		if s.stacks.User || s.stacks.Kernel {
 			s.stacks.Prepare(&sampling)
 		}
-		if len(s.reads) > 0 {
+		if s.readsMemory() {
 			sampling.UserRegs |= callchain.Host().UserRegsMask()
 			sampling.UserStack = max(sampling.UserStack, stackCopy)
 		}
@@ -259,10 +287,18 @@ func (f *feed) Record(record perfevent.Record) error {
 	sample, ok := record.(*perfevent.Sample)
 	if !ok {
 		f.names.Handle(record)
+		f.carried.handle(record)
+		if _, lost := record.(*perfevent.Lost); lost {
+			f.handler.Lost()
+		}
 		return nil
 	}
-	if sample.Sampling >= len(f.sources) {
-		return nil // aside
+	switch {
+	case sample.Sampling >= len(f.sources), f.ended:
+		return nil // aside, or after exit()
+	case f.over.Load():
+		f.account.Unseen++
+		return nil
 	}
 	source := f.sources[sample.Sampling]
 	if (sample.PID == f.self || sample.PID == f.helper && f.helper != 0) && !source.everybody {
@@ -270,11 +306,12 @@ func (f *feed) Record(record perfevent.Record) error {
 		return nil
 	}
 	h := &f.hit
-	h.source, h.sample, h.of, h.raw, h.pieces = source, sample, nil, sample.Raw, nil
+	h.source, h.sample, h.of, h.raw, h.taken = source, sample, nil, sample.Raw, nil
 	if source.probe != nil && source.probe.Record != nil {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw
 	}
+	f.carry(h)
 	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
 	for i := range source.uses {
 		use := &source.uses[i]
@@ -287,6 +324,7 @@ func (f *feed) Record(record perfevent.Record) error {
 			h.eval.Probe = use.probe + h.function()
 		}
 		if !f.handler.Hit(use.clause, &h.eval) {
+			f.ended = true
 			f.cancel()
 			return nil
 		}

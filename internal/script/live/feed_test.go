@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/run/capture"
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -25,6 +26,7 @@ type hits struct {
 	probes map[string]int
 	stacks map[uint64]int
 	most   int // hits until the program is over; 0: any
+	lost   int
 	before uint64
 	err    error
 }
@@ -45,6 +47,8 @@ func (h *hits) Hit(clause int, hit *eval.Hit) bool {
 	}
 	return h.most == 0 || len(h.args) < h.most
 }
+
+func (h *hits) Lost() { h.lost++ }
 
 func (*hits) Due() (uint64, bool) { return 0, false }
 
@@ -119,6 +123,16 @@ func TestAProgramThatIsOverSeesNoMore(t *testing.T) {
 	}
 }
 
+func TestHitsThatWaitTooLongAfterTheEndAreCountedAndNotSeen(t *testing.T) {
+	source := capture.Open(t, "lines")
+	h := &hits{probes: make(map[string]int), stacks: make(map[uint64]int)}
+	f := attached(t, source).feed(h)
+	f.over.Store(true)
+	if account, err := f.follow(context.Background(), source); err != nil || account.Unseen != 40 || len(h.args) > 0 {
+		t.Errorf("%v, %d unseen, %d seen", err, account.Unseen, len(h.args))
+	}
+}
+
 func TestOwnHitsAreCountedAndNotSeen(t *testing.T) {
 	source := capture.Open(t, "lines")
 	h := &hits{probes: make(map[string]int), stacks: make(map[uint64]int)}
@@ -126,6 +140,19 @@ func TestOwnHitsAreCountedAndNotSeen(t *testing.T) {
 	f.self = uint32(source.Processes()[0])
 	if account, err := f.follow(context.Background(), source); err != nil || account.Own != 40 || len(h.args) > 0 {
 		t.Errorf("%v, %d of our own, %d seen", err, account.Own, len(h.args))
+	}
+}
+
+func TestAHandlerIsToldWhereRecordsAreMissing(t *testing.T) {
+	h := &hits{}
+	f := &feed{Attachment: &Attachment{}, handler: h, snapshot: func() {}, names: process.NewNames(process.Host{})}
+	for _, record := range []perfevent.Record{&perfevent.Comm{}, &perfevent.Lost{Lost: 5}, &perfevent.Exit{}} {
+		if err := f.Record(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h.lost != 1 {
+		t.Errorf("told %d times", h.lost)
 	}
 }
 

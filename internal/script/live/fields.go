@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -25,7 +24,7 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	case plan.Function:
 		return func(h *hit) value.Value { return value.String(h.function()) }, nil
 	case plan.Process:
-		return ofProcess(field.Root)
+		return ofProcess(field.Root, field.Name)
 	case plan.Memory:
 		return s.memory(field.Name, of)
 	}
@@ -40,13 +39,7 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s has no field %s", s.probe.Format.Name, name)
 	}
-	get := recorded(f, of)
-	if field.Carries {
-		if text := s.probe.Format.Field(cmp.Or(field.Text, printfmt.SyscallText(name))); text != nil && text.String {
-			return carrying(get, text), nil
-		}
-	}
-	return get, nil
+	return recorded(f, of), nil
 }
 
 // recorded returns what reads a field of the record.

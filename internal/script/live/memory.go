@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -19,8 +18,8 @@ import (
 const stackCopy = 2 << 10
 
 // memory returns what follows a path from a pointer in the record through the memory of the
-// process. What is not in the copy of its stack
-// is read when the hit's record comes, which is later than the hit.
+// process. What is not in the copy of its stack is read when the hit's record comes, which is
+// later than the hit.
 func (s *source) memory(name string, of *check.Source) (getter, error) {
 	f := s.probe.Format.Field(name)
 	switch {
@@ -36,10 +35,15 @@ func (s *source) memory(name string, of *check.Source) (getter, error) {
 	n := len(s.reads)
 	s.reads = append(s.reads, read{f, of.Path, size})
 	return func(h *hit) value.Value {
-		if pieces := h.memory(); n < len(pieces) {
-			return loaded(pieces[n], of)
+		taken := h.memory()
+		if n >= len(taken.pieces) {
+			return loaded(nil, of)
 		}
-		return loaded(nil, of)
+		v := loaded(taken.pieces[n], of)
+		if taken.late {
+			v = v.Late()
+		}
+		return v
 	}, nil
 }
 
@@ -73,9 +77,8 @@ func (r *read) of(s *perfevent.Sample, host process.Host) (b []byte, late bool) 
 
 // memoryAt reads memory out of a sample's copy of the stack, or now.
 func memoryAt(s *perfevent.Sample, host process.Host, addr uint64, size int) (b []byte, late bool) {
-	_, sp, _, ok := callchain.Host().Frame(s.Regs.Mask, s.Regs.Values)
-	if from := addr - sp; ok && from < uint64(len(s.Stack)) && uint64(len(s.Stack))-from >= uint64(size) {
-		return bytes.Clone(s.Stack[from:][:size]), false
+	if known := stackFrom(s, addr); len(known) >= size {
+		return bytes.Clone(known[:size]), false
 	}
 	b = make([]byte, size)
 	return b[:host.ReadMemory(int(s.PID), addr, b)], true
@@ -84,8 +87,14 @@ func memoryAt(s *perfevent.Sample, host process.Host, addr uint64, size int) (b 
 // memories is what was read for samples when they came, which is before their turn.
 type memories struct {
 	mu   sync.Mutex
-	read map[moment][][]byte
+	read map[moment]taken
 	late uint64 // hits with memory that was read after them
+}
+
+// taken is what was read for one sample.
+type taken struct {
+	pieces [][]byte
+	late   bool // some of it was read after the hit
 }
 
 // moment names a sample.
@@ -99,34 +108,34 @@ const maxMoments = 1 << 16
 
 // take reads what the clauses of a source want of the memory at a sample.
 func (m *memories) take(s *source, sample *perfevent.Sample, host process.Host) {
-	var pieces [][]byte
-	after := false
+	var all taken
 	for i := range s.reads {
 		b, late := s.reads[i].of(sample, host)
-		pieces, after = append(pieces, b), after || late
+		all.pieces, all.late = append(all.pieces, b), all.late || late
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if after {
+	if all.late {
 		m.late++
 	}
 	if m.read == nil || len(m.read) >= maxMoments {
-		m.read = make(map[moment][][]byte)
+		m.read = make(map[moment]taken)
 	}
-	m.read[moment{sample.Time, sample.TID, sample.CPU}] = pieces
+	m.read[moment{sample.Time, sample.TID, sample.CPU}] = all
 }
 
 // memory returns what was read for the hit.
-func (h *hit) memory() [][]byte {
-	if h.pieces == nil {
+func (h *hit) memory() *taken {
+	if h.taken == nil {
 		m := &h.feed.memories
 		key := moment{h.sample.Time, h.sample.TID, h.sample.CPU}
 		m.mu.Lock()
-		h.pieces = m.read[key]
+		taken := m.read[key]
 		delete(m.read, key)
 		m.mu.Unlock()
+		h.taken = &taken
 	}
-	return h.pieces
+	return h.taken
 }
 
 // loaded is a value out of memory. What could not be read is zero.

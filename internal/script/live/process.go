@@ -2,13 +2,15 @@ package live
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/value"
 )
 
 // ofProcess returns what takes something of the process from /proc.
-func ofProcess(root check.Root) (getter, error) {
+func ofProcess(root check.Root, name string) (getter, error) {
 	switch root {
 	case check.ParentRoot:
 		return func(h *hit) value.Value { return value.Signed(int64(h.parent())) }, nil
@@ -20,6 +22,8 @@ func ofProcess(root check.Root) (getter, error) {
 		return func(h *hit) value.Value {
 			return value.String(h.feed.processes.Host().Comm(h.parent()))
 		}, nil
+	case check.TaskRoot:
+		return ofTask(name), nil
 	case check.CgroupRoot:
 		return func(h *hit) value.Value { return value.Int(h.sample.Cgroup) }, nil
 	case check.UIDRoot, check.GIDRoot:
@@ -33,6 +37,23 @@ func ofProcess(root check.Root) (getter, error) {
 		}, nil
 	}
 	return nil, fmt.Errorf("this value is not possible yet")
+}
+
+// ofTask returns what takes something of the thread: its id, its name or a namespace of its
+// process.
+func ofTask(name string) getter {
+	switch name {
+	case "tid":
+		return func(h *hit) value.Value { return value.Int(uint64(h.sample.TID)) }
+	case "comm":
+		return func(h *hit) value.Value { return value.String(h.Comm()) }
+	}
+	return func(h *hit) value.Value {
+		link, _ := h.feed.processes.Host().Link(int(h.sample.TID), name)
+		_, inode, _ := strings.Cut(strings.TrimSuffix(link, "]"), ":[") // mnt:[4026531841]
+		n, _ := strconv.ParseUint(inode, 10, 32)
+		return value.Int(n)
+	}
 }
 
 // parent returns the parent of the process of a hit. Who is gone by now has the one that forked it.

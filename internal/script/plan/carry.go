@@ -1,34 +1,22 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/types"
 )
 
-// readsLater tells whether a program reads a text at an address that is not of the hit itself:
-// one that it kept in a map, say.
-func readsLater(prog *check.Program) bool {
-	found := false
-	look := func(e check.Expr) {
-		if read, ok := e.(*check.Read); ok && read.Form == check.Text && read.Len == nil {
-			found = true
-		}
-	}
-	for _, clause := range prog.Clauses {
-		if clause.Predicate != nil {
-			check.Walk(clause.Predicate, look)
-		}
-		check.Walk(clause.Body, look)
-	}
-	for _, f := range prog.Functions {
-		check.Walk(f.Body, look)
-	}
-	return found
-}
-
-// isName tells whether a source is a parameter that a user function takes a text from, and never
+// isName tells whether a source is a parameter that a function takes a text from, and never
 // writes to: what it points to at the call is what it points to at the return.
 func (p *planner) isName(s *check.Source) bool {
-	if p.point.Provider != "uprobe" || s.Root != check.ArgRoot || len(s.Path) > 0 || s.Form != check.Plain {
+	if len(s.Path) > 0 || s.Form != check.Plain {
+		return false
+	}
+	if n, ok := p.parameterOf(s); ok {
+		return p.host.ReadsOnly(p.point, n)
+	}
+	if p.point.Provider != "uprobe" || s.Root != check.ArgRoot {
 		return false
 	}
 	switch p.point.Args[len(p.point.Args)-1] {
@@ -45,4 +33,22 @@ func (p *planner) isName(s *check.Source) bool {
 		return s.N == 1
 	}
 	return false
+}
+
+// parameterOf returns the number of the parameter of a function of the kernel that a source is.
+func (p *planner) parameterOf(s *check.Source) (n int, ok bool) {
+	if p.point.Provider != "kprobe" && p.point.Provider != "fentry" {
+		return 0, false
+	}
+	switch s.Root {
+	case check.ArgRoot:
+		return s.N, true
+	case check.FieldRoot:
+		args, err := p.host.Args(p.point)
+		if err != nil {
+			return 0, false
+		}
+		n = slices.IndexFunc(args.Fields, func(f types.Field) bool { return f.Name == s.Name })
+	}
+	return n, n >= 0 && s.Root == check.FieldRoot
 }

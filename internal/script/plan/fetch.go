@@ -14,9 +14,6 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 	p.source = s
 	defer func() { p.source = nil }()
 	switch s.Root {
-	case check.TaskRoot:
-		p.task(s)
-		return Field{}, false
 	case check.KStackRoot:
 		event.KernelStack = true
 		return Field{From: KernelStack}, true
@@ -27,6 +24,8 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 		return Field{From: Function}, true
 	case check.UIDRoot, check.GIDRoot, check.CgroupRoot, check.ParentRoot, check.LeaderRoot, check.ParentCommRoot, check.LeaderCommRoot:
 		return Field{From: Process, Root: s.Root}, true
+	case check.TaskRoot:
+		return p.task(s)
 	}
 	switch event.Place {
 	case Tracepoint:
@@ -39,11 +38,7 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 	if !ok {
 		return Field{}, false
 	}
-	field := Field{From: Record, Name: event.fetch(text)}
-	if p.carries && p.isName(s) {
-		field.Carries, field.Text = true, event.fetch(dereference("", 0, fmt.Sprintf("$arg%d", s.N+1))+":string")
-	}
-	return field, true
+	return Field{From: Record, Name: event.fetch(text)}, true
 }
 
 // recorded is a field of a tracepoint's record.
@@ -55,8 +50,7 @@ func (p *planner) recorded(s *check.Source) (Field, bool) {
 	case s.Root != check.FieldRoot:
 		p.refuse("use args.FIELD", "a tracepoint has no registers")
 	case len(s.Path) == 0 && s.Form == check.Plain:
-		text := s.Type.Kind == types.Pointer && s.Type.User
-		return Field{From: Record, Name: s.Name, Carries: text && p.carries}, true
+		return Field{From: Record, Name: s.Name}, true
 	case len(s.Path) == 0 && (s.Form == check.Text || s.Form == check.Vector):
 		return Field{From: RecordText, Name: s.Name}, true
 	case s.User:

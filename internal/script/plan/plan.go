@@ -37,6 +37,11 @@ type Event struct {
 	Uses       []Use // in the order of the text
 	// Stacks that a hit must carry.
 	KernelStack, UserStack bool
+	// Pieces are what memory the record has for reads at addresses out of maps.
+	Pieces []Piece
+	// Reads says that clauses read the process's memory at addresses that only the running
+	// program knows.
+	Reads bool
 }
 
 // String returns the definition with its fetch arguments.
@@ -76,6 +81,7 @@ type Use struct {
 	Point  *syntax.AttachPoint
 	Period uint64  // of a software event: the clause runs at one of so many events, a multiple of Sample.Period
 	Fields []Field // of each Source of the clause
+	Reads  []Read  // of its clause, at addresses out of maps
 }
 
 // From says where a value is.
@@ -96,29 +102,31 @@ const (
 type Field struct {
 	From From
 	Name string
-	Root check.Root // of Process
-	// Carries says that a clause may ask later for the text that the value, a pointer, leads to:
-	// Text is the field of the record that has it, "" of a system call's parameter.
-	Carries bool
-	Text    string
+	Root check.Root // of Process; with TaskRoot, Name is tid, comm or a file of /proc/PID/ns
 }
 
 // Host is what the planner asks the host.
 type Host interface {
 	// Args returns the arguments of an attach point as a struct, in the order of the call.
 	Args(p *syntax.AttachPoint) (*types.Type, error)
+	// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
+	Offset(structure, member string) (offset int, ok bool)
+	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
+	// what the function does not change.
+	ReadsOnly(p *syntax.AttachPoint, parameter int) bool
 }
 
 // Make returns the events of a program. Clauses of begin, end, interval and the like have
 // none. What can't be attached is a *syntax.Error at its attach point.
 func Make(prog *check.Program, host Host) ([]*Event, []*syntax.Error) {
-	p := planner{host: host, places: make(map[string]*Event), carries: readsLater(prog)}
+	p := planner{host: host, places: make(map[string]*Event)}
 	for i, clause := range prog.Clauses {
 		for _, point := range clause.Points {
 			p.point = point
 			p.add(i, clause)
 		}
 	}
+	p.followPointers(prog)
 	return p.events, p.errs
 }
 
@@ -130,8 +138,6 @@ type planner struct {
 	errs   []*syntax.Error
 	point  *syntax.AttachPoint
 	source *check.Source // nil where it is about the attach point
-	// carries says that the program reads texts at addresses that other hits may have left.
-	carries bool
 }
 
 // refuse notes what is wrong with the attach point or the source under way.

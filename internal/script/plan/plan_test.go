@@ -31,6 +31,13 @@ func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	return nil, errors.New("no args")
 }
 
+func (env) Offset(structure, member string) (offset int, ok bool) {
+	offset, ok = map[string]int{"real_parent": 16, "pid": 8, "tgid": 12, "comm": 32}[member]
+	return offset, ok
+}
+
+func (env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool { return p.Text == "kprobe:named" }
+
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
 func (e env) Type(t *syntax.TypeExpr) (*types.Type, error) { return e.Scope.Resolve(t) }

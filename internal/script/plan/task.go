@@ -1,13 +1,79 @@
 package plan
 
-import "github.com/ringtap/ringtap/internal/script/check"
+import (
+	"slices"
+	"strings"
 
-// task refuses curtask: its address and what lies there are the kernel's.
-func (p *planner) task(s *check.Source) {
-	what := "curtask is an address in the kernel"
-	if len(s.Path) > 0 {
-		what = "this member of curtask is in the kernel's memory"
+	"github.com/ringtap/ringtap/internal/script/check"
+)
+
+// knownOfTask is what of curtask the record or /proc tells: the way to it through the kernel's
+// structs, and what it is.
+func knownOfTask() []struct {
+	way  string
+	root check.Root
+	name string // of TaskRoot
+} {
+	type known = struct {
+		way  string
+		root check.Root
+		name string
 	}
-	p.refuse("pid, tid, comm, ppid, pcomm, uid and cgroup are there, and the members of curtask of the same meaning",
-		"%s, which no %s probe reads", what, p.point.Provider)
+	all := []known{
+		{"task_struct.pid", check.TaskRoot, "tid"},
+		{"task_struct.tgid", check.LeaderRoot, ""},
+		{"task_struct.comm", check.TaskRoot, "comm"},
+		{"task_struct.group_leader task_struct.pid", check.LeaderRoot, ""},
+		{"task_struct.group_leader task_struct.comm", check.LeaderCommRoot, ""},
+		{"task_struct.cred cred.uid", check.UIDRoot, ""},
+		{"task_struct.cred cred.gid", check.GIDRoot, ""},
+		{"task_struct.real_cred cred.uid", check.UIDRoot, ""},
+		{"task_struct.real_cred cred.gid", check.GIDRoot, ""},
+	}
+	for _, parent := range []string{"real_parent", "parent"} {
+		for _, id := range []string{"tgid", "pid"} {
+			all = append(all, known{"task_struct." + parent + " task_struct." + id, check.ParentRoot, ""})
+		}
+		all = append(all, known{"task_struct." + parent + " task_struct.comm", check.ParentCommRoot, ""})
+	}
+	for _, namespace := range [][3]string{
+		{"mnt_ns", "mnt_namespace", "mnt"}, {"uts_ns", "uts_namespace", "uts"}, {"ipc_ns", "ipc_namespace", "ipc"},
+		{"pid_ns_for_children", "pid_namespace", "pid_for_children"}, {"net_ns", "net", "net"}, {"cgroup_ns", "cgroup_namespace", "cgroup"},
+	} {
+		way := "task_struct.nsproxy nsproxy." + namespace[0] + " " + namespace[1] + ".ns.inum"
+		all = append(all, known{way, check.TaskRoot, "ns/" + namespace[2]})
+	}
+	return all
+}
+
+// task is a member of curtask, of those that the record or /proc tells.
+func (p *planner) task(s *check.Source) (Field, bool) {
+	if len(s.Path) == 0 {
+		p.refuse("tid is a number for the thread.", "the address of curtask is not known without BPF")
+		return Field{}, false
+	}
+	if s.Form == check.Plain {
+		for _, known := range knownOfTask() {
+			if path, ok := p.path(known.way); ok && slices.Equal(path, s.Path) {
+				return Field{From: Process, Root: known.root, Name: known.name}, true
+			}
+		}
+	}
+	p.refuse("These are there: pid, tgid, comm, the uid and gid of cred, pid, tgid and comm of real_parent and group_leader, inodes of nsproxy's namespaces.",
+		"this member of curtask is in no record and not in /proc")
+	return Field{}, false
+}
+
+// path is the path of a way through the kernel's structs.
+func (p *planner) path(way string) (path []check.Step, ok bool) {
+	members := strings.Fields(way)
+	for i, of := range members {
+		structure, member, _ := strings.Cut(of, ".")
+		offset, ok := p.host.Offset("struct "+structure, member)
+		if !ok {
+			return nil, false
+		}
+		path = append(path, check.Step{Offset: offset, Deref: i < len(members)-1})
+	}
+	return path, true
 }

@@ -39,6 +39,22 @@ func (e *env) Result(p *syntax.AttachPoint) (*types.Type, error) { return e.argu
 
 var errFound = errors.New("found")
 
+// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
+func (e *env) Offset(structure, member string) (offset int, ok bool) {
+	t, _, ok := e.kernel.Type(structure)
+	if !ok {
+		return 0, false
+	}
+	offset, err := e.Offsetof(t, strings.Split(member, "."))
+	return offset, err == nil
+}
+
+// ReadsOnly tells whether a parameter of a function of the kernel points to what the function
+// does not change.
+func (e *env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
+	return e.arguments(p).ReadsOnly(p, parameter)
+}
+
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -25,6 +26,9 @@ func (s *session) explain(w io.Writer) {
 	for _, e := range s.events {
 		for _, u := range e.Uses {
 			fmt.Fprintf(w, "%s (%s:%d): %s\n", u.Point.Text, cmp.Or(u.Point.File, "stdin"), u.Point.Line, e)
+			for _, r := range u.Reads {
+				fmt.Fprintf(w, "    %d:%d: %s\n", r.Line, r.Col, r.Way)
+			}
 			for i, f := range u.Fields {
 				fmt.Fprintf(w, "    %s: %s\n", typeName(s.checked.Clauses[u.Clause].Sources[i].Type), placeOf(f))
 			}
@@ -47,6 +51,9 @@ func placeOf(f plan.Field) string {
 		return "the user stack of the hit"
 	case plan.Function:
 		return "the name of the function"
+	}
+	if f.Root == check.TaskRoot && !strings.HasPrefix(f.Name, "ns/") {
+		return "the " + f.Name + " of the hit"
 	}
 	return "/proc, a moment after the hit"
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,11 +27,21 @@ func (s *session) follow(ctx context.Context) error {
 	if s.opts.Verbose {
 		s.books(&account)
 	}
+	for _, name := range slices.Sorted(maps.Keys(account.Missed)) {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %s: the kernel missed %d hits: it was handling another probe, or too many calls were in progress\n",
+			name, account.Missed[name])
+	}
+	if account.Unseen > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d hits were left out: they still waited when the program ended\n", account.Unseen)
+	}
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
 	}
-	if late := account.Late + s.late; late > 0 && s.opts.Verbose {
-		fmt.Fprintf(s.opts.Stderr, "%d times values were read from the memory of processes a moment after the hits: they may have changed\n", late)
+	if account.Late > 0 && s.opts.Verbose {
+		fmt.Fprintf(s.opts.Stderr, "%d reads of the memory of processes came a moment after the hits: the values may be others (marked ~)\n", account.Late)
+	}
+	if account.Gone > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d reads of memory came after their processes had started other programs: they gave nothing\n", account.Gone)
 	}
 	if account.Rests != "" {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", account.Rests)
@@ -85,6 +97,13 @@ func (s *session) placed(err error) error {
 func (s *session) Hit(clause int, h *eval.Hit) bool {
 	s.machine.Hit(clause, h)
 	return !s.over()
+}
+
+// Lost makes uncertain what is in the maps.
+func (s *session) Lost() {
+	for _, m := range s.machine.Maps {
+		m.Doubt()
+	}
 }
 
 // Due returns when the next interval ticks. A signal that has come is due at once.

@@ -149,22 +149,18 @@ func aheadOfMonotonic(id int32) (ahead int64) {
 // Wall returns the wall clock for a time of the monotonic clock.
 func (s *session) Wall(monotonic uint64) time.Time { return s.names.Wall(monotonic) }
 
-// Read reads memory of the process of a hit. Kernel memory, which is the upper half of the
-// address space, it does not read.
-func (s *session) Read(h *eval.Hit, address uint64, _ bool, b []byte) bool {
-	if len(b) == 0 || int64(address) < 0 {
-		return len(b) == 0
+// Read reads memory of the process of a hit. Probes that fire in ringtap itself read its own.
+func (s *session) Read(h *eval.Hit, address uint64, _ bool, b []byte) (ok, late bool) {
+	if s.attached == nil {
+		return len(b) == 0, false
 	}
-	s.late++
-	n, err := unix.ProcessVMReadv(int(h.PID), []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}},
-		[]unix.RemoteIovec{{Base: uintptr(address), Len: len(b)}}, 0)
-	return err == nil && n == len(b)
+	return s.attached.Read(h, address, b)
 }
 
-// Text returns the text at an address that a probe took along.
-func (s *session) Text(h *eval.Hit, address uint64) (string, bool) {
+// Text returns the text at an address that a record has.
+func (s *session) Text(h *eval.Hit, address uint64) (text string, late, ok bool) {
 	if s.attached == nil {
-		return "", false
+		return "", false, false
 	}
 	return s.attached.Text(h, address)
 }
@@ -198,7 +194,6 @@ func (s *session) Word(function string, n int64) string {
 	case "syscall_name":
 		return syscalls.Name(int(n))
 	case "comm":
-		s.late++
 		return cmp.Or(commOf(int(n)), "N/A")
 	}
 	return strconv.FormatInt(n, 10)

@@ -136,3 +136,20 @@ i:ms:20 { system("true"); if (++@n == 10) { for ($kv : @all) { printf("%d %d\n",
 		t.Errorf("%d faults of ten commands\n%s", sum, &out)
 	}
 }
+
+func TestLiveNothingIsCountedAfterExit(t *testing.T) {
+	const most = 123
+	out := traced(t, fmt.Sprintf(`i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+t:syscalls:sys_enter_getppid / pid == $1 / { @calls[comm] = count(); @n++; if (@n == %d) { exit(); } @before++; }
+t:syscalls:sys_enter_getppid / pid == $1 / { @second = count(); }
+t:syscalls:sys_exit_getppid / pid == $1 / { @ends = count(); }
+END { printf("at the end %%d\n", @n); clear(@ready); }`, most))
+	for _, want := range []string{
+		fmt.Sprintf("at the end %d\n", most), fmt.Sprintf("]: %d\n", most), fmt.Sprintf("@n: %d\n", most),
+		fmt.Sprintf("@before: %d\n", most-1), fmt.Sprintf("@second: %d\n", most-1), fmt.Sprintf("@ends: %d\n", most-1),
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func TestMistakesAboutTracepointsAreExplained(t *testing.T) {
 		`tracepoint:sched:sched_switch { print(arg0) }`:                       `1:39-43: arg0 has no meaning in tracepoint | a tracepoint has args.NAME: prev_comm, prev_pid`,
 		`t:raw_syscalls:sys_exit { print(retval) }`:                           `1:33-39: retval has no meaning in tracepoint | this tracepoint has it as args.ret`,
 		`t:sched:sched_switch, t:sched:sched_wakeup { print(args.prev_pid) }`: `1:56-57: tracepoint:sched:sched_wakeup has no argument prev_pid, but tracepoint:sched:sched_switch has`,
-		`tracepoint:sched:sched_switch { print(curtask) }`:                    `1:39-46: curtask is an address in the kernel, which no tracepoint probe reads`,
+		`tracepoint:sched:sched_switch { print(curtask) }`:                    `1:39-46: the address of curtask is not known without BPF`,
 	} {
 		explains(t, text, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -113,12 +114,12 @@ type session struct {
 	ticks   *ticks
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
-	late    uint64      // reads of memory after the hit
 
 	ahead map[string]int64 // of the monotonic clock, by the mode of nsecs
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
+	noted    int              // of its notes, how many were printed
 	usr1     chan os.Signal
 	stop     context.CancelFunc // ends the run as Ctrl-C does
 }
@@ -150,9 +151,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 			return failed, s.placed(err)
 		}
 		defer func() { err = errors.Join(err, s.attached.Close()) }()
-		for _, note := range s.attached.Notes {
-			fmt.Fprintln(s.opts.Stderr, "note:", note)
-		}
+		s.notes()
 		s.names.live = s.attached
 		probes += s.attached.Probes()
 	}
@@ -169,12 +168,13 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
-	stop := context.AfterFunc(ctx, s.machine.Interrupt)
+	stop := s.interruptAfter(ctx)
 	defer stop()
 	if s.attached != nil {
 		if err := s.follow(ctx); err != nil {
 			return failed, s.placed(err)
 		}
+		stop()
 	} else if s.Start(uint64(clock(unix.CLOCK_MONOTONIC))) {
 		s.wait(ctx)
 	}
@@ -184,8 +184,46 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	return s.finish()
 }
 
+// interruptAfter ends what loops when the context is done and, with probes of the machine, the
+// hits that wait have had their time. The caller calls stop before the end probes.
+func (s *session) interruptAfter(ctx context.Context) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-ctx.Done():
+		case <-done:
+			return
+		}
+		patience := time.Duration(0)
+		if s.attached != nil {
+			patience = live.Patience
+		}
+		select {
+		case <-time.After(patience):
+			s.machine.Interrupt()
+		case <-done:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(done)
+		<-ended
+	})
+}
+
+// notes prints what is to say about the probes, once.
+func (s *session) notes() {
+	for _, note := range s.attached.Notes[s.noted:] {
+		fmt.Fprintln(s.opts.Stderr, "note:", note)
+	}
+	s.noted = len(s.attached.Notes)
+}
+
 // Start begins the program at a time of the monotonic clock. It returns false if it is over.
 func (s *session) Start(at uint64) bool {
+	if s.attached != nil {
+		s.notes()
+	}
 	s.machine.Start(at)
 	var periods []time.Duration
 	for _, p := range s.points.intervals {
@@ -282,6 +320,12 @@ func (s *session) printMaps() {
 	for _, m := range maps {
 		if s.checked.Config.PrintMaps {
 			s.printer.Map(m, 0, 0)
+		}
+		if n := s.machine.Late[slices.Index(s.machine.Maps, m)]; n > 0 {
+			fmt.Fprintf(s.opts.Stderr, "WARNING: %d keys and numbers of %s were read from memory a moment after the hits: they may be others than then\n", n, m.Name)
+		}
+		if m.Uncertain > 0 {
+			fmt.Fprintf(s.opts.Stderr, "WARNING: %d uses of values of %s are uncertain: hits that would have changed them may have been lost\n", m.Uncertain, m.Name)
 		}
 		if n := m.Dropped.Keys; n > 0 {
 			fmt.Fprintf(s.opts.Stderr, "WARNING: %s was full at %d keys and %d MiB: %d times a new key was left out\n",

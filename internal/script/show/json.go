@@ -9,6 +9,9 @@ import (
 
 // json appends a value as JSON.
 func (p *Printer) json(b []byte, t *types.Type, v value.Value) []byte {
+	if v.IsLate() {
+		return quote(b, p.text(nil, t, v, 8))
+	}
 	switch t.Kind {
 	case types.None:
 		return append(b, "null"...)

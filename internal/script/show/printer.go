@@ -116,9 +116,13 @@ func (p *Printer) Cat(text []byte) { p.message("cat", text, false) }
 // System prints what a command that system started wrote.
 func (p *Printer) System(text []byte) { p.message("syscall", text, false) }
 
-// Join prints strings with a delimiter between them, up to the first that is empty.
-func (p *Printer) Join(words []string, delimiter string) {
+// Join prints strings with a delimiter between them, up to the first that is empty. They may be
+// such as were read later than the hit.
+func (p *Printer) Join(words []string, delimiter string, isLate bool) {
 	var text []byte
+	if isLate {
+		text = append(text, late)
+	}
 	for i, word := range words {
 		if word == "" {
 			break

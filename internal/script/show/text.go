@@ -10,8 +10,14 @@ import (
 	"github.com/ringtap/ringtap/internal/script/value"
 )
 
+// late stands before a value that was read later than its hit.
+const late = '~'
+
 // text appends a value as print and printf's %s show it. Frames of stacks are indented.
 func (p *Printer) text(b []byte, t *types.Type, v value.Value, indent int) []byte {
+	if v.IsLate() {
+		b, v.T = append(b, late), nil
+	}
 	switch t.Kind {
 	case types.Bool:
 		return strconv.AppendBool(b, v.N != 0)

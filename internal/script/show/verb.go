@@ -10,6 +10,9 @@ import (
 // append appends a converted value.
 func (v *verb) append(p *Printer, b []byte, arg value.Value) []byte {
 	start := len(b)
+	if arg.IsLate() && v.name != "s" {
+		b = append(b, late)
+	}
 	switch v.name {
 	case "d", "i":
 		b = v.signed(b, v.narrowSigned(arg.N))
@@ -39,10 +42,13 @@ func (v *verb) append(p *Printer, b []byte, arg value.Value) []byte {
 
 // text appends the value of a %s.
 func (v *verb) text(p *Printer, b []byte, arg value.Value) []byte {
-	if v.of.Kind == types.Pointer {
+	switch v.of.Kind {
+	case types.Pointer:
+		if arg.IsLate() {
+			b = append(b, late)
+		}
 		return appendHex(b, arg.N)
-	}
-	if v.of.Kind == types.Stats {
+	case types.Stats:
 		return p.number(b, v.of, arg.N)
 	}
 	return p.text(b, v.of, arg, 8)

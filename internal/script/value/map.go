@@ -10,7 +10,8 @@ import (
 // allocate nothing.
 type Map struct {
 	Spec
-	Dropped Dropped
+	Dropped   Dropped
+	Uncertain uint64 // uses of what Doubt made uncertain
 
 	ints  map[uint64]uint32 // the cells of keys that are one integer
 	texts map[string]uint32 // of all other keys
@@ -22,7 +23,8 @@ type Map struct {
 	totals  slab[total]  // of min, max, avg, stats
 	buckets slab[buckets]
 	series  slab[series]
-	uses    *uses // the order of use, of an LRU map
+	uses    *uses    // the order of use, of an LRU map
+	doubted []uint64 // a bit for each cell: see Doubt
 }
 
 // New makes an empty map.
@@ -57,6 +59,9 @@ func (m *Map) find(k Key) (uint32, bool) {
 // keep the key out.
 func (m *Map) cell(k Key) (cell uint32, fresh, ok bool) {
 	if cell, ok := m.find(k); ok {
+		if m.doubted != nil {
+			m.sure(cell)
+		}
 		return cell, false, true
 	}
 	if !m.room(k) {
@@ -68,6 +73,9 @@ func (m *Map) cell(k Key) (cell uint32, fresh, ok bool) {
 		m.free = m.free[:n-1]
 	} else {
 		cell = m.grow()
+	}
+	if m.doubted != nil {
+		m.sure(cell)
 	}
 	m.bytes += cost(k)
 	if k.b == nil {
@@ -130,12 +138,18 @@ func (m *Map) Get(k Key) (Value, bool) {
 	if !ok {
 		return Value{}, false
 	}
+	if m.doubted != nil {
+		m.use(cell)
+	}
 	return m.value(cell), true
 }
 
 // Has tells whether a key is there.
 func (m *Map) Has(k Key) bool {
-	_, ok := m.find(k)
+	cell, ok := m.find(k)
+	if ok && m.doubted != nil {
+		m.use(cell)
+	}
 	return ok
 }
 
@@ -219,7 +233,7 @@ func (m *Map) Clear() {
 	}
 	m.numbers, m.values, m.totals = slab[uint64]{}, slab[Value]{}, slab[total]{}
 	m.buckets, m.series = slab[buckets]{}, slab[series]{}
-	m.uses = nil
+	m.uses, m.doubted = nil, nil
 	if m.LRU {
 		m.uses = newUses()
 	}

@@ -20,6 +20,8 @@ package value
 //	Timestamp                       N, nanoseconds; S, strftime's format
 //	Count, Sum, Min, Max, Avg       N, the number that the aggregation stands for
 //
+// A value that was read from memory later than its hit has an empty T that is not nil: see Late.
+//
 // Passing and keeping an integer allocates nothing.
 type Value struct {
 	N uint64
@@ -46,6 +48,16 @@ func String(s string) Value { return Value{S: s} }
 
 // Tuple returns the value of a tuple or record. It keeps elems.
 func Tuple(elems ...Value) Value { return Value{T: elems} }
+
+// Late returns a value that is no tuple as one that was read later than its hit: it may be another
+// than it was then.
+func (v Value) Late() Value {
+	v.T = []Value{}
+	return v
+}
+
+// IsLate tells whether a value is one that Late returned.
+func (v Value) IsLate() bool { return v.T != nil && len(v.T) == 0 }
 
 // Signed returns the integer as a signed number.
 func (v Value) Signed() int64 { return int64(v.N) }

@@ -1,0 +1,34 @@
+package live
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/run"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// open opens the samplings of a run. Where the caller may not look into the kernel, what perf
+// samples is taken without it; probes can't be.
+func (f *feed) open(opts perfevent.Options) (*run.Live, error) {
+	samplings := f.samplings()
+	opened, err := run.Open(f.options.Target, samplings, opts)
+	if !errors.Is(err, perfevent.ErrKernelExcluded) || slices.ContainsFunc(f.sources, func(s *source) bool { return s.probe != nil }) {
+		return opened, err
+	}
+	note := ""
+	for i, s := range f.sources {
+		switch {
+		case s.stacks.Kernel:
+			note = "hits in the kernel are not seen, and kstack is empty"
+		case note == "" && len(s.uses) > 0:
+			note = "hits in the kernel are not seen"
+		}
+		s.stacks.Kernel = false
+		samplings[i].ExcludeKernel, samplings[i].Callchain.Kernel = true, false
+	}
+	if note != "" {
+		f.Notes = append(f.Notes, note+": that takes root, CAP_PERFMON or a kernel.perf_event_paranoid of at most 1")
+	}
+	return run.Open(f.options.Target, samplings, opts)
+}

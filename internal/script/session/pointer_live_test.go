@@ -1,0 +1,89 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// rounds is how often the program with pointers calls each of its functions.
+const rounds = 50
+
+// pointers is a program whose functions fill what they are given. What they have filled is gone
+// as soon as they have returned.
+var pointers = fmt.Sprintf(`#include <stdio.h>
+#include <string.h>
+struct node { int number; struct node *next; };
+__attribute__((noinline)) void fill(char *out, int i) { sprintf(out, "text %%d", i); }
+__attribute__((noinline)) void walk(struct node *n, int i) { n->number = i; n->next->number = 1000 + i; __asm__ volatile("" ::: "memory"); }
+static char fixed[64];
+int main(void) {
+	getchar();
+	for (int i = 0; i < %d; i++) {
+		char text[64];
+		struct node b = {0}, a = {0, &b};
+		fill(text, i);
+		fill(fixed, i);
+		walk(&a, i);
+		memset(text, 'x', 32);
+		memset(fixed, 'y', 32);
+		a.number = b.number = -1;
+		__asm__ volatile("" :: "r"(text), "r"(fixed), "r"(&a), "r"(&b) : "memory");
+	}
+}
+`, rounds)
+
+func TestLivePointersThatMapsKeepAreReadAtTheReturn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: uprobes")
+	}
+	program := compiled.Program(t, map[string]string{"pointers.c": pointers}, "cc", "-O1", "-o", "program", "pointers.c")
+	cmd := exec.Command(program)
+	start, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	defer func() {
+		start.Close()
+		_ = cmd.Wait()
+	}()
+	text := strings.ReplaceAll(`struct node { int number; struct node *next; };
+uprobe:PROGRAM:fill { @p[tid] = arg0; } uretprobe:PROGRAM:fill { printf("%s\n", str(@p[tid])); }
+uprobe:PROGRAM:walk { @n[tid] = (struct node *)arg0; }
+uretprobe:PROGRAM:walk { $n = @n[tid]; printf("%d then %d\n", $n->number, $n->next->number); }
+BEGIN { printf("ready\n"); } END { clear(@p); clear(@n); }`, "PROGRAM", program)
+	target := perfevent.Process(cmd.Process.Pid)
+	var stderr bytes.Buffer
+	stdout := &awaited{text: "ready\n", then: func() { start.Close() }}
+	if _, err := Run(ctx, Options{Text: text, Quiet: true, Bare: true, Target: &target, Stdout: stdout, Stderr: &stderr}); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")[1:]
+	for i := range rounds {
+		if len(lines) < 3*rounds {
+			t.Fatalf("%d lines\n%s%s", len(lines), stdout, &stderr)
+		}
+		// What is on the stack came with the hit. What is not is right, or marked.
+		of := lines[3*i : 3*i+3]
+		right := fmt.Sprintf("text %d", i)
+		if of[0] != right || of[2] != fmt.Sprintf("%d then %d", i, 1000+i) {
+			t.Errorf("round %d: %q", i, of)
+		}
+		if of[1] != right && !strings.HasPrefix(of[1], "~") {
+			t.Errorf("round %d: %q is not marked", i, of[1])
+		}
+	}
+}
