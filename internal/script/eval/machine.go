@@ -137,7 +137,12 @@ type Machine struct {
 	said    map[syntax.Pos]bool // places that said what cannot be said at every hit
 
 	interrupted atomic.Bool
+	late        int // rounds of loops and calls since then
 }
+
+// lastRounds is how many rounds of loops and calls there may be after an interruption: for the hits
+// that came before it and are not handled yet.
+const lastRounds = 1 << 20
 
 type clause struct {
 	predicate intFunc // nil if there is none
@@ -217,7 +222,9 @@ func (m *Machine) run(n int, h *Hit) {
 func (m *Machine) step(pos syntax.Pos) bool {
 	m.steps++
 	if m.interrupted.Load() {
-		return false
+		if m.late++; m.late > lastRounds {
+			return false
+		}
 	}
 	if m.steps <= m.opts.Steps {
 		return true
