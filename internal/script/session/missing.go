@@ -11,8 +11,9 @@ import (
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
-// leaveOutMissing leaves out the tracepoints that this kernel does not have, if the program's
-// setting missing_probes asks for that. It leaves the program as it is if nothing would be left.
+// leaveOutMissing leaves out the tracepoints that this kernel does not have, and probes of returns
+// if it makes none, if the program's setting missing_probes asks for that. What such a probe reads
+// need not be known then. It leaves the program as it is if nothing would be left.
 func (s *session) leaveOutMissing() {
 	wanted := missingProbes(s.parsed)
 	if wanted != "ignore" && wanted != "warn" {
@@ -23,6 +24,9 @@ func (s *session) leaveOutMissing() {
 		return
 	}
 	missing := func(p *syntax.AttachPoint) bool {
+		if p.Provider == "kretprobe" {
+			return !tracefs.Has("kprobe_events")
+		}
 		if p.Provider != "tracepoint" || len(p.Args) != 2 || strings.ContainsAny(p.Text, "*?[") {
 			return false
 		}
