@@ -2,8 +2,8 @@ package check
 
 import (
 	"errors"
-	"io/fs"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 

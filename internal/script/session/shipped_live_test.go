@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -151,5 +152,25 @@ func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
 				t.Errorf("%d of %s, want %d to %d, in\n%s", n, pattern, test.check.least, test.check.most, out)
 			}
 		})
+	}
+}
+
+func TestLiveShippedProgramsRefuseWhatTheirOptionsDoNotMean(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	for _, p := range scripts.All() {
+		for _, o := range p.Options {
+			if o.Name != "device" && o.Name != "port" && o.Name != "sizes" {
+				continue
+			}
+			var stderr bytes.Buffer
+			code, err := Run(t.Context(), Options{
+				Text: p.Text, File: p.Name + ".bt", Named: map[string]string{o.Name: "8,nonsense"}, Quiet: true, Stdout: io.Discard, Stderr: &stderr,
+			})
+			if code != 1 || err != nil || !strings.Contains(stderr.String(), "ERROR: --"+o.Name+" ") {
+				t.Errorf("%s --%s: exit code %d, %v\n%s", p.Name, o.Name, code, err, &stderr)
+			}
+		}
 	}
 }
