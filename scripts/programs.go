@@ -115,7 +115,7 @@ func unwrapped(block string) string { return strings.Join(strings.Fields(block),
 
 // readOptions finds the options.
 func (p *Program) readOptions() {
-	call := regexp.MustCompile(`getopt\("([^"]+)", ("[^"]*"|\w+), "(?:-(\w): )?([^"]+)"\)`)
+	call := regexp.MustCompile(`getopt\("([^"]+)", ("[^"]*"|-?\w+), "(?:-(\w): )?([^"]+)"\)`)
 	for _, found := range call.FindAllStringSubmatch(p.Text, -1) {
 		o := Option{Name: found[1], Default: found[2], Short: found[3], Help: found[4], Kind: Number}
 		if text, err := strconv.Unquote(o.Default); err == nil {

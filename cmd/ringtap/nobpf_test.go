@@ -78,7 +78,7 @@ func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 	for _, cmd := range commands() {
 		runs, ok := realRuns[cmd.name]
 		if slices.ContainsFunc(scripts.All(), func(p scripts.Program) bool { return p.Name == cmd.name }) {
-			runs, ok = [][]string{{"-d", "0.1"}}, true
+			runs, ok = [][]string{{"--duration", "0.1"}}, true
 		}
 		if !ok {
 			t.Errorf("%s is not run: it needs a line in realRuns", cmd.name)

@@ -36,7 +36,11 @@ func addCgroup(flags *pflag.FlagSet, cgroup *string) {
 }
 
 func addDuration(flags *pflag.FlagSet, d *secondsFlag, detail string) {
-	flags.VarP(d, "duration", "d", "end after this many `SECONDS`"+detail)
+	addDurationAs(flags, d, "d", detail)
+}
+
+func addDurationAs(flags *pflag.FlagSet, d *secondsFlag, letter, detail string) {
+	flags.VarP(d, "duration", letter, "end after this many `SECONDS`"+detail)
 }
 
 func addInterval(flags *pflag.FlagSet, i *secondsFlag, detail string) {

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/loopdevice"
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
@@ -209,8 +210,8 @@ func holdShell(t *testing.T, shell string) *heldShell {
 	t.Helper()
 	loop := ""
 	if strings.Contains(shell, "LOOP") {
-		device := loopDevice(t)
-		loop = "7," + strings.TrimPrefix(device, "/dev/loop")
+		var device string
+		device, loop = loopdevice.New(t)
 		shell = strings.ReplaceAll(shell, "LOOP", device)
 	}
 	if strings.Contains(shell, "PORT") {

@@ -107,7 +107,11 @@ func (s shipped) add(flags *pflag.FlagSet, r *runFlags) (print *bool) {
 		addPIDs(flags, &r.pids, "")
 		manual.SetGroup(flags, targetGroup)
 	}
-	addDuration(flags, &r.duration, "; otherwise Ctrl-C ends the run")
+	letter := "d"
+	if flags.ShorthandLookup(letter) != nil {
+		letter = "" // the program's own -d is of another kind
+	}
+	addDurationAs(flags, &r.duration, letter, "; otherwise Ctrl-C ends the run")
 	manual.SetGroup(flags, whenGroup)
 	r.addOutput(flags, "", "", "")
 	addVerbose(flags, &r.Verbose, "")

@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop writeback stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency biosnoop bitesize cpudist execsnoop exitsnoop gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop runqlat runqslower softirqs statsnoop syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop wakeuptime writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -265,6 +265,26 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--duration --pid --queued --disks --kinds --milliseconds --output --format --buffer --verbose --print --help' ;;
+	biosnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		--duration) return ;;
+		-d|--device) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --device --queue-time --pattern --output --format --buffer --verbose --print --help' ;;
+	bitesize)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-b|--sizes) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --sizes --output --format --buffer --verbose --print --help' ;;
 	cpudist)
 		case $before in
 		-d|--duration) return ;;
@@ -310,6 +330,29 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+	iolatency)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		--duration) return ;;
+		-d|--device) return ;;
+		-i|--kind) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --device --kind --queued --timestamp --output --format --buffer --verbose --print --help' ;;
+	iosnoop)
+		case $before in
+		--duration) return ;;
+		-d|--device) return ;;
+		-i|--kind) return ;;
+		-n|--name) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --device --kind --name --pid --queued --start-time --end-time --output --format --buffer --verbose --print --help' ;;
 	killsnoop)
 		case $before in
 		-d|--duration) return ;;
@@ -329,6 +372,19 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	offcputime)
+		case $before in
+		--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		-m|--min-block-time) return ;;
+		-M|--max-block-time) return ;;
+		--state) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --tid --user-threads-only --kernel-threads-only --user-stacks-only --kernel-stacks-only --delimited --min-block-time --max-block-time --state --output --format --buffer --verbose --print --help' ;;
 	oomkill)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -358,6 +414,16 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--duration --pid --pids --tids --milliseconds --output --format --buffer --verbose --print --help' ;;
+	runqslower)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-t|--tid) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --tid --previous --output --format --buffer --verbose --print --help' ;;
 	softirqs)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -387,6 +453,27 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --calls --by-pid --rows --output --format --buffer --verbose --print --help' ;;
+	tcpaccept)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-P|--port) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --port --ipv4 --ipv6 --timestamp --relative-time --output --format --buffer --verbose --print --help' ;;
+	tcpconnect)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-u|--uid) return ;;
+		-P|--port) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --uid --port --ipv4 --ipv6 --relative-time --print-uid --lport --flows --output --format --buffer --verbose --print --help' ;;
 	tcplife)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -398,6 +485,15 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --verbose --print --help' ;;
+	tcpretrans)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --ipv4 --ipv6 --kernel-stack --flows --output --format --buffer --verbose --print --help' ;;
 	tcpstates)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -418,6 +514,17 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	wakeuptime)
+		case $before in
+		-d|--duration) return ;;
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-m|--min-block-time) return ;;
+		-M|--max-block-time) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--duration --pid --user-threads-only --min-block-time --max-block-time --output --format --buffer --verbose --print --help' ;;
 	writeback)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -454,7 +561,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency cpudist execsnoop exitsnoop gethostlatency hardirqs killsnoop mountsnoop oomkill opensnoop runqlat softirqs statsnoop syscount tcplife tcpstates threadsnoop writeback stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency biosnoop bitesize cpudist execsnoop exitsnoop gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop runqlat runqslower softirqs statsnoop syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -62,6 +63,9 @@ func (testEnv) Complete(t *types.Type) *types.Type {
 func (testEnv) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	if p.Provider != "tracepoint" {
 		return nil, errors.New("it has no debugging information")
+	}
+	if p.Args[0] == "secret" {
+		return nil, fs.ErrPermission
 	}
 	return &types.Type{Kind: types.Struct, Name: "args", Size: 16, Fields: []types.Field{
 		{Name: "filename", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}},
@@ -213,6 +217,13 @@ func TestAllErrorsOfAProgramAreSaidAtOnce(t *testing.T) {
 	var list *syntax.Errors
 	if !errors.As(err, &list) || len(list.List) != 3 {
 		t.Fatalf("not three errors: %v", err)
+	}
+}
+
+func TestArgumentsThatMayNotBeReadAreSaidOnce(t *testing.T) {
+	_, err := program(t, "tracepoint:secret:a { print(args.x); print(args.y) } tracepoint:secret:b { print(args.z) }", Options{})
+	if err == nil || strings.Count(err.Error(), "ERROR") != 1 || strings.Contains(err.Error(), "arg0") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -2,6 +2,8 @@ package check
 
 import (
 	"errors"
+	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
@@ -144,10 +146,23 @@ func (c *checker) args(pos syntax.Pos) *types.Type {
 		return nil
 	}
 	if err != nil || t == nil {
-		c.hintf(pos, "use arg0, arg1, … with casts where the probe is at a function", "the arguments of %s are not known: %v", p.Text, err)
+		c.noArgs(p, err)
 		return nil
 	}
 	return t
+}
+
+// noArgs notes once for an attach point that its args are not known. What may not be read is not
+// known of any.
+func (c *checker) noArgs(p *syntax.AttachPoint, err error) {
+	if errors.Is(err, fs.ErrPermission) && slices.ContainsFunc(c.errs, func(e *syntax.Error) bool { return strings.HasSuffix(e.Msg, err.Error()) }) {
+		return
+	}
+	hint := "use arg0, arg1, … with casts where the probe is at a function"
+	if p.Provider == "tracepoint" {
+		hint = ""
+	}
+	c.hintf(p.Pos, hint, "the arguments of %s are not known: %v", p.Text, err)
 }
 
 func (c *checker) index(e *syntax.Index) Expr {

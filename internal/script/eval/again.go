@@ -7,8 +7,9 @@ func (m *Machine) Result() int64 { return m.result.Signed() }
 func (m *Machine) Resume() {
 	m.exited, m.code = false, 0
 	m.interrupted.Store(false)
+	m.lastRounds = 0
 }
 
-// Interrupt ends the loops of the clause that runs, and of those that run until Resume. It may
-// be called on any goroutine.
+// Interrupt ends the loops of the clause that runs, and of those that run until Resume, if they
+// take long. It may be called on any goroutine.
 func (m *Machine) Interrupt() { m.interrupted.Store(true) }

@@ -25,6 +25,7 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"a range leaves its end out", `$a = 3; for ($i : 0..$a) { print($i); $a--; }`, "0\n1\n2"},
 		{"break and continue", `for ($i : 0..10) { if ($i == 1) { continue } if ($i == 3) { break } print($i) }`, "0\n2"},
 		{"a loop goes over a map", `@m[1] = 10; @m[2] = 20; for ($kv : @m) { print($kv.0 + $kv.1) }`, "11\n22"},
+		{"a loop over a map goes in the order in which it is printed", `@c["x"] = count(); @c["x"] = count(); @c["y"] = count(); for ($kv : @c) { print($kv.0) }`, "y\nx"},
 		{"unroll repeats", `$i = 0; unroll(3) { $i++ } print($i)`, "3"},
 		{"while ends", `$i = 0; while ($i < 3) { $i++ } print($i)`, "3"},
 		{"a ternary takes one side", `$x = 5; print($x > 3 ? "big" : "small"); $x > 3 ? print(1) : print(2)`, "big\n1"},
@@ -95,6 +96,16 @@ func TestEndlessProgramsStop(t *testing.T) {
 		if len(host.messages) == 0 {
 			t.Errorf("%s stops without a message", text)
 		}
+	}
+}
+
+func TestAnInterruptionEndsOnlyLoopsThatTakeLong(t *testing.T) {
+	m, _, _, _ := machine(t, `begin { for ($i : 0..10) { @short++ } } begin { while (1) { @long++ } }`, check.Current)
+	m.Interrupt()
+	m.Hit(0, &Hit{})
+	m.Hit(1, &Hit{})
+	if n := m.Maps[0].Entries()[0].Value().N; n != 10 {
+		t.Errorf("a short loop ends after %d rounds, want 10", n)
 	}
 }
 

@@ -142,7 +142,12 @@ type Machine struct {
 	said    map[syntax.Pos]bool // places that said what cannot be said at every hit
 
 	interrupted atomic.Bool
+	lastRounds  int // rounds of loops and calls since then
 }
+
+// maxLastRounds is how many rounds of loops and calls there may be after an interruption: for the hits
+// that came before it and are not handled yet.
+const maxLastRounds = 1 << 20
 
 type clause struct {
 	predicate intFunc // nil if there is none
@@ -224,8 +229,13 @@ func (m *Machine) run(n int, h *Hit) {
 // leaves the hit.
 func (m *Machine) step(pos syntax.Pos) bool {
 	m.steps++
-	if m.leaving || m.interrupted.Load() {
+	if m.leaving {
 		return false
+	}
+	if m.interrupted.Load() {
+		if m.lastRounds++; m.lastRounds > maxLastRounds {
+			return false
+		}
 	}
 	if m.steps <= m.opts.Steps {
 		return true

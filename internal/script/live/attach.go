@@ -169,9 +169,10 @@ func inLibc(event *plan.Event) (*plan.Event, bool) {
 	return nil, false
 }
 
-// isMissing tells whether a function that should be probed is not there.
+// isMissing tells whether a function that should be probed is not there, or is in a kernel that
+// has no way to probe it.
 func isMissing(err error) bool {
-	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError))
+	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) || errors.As(err, new(*kprobe.MethodError))
 }
 
 // Probes is how many probes are attached.

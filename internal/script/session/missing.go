@@ -12,14 +12,18 @@ import (
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
-// leaveOutMissing leaves out the tracepoints that this kernel does not have, if the program's
-// setting missing_probes asks for that and something is left. Else they are wrong.
+// leaveOutMissing leaves out the tracepoints that this kernel does not have, and probes of returns
+// if it makes none, if the program's setting missing_probes asks for that and something is left.
+// What such a probe reads need not be known then. Else tracepoints that are not there are wrong.
 func (s *session) leaveOutMissing() error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil // who can't read it can't attach either, which is said then
 	}
 	missing := func(p *syntax.AttachPoint) bool {
+		if p.Provider == "kretprobe" {
+			return !tracefs.Has("kprobe_events")
+		}
 		if p.Provider != "tracepoint" || len(p.Args) != 2 || strings.ContainsAny(p.Text, "*?[") {
 			return false
 		}

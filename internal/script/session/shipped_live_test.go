@@ -1,22 +1,21 @@
 package session
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
-	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/loopdevice"
 	"github.com/ringtap/ringtap/internal/script/syntax"
-	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts"
 )
 
@@ -62,52 +61,55 @@ func TestLiveEveryShippedProgramAttaches(t *testing.T) {
 	}
 }
 
-// known is how many files the known process opens and how many signals it sends.
-const known = 100
+// shippedTests are runs of programs beside a process that knows what it does. In words and lines,
+// PID is that process, PORT is the port that it listens at, and DEVICE is its block device.
+var shippedTests = []struct {
+	program string
+	words   []string
+	work    string
+	check   shippedCheck
+}{
+	{"opensnoop", []string{"--failed=true"}, "calls", lines(known, `PID -1 /nonexistent/of-the-tests-of-shipped-programs/`)},
+	{"killsnoop", []string{"--signals=true"}, "calls", lines(known, `PID PID SIGCONT 0$`)},
+	{"syscount", []string{"--calls=true", "--by-pid=true"}, "calls", lines(1, `^PID exe getsid 100$`)},
+	{"syscount", []string{"--by-pid=true", "--rows=1"}, "calls", lines(1, `^\d+ .* \d+$`)},
 
-// knownCall is a function that the known process calls.
-//
-//go:noinline
-func knownCall(n int) int { return n + known }
+	{"iosnoop", []string{"--device=DEVICE"}, "reads", lines(known, `^exe PID R\S* DEVICE \d+ 4096 \d+\.\d\d$`)},
+	{"iosnoop", []string{"--device=DEVICE", "--kind=*W*", "--queued=true"}, "reads", lines(0, `DEVICE`)},
+	{"iosnoop", []string{"--pid=PID", "--kind=R*", "--start-time=true", "--end-time=true"}, "reads", lines(known, `^\d+\.\d{6} \d+\.\d{6} exe PID R\S* DEVICE `)},
+	{"biosnoop", []string{"--device=DEVICE", "--queue-time=true"}, "reads", lines(known, `exe PID DEVICE R \d+ 4096 \d+\.\d\d \d+\.\d\d$`)},
+	{"biosnoop", []string{"--device=DEVICE", "--pattern=true"}, "reads", lines(known-1, ` 4096 S `)},
+	{"iolatency", []string{"--device=DEVICE"}, "reads", sum(known, `^\d+ -> \d+ : (\d+) \|`)},
+	{"bitesize", []string{"--sizes=4 5"}, "reads", atLeast(known, `^4\.0 -> 4\.9 : (\d+) \|`)},
 
-// TestKnownProcess is the process that the shipped programs watch. It begins when it gets a
-// line, says when it is done, and stays until its standard input ends: what it names can be read.
-func TestKnownProcess(t *testing.T) {
-	if os.Getenv("SESSION_KNOWN") == "" {
-		t.Skip("this is a program of the live tests")
-	}
-	var paths []string
-	for i := range known {
-		paths = append(paths, fmt.Sprintf("/nonexistent/of-the-tests-of-shipped-programs/%d", i))
-	}
-	input := bufio.NewReader(os.Stdin)
-	_, _ = input.ReadString('\n')
-	zeros, err := os.Open("/dev/zero")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer zeros.Close()
-	buf := make([]byte, 512)
-	for i, path := range paths {
-		_, _ = unix.Open(path, unix.O_RDONLY, 0)
-		_ = unix.Kill(os.Getpid(), unix.SIGCONT)
-		unix.Getsid(0)
-		_, _ = zeros.Read(buf)
-		knownCall(i)
-	}
-	child := exec.Command("/bin/cat", "-", "--", "-")
-	hold, errIn := child.StdinPipe()
-	copied, errOut := child.StdoutPipe()
-	if err := errors.Join(errIn, errOut, child.Start()); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(hold)
-	_, _ = bufio.NewReader(copied).ReadString('\n') // it runs
-	fmt.Println("done")
-	_, _ = input.ReadString('\n')
-	hold.Close()
-	_ = child.Wait()
+	{"tcpconnect", nil, "connections", lines(known, `^PID exe 4 127\.0\.0\.1 127\.0\.0\.1 PORT$`)},
+	{"tcpconnect", []string{"--lport=true", "--print-uid=true", "--port=1,PORT"}, "connections", lines(known, `^0 PID exe 4 127\.0\.0\.1 \d{2,5} 127\.0\.0\.1 PORT$`)},
+	{"tcpconnect", []string{"--ipv6=true"}, "connections", lines(0, `PORT`)},
+	{"tcpconnect", []string{"--flows=true", "--pid=PID"}, "connections", lines(1, `^127\.0\.0\.1 127\.0\.0\.1 PORT 100$`)},
+	{"tcpaccept", []string{"--port=PORT"}, "connections", lines(known, `^PID exe 4 127\.0\.0\.1 \d{2,5} 127\.0\.0\.1 PORT$`)},
+	{"tcpretrans", nil, "retransmissions", someLines(3, `^\S+ \d+ 127\.0\.0\.1:\d+ R> 127\.0\.0\.1:PORT SYN_SENT$`)},
+	{"tcpretrans", []string{"--flows=true", "--ipv4=true"}, "retransmissions", someLines(3, `^127\.0\.0\.1:\d+ 127\.0\.0\.1:PORT [1-9]\d*$`)},
+	{"tcpretrans", []string{"--kernel-stack=true"}, "retransmissions", someLines(3, `^__tcp_retransmit_skb\+`)},
+
+	{"offcputime", []string{"--pid=PID", "--kernel-stacks-only=true"}, "sleeps", atLeast(known*1000, `^(\d+)$`)},
+	{"offcputime", []string{"--pid=PID", "--user-stacks-only=true"}, "sleeps", someLines(1, `session\.TestKnownProcess\+`)},
+	{"wakeuptime", []string{"--pid=PID", "--min-block-time=900"}, "sleeps", atLeast(known*1000, `^(\d+)$`)},
+	{"runqslower", []string{"1000", "--pid=PID", "--previous=true"}, "races", someLines(1, `^\S+ exe \d+ \d{4,} \S+ \d+$`)},
 }
+
+// shippedCheck is about lines that match a pattern. Its words are apart by one space.
+type shippedCheck struct {
+	pattern     string
+	least, most int
+	summed      bool // of the pattern's group, not of how many lines there are
+}
+
+func lines(n int, pattern string) shippedCheck { return shippedCheck{pattern, n, n, false} }
+func someLines(n int, pattern string) shippedCheck {
+	return shippedCheck{pattern, n, math.MaxInt, false}
+}
+func sum(n int, pattern string) shippedCheck     { return shippedCheck{pattern, n, n, true} }
+func atLeast(n int, pattern string) shippedCheck { return shippedCheck{pattern, n, math.MaxInt, true} }
 
 func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -117,67 +119,58 @@ func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
 	for _, p := range scripts.All() {
 		programs[p.Name] = p
 	}
-	for _, test := range []struct {
-		name  string
-		named map[string]string
-		line  string // of the process PID
-		times int
-	}{
-		{"opensnoop", map[string]string{"failed": "true"}, "PID     -1 /nonexistent/of-the-tests-of-shipped-programs/", known},
-		{"killsnoop", map[string]string{"signals": "true"}, "PID    PID     SIGCONT       0", known},
-		{"syscount", map[string]string{"calls": "true", "by-pid": "true"}, "@pid_comm_syscall[PID, exe, getsid]: 100", 1},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			out, pid := watchedBy(t, programs[test.name], test.named)
+	for _, test := range shippedTests {
+		t.Run(test.program+" "+strings.Join(test.words, " "), func(t *testing.T) {
+			device, number := "", ""
+			if test.work == "reads" {
+				device, number = loopdevice.New(t)
+			}
+			k := startKnown(t, test.work, device)
+			names := strings.NewReplacer("PID", fmt.Sprint(k.cmd.Process.Pid), "PORT", k.port, "DEVICE", number)
+			var words []string
+			for _, word := range test.words {
+				words = append(words, names.Replace(word))
+			}
+			out := k.watchedBy(t, programs[test.program], words)
+			pattern := regexp.MustCompile(names.Replace(test.check.pattern))
 			n := 0
 			for line := range strings.Lines(out) {
-				words := strings.Join(strings.Fields(line), " ")
-				want := strings.Join(strings.Fields(strings.ReplaceAll(test.line, "PID", fmt.Sprint(pid))), " ")
-				if strings.Contains(words, want) {
+				found := pattern.FindStringSubmatch(strings.Join(strings.Fields(line), " "))
+				switch {
+				case found == nil:
+				case test.check.summed:
+					add, err := strconv.Atoi(found[1])
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += add
+				default:
 					n++
 				}
 			}
-			if n != test.times {
-				t.Errorf("%d lines %q, want %d, in\n%s", n, test.line, test.times, out)
+			if n < test.check.least || n > test.check.most {
+				t.Errorf("%d of %s, want %d to %d, in\n%s", n, pattern, test.check.least, test.check.most, out)
 			}
 		})
 	}
 }
 
-// watchedBy runs a program, in which KNOWN is the known process, while that does what it does.
-func watchedBy(t *testing.T, p scripts.Program, named map[string]string) (out string, pid int) {
-	t.Helper()
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnownProcess$")
-	cmd.Env = append(os.Environ(), "SESSION_KNOWN=1")
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+func TestLiveShippedProgramsRefuseWhatTheirOptionsDoNotMean(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
 	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, p := range scripts.All() {
+		for _, o := range p.Options {
+			if o.Name != "device" && o.Name != "port" && o.Name != "sizes" {
+				continue
+			}
+			var stderr bytes.Buffer
+			code, err := Run(t.Context(), Options{
+				Text: p.Text, File: p.Name + ".bt", Named: map[string]string{o.Name: "8,nonsense"}, Quiet: true, Stdout: io.Discard, Stderr: &stderr,
+			})
+			if code != 1 || err != nil || !strings.Contains(stderr.String(), "ERROR: --"+o.Name+" ") {
+				t.Errorf("%s --%s: exit code %d, %v\n%s", p.Name, o.Name, code, err, &stderr)
+			}
+		}
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		input.Close()
-		_ = cmd.Wait()
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
-	defer cancel()
-	stdout := &awaited{text: "ready\n", then: func() {
-		fmt.Fprintln(input)
-		go func() {
-			_, _ = bufio.NewReader(output).ReadString('\n')
-			cancel()
-		}()
-	}}
-	var stderr bytes.Buffer
-	text := strings.ReplaceAll(p.Text, "KNOWN", fmt.Sprint(cmd.Process.Pid)) + "\nbegin { printf(\"ready\\n\"); }\n"
-	code, err := Run(ctx, Options{Text: text, File: p.Name, Named: named, Quiet: true, Stdout: stdout, Stderr: &stderr})
-	if err != nil || code != 0 {
-		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
-	}
-	return stdout.String(), cmd.Process.Pid
 }

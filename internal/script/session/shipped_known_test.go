@@ -1,0 +1,256 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/scripts"
+)
+
+// known is how often the known process does what it does.
+const known = 100
+
+// knownWork is what the known process can do. It listens at a port of 127.0.0.1, whose queue is of
+// one connection.
+var knownWork = map[string]func(l net.Listener){
+	"calls": func(net.Listener) {
+		var paths []string
+		for i := range known {
+			paths = append(paths, fmt.Sprintf("/nonexistent/of-the-tests-of-shipped-programs/%d", i))
+		}
+		for _, path := range paths {
+			_, _ = unix.Open(path, unix.O_RDONLY, 0)
+			_ = unix.Kill(os.Getpid(), unix.SIGCONT)
+			unix.Getsid(0)
+		}
+	},
+	"everything": func(net.Listener) { // of the one-liners
+		zeros, err := os.Open("/dev/zero")
+		if err != nil {
+			panic(err)
+		}
+		defer zeros.Close()
+		buf := make([]byte, 512)
+		for i := range known {
+			_, _ = unix.Open(fmt.Sprintf("/nonexistent/of-the-tests-of-shipped-programs/%d", i), unix.O_RDONLY, 0)
+			_, _ = zeros.Read(buf)
+			knownCall(i)
+		}
+		child := exec.Command("/bin/cat", "-", "--", "-") // ends with this process
+		hold, errIn := child.StdinPipe()
+		copied, errOut := child.StdoutPipe()
+		if err := errors.Join(errIn, errOut, child.Start()); err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(hold)
+		_, _ = bufio.NewReader(copied).ReadString('\n') // it runs
+	},
+	"reads": func(net.Listener) { // blocks of a device
+		fd, err := unix.Open(os.Getenv("SESSION_DEVICE"), unix.O_RDONLY|unix.O_DIRECT, 0)
+		if err != nil {
+			panic(err)
+		}
+		page, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			panic(err)
+		}
+		for i := range known {
+			if n, err := unix.Pread(fd, page, int64(i)*4096); n != 4096 {
+				panic(fmt.Sprint(n, err))
+			}
+		}
+	},
+	"connections": func(l net.Listener) {
+		for range known {
+			client, err := net.Dial("tcp4", l.Addr().String())
+			if err != nil {
+				panic(err)
+			}
+			server, err := l.Accept()
+			if err != nil {
+				panic(err)
+			}
+			_, _ = client.Write([]byte("x"))
+			_, _ = server.Read(make([]byte, 1))
+			_ = client.Close()
+			_ = server.Close()
+		}
+	},
+	"retransmissions": func(l net.Listener) { // of what asks for a connection while the queue is full
+		to := &unix.SockaddrInet4{Port: l.Addr().(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}}
+		var sockets []int
+		for range 6 {
+			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+			if err != nil {
+				panic(err)
+			}
+			if err := unix.Connect(fd, to); err != nil && err != unix.EINPROGRESS {
+				panic(err)
+			}
+			sockets = append(sockets, fd)
+		}
+		for again := 0; again < 3; time.Sleep(10 * time.Millisecond) {
+			again = 0
+			for _, fd := range sockets {
+				if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil && info.Total_retrans > 0 {
+					again++
+				}
+			}
+		}
+	},
+	"sleeps": func(net.Listener) {
+		for range known {
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
+		}
+	},
+	"races": func(net.Listener) { // of threads for one processor
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &set); err != nil {
+			panic(err)
+		}
+		cpu := 0
+		for !set.IsSet(cpu) {
+			cpu++
+		}
+		set.Zero()
+		set.Set(cpu)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				runtime.LockOSThread()
+				if err := unix.SchedSetaffinity(0, &set); err != nil {
+					panic(err)
+				}
+				for start := time.Now(); time.Since(start) < 300*time.Millisecond; {
+				}
+			})
+		}
+		all.Wait()
+	},
+}
+
+// knownCall is a function that the known process calls.
+//
+//go:noinline
+func knownCall(n int) int { return n + known }
+
+// TestKnownProcess is the process that the shipped programs watch. It says its port. It begins when
+// it gets a line, says when it is done, and stays until its standard input ends: what it names can
+// be read.
+func TestKnownProcess(t *testing.T) {
+	work := knownWork[os.Getenv("SESSION_KNOWN")]
+	if work == nil {
+		t.Skip("this is a program of the live tests")
+	}
+	l, err := shortListener()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(l.Addr().(*net.TCPAddr).Port)
+	input := bufio.NewReader(os.Stdin)
+	_, _ = input.ReadString('\n')
+	work(l)
+	fmt.Println("done")
+	_, _ = input.ReadString('\n')
+}
+
+// shortListener listens with the shortest queue.
+func shortListener() (net.Listener, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	controlled := raw.Control(func(fd uintptr) { err = unix.Listen(int(fd), 0) })
+	if controlled != nil {
+		return nil, controlled
+	}
+	return l, err
+}
+
+// knownProcess is the known process under way.
+type knownProcess struct {
+	cmd    *exec.Cmd
+	input  io.WriteCloser
+	output *bufio.Reader
+	port   string
+}
+
+// startKnown starts the known process, which waits.
+func startKnown(t *testing.T, work, device string) *knownProcess {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnownProcess$")
+	cmd.Env = append(os.Environ(), "SESSION_KNOWN="+work, "SESSION_DEVICE="+device)
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	t.Cleanup(func() {
+		input.Close()
+		_ = cmd.Wait()
+	})
+	k := &knownProcess{cmd: cmd, input: input, output: bufio.NewReader(output)}
+	port, err := k.output.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.port = strings.TrimSpace(port)
+	return k
+}
+
+// watchedBy runs a program while the known process does what it does. Words of the form --NAME=VALUE
+// are options of the program, others are its arguments.
+func (k *knownProcess) watchedBy(t *testing.T, p scripts.Program, words []string) (out string) {
+	t.Helper()
+	o := Options{Text: p.Text + "\nbegin { printf(\"ready\\n\"); }\n", File: p.Name, Named: map[string]string{}, Quiet: true}
+	for _, word := range words {
+		if option, isOption := strings.CutPrefix(word, "--"); isOption {
+			name, value, _ := strings.Cut(option, "=")
+			o.Named[name] = value
+		} else {
+			o.Params = append(o.Params, word)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	stdout := &awaited{text: "ready\n", then: func() {
+		fmt.Fprintln(k.input)
+		go func() {
+			_, _ = k.output.ReadString('\n')
+			cancel()
+		}()
+	}}
+	var stderr bytes.Buffer
+	o.Stdout, o.Stderr = stdout, &stderr
+	if code, err := Run(ctx, o); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
+	}
+	return stdout.String()
+}
