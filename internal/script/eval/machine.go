@@ -63,9 +63,9 @@ type Host interface {
 	UserAddress(h *Hit, address uint64) uint64
 	// Frames returns how many frames a stack has.
 	Frames(stack uint64, user bool) int
-	// Word returns the name of a number: of an error (strerror), a signal (signal_name) or a
-	// system call (syscall_name).
-	Word(function string, n int64) string
+	// Word returns the name of a number: of an error (strerror), a signal (signal_name), a system
+	// call (syscall_name), or of the file that is a descriptor of a hit's thread (fdpath).
+	Word(h *Hit, function string, n int64) string
 	// System runs a command and returns what it prints.
 	System(command string) []byte
 	// File returns the start of a file.

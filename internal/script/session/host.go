@@ -178,7 +178,7 @@ func (s *session) Frames(stack uint64, _ bool) int {
 }
 
 // Word returns the name of a number.
-func (s *session) Word(function string, n int64) string {
+func (s *session) Word(h *eval.Hit, function string, n int64) string {
 	switch function {
 	case "strerror":
 		return strerror(n)
@@ -186,6 +186,11 @@ func (s *session) Word(function string, n int64) string {
 		return unix.SignalName(unix.Signal(n))
 	case "syscall_name":
 		return syscalls.Name(int(n))
+	case "fdpath":
+		// The thread may have closed it since, and opened another one.
+		s.late++
+		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", h.TID, n))
+		return path
 	}
 	return strconv.FormatInt(n, 10)
 }
