@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/scripts"
 )
 
@@ -54,6 +56,9 @@ func TestLiveEveryShippedProgramAttaches(t *testing.T) {
 				code, err := Run(t.Context(), Options{
 					Text: p.Text, File: p.Name + ".bt", Named: options, DryRun: true, Quiet: true, Stdout: &stdout, Stderr: &stderr,
 				})
+				if strings.Contains(stderr.String(), "CONFIG_KPROBE_EVENTS") {
+					t.Skip("kprobe_events: the kernel is built without CONFIG_KPROBE_EVENTS")
+				}
 				if err != nil || code != 0 || stderr.Len() > 0 {
 					t.Errorf("%v: exit code %d, %v\n%s", options, code, err, &stderr)
 				}
@@ -68,7 +73,7 @@ const known = 100
 // TestKnownProcess is the process that the shipped programs watch. It begins when it gets a
 // line, says when it is done, and stays until its standard input ends: what it names can be read.
 func TestKnownProcess(t *testing.T) {
-	if os.Getenv("SESSION_KNOWN") == "" {
+	if os.Getenv("SESSION_KNOWN") != "1" {
 		t.Skip("this is a program of the live tests")
 	}
 	var paths []string
@@ -121,11 +126,24 @@ func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
 	}
 }
 
+// knownIn is the known process that does other things: what SESSION_KNOWN says.
+func knownIn(mode string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnown")
+	cmd.Env = append(os.Environ(), "SESSION_KNOWN="+mode)
+	return cmd
+}
+
 // watchedBy runs a program while the known process does what it does.
 func watchedBy(t *testing.T, p scripts.Program, named map[string]string) (out string, pid int) {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnownProcess$")
-	cmd.Env = append(os.Environ(), "SESSION_KNOWN=1")
+	return watched(t, knownIn("1"), Options{Text: p.Text, File: p.Name, Named: named}, "")
+}
+
+// watched runs a program while another does what it does. That one begins when it gets a line, says
+// when it is done, and stays until its standard input ends. A program that reports now and then
+// ends when it has written two more of its reports, of which each has one line with report.
+func watched(t *testing.T, cmd *exec.Cmd, o Options, report string) (out string, pid int) {
+	t.Helper()
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -141,19 +159,42 @@ func watchedBy(t *testing.T, p scripts.Program, named map[string]string) (out st
 		input.Close()
 		_ = cmd.Wait()
 	}()
+	testlimit.Limit(t, cmd)
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
+	done := &atomic.Bool{}
 	stdout := &awaited{text: "ready\n", then: func() {
 		fmt.Fprintln(input)
 		go func() {
 			_, _ = bufio.NewReader(output).ReadString('\n')
-			cancel()
+			done.Store(true)
+			if report == "" {
+				cancel()
+			}
 		}()
 	}}
+	reports := 0
+	written := writerFunc(func(b []byte) (int, error) {
+		if done.Load() && report != "" && bytes.Contains(b, []byte(report)) {
+			if reports++; reports == 2 {
+				cancel()
+			}
+		}
+		return stdout.Write(b)
+	})
 	var stderr bytes.Buffer
-	text := p.Text + "\nbegin { printf(\"ready\\n\"); }\n"
-	if _, err = Run(ctx, Options{Text: text, File: p.Name, Named: named, Quiet: true, Stdout: stdout, Stderr: &stderr}); err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
+	o.Text += "\nbegin { printf(\"ready\\n\"); }\n"
+	o.Quiet, o.Stdout, o.Stderr = true, written, &stderr
+	if o.Target != nil {
+		target := perfevent.Process(cmd.Process.Pid)
+		o.Target, o.View.PIDs = &target, []int{cmd.Process.Pid}
+	}
+	if code, err := Run(ctx, o); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
 	}
 	return stdout.String(), cmd.Process.Pid
 }
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
