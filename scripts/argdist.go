@@ -206,6 +206,9 @@ func (d *distribution) report() string {
 		for i := range d.exprs {
 			_, conversion := d.value(i)
 			shown := strings.ReplaceAll(quoted(d.exprs[i]), "%", "%%")
+			if d.exprs[i] == "$retval" {
+				shown = `"retval"`
+			}
 			format = append(format, shown[1:len(shown)-1]+" = "+conversion)
 			part := "$row.0"
 			if len(d.exprs) > 1 {

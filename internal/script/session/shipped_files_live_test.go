@@ -94,7 +94,7 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", " " + dir + "/made-"}},
 		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", " " + dir + "/made-"}},
 		{"capable", false, nil, nil, []string{"PID exe 0 CAP_CHOWN"}},
-		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{"PID exe 0 CAP_CHOWN 1 0"}},
+		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{" PID ", " exe 0 CAP_CHOWN 1 0"}},
 		{"dcsnoop", true, nil, nil, []string{"PID exe M absent-"}},
 		{"dcsnoop", true, nil, map[string]string{"all-lookups": "true"}, []string{"PID exe R absent-"}},
 	} {
