@@ -7,7 +7,11 @@
 //
 //		NAME ARGUMENT...    an example, and what it is of
 //
-//	Usage: [ARGUMENT]...
+//	Usage: ARGUMENT [ARGUMENT]...
+//
+//	Options:
+//
+//		-L, --list-like TEXT    that may be repeated
 //
 //	Details.
 //
@@ -17,6 +21,7 @@ package scripts
 
 import (
 	"embed"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -32,7 +37,7 @@ type Program struct {
 	Summary string   // one line without a period: what it does
 	About   []string // more paragraphs
 	Example []Example
-	Usage   string // of its arguments, "[NAME]"; "" if it takes none
+	Usage   string // of its arguments: "NAME [NAME]", "NAME..."; "" if it takes none
 	Options []Option
 }
 
@@ -55,6 +60,7 @@ const (
 	Flag   Kind = iota // nothing
 	Number             // an integer
 	Text
+	Texts // may be repeated
 )
 
 // All returns the programs, by name.
@@ -71,8 +77,19 @@ func All() []Program {
 	return all
 }
 
-// Arguments returns how many arguments the program takes at most.
-func (p *Program) Arguments() int { return strings.Count(p.Usage, "[") }
+// Arguments returns how many arguments the program takes, at least and at most.
+func (p *Program) Arguments() (least, most int) {
+	for _, word := range strings.Fields(p.Usage) {
+		most++
+		if !strings.HasPrefix(word, "[") {
+			least++
+		}
+		if strings.HasSuffix(word, "...") {
+			most = math.MaxInt
+		}
+	}
+	return least, most
+}
 
 // readHead reads the comment at the head.
 func (p *Program) readHead() {
@@ -94,9 +111,15 @@ func (p *Program) readHead() {
 	if more != "" {
 		p.About = append(p.About, more)
 	}
+	options := false
 	for _, block := range blocks[1:] {
 		usage, isUsage := strings.CutPrefix(block, "Usage: ")
 		switch {
+		case block == "Options:":
+			options = true
+		case options:
+			p.readList(block)
+			options = false
 		case strings.HasPrefix(block, "\t"):
 			for line := range strings.Lines(block) {
 				command, what, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -107,6 +130,15 @@ func (p *Program) readHead() {
 		default:
 			p.About = append(p.About, unwrapped(block))
 		}
+	}
+}
+
+// readList reads the options that may be repeated.
+func (p *Program) readList(block string) {
+	line := regexp.MustCompile(`(?m)^\t-(\w), --([\w-]+) (\w+) +(.*)$`)
+	for _, found := range line.FindAllStringSubmatch(block, -1) {
+		help := strings.ReplaceAll(found[4], found[3], "`"+found[3]+"`")
+		p.Options = append(p.Options, Option{Name: found[2], Short: found[1], Help: help, Kind: Texts})
 	}
 }
 

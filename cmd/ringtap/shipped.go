@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/library"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/scripts"
 )
@@ -58,25 +59,66 @@ func (s shipped) run(ctx context.Context, out *console, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if *print {
-		_, err := io.WriteString(out.stdout, s.Text)
-		return ignoreClosedPipe(err)
+	if err := s.make(flags, &r, *print); err != nil {
+		return err
 	}
-	if n, most := flags.NArg(), s.Arguments(); n > most {
-		return usagef("unexpected argument %q: %s takes %s", flags.Arg(most), s.Name, counted(most))
+	if *print {
+		_, err := io.WriteString(out.stdout, r.Text)
+		return ignoreClosedPipe(err)
 	}
 	if err := r.check(flags); err != nil {
 		return err
 	}
-	r.Text, r.File, r.Params, r.Quiet, r.Bare = s.Text, s.Name+".bt", flags.Args(), true, true
+	r.File, r.Quiet, r.Bare = s.Name+".bt", true, true
 	r.Duration = time.Duration(r.duration)
+	return r.run(ctx, out, flags)
+}
+
+// make makes the program's text and parameters of the command line. What is only printed may be
+// without arguments: it is the example of the file then.
+func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
+	least, most := s.Arguments()
+	switch n := flags.NArg(); {
+	case n > most:
+		return usagef("unexpected argument %q: %s takes %s", flags.Arg(most), s.Name, counted(most))
+	case n < least && (n > 0 || !print):
+		return usagef("%s takes a %s", s.Name, strings.TrimSuffix(strings.Fields(s.Usage)[n], "..."))
+	}
 	r.Named = map[string]string{}
+	line := scripts.CommandLine{Args: flags.Args(), Options: map[string][]string{}, Library: libraryName}
 	for _, o := range s.Options {
-		if flags.Changed(o.Name) {
-			r.Named[o.Name] = flags.Lookup(o.Name).Value.String()
+		switch flag := flags.Lookup(o.Name); {
+		case !flag.Changed:
+		case o.Kind == scripts.Texts:
+			line.Options[o.Name], _ = flags.GetStringArray(o.Name) // it is one
+		default:
+			r.Named[o.Name] = flag.Value.String()
+			line.Options[o.Name] = []string{flag.Value.String()}
 		}
 	}
-	return r.run(ctx, out, flags)
+	if print && flags.NArg() == 0 && (least > 0 || len(line.Options) == 0) {
+		r.Text = s.Text
+		return nil
+	}
+	var err error
+	if r.Text, r.Params, err = s.For(line); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
+}
+
+// libraryName returns the name of a library that bcc's tools name without lib, and any other name
+// as it is.
+func libraryName(name string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	target, err := library.Find("lib"+name, library.Options{})
+	if err != nil {
+		return name
+	}
+	target.File.Close()
+	return "lib" + name
 }
 
 func counted(arguments int) string {
@@ -100,6 +142,8 @@ func (s shipped) add(flags *pflag.FlagSet, r *runFlags) (print *bool) {
 			flags.Int64P(o.Name, o.Short, number(o.Default), o.Help)
 		case scripts.Text:
 			flags.StringP(o.Name, o.Short, o.Default, o.Help)
+		case scripts.Texts:
+			flags.StringArrayP(o.Name, o.Short, nil, o.Help)
 		}
 	}
 	manual.SetGroup(flags, whatGroup)

@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency biosnoop bitesize cpudist execsnoop exitsnoop gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop runqlat runqslower softirqs statsnoop syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop wakeuptime writeback stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs stackcount statsnoop swapin syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -247,6 +247,20 @@ _ringtap() {
 		-B|--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --cmd --program --list-probes --list --include-dir --include --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
+	argdist)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-C|--value-counts) return ;;
+		-H|--value-histograms) return ;;
+		-i|--interval) return ;;
+		-n|--number) return ;;
+		-T|--rows) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --value-counts --value-histograms --interval --number --rows --cumulative --output --format --buffer --verbose --print --help' ;;
 	bashreadline)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -285,6 +299,15 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --sizes --output --format --buffer --verbose --print --help' ;;
+	capable)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --unaudited --kernel-stack --user-stack --extra --output --format --buffer --verbose --print --help' ;;
 	cpudist)
 		case $before in
 		-d|--duration) return ;;
@@ -294,6 +317,27 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--duration --offcpu --pid --pids --tids --milliseconds --output --format --buffer --verbose --print --help' ;;
+	dcsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --all-lookups --output --format --buffer --verbose --print --help' ;;
+	drsnoop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-t|--tid) return ;;
+		-u|--uid) return ;;
+		-n|--name) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --tid --uid --name --relative-time --print-uid --output --format --buffer --verbose --print --help' ;;
 	execsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -312,6 +356,43 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --failed --timestamp --output --format --buffer --verbose --print --help' ;;
+	ext4slower)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --csv --output --format --buffer --verbose --print --help' ;;
+	filelife)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	fileslower)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --all-files --output --format --buffer --verbose --print --help' ;;
+	funclatency)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-i|--interval) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --interval --timestamp --microseconds --milliseconds --function --output --format --buffer --verbose --print --help' ;;
 	gethostlatency)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -405,6 +486,18 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --tid --name --failed --relative-time --output --format --buffer --verbose --print --help' ;;
+	profile)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-F|--frequency) return ;;
+		-L|--tid) return ;;
+		-C|--cpu) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --frequency --tid --cpu --user-stacks-only --kernel-stacks-only --include-idle --output --format --buffer --verbose --print --help' ;;
 	runqlat)
 		case $before in
 		-d|--duration) return ;;
@@ -433,6 +526,17 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+	stackcount)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-c|--cpu) return ;;
+		-i|--interval) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --cpu --interval --timestamp --perpid --user-stacks-only --kernel-stacks-only --output --format --buffer --verbose --print --help' ;;
 	statsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -443,6 +547,15 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --name --failed --relative-time --output --format --buffer --verbose --print --help' ;;
+	swapin)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --notime --output --format --buffer --verbose --print --help' ;;
 	syscount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -514,6 +627,28 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+	trace)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-L|--tid) return ;;
+		--uid) return ;;
+		-n|--name) return ;;
+		-M|--max-events) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --tid --uid --name --max-events --timestamp --relative-time --print_cpu --kernel-stack --user-stack --output --format --buffer --verbose --print --help' ;;
+	vfsstat)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
 	wakeuptime)
 		case $before in
 		-d|--duration) return ;;
@@ -561,7 +696,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run bashreadline biolatency biosnoop bitesize cpudist execsnoop exitsnoop gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop runqlat runqslower softirqs statsnoop syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs stackcount statsnoop swapin syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

@@ -171,7 +171,7 @@ var functionNames = []string{
 	"is_ptr", "is_integer", "is_unsigned_integer", "is_literal", "nsecs", "pid", "tid", "kstack",
 	"ustack", "dw_ustack", "assert", "static_assert", "signal", "signal_thread", "cgroup_path", "ksym",
 	"usym", "strncmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
-	"signal_name", "syscall_name", "memcmp", "is_err", "unwatch", "typeinfo", "container_of", "assert_str",
+	"signal_name", "syscall_name", "fdpath", "memcmp", "is_err", "unwatch", "typeinfo", "container_of", "assert_str",
 	"comm", "ppid", "pcomm", "leader_tid", "leader_comm",
 }
 
@@ -254,6 +254,8 @@ func lookup(name string) *function {
 		return &function{3, 3, false, texts(types.Int64, 2)}
 	case "strerror", "signal_name", "syscall_name":
 		return &function{1, 1, false, ints(&types.Type{Kind: types.String, Size: 64})}
+	case "fdpath":
+		return &function{1, 1, false, ints(&types.Type{Kind: types.String, Size: 4096})}
 	case "is_err":
 		return &function{1, 1, false, ints(types.Truth)}
 	case "unwatch":

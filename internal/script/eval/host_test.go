@@ -28,7 +28,7 @@ func (*testHost) Wall(monotonic uint64) time.Time            { return time.Unix(
 func (*testHost) Text(*Hit, uint64) (string, bool, bool)     { return "", false, false }
 func (*testHost) UserAddress(h *Hit, address uint64) uint64  { return address }
 func (*testHost) Frames(stack uint64, user bool) int         { return int(stack) }
-func (*testHost) Word(f string, n int64) string              { return fmt.Sprintf("%s-%d", f, n) }
+func (*testHost) Word(h *Hit, f string, n int64) string      { return fmt.Sprintf("%s-%d", f, n) }
 func (*testHost) Signal(*Hit, int64, string, bool) error     { return errors.New("no signals in tests") }
 func (*testHost) File(path string, most int) ([]byte, error) { return []byte("file " + path), nil }
 

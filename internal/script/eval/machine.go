@@ -65,8 +65,9 @@ type Host interface {
 	// Frames returns how many frames a stack has.
 	Frames(stack uint64, user bool) int
 	// Word returns the name of a number: of an error (strerror), a signal (signal_name), a system
-	// call (syscall_name), or a process as it is now (comm).
-	Word(function string, n int64) string
+	// call (syscall_name), of a process as it is now (comm), or of the file that is a descriptor
+	// of a hit's thread now (fdpath).
+	Word(h *Hit, function string, n int64) string
 	// System runs a command and returns what it prints.
 	System(command string) []byte
 	// File returns the start of a file.

@@ -82,9 +82,13 @@ func (c *compiler) callText(e *check.Call) textFunc {
 	case "str_concat":
 		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T
 		return func(m *Machine) string { a := cString(x(m)); return resize(a+cString(y(m)), t) }
-	case "strerror", "signal_name", "syscall_name", "comm":
+	case "strerror", "signal_name", "syscall_name", "comm", "fdpath":
 		n, name := c.int(e.Args[0]), e.Func
-		return func(m *Machine) string { return m.opts.Host.Word(name, int64(n(m))) }
+		late := name == "comm" || name == "fdpath" // another program or file may be there by now
+		return func(m *Machine) string {
+			m.late = m.late || late
+			return m.opts.Host.Word(m.hit, name, int64(n(m)))
+		}
 	case "ntop":
 		return c.ntop(e)
 	case "macaddr":

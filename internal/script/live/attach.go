@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/library"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -140,6 +141,8 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		}
 		switch {
 		case err == nil:
+		case a.program.Config.MissingProbes == "ignore" && isImpossible(err):
+			missing = slices.Insert(missing, 0, at(event, err)) // it says more than that a name is not there
 		case a.program.Config.MissingProbes == "error" || !isMissing(err):
 			return at(event, err)
 		default:
@@ -173,6 +176,12 @@ func inLibc(event *plan.Event) (*plan.Event, bool) {
 // has no way to probe it.
 func isMissing(err error) bool {
 	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) || errors.As(err, new(*kprobe.MethodError))
+}
+
+// isImpossible tells whether the host lacks what would be probed: the library, or the kernel's means
+// to probe its functions. Only a program that has another source asks to ignore that.
+func isImpossible(err error) bool {
+	return errors.As(err, new(*library.NotFoundError)) || errors.As(err, new(*kprobe.MethodError))
 }
 
 // Probes is how many probes are attached.

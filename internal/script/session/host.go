@@ -185,7 +185,7 @@ func (s *session) Frames(stack uint64, _ bool) int {
 }
 
 // Word returns the name of a number.
-func (s *session) Word(function string, n int64) string {
+func (s *session) Word(h *eval.Hit, function string, n int64) string {
 	switch function {
 	case "strerror":
 		return strerror(n)
@@ -195,6 +195,9 @@ func (s *session) Word(function string, n int64) string {
 		return syscalls.Name(int(n))
 	case "comm":
 		return cmp.Or(commOf(int(n)), "N/A")
+	case "fdpath":
+		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", h.TID, n))
+		return path
 	}
 	return strconv.FormatInt(n, 10)
 }

@@ -34,7 +34,7 @@ func TestOrdinaryUser(t *testing.T) {
 		{`software:page-faults:1 { @[kstack] = count(); } BEGIN { printf("ready\n"); }`, "ready\n\n\n@[", "kstack is empty:"},
 		{`BEGIN { printf("ready\n"); } interval:us:1 { @ = 1; exit(); }`, "ready\n\n\n@: 1\n", ""},
 	} {
-		out, errors, err := watched(t, test.text)
+		out, errors, err := ranAsOrdinary(t, test.text)
 		if err != nil || !strings.HasPrefix(out, test.want) || strings.Contains(out, "@: 0") {
 			t.Errorf("%s: %v\n%s\n%s", test.text, err, out, errors)
 		}
@@ -49,9 +49,9 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 }
 
-// watched runs a program beside a shell, which works when the program says that it is ready and
+// ranAsOrdinary runs a program beside a shell, which works when the program says that it is ready and
 // then ends.
-func watched(t *testing.T, text string) (out, errors string, err error) {
+func ranAsOrdinary(t *testing.T, text string) (out, errors string, err error) {
 	t.Helper()
 	shell := exec.Command("/bin/sh", "-c", "read line; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; /bin/true")
 	input, err := shell.StdinPipe()

@@ -13,12 +13,14 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/scripts"
 )
 
@@ -194,11 +196,10 @@ type knownProcess struct {
 	port   string
 }
 
-// startKnown starts the known process, which waits.
-func startKnown(t *testing.T, work, device string) *knownProcess {
+// begun starts a process that begins when it gets a line, says when it is done, and stays until its
+// standard input ends.
+func begun(t *testing.T, cmd *exec.Cmd) *knownProcess {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnownProcess$")
-	cmd.Env = append(os.Environ(), "SESSION_KNOWN="+work, "SESSION_DEVICE="+device)
 	cmd.Stderr = os.Stderr
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -216,7 +217,15 @@ func startKnown(t *testing.T, work, device string) *knownProcess {
 		input.Close()
 		_ = cmd.Wait()
 	})
-	k := &knownProcess{cmd: cmd, input: input, output: bufio.NewReader(output)}
+	return &knownProcess{cmd: cmd, input: input, output: bufio.NewReader(output)}
+}
+
+// startKnown starts the known process, which waits.
+func startKnown(t *testing.T, work, device string) *knownProcess {
+	t.Helper()
+	cmd := knownIn(work)
+	cmd.Env = append(cmd.Env, "SESSION_DEVICE="+device)
+	k := begun(t, cmd)
 	port, err := k.output.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
@@ -225,11 +234,18 @@ func startKnown(t *testing.T, work, device string) *knownProcess {
 	return k
 }
 
+// knownIn is a known process that does what SESSION_KNOWN says.
+func knownIn(work string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKnown")
+	cmd.Env = append(os.Environ(), "SESSION_KNOWN="+work)
+	return cmd
+}
+
 // watchedBy runs a program while the known process does what it does. Words of the form --NAME=VALUE
 // are options of the program, others are its arguments.
 func (k *knownProcess) watchedBy(t *testing.T, p scripts.Program, words []string) (out string) {
 	t.Helper()
-	o := Options{Text: p.Text + "\nbegin { printf(\"ready\\n\"); }\n", File: p.Name, Named: map[string]string{}, Quiet: true}
+	o := Options{Text: p.Text, File: p.Name, Named: map[string]string{}}
 	for _, word := range words {
 		if option, isOption := strings.CutPrefix(word, "--"); isOption {
 			name, value, _ := strings.Cut(option, "=")
@@ -238,19 +254,55 @@ func (k *knownProcess) watchedBy(t *testing.T, p scripts.Program, words []string
 			o.Params = append(o.Params, word)
 		}
 	}
+	return k.watched(t, o, "")
+}
+
+// watched is what a program prints beside the process of a command.
+func watched(t *testing.T, cmd *exec.Cmd, o Options, report string) (out string, pid int) {
+	t.Helper()
+	k := begun(t, cmd)
+	return k.watched(t, o, report), cmd.Process.Pid
+}
+
+// watched runs a program while the process does what it does. A program that reports now and then
+// ends when it has written two more of its reports, of which each has one line with report.
+func (k *knownProcess) watched(t *testing.T, o Options, report string) (out string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
+	done := &atomic.Bool{}
 	stdout := &awaited{text: "ready\n", then: func() {
 		fmt.Fprintln(k.input)
 		go func() {
 			_, _ = k.output.ReadString('\n')
-			cancel()
+			done.Store(true)
+			if report == "" {
+				cancel()
+			}
 		}()
 	}}
+	reports := 0
+	written := writerFunc(func(b []byte) (int, error) {
+		if done.Load() && report != "" && bytes.Contains(b, []byte(report)) {
+			if reports++; reports == 2 {
+				cancel()
+			}
+		}
+		return stdout.Write(b)
+	})
 	var stderr bytes.Buffer
-	o.Stdout, o.Stderr = stdout, &stderr
+	o.Text += "\nbegin { printf(\"ready\\n\"); }\n"
+	o.Quiet, o.Stdout, o.Stderr = true, written, &stderr
+	if o.Target != nil {
+		target := perfevent.Process(k.cmd.Process.Pid)
+		o.Target, o.View.PIDs = &target, []int{k.cmd.Process.Pid}
+	}
 	if code, err := Run(ctx, o); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
 	}
 	return stdout.String()
 }
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

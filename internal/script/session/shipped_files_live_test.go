@@ -1,0 +1,171 @@
+package session
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/scripts"
+)
+
+// TestKnownFiles is the process that programs about files watch. It does each thing of these known
+// times in the folder that SESSION_KNOWN names.
+func TestKnownFiles(t *testing.T) {
+	dir, ok := strings.CutPrefix(os.Getenv("SESSION_KNOWN"), "files:")
+	if !ok {
+		t.Skip("this is a program of the live tests")
+	}
+	input := bufio.NewReader(os.Stdin)
+	_, _ = input.ReadString('\n')
+	data := make([]byte, 100)
+	for i := range known {
+		name := func(what string) string { return filepath.Join(dir, fmt.Sprintf("%s-%d", what, i)) }
+		_, _ = unix.Open(name("absent"), unix.O_RDONLY, 0)
+		fd, err := unix.Open(name("made"), unix.O_CREAT|unix.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = unix.Write(fd, data)
+		_ = unix.Fsync(fd)
+		_, _ = unix.Pread(fd, data, 0)
+		_ = unix.Fchown(fd, 4242, -1)
+		_ = unix.Close(fd)
+		_ = unix.Rename(name("made"), name("moved"))
+		_ = unix.Unlink(name("moved"))
+		_ = unix.Mkdir(name("folder"), 0o700)
+		_ = unix.Rmdir(name("folder"))
+	}
+	fmt.Println("done")
+	_, _ = input.ReadString('\n')
+}
+
+// shippedNamed returns a shipped program.
+func shippedNamed(t *testing.T, name string) scripts.Program {
+	t.Helper()
+	all := scripts.All()
+	i := slices.IndexFunc(all, func(p scripts.Program) bool { return p.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	return all[i]
+}
+
+// needKprobes skips a test on a kernel without them.
+func needKprobes(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/sys/kernel/tracing/kprobe_events"); os.IsNotExist(err) {
+		t.Skip("kprobe_events: the kernel is built without CONFIG_KPROBE_EVENTS")
+	}
+}
+
+// linesWith returns the lines of an output that contain all of some texts, with one blank between
+// words.
+func linesWith(out string, texts ...string) (lines []string) {
+	for line := range strings.Lines(out) {
+		line = strings.Join(strings.Fields(line), " ")
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name    string
+		kprobes bool
+		params  []string
+		named   map[string]string
+		texts   []string // of each line; PID is the process
+	}{
+		{"filelife", false, nil, nil, []string{"PID exe", " " + dir + "/moved-"}},
+		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", " " + dir + "/made-"}},
+		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", " " + dir + "/made-"}},
+		{"capable", false, nil, nil, []string{"PID exe 0 CAP_CHOWN"}},
+		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{" PID ", " exe 0 CAP_CHOWN 1 0"}},
+		{"dcsnoop", true, nil, nil, []string{"PID exe M absent-"}},
+		{"dcsnoop", true, nil, map[string]string{"all-lookups": "true"}, []string{"PID exe R absent-"}},
+	} {
+		name := fmt.Sprint(test.name, test.params, test.named)
+		t.Run(name, func(t *testing.T) {
+			if test.kprobes {
+				needKprobes(t)
+			}
+			if test.name == "capable" && !test.kprobes {
+				if _, err := os.Stat("/sys/kernel/tracing/events/capability"); err != nil {
+					needKprobes(t)
+				}
+			}
+			p := shippedNamed(t, test.name)
+			out, pid := watched(t, knownIn("files:"+dir), Options{Text: p.Text, File: p.Name, Params: test.params, Named: test.named}, "")
+			var texts []string
+			for _, text := range test.texts {
+				texts = append(texts, strings.ReplaceAll(text, "PID", fmt.Sprint(pid)))
+			}
+			if lines := linesWith(out, texts...); len(lines) != known {
+				t.Errorf("%d lines with %q, want %d, in\n%s", len(lines), texts, known, out)
+			}
+		})
+	}
+}
+
+func TestLiveExt4slowerShowsWhatReachesExt4(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	dir := t.TempDir()
+	var stat unix.Statfs_t
+	if err := unix.Statfs(dir, &stat); err != nil {
+		t.Fatal(err)
+	}
+	if stat.Type != unix.EXT4_SUPER_MAGIC {
+		t.Skip("the folder for temporary files is not on ext4")
+	}
+	p := shippedNamed(t, "ext4slower")
+	out, pid := watched(t, knownIn("files:"+dir), Options{Text: p.Text, File: p.Name, Params: []string{"0"}}, "")
+	for what, times := range map[string]int{" W 100 0 ": known, " S 0 0 ": known, " O 0 0 ": known, " R 100 ": 0} {
+		if lines := linesWith(out, fmt.Sprintf("%d%s", pid, what), dir+"/made-"); len(lines) != times {
+			t.Errorf("%d lines%s, want %d, in\n%s", len(lines), what, times, out)
+		}
+	}
+}
+
+func TestLiveVfsstatCountsWhatAProcessAsksFor(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	p := shippedNamed(t, "vfsstat")
+	o := Options{Text: p.Text, File: p.Name, Target: &perfevent.Target{}}
+	out, _ := watched(t, knownIn("files:"+t.TempDir()), o, ": ")
+	var sums [8]int
+	for _, line := range linesWith(out, ": ") {
+		for i, word := range strings.Fields(line)[1:] {
+			n, err := strconv.Atoi(word)
+			if err != nil || i >= len(sums) {
+				t.Fatalf("%q is no row", line)
+			}
+			sums[i] += n
+		}
+	}
+	// The process reads the lines that it gets, too, and its runtime may open files.
+	if sums[0] < known || sums[1] != known+1 || sums[3] < known {
+		t.Errorf("READ, WRITE, OPEN: %d, in\n%s", sums, out)
+	}
+	for i, column := range []string{"", "", "FSYNC/s", "", "CREATE/s", "UNLINK/s", "MKDIR/s", "RMDIR/s"} {
+		if column != "" && sums[i] != known {
+			t.Errorf("%s: %d, want %d, in\n%s", column, sums[i], known, out)
+		}
+	}
+}
