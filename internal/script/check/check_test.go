@@ -65,7 +65,7 @@ func program(t testing.TB, text string, opts Options) (*Program, error) {
 
 func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1024"},
+		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1025"},
 		{`kprobe:f { print(str(arg0, 16)) }`, "arg0 text 17"},
 		{`kprobe:f { print(buf(arg1, 8)) }`, "arg1 bytes 8"},
 		{`kprobe:f { print(arg0); print(arg0 + 1) }`, "arg0 uint64"},
@@ -77,7 +77,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`kprobe:f { print(((struct node *)arg0)->pair[1]) }`, "arg0 +36* uint32"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
 		{`kprobe:f { print(((struct node *)arg0 + 2)->n) }`, "arg0 +88* int32"},
-		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},
+		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1025; args.flags int32"},
 		{`tracepoint:a:b /args->flags == 1/ { @[kstack(3), ustack(perf)] = count() }`, "args.flags int32; kstack bpftrace 3; ustack perf 0"},
 		{`kretprobe:f { print(retval); print(uid) }`, "retval uint64; uid uint64"},
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},

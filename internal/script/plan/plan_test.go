@@ -135,3 +135,16 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		}
 	}
 }
+
+func TestTheKernelIsNoModule(t *testing.T) {
+	for point, want := range map[string]string{
+		"kprobe:vmlinux:vfs_read": "p:vfs_read",
+		"fexit:vmlinu*:vfs_read":  "r:vfs_read",
+		"kprobe:ext4:ext4_sync*":  "p:ext4:ext4_sync*",
+	} {
+		events, errs := planned(t, point+" { @ = count(); }")
+		if len(errs) > 0 || len(events) != 1 || events[0].Definition != want {
+			t.Errorf("%s: %v, %v, want %s", point, events, errs, want)
+		}
+	}
+}

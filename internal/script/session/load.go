@@ -32,6 +32,7 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
+	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // which come before the program's
 	s.leaveOutMissing()
 	language := s.choose()
 	kernel := &kernelTypes{}
