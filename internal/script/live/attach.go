@@ -57,6 +57,8 @@ type source struct {
 	reads   []read            // of memory, for the uses
 	places  map[uint64]string // names of hits by place; nil if all are called name
 	name    string            // of the function
+	calls   *calls            // of a function's entry: where its records are kept; nil if no return asks for them
+	entry   *source           // of a return that asks for its entry's record
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }
@@ -93,6 +95,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if err := a.attachTexts(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.joinEntries()
 	for _, s := range a.sources {
 		for _, u := range s.event.Uses {
 			use, err := a.use(s, u)
@@ -123,7 +126,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		default:
 			missing = append(missing, at(event, err))
 			if a.program.Config.MissingProbes == "warn" {
-				a.Notes = append(a.Notes, fmt.Sprintf("%s is left out: %v", event.Uses[0].Point.Text, err))
+				a.Notes = append(a.Notes, fmt.Sprintf("%s is left out: %v", event.Point.Text, err))
 			}
 		}
 	}
@@ -147,9 +150,9 @@ func inLibc(event *plan.Event) (*plan.Event, bool) {
 	return nil, false
 }
 
-// isMissing tells whether a function that should be probed is not there.
+// isMissing tells whether a function that should be probed is not there, or lets no probe in.
 func isMissing(err error) bool {
-	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError))
+	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) || errors.As(err, new(*kprobe.BlacklistedError))
 }
 
 // Probes is how many probes are attached.
@@ -163,7 +166,7 @@ func (a *Attachment) Probes() int {
 
 // at puts an error at the first attach point of an event.
 func at(event *plan.Event, err error) error {
-	point := event.Uses[0].Point
+	point := event.Point
 	return &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
 }
 

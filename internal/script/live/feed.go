@@ -88,6 +88,7 @@ type hit struct {
 	raw    []byte
 	of     *process.Process // nil until it is asked for
 	pieces [][]byte         // of memory, nil until they are asked for
+	entry  []byte           // the record of the function's entry, nil if there is none
 	use    *use             // the clause that looks
 	eval   eval.Hit
 }
@@ -265,6 +266,7 @@ func (f *feed) Record(record perfevent.Record) error {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw
 	}
+	source.join(h)
 	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
 	for i := range source.uses {
 		use := &source.uses[i]

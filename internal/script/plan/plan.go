@@ -34,7 +34,9 @@ type Event struct {
 	Definition string // without Fetch
 	Fetch      []Fetch
 	Sample     Sample
-	Uses       []Use // in the order of the text
+	Uses       []Use               // in the order of the text; none of one that is attached for its Fetch alone
+	Point      *syntax.AttachPoint // that it was first planned for
+	Entry      *Event              // of a return: what its hits take from the function's entry, nil for nothing
 	// Stacks that a hit must carry.
 	KernelStack, UserStack bool
 }
@@ -89,6 +91,7 @@ const (
 	Function                // the name of the function that was hit
 	Process                 // what Root names, of the process that was hit
 	Memory                  // the process's memory: Source.Path leads there from the field Name
+	Entry                   // the field Name of the record of the function's entry
 )
 
 // Field is where a value comes from.
@@ -163,13 +166,7 @@ func (p *planner) add(clause int, c *check.Clause) {
 	if event == nil {
 		return
 	}
-	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
-	if known := p.places[key]; known != nil {
-		event = known
-	} else {
-		p.places[key] = event
-		p.events = append(p.events, event)
-	}
+	event = p.planned(event)
 	use := Use{Clause: clause, Point: p.point}
 	for _, source := range c.Sources {
 		field, ok := p.field(event, source)
@@ -179,4 +176,17 @@ func (p *planner) add(clause int, c *check.Clause) {
 		use.Fields = append(use.Fields, field)
 	}
 	event.Uses = append(event.Uses, use)
+}
+
+// planned returns the event of the program that attaches to the same, which is this one if it is
+// the first.
+func (p *planner) planned(event *Event) *Event {
+	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
+	if known := p.places[key]; known != nil {
+		return known
+	}
+	event.Point = p.point
+	p.places[key] = event
+	p.events = append(p.events, event)
+	return event
 }

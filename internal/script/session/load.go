@@ -34,6 +34,9 @@ func (s *session) prepare() error {
 	}
 	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // which come before the program's
 	s.leaveOutMissing()
+	if err := s.expandTargets(); err != nil {
+		return err
+	}
 	language := s.choose()
 	kernel := &kernelTypes{}
 	scope, err := ctypes.New(s.parsed, kernel)
