@@ -131,7 +131,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		if flags.NArg() > 1 {
 			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
 		}
-		return ignoreClosedPipe(session.List(out.stdout, flags.Arg(0), r.Verbose))
+		return r.listProbes(out.stdout, flags)
 	}
 	if err := r.check(flags); err != nil {
 		return err
@@ -140,6 +140,20 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	return r.run(ctx, out, flags)
+}
+
+// listProbes lists what can be probed: what a pattern matches, or what the program is at.
+func (r *runFlags) listProbes(w io.Writer, flags *pflag.FlagSet) error {
+	if r.command == "" {
+		if _, err := r.target(flags); err != nil {
+			return err
+		}
+	}
+	l := session.Lister{Out: w, Fields: r.Verbose, PIDs: r.View.PIDs}
+	if r.program != "" {
+		return ignoreClosedPipe(l.ListProgram(r.program))
+	}
+	return ignoreClosedPipe(l.List(flags.Arg(0)))
 }
 
 // run runs the program that the options hold.

@@ -174,7 +174,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
-	go f.snapshot()
+	f.snapshot() // before the program says that it traces: who waits for that may be gone soon after
 	if f.handler.Start(at) {
 		err = engine.Run(ctx, f)
 	}

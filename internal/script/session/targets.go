@@ -11,7 +11,6 @@ import (
 
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/syntax"
-	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -96,17 +95,18 @@ func marksOf(file string, words []string, o uprobe.Options) [][]string {
 	if err != nil {
 		return nil
 	}
-	marks, err := uprobe.Marks(file, o)
+	all, err := namesIn(file, true, o)
 	if err != nil {
 		return nil
 	}
 	var found [][]string
-	for _, m := range marks {
-		if glob.Match(m.Provider + ":" + m.Name) {
-			found = append(found, []string{m.Provider, m.Name})
+	for _, name := range all {
+		if glob.Match(name) {
+			provider, mark, _ := strings.Cut(name, ":")
+			found = append(found, []string{provider, mark})
 		}
 	}
-	return slices.CompactFunc(found, slices.Equal)
+	return found
 }
 
 // hasFunction tells whether a file has a function that a pattern matches.
@@ -115,10 +115,8 @@ func hasFunction(file, pattern string, o uprobe.Options) bool {
 	if err != nil {
 		return false
 	}
-	functions, _, err := uprobe.Functions(file, o)
-	return err == nil && slices.ContainsFunc(functions, func(f symbols.Function) bool {
-		return f.Kind == symbols.Defined && glob.Match(f.Name)
-	})
+	all, err := namesIn(file, false, o)
+	return err == nil && slices.ContainsFunc(all, glob.Match)
 }
 
 // targetFiles returns the files that a pattern of their paths matches: those that processes have
