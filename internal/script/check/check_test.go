@@ -223,3 +223,46 @@ func TestOptionsOfTheProgramComeFromGetopt(t *testing.T) {
 		t.Errorf("--n=7 is %d", k.N)
 	}
 }
+
+func TestOptionsAreNumbersAndTruthsInAnySpelling(t *testing.T) {
+	for _, test := range []struct {
+		fallback, value string
+		want            int64
+		wrong           bool
+	}{
+		{"true", "", 1, false},
+		{"true", "True", 1, false},
+		{"true", "False", 0, false},
+		{"true", "maybe", 0, true},
+		{"5", "0xffffffffffffffff", -1, false},
+		{"5", "-0x10", -16, false},
+		{"5", "18446744073709551616", 0, true},
+		{"5", "", 0, true},
+	} {
+		p, err := program(t, `begin { print(getopt("o", `+test.fallback+`)) }`, Options{Named: map[string]string{"o": test.value}})
+		if err != nil || test.wrong {
+			if (err != nil) != test.wrong {
+				t.Errorf("%q: %v", test.value, err)
+			}
+			continue
+		}
+		if k := p.Clauses[0].Body.Stmts[0].(*Do).X.(*Call).Args[0].(*Const); int64(k.N) != test.want {
+			t.Errorf("%q is %d, want %d", test.value, int64(k.N), test.want)
+		}
+	}
+}
+
+func TestTheModeIsKnownAtFunctions(t *testing.T) {
+	for text, want := range map[string]int{
+		`uprobe:/p:f { print(usermode) }`:                 0,
+		`kprobe:f { print(usermode) }`:                    0,
+		`profile:hz:99 { print(usermode) }`:               1,
+		`kprobe:f, uprobe:/p:f { print(usermode) }`:       1,
+		`uprobe:/p:f, uretprobe:/p:f { print(usermode) }`: 0,
+	} {
+		p, err := program(t, text, Options{})
+		if err != nil || len(p.Clauses[0].Sources) != want {
+			t.Errorf("%s: %v, %+v", text, err, p)
+		}
+	}
+}
