@@ -86,7 +86,8 @@ var knownWork = map[string]func(n int){
 		await(told)
 		runtime.KeepAlive(names)
 	},
-	"fib": func(n int) { knownCalls = knownFib(n) },
+	"tools": toolCalls,
+	"fib":   func(n int) { knownCalls = knownFib(n) },
 	"steps": func(n int) { // a pread each five milliseconds
 		for i := range n {
 			knownStep(i)
@@ -172,7 +173,8 @@ func (k *known) run() { _ = k.in.Close() }
 
 func (k *known) pid() string { return strconv.Itoa(k.cmd.Process.Pid) }
 
-// whenTracing calls a function when "Tracing" has been written.
+// whenTracing calls a function when "Tracing" has been written, or how many probes of a program
+// are attached.
 type whenTracing struct {
 	bytes.Buffer
 	call func()
@@ -180,7 +182,7 @@ type whenTracing struct {
 
 func (w *whenTracing) Write(b []byte) (int, error) {
 	n, err := w.Buffer.Write(b)
-	if w.call != nil && strings.Contains(w.String(), "Tracing") {
+	if w.call != nil && (strings.Contains(w.String(), "Tracing") || strings.Contains(w.String(), "Attaching")) {
 		w.call()
 		w.call = nil
 	}

@@ -41,12 +41,12 @@ probes see only that process and what it starts.
 // runFlags are the options of run, which are bpftrace's.
 type runFlags struct {
 	session.Options
-	program, format, output, buffer, command, dialect string
-	debug                                             []string
-	list, programs, info, version                     bool
-	warnings                                          int
-	pids                                              []string
-	duration                                          secondsFlag // of the shipped programs
+	program, format, output, buffer, command, dialect, mode string
+	debug                                                   []string
+	list, programs, info, version                           bool
+	warnings                                                int
+	pids                                                    []string
+	duration                                                secondsFlag // of the shipped programs
 }
 
 func (r *runFlags) add(flags *pflag.FlagSet) {
@@ -98,7 +98,7 @@ func (r *runFlags) addIgnored(flags *pflag.FlagSet) {
 		flags.String(name, "", "")
 		_ = flags.MarkHidden(name)
 	}
-	flags.String("mode", "", "")
+	flags.StringVar(&r.mode, "mode", "", "")
 	flags.BoolVar(&r.Test, "test", false, "")
 	flags.BoolVar(&r.Bench, "bench", false, "")
 	for _, name := range []string{"mode", "test", "bench"} {
@@ -131,7 +131,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		if flags.NArg() > 1 {
 			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
 		}
-		return ignoreClosedPipe(session.List(out.stdout, flags.Arg(0), r.Verbose))
+		return r.listProbes(out.stdout, flags)
 	}
 	if err := r.check(flags); err != nil {
 		return err
@@ -140,6 +140,20 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	return r.run(ctx, out, flags)
+}
+
+// listProbes lists what can be probed: what a pattern matches, or what the program is at.
+func (r *runFlags) listProbes(w io.Writer, flags *pflag.FlagSet) error {
+	if r.command == "" {
+		if _, err := r.target(flags); err != nil {
+			return err
+		}
+	}
+	l := session.Lister{Out: w, Fields: r.Verbose, PIDs: r.View.PIDs}
+	if r.program != "" {
+		return ignoreClosedPipe(l.ListProgram(r.program))
+	}
+	return ignoreClosedPipe(l.List(flags.Arg(0)))
 }
 
 // run runs the program that the options hold.
@@ -229,6 +243,8 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 		return usagef("Invalid output format %q: text or json", r.format)
 	}
 	r.JSON = r.format == "json"
+	r.Test, r.Bench = r.Test || r.mode == "test", r.Bench || r.mode == "bench"
+	r.Environ = os.Environ()
 	r.Dump = len(r.debug) > 0
 	var ok bool
 	if r.Buffer, ok = map[string]show.Mode{"line": show.Lines, "full": show.Full, "none": show.None}[r.buffer]; !ok {

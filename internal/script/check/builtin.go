@@ -108,7 +108,7 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 	case "numaid":
 		return from(NUMARoot, c.narrow(types.Uint32))
 	case "usermode":
-		return from(UserModeRoot, types.Uint8)
+		return c.userMode(e.Pos)
 	case "curtask":
 		return c.task(e.Pos)
 	case "ppid":
@@ -282,4 +282,20 @@ func (s *Source) Title() string {
 		GIDRoot: "gid", CgroupRoot: "cgroup", TaskRoot: "curtask", ParentRoot: "ppid", LeaderRoot: "leader_tid",
 		ParentCommRoot: "pcomm", LeaderCommRoot: "leader_comm", NUMARoot: "numaid", UserModeRoot: "usermode",
 	}[s.Root]
+}
+
+// userMode is usermode. At probes of functions it is known where they are.
+func (c *checker) userMode(pos syntax.Pos) Expr {
+	in := func(providers ...string) bool {
+		return c.probe != nil && len(c.probe.Points) > 0 && !slices.ContainsFunc(c.probe.Points, func(p *syntax.AttachPoint) bool {
+			return !slices.Contains(providers, p.Provider)
+		})
+	}
+	switch {
+	case in("uprobe", "uretprobe", "usdt"):
+		return &Const{Typed: Typed{pos, types.Uint8}, N: 1}
+	case in("kprobe", "kretprobe", "fentry", "fexit"):
+		return &Const{Typed: Typed{pos, types.Uint8}}
+	}
+	return c.source(pos, &Source{Root: UserModeRoot, Type: types.Uint8})
 }

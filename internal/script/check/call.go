@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"strconv"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -228,19 +230,18 @@ func checkOption(c *checker, e *syntax.Call) Expr {
 	case types.String:
 		return c.text(e.Pos, text)
 	case types.Bool:
-		switch text {
-		case "", "true", "1":
+		if set, err := strconv.ParseBool(cmp.Or(text, "true")); set {
 			out.N = 1
-		case "false", "0":
-		default:
+		} else if err != nil {
 			c.errorf(e.Pos, "--%s is true or false, not %q", name, text)
 		}
 	default:
-		var n int64
-		if _, err := fmt.Sscan(text, &n); err != nil {
-			c.errorf(e.Pos, "--%s is a number, not %q", name, text)
+		n, err := strconv.ParseInt(text, 0, 64)
+		if out.N = uint64(n); err != nil {
+			if out.N, err = strconv.ParseUint(text, 0, 64); err != nil {
+				c.errorf(e.Pos, "--%s is a number, not %q", name, text)
+			}
 		}
-		out.N = uint64(n)
 	}
 	return out
 }

@@ -89,7 +89,7 @@ func program(t testing.TB, text string, opts Options) (*Program, error) {
 
 func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1024"},
+		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1025"},
 		{`kprobe:f { print(str(arg0, 16)) }`, "arg0 text 17"},
 		{`kprobe:f { print(buf(arg1, 8)) }`, "arg1 bytes 8"},
 		{`kprobe:f { print(arg0); print(arg0 + 1) }`, "arg0 uint64"},
@@ -105,7 +105,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`tracepoint:a:b { $a = args; print($a.flags); @ = args }`, "args.filename int8 *; args.flags int32"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
 		{`kprobe:f { print(((struct node *)arg0 + 2)->n) }`, "arg0 +88* int32"},
-		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},
+		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1025; args.flags int32"},
 		{`tracepoint:a:b /args->flags == 1/ { @[kstack(3), ustack(perf)] = count() }`, "args.flags int32; kstack bpftrace 3; ustack perf 0"},
 		{`kretprobe:f { print(retval); print(uid) }`, "retval uint64; uid uint64"},
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
@@ -271,5 +271,48 @@ func TestOptionsOfTheProgramComeFromGetopt(t *testing.T) {
 	k := p.Clauses[0].Body.Stmts[0].(*Do).X.(*Call).Args[0].(*Const)
 	if k.N != 7 {
 		t.Errorf("--n=7 is %d", k.N)
+	}
+}
+
+func TestOptionsAreNumbersAndTruthsInAnySpelling(t *testing.T) {
+	for _, test := range []struct {
+		fallback, value string
+		want            int64
+		wrong           bool
+	}{
+		{"true", "", 1, false},
+		{"true", "True", 1, false},
+		{"true", "False", 0, false},
+		{"true", "maybe", 0, true},
+		{"5", "0xffffffffffffffff", -1, false},
+		{"5", "-0x10", -16, false},
+		{"5", "18446744073709551616", 0, true},
+		{"5", "", 0, true},
+	} {
+		p, err := program(t, `begin { print(getopt("o", `+test.fallback+`)) }`, Options{Named: map[string]string{"o": test.value}})
+		if err != nil || test.wrong {
+			if (err != nil) != test.wrong {
+				t.Errorf("%q: %v", test.value, err)
+			}
+			continue
+		}
+		if k := p.Clauses[0].Body.Stmts[0].(*Do).X.(*Call).Args[0].(*Const); int64(k.N) != test.want {
+			t.Errorf("%q is %d, want %d", test.value, int64(k.N), test.want)
+		}
+	}
+}
+
+func TestTheModeIsKnownAtFunctions(t *testing.T) {
+	for text, want := range map[string]int{
+		`uprobe:/p:f { print(usermode) }`:                 0,
+		`kprobe:f { print(usermode) }`:                    0,
+		`profile:hz:99 { print(usermode) }`:               1,
+		`kprobe:f, uprobe:/p:f { print(usermode) }`:       1,
+		`uprobe:/p:f, uretprobe:/p:f { print(usermode) }`: 0,
+	} {
+		p, err := program(t, text, Options{})
+		if err != nil || len(p.Clauses[0].Sources) != want {
+			t.Errorf("%s: %v, %+v", text, err, p)
+		}
 	}
 }

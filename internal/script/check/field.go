@@ -81,7 +81,7 @@ func (c *checker) part(pos syntax.Pos, x, addr Expr, f *types.Field, offset int)
 	}
 	t := f.Type
 	if t.Kind == types.Array && t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Signed && t.Len > 0 {
-		t = &types.Type{Kind: types.String, Size: t.Len}
+		t = &types.Type{Kind: types.String, Size: t.Len, Array: true}
 	}
 	return &Part{Typed: Typed{pos, t}, X: x, Offset: offset}
 }
@@ -110,7 +110,7 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 	}
 	ft := f.Type
 	if ft.Kind == types.Array && ft.Elem.Kind == types.Int && ft.Elem.Size == 1 && ft.Elem.Signed && ft.Len > 0 {
-		ft = &types.Type{Kind: types.String, Size: ft.Len}
+		ft = &types.Type{Kind: types.String, Size: ft.Len, Array: true}
 	}
 	return c.source(e.Pos, &Source{Root: FieldRoot, Name: e.Name, Type: ft})
 }

@@ -98,7 +98,7 @@ func (c *checker) source(pos syntax.Pos, s *Source) Expr {
 func (c *checker) load(pos syntax.Pos, addr Expr, t *types.Type) Expr {
 	user := addr.Type().User
 	if t.Kind == types.Array && t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Signed && t.Len > 0 {
-		t = &types.Type{Kind: types.String, Size: t.Len}
+		t = &types.Type{Kind: types.String, Size: t.Len, Array: true}
 	}
 	x := &Load{Typed{pos, t}, addr, user}
 	if t.Kind == types.Struct || t.Kind == types.Array {
@@ -131,6 +131,9 @@ func (c *checker) readAt(pos syntax.Pos, addr, length Expr, form Form, t *types.
 	if p := c.origin(addr); p != nil && c.clause != nil && len(p.steps) < maxSteps && (length == nil || fixed) {
 		s := p.root
 		s.Path, s.Form, s.Type, s.Size, s.User = p.steps, form, t, t.Size, addr.Type().User || c.userSpace()
+		if form == Text && length == nil && c.opts.Dialect != V017 {
+			s.Size++ // max_strlen does not count the end, but in 0.17
+		}
 		return c.source(pos, &s)
 	}
 	return &Read{Typed{pos, t}, form, addr, length, addr.Type().User || c.userSpace()}

@@ -151,7 +151,7 @@ const maxText = 1024
 func fieldType(f *ftrace.Field, user bool) *types.Type {
 	switch {
 	case f.String && f.Location == ftrace.Inline:
-		return &types.Type{Kind: types.String, Size: f.Size}
+		return &types.Type{Kind: types.String, Size: f.Size, Array: true}
 	case f.String:
 		return &types.Type{Kind: types.String, Size: maxText}
 	case strings.HasSuffix(f.Type, "*"):

@@ -67,6 +67,8 @@ type source struct {
 	pieces  []piece           // of memory that the records have for other hits
 	places  map[uint64]string // names of hits by place; nil if all are called name
 	name    string            // of the function
+	calls   *calls            // of a function's entry: where its records are kept; nil if no return asks for them
+	entry   *source           // of a return that asks for its entry's record
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }
@@ -96,6 +98,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if err := a.attachTexts(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.joinEntries()
 	for _, s := range a.sources {
 		if err := a.prepare(s); err != nil {
 			return nil, errors.Join(err, a.Close())
@@ -148,7 +151,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		default:
 			missing = append(missing, at(event, err))
 			if a.program.Config.MissingProbes == "warn" {
-				a.Notes = append(a.Notes, fmt.Sprintf("%s is left out: %v", event.Uses[0].Point.Text, err))
+				a.Notes = append(a.Notes, fmt.Sprintf("%s is left out: %v", event.Point.Text, err))
 			}
 		}
 	}
@@ -172,10 +175,11 @@ func inLibc(event *plan.Event) (*plan.Event, bool) {
 	return nil, false
 }
 
-// isMissing tells whether a function that should be probed is not there, or is in a kernel that
-// has no way to probe it.
+// isMissing tells whether a function that should be probed is not there, lets no probe in, or is in
+// a kernel that has no way to probe it.
 func isMissing(err error) bool {
-	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) || errors.As(err, new(*kprobe.MethodError))
+	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) ||
+		errors.As(err, new(*kprobe.BlacklistedError)) || errors.As(err, new(*kprobe.MethodError))
 }
 
 // isImpossible tells whether the host lacks what would be probed: the library, or the kernel's means
@@ -195,7 +199,7 @@ func (a *Attachment) Probes() int {
 
 // at puts an error at the first attach point of an event.
 func at(event *plan.Event, err error) error {
-	point := event.Uses[0].Point
+	point := event.Point
 	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
 	if unknown := (*eventError)(nil); errors.As(err, &unknown) {
 		e.Hint = unknown.near()

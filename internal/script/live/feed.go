@@ -116,6 +116,7 @@ type hit struct {
 	raw    []byte
 	of     *process.Process // nil until it is asked for
 	taken  *taken           // memory, nil until it is asked for
+	entry  []byte           // the record of the function's entry, nil if there is none
 	use    *use             // the clause that looks
 	eval   eval.Hit
 }
@@ -208,7 +209,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
-	go f.snapshot()
+	f.snapshot() // before the program says that it traces: who waits for that may be gone soon after
 	if f.handler.Start(at) {
 		err = engine.Run(ctx, f)
 	}
@@ -312,6 +313,7 @@ func (f *feed) Record(record perfevent.Record) error {
 		h.raw = f.raw
 	}
 	f.carry(h)
+	source.join(h)
 	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
 	for i := range source.uses {
 		use := &source.uses[i]

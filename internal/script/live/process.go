@@ -20,7 +20,7 @@ func ofProcess(root check.Root, name string) (getter, error) {
 		return func(h *hit) value.Value { return value.String(h.process().Comm) }, nil
 	case check.ParentCommRoot:
 		return func(h *hit) value.Value {
-			return value.String(h.feed.processes.Host().Comm(h.parent()))
+			return value.String(string(h.feed.names.Name(uint32(h.parent()))))
 		}, nil
 	case check.TaskRoot:
 		return ofTask(name), nil

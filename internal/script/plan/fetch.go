@@ -3,8 +3,10 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
 
@@ -34,11 +36,30 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 		p.refuse("", "%s has no arguments", p.point.Provider)
 		return Field{}, false
 	}
+	if p.point.Provider == "fexit" && (s.Root == check.FieldRoot || s.Root == check.ArgRoot) {
+		return p.atEntry(event, s)
+	}
 	text, ok := p.argument(event, s)
 	if !ok {
 		return Field{}, false
 	}
 	return Field{From: Record, Name: event.fetch(text)}, true
+}
+
+// atEntry is what a return takes from the function's entry, where its arguments are known.
+func (p *planner) atEntry(event *Event, s *check.Source) (Field, bool) {
+	if event.Entry == nil {
+		event.Entry = p.planned(&Event{Place: Kernel, Definition: "p:" + strings.TrimPrefix(event.Definition, "r:")})
+	}
+	at := *p.point
+	at.Provider = "fentry"
+	defer func(point *syntax.AttachPoint) { p.point = point }(p.point)
+	p.point = &at
+	text, ok := p.argument(event.Entry, s)
+	if !ok {
+		return Field{}, false
+	}
+	return Field{From: Entry, Name: event.Entry.fetch(text)}, true
 }
 
 // recorded is a field of a tracepoint's record.

@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
@@ -52,6 +53,9 @@ func (p *planner) kernel() *Event {
 	if len(args) == 0 || len(args) > 2 {
 		p.refuse("", "a kernel function is %s:FUNCTION or %[1]s:MODULE:FUNCTION", p.point.Provider)
 		return nil
+	}
+	if module, err := names.ParseGlob(args[0]); len(args) == 2 && err == nil && module.Match("vmlinux") {
+		args = args[1:] // no module, but the kernel
 	}
 	return &Event{Place: Kernel, Definition: p.kind() + strings.Join(args, ":")}
 }

@@ -34,7 +34,9 @@ type Event struct {
 	Definition string // without Fetch
 	Fetch      []Fetch
 	Sample     Sample
-	Uses       []Use // in the order of the text
+	Uses       []Use               // in the order of the text; none of one that is attached for its Fetch alone
+	Point      *syntax.AttachPoint // that it was first planned for
+	Entry      *Event              // of a return: what its hits take from the function's entry, nil for nothing
 	// Stacks that a hit must carry.
 	KernelStack, UserStack bool
 	// Pieces are what memory the record has for reads at addresses out of maps.
@@ -96,6 +98,7 @@ const (
 	Function                // the name of the function that was hit
 	Process                 // what Root names, of the process that was hit
 	Memory                  // the process's memory: Source.Path leads there from the field Name
+	Entry                   // the field Name of the record of the function's entry
 )
 
 // Field is where a value comes from.
@@ -172,21 +175,10 @@ func (p *planner) add(clause int, c *check.Clause) {
 		return
 	}
 	use := Use{Clause: clause, Point: p.point}
-	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
-	shared := event.Sample.shared()
-	if shared {
-		key = "software " + event.Sample.Name
+	if event.Sample.shared() {
 		use.Period = event.Sample.Period
 	}
-	if known := p.places[key]; known != nil {
-		if shared {
-			known.Sample.once(event.Sample)
-		}
-		event = known
-	} else {
-		p.places[key] = event
-		p.events = append(p.events, event)
-	}
+	event = p.planned(event)
 	for _, source := range c.Sources {
 		field, ok := p.field(event, source)
 		if !ok {
@@ -195,4 +187,24 @@ func (p *planner) add(clause int, c *check.Clause) {
 		use.Fields = append(use.Fields, field)
 	}
 	event.Uses = append(event.Uses, use)
+}
+
+// planned returns the event of the program that attaches to the same, which is this one if it is
+// the first.
+func (p *planner) planned(event *Event) *Event {
+	key := fmt.Sprint(event.Place, event.Definition, event.Sample)
+	shared := event.Sample.shared()
+	if shared {
+		key = "software " + event.Sample.Name
+	}
+	if known := p.places[key]; known != nil {
+		if shared {
+			known.Sample.once(event.Sample)
+		}
+		return known
+	}
+	event.Point = p.point
+	p.places[key] = event
+	p.events = append(p.events, event)
+	return event
 }

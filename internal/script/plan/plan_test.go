@@ -19,7 +19,7 @@ type env struct{ *ctypes.Scope }
 func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	char := &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}
 	switch p.Provider {
-	case "fentry":
+	case "fentry", "fexit":
 		return &types.Type{Kind: types.Struct, Fields: []types.Field{
 			{Name: "first", Type: types.Int32}, {Name: "second", Type: types.Uint64, Offset: 8},
 		}}, nil
@@ -137,5 +137,33 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		if !slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, want) }) {
 			t.Errorf("%s: %q, want %q", text, found, want)
 		}
+	}
+}
+
+func TestTheKernelIsNoModule(t *testing.T) {
+	for point, want := range map[string]string{
+		"kprobe:vmlinux:vfs_read": "p:vfs_read",
+		"fexit:vmlinu*:vfs_read":  "r:vfs_read",
+		"kprobe:ext4:ext4_sync*":  "p:ext4:ext4_sync*",
+	} {
+		events, errs := planned(t, point+" { @ = count(); }")
+		if len(errs) > 0 || len(events) != 1 || events[0].Definition != want {
+			t.Errorf("%s: %v, %v, want %s", point, events, errs, want)
+		}
+	}
+}
+
+func TestAReturnTakesArgumentsFromTheEntry(t *testing.T) {
+	events, errs := planned(t, "fexit:f { @[args.first, retval] = count(); }")
+	if len(errs) > 0 || len(events) != 2 || events[0].Entry != events[1] {
+		t.Fatalf("%v, %v", events, errs)
+	}
+	fields := events[0].Uses[0].Fields
+	if got := fmt.Sprint(events[0], "; ", events[1]); got != "r:f v0=$retval:u64; p:f v0=$arg1:s32" || len(events[1].Uses) != 0 ||
+		fields[0].From != Entry || fields[1].From != Record {
+		t.Errorf("%s: %+v", got, fields)
+	}
+	if events, errs = planned(t, "kprobe:f { @[arg1] = count(); } fexit:f { @[args.first] = count(); }"); len(errs) > 0 || len(events) != 2 || events[1].Entry != events[0] {
+		t.Errorf("beside an entry: %v, %v", events, errs)
 	}
 }

@@ -45,6 +45,8 @@ func placeOf(f plan.Field) string {
 		return "the text that field " + f.Name + " points to"
 	case plan.Memory:
 		return "the memory behind field " + f.Name + ": the copy of the stack, or the process a moment after the hit"
+	case plan.Entry:
+		return "field " + f.Name + " of the record of the function's entry"
 	case plan.KernelStack:
 		return "the kernel stack of the hit"
 	case plan.UserStack:

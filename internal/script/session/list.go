@@ -10,26 +10,86 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/symbols"
-	"github.com/ringtap/ringtap/uprobe"
 )
 
-// List writes the attach points that match a pattern, as bpftrace -l does, one a line: all
-// tracepoints and events if the pattern is empty. fields adds the fields of tracepoints.
-func List(w io.Writer, pattern string, fields bool) error {
-	out := bufio.NewWriter(w)
-	provider, rest, named := strings.Cut(pattern, ":")
-	if kind := fullName(provider); named && (kind == "uprobe" || kind == "uretprobe" || kind == "usdt") {
-		if err := listFile(out, kind, rest); err != nil {
+// Lister lists attach points, as bpftrace -l does.
+type Lister struct {
+	Out    io.Writer
+	Fields bool // with the fields of tracepoints and the parameters of functions
+	PIDs   []int
+}
+
+// List writes the attach points that patterns match, with commas between them, one a line: all
+// tracepoints and events if there is no pattern, and what can be probed in the target process.
+// struct NAME is the kernel's type of that name, and a file is a program, whose attach points are
+// the patterns.
+func (l Lister) List(patterns string) error {
+	out := bufio.NewWriter(l.Out)
+	l.Out = out
+	var errs []error
+	if patterns == "" && len(l.PIDs) > 0 {
+		patterns = "uprobe:*,usdt:*"
+	}
+	if text, err := readBounded(patterns, maxImport); err == nil {
+		if patterns, err = pointsOf(patterns, string(text)); err != nil {
 			return err
 		}
-		return out.Flush()
 	}
+	for pattern := range strings.SplitSeq(patterns, ",") {
+		errs = append(errs, l.list(strings.TrimSpace(pattern)))
+	}
+	return errors.Join(append(errs, out.Flush())...)
+}
+
+// ListProgram writes the attach points that those of a program match.
+func (l Lister) ListProgram(text string) error {
+	patterns, err := pointsOf("", text)
+	if err != nil {
+		return err
+	}
+	return l.List(patterns)
+}
+
+// pointsOf returns the attach points of a program as patterns.
+func pointsOf(file, text string) (patterns string, err error) {
+	parsed, err := syntax.Parse(file, text, syntax.Options{})
+	if err != nil {
+		return "", err
+	}
+	var points []string
+	for _, probe := range parsed.Probes {
+		for _, p := range probe.Points {
+			switch p.Provider {
+			case "interval", "profile", "software", "hardware": // without the period
+				points = append(points, p.Provider+":"+p.Args[0]+":")
+			default:
+				points = append(points, p.Text)
+			}
+		}
+	}
+	return strings.Join(points, ","), nil
+}
+
+// list writes what one pattern matches.
+func (l Lister) list(pattern string) error {
+	if name, ok := strings.CutPrefix(pattern, "struct "); ok {
+		return l.structure(name)
+	}
+	provider, rest, named := strings.Cut(pattern, ":")
+	provider = fullName(provider)
 	if named {
-		pattern = fullName(provider) + ":" + rest
+		pattern = provider + ":" + rest
+		switch {
+		case provider == "uprobe" || provider == "uretprobe" || provider == "usdt":
+			return l.files(provider, rest)
+		case provider == "kprobe" || provider == "kretprobe" || provider == "fentry" || provider == "fexit":
+			return l.functions(provider, rest)
+		case strings.Contains(rest, "/") && isPattern(provider):
+			return errors.Join(l.files("uprobe", rest), l.files("uretprobe", rest), l.files("usdt", rest))
+		}
 	}
 	glob, err := names.ParseGlob(pattern)
 	if err != nil {
@@ -37,31 +97,36 @@ func List(w io.Writer, pattern string, fields bool) error {
 	}
 	for _, name := range events() {
 		if pattern == "" || glob.Match(name) {
-			fmt.Fprintln(out, name)
+			fmt.Fprintln(l.Out, name)
 		}
 	}
+	return l.tracepoints(glob, pattern == "")
+}
+
+// tracepoints writes the tracepoints that a pattern matches, or all.
+func (l Lister) tracepoints(glob names.Glob, everything bool) error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
-		return errors.Join(out.Flush(), err)
+		return err
 	}
 	all, err := tracefs.Events()
 	if err != nil {
-		return errors.Join(out.Flush(), err)
+		return err
 	}
 	slices.SortFunc(all, func(a, b ftrace.EventName) int {
 		return cmp.Compare(a.String(), b.String())
 	})
 	for _, event := range all {
 		name := "tracepoint:" + event.String()
-		if pattern != "" && !glob.Match(name) {
+		if !everything && !glob.Match(name) {
 			continue
 		}
-		fmt.Fprintln(out, name)
-		if fields {
-			listFields(out, tracefs, event)
+		fmt.Fprintln(l.Out, name)
+		if l.Fields {
+			listFields(l.Out, tracefs, event)
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
 // fullName returns the full name of a provider of attach points that can be listed.
@@ -79,11 +144,19 @@ func fullName(provider string) string {
 		return "uretprobe"
 	case "U":
 		return "usdt"
+	case "k":
+		return "kprobe"
+	case "kr":
+		return "kretprobe"
+	case "f", "kfunc":
+		return "fentry"
+	case "fr", "kretfunc":
+		return "fexit"
 	}
 	return provider
 }
 
-// events returns the attach points of events that perf counts.
+// events returns the attach points of events that perf counts, and of time.
 func events() []string {
 	var list []string
 	for _, e := range perfevent.HardwareEvents() {
@@ -91,6 +164,11 @@ func events() []string {
 	}
 	for _, e := range perfevent.SoftwareEvents() {
 		list = append(list, "software:"+e.String()+":")
+	}
+	for _, provider := range []string{"interval", "profile"} {
+		for _, unit := range []string{"hz", "ms", "s", "us"} {
+			list = append(list, provider+":"+unit+":")
+		}
 	}
 	return list
 }
@@ -108,40 +186,4 @@ func listFields(w io.Writer, tracefs *ftrace.FS, event ftrace.EventName) {
 			fmt.Fprintf(w, "    %s\n", declaration)
 		}
 	}
-}
-
-// listFile lists the functions or the marks of a file. what is the file and a pattern.
-func listFile(w io.Writer, kind, what string) error {
-	file, pattern, _ := strings.Cut(what, ":")
-	glob, err := names.ParseGlob(pattern)
-	if err != nil {
-		return fmt.Errorf("pattern %q: %w", pattern, err)
-	}
-	var found []string
-	if kind == "usdt" {
-		marks, err := uprobe.Marks(file, uprobe.Options{})
-		if err != nil {
-			return err
-		}
-		for _, m := range marks {
-			found = append(found, m.Provider+":"+m.Name)
-		}
-	} else {
-		functions, _, err := uprobe.Functions(file, uprobe.Options{})
-		if err != nil {
-			return err
-		}
-		for _, f := range functions {
-			if f.Kind == symbols.Defined || f.Kind == symbols.Indirect {
-				found = append(found, f.Name)
-			}
-		}
-	}
-	slices.Sort(found)
-	for _, name := range slices.Compact(found) {
-		if pattern == "" || glob.Match(name) {
-			fmt.Fprintf(w, "%s:%s:%s\n", kind, escape.Text(file), escape.Text(name))
-		}
-	}
-	return nil
 }

@@ -2,8 +2,10 @@ package session
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,12 +21,12 @@ func TestLiveListsHaveWhatBpftraceLists(t *testing.T) {
 		"nosuch:*":                              "",
 	} {
 		var out bytes.Buffer
-		if err := List(&out, pattern, true); err != nil || out.String() != want {
+		if err := (Lister{Out: &out, Fields: true}).List(pattern); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%s", pattern, err, &out)
 		}
 	}
 	var out bytes.Buffer
-	if err := List(&out, "uprobe:libc:getppi*", false); err != nil || !strings.Contains(out.String(), "uprobe:libc:getppid\n") {
+	if err := (Lister{Out: &out}).List("uprobe:libc:getppi*"); err != nil || !strings.Contains(out.String(), "uprobe:libc:getppid\n") {
 		t.Errorf("functions: %v\n%s", err, &out)
 	}
 }
@@ -40,8 +42,41 @@ func TestPeerTracepointsAreListedAsBpftraceListsThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := List(&out, pattern, true); err != nil || out.String() != string(want) {
+		if err := (Lister{Out: &out, Fields: true}).List(pattern); err != nil || out.String() != string(want) {
 			t.Errorf("%s: %v: %d lines, bpftrace %d", pattern, err, strings.Count(out.String(), "\n"), bytes.Count(want, []byte("\n")))
 		}
+	}
+}
+
+func TestLiveListsTakeFilesProgramsAndProcesses(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "session.TestLiveListsTakeFilesProgramsAndProcesses"
+	function := "uprobe:" + exe + ":github.com/ringtap/ringtap/internal/script/" + name + "\n"
+	program := filepath.Join(t.TempDir(), "program.bt")
+	if err := os.WriteFile(program, []byte("interval:s:1 { exit(); } uprobe:"+exe+":\"*"+name+"\" { @ = count(); }"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		pids    []int
+		pattern string
+		want    string
+	}{
+		{nil, "uprobe:" + exe[:len(exe)-1] + "*:*" + name, function},
+		{nil, "uprobe:" + exe + ":*" + name + ",s:page*", function + "software:page-faults:\n"},
+		{[]int{os.Getpid()}, "uprobe:*:*" + name, function},
+		{[]int{os.Getpid()}, "uprobe::*" + name, function},
+		{nil, "interval:*", "interval:hz:\ninterval:ms:\ninterval:s:\ninterval:us:\n"},
+		{nil, program, "interval:s:\n" + function},
+	} {
+		var out bytes.Buffer
+		if err := (Lister{Out: &out, PIDs: test.pids}).List(test.pattern); err != nil || out.String() != test.want {
+			t.Errorf("%s: %v\n%s", test.pattern, err, &out)
+		}
+	}
+	if err := (Lister{Out: io.Discard}).List("uprobe:*:f"); err == nil {
+		t.Error("any file of no process is listed")
 	}
 }

@@ -35,7 +35,11 @@ func (s *session) prepare() error {
 	if err := s.findRaw(); err != nil {
 		return err
 	}
+	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // which come before the program's
 	if err := s.leaveOutMissing(); err != nil {
+		return err
+	}
+	if err := s.expandTargets(); err != nil {
 		return err
 	}
 	language := s.choose()

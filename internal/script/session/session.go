@@ -39,6 +39,7 @@ type Options struct {
 	Includes    []string // headers that are read before the program
 	IncludeDirs []string // where its other headers are, too
 	Unsafe      bool     // it may change the host
+	Environ     []string // variables that may hold settings, NAME=VALUE
 	Dialect     string   // a name of show.Find; "" for what the program says, or the default
 
 	JSON       bool
@@ -112,6 +113,7 @@ type session struct {
 	machine *eval.Machine
 	printer *show.Printer
 	ticks   *ticks
+	probes  int         // that are attached
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
 
@@ -155,10 +157,9 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		s.names.live = s.attached
 		probes += s.attached.Probes()
 	}
-	if !s.opts.Quiet {
-		s.printer.Attached(probes)
-	}
+	s.probes = probes
 	if s.opts.DryRun {
+		s.say()
 		return 0, s.printer.Flush()
 	}
 	s.usr1 = make(chan os.Signal, 16)
@@ -219,8 +220,17 @@ func (s *session) notes() {
 	s.noted = len(s.attached.Notes)
 }
 
-// Start begins the program at a time of the monotonic clock. It returns false if it is over.
+// say says how many probes are attached.
+func (s *session) say() {
+	if !s.opts.Quiet {
+		s.printer.Attached(s.probes)
+	}
+}
+
+// Start begins the program at a time of the monotonic clock, at which its probes are armed. It
+// returns false if it is over.
 func (s *session) Start(at uint64) bool {
+	s.say()
 	if s.attached != nil {
 		s.notes()
 	}

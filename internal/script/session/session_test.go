@@ -250,3 +250,20 @@ software:cpu-clock:1000 (stdin:1): cpu-clock, one of 1000
 		t.Errorf("%+v\nwant %s", got, want)
 	}
 }
+
+func TestEnvironmentVariablesAreSettings(t *testing.T) {
+	const text = "config = { max_strlen = 100 } BEGIN { print(strftime(\"twelve chars\", nsecs)); printf(\"%s\\n\", kstack); }"
+	for _, test := range []struct {
+		environ []string
+		stderr  string
+	}{
+		{[]string{"BPFTRACE_STACK_MODE=nonsense"}, "BPFTRACE_STACK_MODE:1:1-2: ERROR: stack_mode is one of bpftrace, perf, raw, build_id\n"},
+		{[]string{"BPFTRACE_STRLEN=0"}, "BPFTRACE_STRLEN:1:1-2: ERROR: max_strlen is a number from 1 to 1048576\n"},
+		{[]string{"BPFTRACE_LOG_SIZE=x", "STACK_MODE=nonsense", "BPFTRACE_VMLINUX=/nowhere", "="}, ""},
+	} {
+		got := runText(t, t.Context(), Options{Text: text, Environ: test.environ, Quiet: true, DryRun: true})
+		if got.stderr != test.stderr || got.err != nil {
+			t.Errorf("%v: %+v, want %q", test.environ, got, test.stderr)
+		}
+	}
+}

@@ -58,14 +58,6 @@ func shippedNamed(t *testing.T, name string) scripts.Program {
 	return all[i]
 }
 
-// needKprobes skips a test on a kernel without them.
-func needKprobes(t *testing.T) {
-	t.Helper()
-	if _, err := os.Stat("/sys/kernel/tracing/kprobe_events"); os.IsNotExist(err) {
-		t.Skip("kprobe_events: the kernel is built without CONFIG_KPROBE_EVENTS")
-	}
-}
-
 // linesWith returns the lines of an output that contain all of some texts, with one blank between
 // words.
 func linesWith(out string, texts ...string) (lines []string) {

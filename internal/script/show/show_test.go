@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -289,4 +290,20 @@ func bpftrace(t *testing.T, name, format string) []byte {
 		t.Fatalf("bpftrace %s: %v\n%s", name, err, &stderr)
 	}
 	return out
+}
+
+func TestOnlyStringsThatWereCutHaveTheTrailer(t *testing.T) {
+	p := NewPrinter(io.Discard, io.Discard, Default(), nil)
+	for _, test := range []struct {
+		t    *types.Type
+		want string
+	}{
+		{&types.Type{Kind: types.String, Size: 5}, "hello.."},
+		{&types.Type{Kind: types.String, Size: 6}, "hello"},
+		{&types.Type{Kind: types.String, Size: 5, Array: true}, "hello"},
+	} {
+		if got := string(p.text(nil, test.t, value.String("hello"), 0)); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.t, got, test.want)
+		}
+	}
 }

@@ -111,7 +111,7 @@ func mac(s string) string {
 // appendString appends a string and the dialect's trailer if it was cut.
 func (p *Printer) appendString(b []byte, t *types.Type, s string) []byte {
 	b = p.visible(b, s)
-	if t.Size > 0 && len(s) >= t.Size {
+	if t.Size > 0 && len(s) >= t.Size && !t.Array {
 		b = append(b, p.Dialect.Trailer...)
 	}
 	return b

@@ -47,6 +47,7 @@ type Type struct {
 	Len    int    // elements of Array
 	Name   string // of Struct with "struct " or "union "; of Int that is an enum, with "enum "
 	Fields []Field
+	Array  bool   // of String: an array of char, which may be full without an end and was not cut
 	User   bool   // a Pointer to user memory (args of a uprobe, a system call's buffer)
 	Mode   string // of KStack and UStack: "bpftrace", "perf", "raw", "build_id"
 	Limit  int    // frames of KStack and UStack, 0 for all

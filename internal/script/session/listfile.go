@@ -1,0 +1,146 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/probe"
+	"github.com/ringtap/ringtap/symbols"
+	"github.com/ringtap/ringtap/uprobe"
+)
+
+// files writes the functions or the USDT probes of files. what is the file or a pattern of
+// files, and a pattern of names.
+func (l Lister) files(kind, what string) error {
+	file, pattern, _ := strings.Cut(what, ":")
+	if pattern == "" {
+		pattern = "*"
+	}
+	glob, err := names.ParseGlob(pattern)
+	if err != nil {
+		return fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	files := []string{file}
+	if several := file == "" || isPattern(file); several {
+		if files, err = targetFiles(file, l.PIDs); err != nil {
+			return err
+		}
+	}
+	options := uprobe.Options{}
+	if len(l.PIDs) > 0 {
+		options.PID = l.PIDs[0]
+	}
+	for _, f := range files {
+		found, err := namesIn(f, kind == "usdt", options)
+		if err != nil && len(files) == 1 {
+			return err
+		}
+		for _, name := range found {
+			if glob.Match(name) {
+				fmt.Fprintf(l.Out, "%s:%s:%s\n", kind, escape.Text(f), escape.Text(name))
+			}
+		}
+	}
+	return nil
+}
+
+// namesIn returns the names of a file's functions, or those of its USDT probes with their
+// providers, each once.
+func namesIn(file string, marks bool, o uprobe.Options) (found []string, err error) {
+	if marks {
+		all, err := uprobe.Marks(file, o)
+		for _, m := range all {
+			found = append(found, m.Provider+":"+m.Name)
+		}
+		slices.Sort(found)
+		return slices.Compact(found), err
+	}
+	functions, _, err := uprobe.Functions(file, o)
+	for _, f := range functions {
+		if f.Kind == symbols.Defined || f.Kind == symbols.Indirect {
+			found = append(found, f.Name)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), err
+}
+
+// functions writes the functions of the kernel that match a pattern and can be probed: at fentry
+// and fexit those whose types are known.
+func (l Lister) functions(kind, pattern string) error {
+	if module, name, ok := strings.Cut(pattern, ":"); ok {
+		if glob, err := names.ParseGlob(module); err == nil && glob.Match("vmlinux") {
+			pattern = name
+		}
+	}
+	found, _, err := probe.KernelFunctions(pattern)
+	if err != nil {
+		return err
+	}
+	typed := kind == "fentry" || kind == "fexit"
+	var known map[string]btf.Type
+	if typed || l.Fields {
+		known = typedFunctions()
+	}
+	for _, name := range slices.Compact(found) {
+		module, function, ok := strings.Cut(name, ":")
+		if !ok {
+			module, function = "vmlinux", name
+		}
+		t, ok := known[function]
+		if typed {
+			if name = module + ":" + function; !ok {
+				continue
+			}
+		}
+		fmt.Fprintf(l.Out, "%s:%s\n", kind, name)
+		if !ok || !l.Fields {
+			continue
+		}
+		for i := range t.Target().Len() {
+			param := t.Target().Param(i)
+			fmt.Fprintf(l.Out, "    %s\n", param.Type.Declare(param.Name))
+		}
+		if kind == "fexit" {
+			fmt.Fprintf(l.Out, "    %s\n", t.Target().Target().Declare("retval"))
+		}
+	}
+	return nil
+}
+
+// typedFunctions returns the functions whose types the kernel tells.
+func typedFunctions() map[string]btf.Type {
+	kernel := &kernelTypes{}
+	if kernel.open() == nil {
+		return nil
+	}
+	known := map[string]btf.Type{}
+	for t := range kernel.spec.Types() {
+		if t.Kind() == btf.Func {
+			known[t.Name()] = t
+		}
+	}
+	return known
+}
+
+// structure writes a struct of the kernel as C declares it.
+func (l Lister) structure(name string) error {
+	kernel := &kernelTypes{}
+	if kernel.open() == nil {
+		return btf.ErrNone
+	}
+	for t := range kernel.spec.Find(btf.Struct, name) {
+		fmt.Fprintf(l.Out, "struct %s {\n", t.Name())
+		for i := range t.Len() {
+			m := t.Member(i)
+			fmt.Fprintf(l.Out, "\t%s;\n", m.Type.Declare(m.Name))
+		}
+		fmt.Fprintln(l.Out, "};")
+		return nil
+	}
+	return fmt.Errorf("the kernel's types have no struct %s", name)
+}

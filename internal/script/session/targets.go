@@ -1,0 +1,183 @@
+package session
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/uprobe"
+)
+
+// maxTargets is how many files a pattern may stand for.
+const maxTargets = 1000
+
+// expandTargets replaces attach points in files that a pattern names, or in any file of the
+// target process, by one for each file that has what they name. Patterns of USDT probes become
+// their names.
+func (s *session) expandTargets() error {
+	for _, probe := range s.parsed.Probes {
+		var points []*syntax.AttachPoint
+		for _, p := range probe.Points {
+			expanded, err := s.expand(p)
+			if err != nil {
+				wrong := &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: err.Error()}
+				return &syntax.Errors{List: []*syntax.Error{wrong}, Sources: s.parsed.Sources}
+			}
+			points = append(points, expanded...)
+		}
+		probe.Points = points
+	}
+	return nil
+}
+
+// expand returns the attach points that one stands for.
+func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
+	mark := p.Provider == "usdt" && len(p.Args) >= 2
+	if !mark && (p.Provider != "uprobe" && p.Provider != "uretprobe" || len(p.Args) != 2) {
+		return []*syntax.AttachPoint{p}, nil
+	}
+	files := []string{p.Args[0]}
+	some := p.Args[0] == "" || isPattern(p.Args[0])
+	if some {
+		var err error
+		if files, err = targetFiles(p.Args[0], s.opts.View.PIDs); err != nil {
+			return nil, err
+		}
+	}
+	last := p.Args[len(p.Args)-1]
+	if !some && !(mark && isPattern(strings.Join(p.Args[1:], ":"))) {
+		return []*syntax.AttachPoint{p}, nil
+	}
+	options := uprobe.Options{}
+	if len(s.opts.View.PIDs) > 0 {
+		options.PID = s.opts.View.PIDs[0]
+	}
+	var points []*syntax.AttachPoint
+	for _, file := range files {
+		var args [][]string
+		if mark {
+			args = marksOf(file, p.Args[1:], options)
+		} else if hasFunction(file, last, options) {
+			args = [][]string{{last}}
+		}
+		for _, rest := range args {
+			one := *p
+			one.Args = append([]string{file}, rest...)
+			one.Text = p.Provider + ":" + strings.Join(one.Args, ":")
+			points = append(points, &one)
+		}
+	}
+	if len(points) == 0 && some {
+		return nil, fmt.Errorf("none of %d files has %s", len(files), strings.Join(p.Args[1:], ":"))
+	}
+	if len(points) == 0 {
+		points = append(points, p) // whoever attaches it says what the file has
+	}
+	return points, nil
+}
+
+func isPattern(text string) bool { return strings.ContainsAny(text, "*?[") }
+
+// marksOf returns the provider and the name of the USDT probes of a file that words, a name or
+// a provider and a name, match.
+func marksOf(file string, words []string, o uprobe.Options) [][]string {
+	pattern := strings.Join(words, ":")
+	if len(words) == 1 || words[0] == "" {
+		pattern = "*:" + words[len(words)-1]
+	}
+	glob, err := names.ParseGlob(pattern)
+	if err != nil {
+		return nil
+	}
+	all, err := namesIn(file, true, o)
+	if err != nil {
+		return nil
+	}
+	var found [][]string
+	for _, name := range all {
+		if glob.Match(name) {
+			provider, mark, _ := strings.Cut(name, ":")
+			found = append(found, []string{provider, mark})
+		}
+	}
+	return found
+}
+
+// hasFunction tells whether a file has a function that a pattern matches.
+func hasFunction(file, pattern string, o uprobe.Options) bool {
+	glob, err := names.ParseGlob(pattern)
+	if err != nil {
+		return false
+	}
+	all, err := namesIn(file, false, o)
+	return err == nil && slices.ContainsFunc(all, glob.Match)
+}
+
+// targetFiles returns the files that a pattern of their paths matches: those that processes have
+// mapped as code if there are any processes, and "" matches all of them.
+func targetFiles(pattern string, pids []int) (files []string, err error) {
+	switch {
+	case len(pids) > 0:
+		glob, err := names.ParseGlob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, pid := range pids {
+			mapped, err := mappedCode(pid)
+			if err != nil {
+				return nil, err
+			}
+			for _, file := range mapped {
+				if pattern == "" || glob.Match(file) {
+					files = append(files, file)
+				}
+			}
+		}
+		slices.Sort(files)
+		files = slices.Compact(files)
+		if len(files) > 0 || !strings.Contains(pattern, "/") {
+			break
+		}
+		fallthrough
+	case strings.Contains(pattern, "/"):
+		if files, err = filepath.Glob(pattern); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("%q names no file: give its path, or a process with -p", pattern)
+	}
+	if len(files) == 0 || len(files) > maxTargets {
+		return nil, fmt.Errorf("%d files match %q; it may be 1 to %d", len(files), pattern, maxTargets)
+	}
+	return files, nil
+}
+
+// maxMaps bounds what is read of the list of a process's mappings, in bytes.
+const maxMaps = 16 << 20
+
+// mappedCode returns the files that a process has mapped as code.
+func mappedCode(pid int) ([]string, error) {
+	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer maps.Close()
+	var files []string
+	lines := bufio.NewScanner(io.LimitReader(maps, maxMaps))
+	for lines.Scan() {
+		fields := strings.SplitN(lines.Text(), " ", 6)
+		if len(fields) < 6 || !strings.Contains(fields[1], "x") {
+			continue
+		}
+		if file := strings.TrimLeft(fields[5], " "); strings.HasPrefix(file, "/") && !strings.HasSuffix(file, " (deleted)") {
+			files = append(files, file)
+		}
+	}
+	return files, lines.Err()
+}
