@@ -30,6 +30,9 @@ type Options struct {
 	// Share is the part of each CPU that the reader may use; 0.02. Over it the thread
 	// rests, and the CPU's events are off: see Account.Resting.
 	Share float64
+	// Progress, unless nil, is called by Read: all readings of samples before that time
+	// (CLOCK_MONOTONIC, nanoseconds) have been handed on. It is for StartBeside.
+	Progress func(before uint64)
 	// Logger gets warnings about what was left out; nil discards them.
 	Logger *slog.Logger
 }
@@ -53,21 +56,24 @@ type Reading struct {
 	CPU      int
 	Time     uint64 // of the sample, CLOCK_MONOTONIC in nanoseconds
 	PID, TID uint32
-	Sampling int    // which of the samplings, as an index
-	IP       uint64 // instruction pointer
-	Regs     perfevent.Registers
-	Data     []byte // what the visitor kept
+	Sampling int                 // which of the samplings, as an index
+	IP       uint64              // instruction pointer
+	Regs     perfevent.Registers // none with StartBeside
+	Data     []byte              // what the visitor kept
 	Verdict  Verdict
 }
 
 // Reader has a target's samples visited.
 type Reader struct {
-	session *perfevent.Session
-	helper  *helper
-	cpus    []int
-	judge   judge
-	paused  []bool
-	counts  []Account // of Close
+	session  *perfevent.Session
+	helper   *helper
+	cpus     []int
+	judge    judge
+	paused   []bool
+	counts   []Account // of Close
+	beside   bool      // the samples are another session's
+	joined   joined
+	progress func(before uint64) // may be nil
 }
 
 // Start opens the samplings on the target and starts the helper. visitor is one of those
@@ -76,10 +82,6 @@ type Reader struct {
 // watched. Where package perfevent watches the whole system in the target's place (a Kprobe,
 // too many threads for the open files) others' samples are visited as well.
 func Start(target perfevent.Target, samplings []Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
-	without, err := perfevent.NohzFullCPUs()
-	if err != nil {
-		return nil, err
-	}
 	all := make([]perfevent.Sampling, len(samplings)+1)
 	o := order{Visitor: visitor, Config: config, Witness: len(samplings), Highest: FIFO, Places: make([]place, len(samplings)+1),
 		Skip: []uint32{uint32(os.Getpid())}}
@@ -94,14 +96,7 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 		}
 	}
 	all[len(samplings)] = perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1, UserRegs: allRegisters}
-	rings := perfevent.Options{RingBytes: ringBytes, SideBand: perfevent.SideBandNames, Switches: new(perfevent.Switches),
-		HandOver: true, Without: without, Logger: opts.Logger}
-	session, err := perfevent.Open(target, all, rings)
-	if errors.Is(err, perfevent.ErrKernelExcluded) {
-		// Then no switch is seen and none is exact. The error is for the samplings' own.
-		all[len(samplings)].ExcludeKernel = true
-		session, err = perfevent.Open(target, all, rings)
-	}
+	session, err := openWitness(target, all, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +167,9 @@ func (r *Reader) Read(ctx context.Context, handle func(*Reading) error) error {
 				return err
 			}
 		}
+		if r.progress != nil {
+			r.progress(r.judge.settled(r.known()))
+		}
 		if until == 0 {
 			if err := r.pause(); err != nil {
 				return err
@@ -231,13 +229,15 @@ func newView(cpu int, e *entry, rest []byte) *view {
 	v := &view{began: e.Began, ended: e.Ended, out: e.Out, follow: e.Follow}
 	v.Reading = Reading{CPU: cpu, Time: e.Time, PID: e.PID, TID: e.TID, Sampling: int(e.Sampling), IP: e.IP,
 		Data: append([]byte(nil), data[:e.Data]...), Verdict: Verdict{Reason: e.Reason}}
-	v.Regs = perfevent.Registers{ABI: uint64(e.ABI), Mask: allRegisters, Values: append([]uint64(nil), words...)}
+	if len(words) > 0 {
+		v.Regs = perfevent.Registers{ABI: uint64(e.ABI), Mask: allRegisters, Values: append([]uint64(nil), words...)}
+	}
 	return v
 }
 
 // pause turns the events of CPUs off whose threads rest.
 func (r *Reader) pause() error {
-	if r.session == nil {
+	if r.session == nil || r.beside {
 		return nil
 	}
 	for i := range r.helper.outs {
@@ -277,7 +277,7 @@ func (r *Reader) Accounts() []Account {
 // Close ends the helper and closes the events. Read must have returned.
 func (r *Reader) Close() error {
 	r.counts = r.Accounts()
-	err := r.helper.close()
+	err := errors.Join(r.helper.close(), r.joined.close())
 	if r.session != nil {
 		err = errors.Join(err, r.session.Close())
 	}

@@ -114,6 +114,15 @@ func (j *judge) ripe() []*view {
 	return done
 }
 
+// settled is the time before which there are no samples without a verdict, if all is known up to
+// the one given.
+func (j *judge) settled(known uint64) uint64 {
+	for _, v := range j.waiting {
+		known = min(known, v.Time)
+	}
+	return known
+}
+
 func compare(a, b uint64) int {
 	switch {
 	case a < b:
