@@ -36,7 +36,7 @@ type Options struct {
 	HandOver bool
 
 	// Shared is for a session whose rings wake another reader, who follows them by way of
-	// RingFiles and CPURing.Follow. Read looks at them every 50 ms.
+	// RingFiles and CPURing.Follow. Read looks at them every 20 ms.
 	Shared bool
 
 	// Without are CPUs on which nothing is opened, such as those of NohzFullCPUs.

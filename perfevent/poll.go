@@ -14,7 +14,7 @@ import (
 const pollTimeout = 200 * time.Millisecond
 
 // sharedTimeout is the same of rings that wake another reader.
-const sharedTimeout = 50 * time.Millisecond
+const sharedTimeout = 20 * time.Millisecond
 
 // poller waits for any ring to reach its watermark, for a process to end, or
 // for a call of wake.

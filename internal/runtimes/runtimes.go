@@ -116,7 +116,7 @@ func (p *process) add(in *profile.Profile, frames []int, value uint64) {
 		switch {
 		case object.Path == anonymous && f.Name == "":
 			generated = true
-		case strings.HasPrefix(f.Name, "py::"):
+		case strings.HasPrefix(f.Name, "py::"), object.Runtime != "":
 			named = true
 		case strings.HasPrefix(f.Name, "_PyEval_EvalFrameDefault"):
 			interpreted = true

@@ -14,15 +14,21 @@ import (
 )
 
 // StartBeside has the samples of a session visited while that is read as ever: each Reading is
-// of the sample with the same CPU, thread and time. The session has Options.Shared, its first
-// sampling has Sampling.Soon and user registers, and all of them are samplings of time, or of
-// what the hardware counts. Visitors that are Choosers spare others' samples.
+// of the sample with the same CPU, thread and time. The session has Options.Shared. Those of its
+// samplings are visited that have Sampling.Soon: they have the same user registers, and sample
+// time or what the hardware counts. Visitors that are Choosers spare others' samples.
 //
 // Only of processes that are watched (pid, and those of Watch) can readings be Exact.
 func StartBeside(session *perfevent.Session, pid int, visitor string, config []byte, opts Options) (*Reader, error) {
 	events := session.Events()
+	registers := uint64(0)
+	for _, e := range events {
+		if isSoon(e) && registers == 0 {
+			registers = e.Attr.Sample_regs_user
+		}
+	}
 	witness := []perfevent.Sampling{{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1,
-		UserRegs: events[0].Attr.Sample_regs_user}}
+		UserRegs: registers}}
 	own, err := openWitness(perfevent.Process(pid), witness, opts)
 	if err != nil {
 		return nil, err
@@ -33,13 +39,18 @@ func StartBeside(session *perfevent.Session, pid int, visitor string, config []b
 	o.bound(opts)
 	r, err := start(o)
 	if err == nil {
-		r.session, r.beside, r.progress = own, true, opts.Progress
+		r.session, r.beside, r.progress, r.joined.first = own, true, opts.Progress, pid
 		err = own.Enable()
 	}
 	if err != nil {
 		return nil, errors.Join(err, own.Close())
 	}
 	return r, nil
+}
+
+// isSoon tells whether an event was opened with Sampling.Soon.
+func isSoon(e perfevent.EventAttr) bool {
+	return e.Attr.Sample_type&unix.PERF_SAMPLE_REGS_USER != 0 && e.Attr.Bits&unix.PerfBitWatermark == 0
 }
 
 // openWitness opens samplings of which the last is the witness.
@@ -62,6 +73,7 @@ func openWitness(target perfevent.Target, all []perfevent.Sampling, opts Options
 // joined are the processes that a Reader watches besides its target.
 type joined struct {
 	mu     sync.Mutex
+	first  int // the process that the session was opened on, 0 once it has ended
 	by     map[int]*perfevent.Joined
 	closed bool
 }
@@ -72,7 +84,7 @@ func (r *Reader) Watch(pid int) error {
 	j := &r.joined
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed || j.by[pid] != nil {
+	if j.closed || j.first == pid || j.by[pid] != nil {
 		return nil
 	}
 	events, err := r.session.Join(pid)
@@ -91,6 +103,9 @@ func (r *Reader) Unwatch(pid int) error {
 	j := &r.joined
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.first == pid {
+		j.first = 0
+	}
 	events := j.by[pid]
 	if events == nil {
 		return nil
@@ -190,7 +205,7 @@ func (t *thread) readBeside() {
 			t.close(nothingFollows, 0)
 		}
 		if record, err := t.beside.decoder.Decode(b); err == nil {
-			if sample, ok := record.(*perfevent.Sample); ok {
+			if sample, ok := record.(*perfevent.Sample); ok && isSoon(t.order.BesideEvents[sample.Sampling]) {
 				t.look(sample)
 			}
 		}

@@ -12,7 +12,9 @@ import (
 )
 
 // toldVisitor keeps 64 bytes of the processes that it is told of, by pid and address.
-type toldVisitor struct{ of atomic.Pointer[map[uint32]uint64] }
+type toldVisitor struct {
+	of atomic.Pointer[map[uint32]uint64]
+}
 
 func newToldVisitor([]byte) (Visitor, error) {
 	v := new(toldVisitor)
