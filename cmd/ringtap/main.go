@@ -17,9 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ringtap/ringtap/internal/interp/languages"
 	"github.com/ringtap/ringtap/internal/launch"
-	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/usage"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -95,11 +93,6 @@ func exitCode(stderr io.Writer, name string, err error) int {
 		fmt.Fprintln(stderr, "Run as root, or profile your own process with 'ringtap on-cpu -p PID'. 'ringtap check' shows what works.")
 	}
 	return exitFailed
-}
-
-// visitors are what reads memory at the moments of samples, by name: see package near.
-func visitors() map[string]near.New {
-	return map[string]near.New{moment.Visitor: moment.NewVisitors(languages.Detectors())}
 }
 
 func usagef(format string, args ...any) error { return usage.Errorf(format, args...) }

@@ -147,7 +147,7 @@ func (r *Reader) start(pid int) (*near.Reader, error) {
 		return nil, context.Canceled
 	}
 	helper, err := near.StartBeside(r.session, pid, Visitor, nil, near.Options{
-		VisitBytes: visitBytes, Share: r.share, Progress: r.advance, Logger: r.log})
+		VisitBytes: visitBytes, Share: r.share, Round: r.advance, Logger: r.log})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (r *Reader) take(reading *near.Reading) error {
 	return nil
 }
 
-// advance is of near.Options.Progress.
+// advance is of near.Options.Round.
 func (r *Reader) advance(before uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

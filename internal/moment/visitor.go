@@ -204,19 +204,13 @@ func (v *visitor) Visit(visit *near.Visit) error {
 
 // keep hands over a chain.
 func keep(visit *near.Visit, runtime uint64, calls []interp.Call, end callchain.End) error {
-	if err := visit.KeepWord(runtime); err != nil {
-		return err
-	}
-	if err := visit.KeepWord(uint64(len(calls))<<8 | uint64(end)); err != nil {
-		return err
+	for _, word := range head(runtime, calls, end) {
+		if err := visit.KeepWord(word); err != nil {
+			return err
+		}
 	}
 	for i := range calls {
-		c := &calls[i]
-		entry := uint64(0)
-		if c.Entry {
-			entry = entryBit
-		}
-		for _, word := range [callWords]uint64{c.Code, c.At, c.Cookie, entry} {
+		for _, word := range words(&calls[i]) {
 			if err := visit.KeepWord(word); err != nil {
 				return err
 			}

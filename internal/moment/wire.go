@@ -30,6 +30,19 @@ const (
 	callWords = 4
 )
 
+// head is the words before the calls of a chain, and words those of a call.
+func head(runtime uint64, calls []interp.Call, end callchain.End) [headWords]uint64 {
+	return [headWords]uint64{runtime, uint64(len(calls))<<8 | uint64(end)}
+}
+
+func words(c *interp.Call) [callWords]uint64 {
+	entry := uint64(0)
+	if c.Entry {
+		entry = entryBit
+	}
+	return [callWords]uint64{c.Code, c.At, c.Cookie, entry}
+}
+
 // entryBit is set in the fourth word of a call that has Call.Entry.
 const entryBit = 1
 

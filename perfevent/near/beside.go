@@ -20,6 +20,9 @@ import (
 //
 // Only of processes that are watched (pid, and those of Watch) can readings be Exact.
 func StartBeside(session *perfevent.Session, pid int, visitor string, config []byte, opts Options) (*Reader, error) {
+	if os.Getenv(variable) != "" {
+		return nil, errors.New("start the near reader: the program's main function does not call Serve")
+	}
 	events := session.Events()
 	registers := uint64(0)
 	for _, e := range events {
@@ -39,7 +42,7 @@ func StartBeside(session *perfevent.Session, pid int, visitor string, config []b
 	o.bound(opts)
 	r, err := start(o)
 	if err == nil {
-		r.session, r.beside, r.progress, r.joined.first = own, true, opts.Progress, pid
+		r.session, r.round, r.beside, r.joined.first = own, opts.Round, true, pid
 		err = own.Enable()
 	}
 	if err != nil {

@@ -49,8 +49,8 @@
 // garbage, and its threads are out of the scheduler's hands (detach.go): 16,037 of 16,037.
 //
 // The helper is this program: its main function calls Serve before anything else. It
-// ends when its caller does, however that comes about. It is not in the caller's process
-// group, so that a terminal's signals do not reach it.
+// ends when its caller does, however that comes about. It is in a session of its
+// own, so that a terminal's signals do not reach it.
 //
 // # The host comes first
 //

@@ -42,9 +42,6 @@ func (b *beginning) Write(p []byte) (int, error) {
 // launch starts a helper with an order. The descriptors of the order's rings are the
 // caller's, who keeps them.
 func launch(o order) (*helper, error) {
-	if os.Getenv(variable) != "" {
-		return nil, errors.New("start the near reader: this is its helper, whose main function does not begin with near.Serve")
-	}
 	h := &helper{ended: make(chan struct{})}
 	files, err := h.files(&o)
 	defer func() {
@@ -60,8 +57,9 @@ func launch(o order) (*helper, error) {
 	h.cmd.Env = append(os.Environ(), variable+"=1")
 	h.cmd.ExtraFiles = files
 	h.cmd.Stderr = &h.said
-	// A terminal's interrupt is for the caller, who ends the helper.
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A terminal's interrupt is for the caller, who ends the helper. And what looks for
+	// processes that a command has started tells by its session that it is none of them.
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := h.cmd.StdinPipe()
 	if err != nil {
 		return nil, errors.Join(err, h.unmap())
@@ -140,7 +138,8 @@ func (h *helper) words() string {
 func (h *helper) close() error {
 	err := h.stdin.Close()
 	<-h.ended
-	if state := h.cmd.ProcessState; !state.Success() {
+	// There is no state where the program reaps all children.
+	if state := h.cmd.ProcessState; state == nil && h.said.Len() > 0 || state != nil && !state.Success() {
 		err = errors.Join(err, fmt.Errorf("the near reader: %v%s", state, h.words()))
 	}
 	return errors.Join(err, h.unmap())

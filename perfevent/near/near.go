@@ -30,9 +30,9 @@ type Options struct {
 	// Share is the part of each CPU that the reader may use; 0.02. Over it the thread
 	// rests, and the CPU's events are off: see Account.Resting.
 	Share float64
-	// Progress, unless nil, is called by Read: all readings of samples before that time
-	// (CLOCK_MONOTONIC, nanoseconds) have been handed on. It is for StartBeside.
-	Progress func(before uint64)
+	// Round, unless nil, is called by Read after each look: it has handed on all readings of
+	// samples before that time, CLOCK_MONOTONIC in nanoseconds.
+	Round func(before uint64)
 	// Logger gets warnings about what was left out; nil discards them.
 	Logger *slog.Logger
 }
@@ -65,15 +65,15 @@ type Reading struct {
 
 // Reader has a target's samples visited.
 type Reader struct {
-	session  *perfevent.Session
-	helper   *helper
-	cpus     []int
-	judge    judge
-	paused   []bool
-	counts   []Account // of Close
-	beside   bool      // the samples are another session's
-	joined   joined
-	progress func(before uint64) // may be nil
+	session *perfevent.Session
+	helper  *helper
+	cpus    []int
+	judge   judge
+	round   func(before uint64) // Options.Round, or nil
+	paused  []bool
+	counts  []Account // of Close
+	beside  bool      // the samples are another session's
+	joined  joined
 }
 
 // Start opens the samplings on the target and starts the helper. visitor is one of those
@@ -82,6 +82,9 @@ type Reader struct {
 // watched. Where package perfevent watches the whole system in the target's place (a Kprobe,
 // too many threads for the open files) others' samples are visited as well.
 func Start(target perfevent.Target, samplings []Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
+	if os.Getenv(variable) != "" {
+		return nil, errors.New("start the near reader: the program's main function does not call Serve")
+	}
 	all := make([]perfevent.Sampling, len(samplings)+1)
 	o := order{Visitor: visitor, Config: config, Witness: len(samplings), Highest: FIFO, Places: make([]place, len(samplings)+1),
 		Skip: []uint32{uint32(os.Getpid())}}
@@ -104,7 +107,7 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 	o.bound(opts)
 	r, err := start(o)
 	if err == nil {
-		r.session = session
+		r.session, r.round = session, opts.Round
 		err = session.Enable()
 	}
 	if err != nil {
@@ -167,8 +170,8 @@ func (r *Reader) Read(ctx context.Context, handle func(*Reading) error) error {
 				return err
 			}
 		}
-		if r.progress != nil {
-			r.progress(r.judge.settled(r.known()))
+		if r.round != nil {
+			r.round(r.judge.passed(r.known()))
 		}
 		if until == 0 {
 			if err := r.pause(); err != nil {

@@ -126,7 +126,6 @@ func (t *thread) read() {
 		all := t.drain() == 0
 		if all {
 			t.close(nothingFollows, 0)
-			t.advance(now)
 		}
 		if t.open == nil {
 			t.ring.Release()
@@ -134,6 +133,7 @@ func (t *thread) read() {
 		t.account()
 		if all || t.share.resting {
 			t.close(nothingFollows, 0)
+			t.advance(now)
 			return
 		}
 	}

@@ -114,9 +114,8 @@ func (j *judge) ripe() []*view {
 	return done
 }
 
-// settled is the time before which there are no samples without a verdict, if all is known up to
-// the one given.
-func (j *judge) settled(known uint64) uint64 {
+// passed is the time before which no visit is waited for, if all switches before known are.
+func (j *judge) passed(known uint64) uint64 {
 	for _, v := range j.waiting {
 		known = min(known, v.Time)
 	}
