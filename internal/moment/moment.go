@@ -25,8 +25,12 @@ const (
 	mostShare  = 0.1
 )
 
-// maxWatched bounds the processes whose interpreters are read: the helper frees no memory.
-const maxWatched = 256
+// maxWatched bounds the processes whose interpreters are read at a time. The helper frees no
+// memory, and takes about 150 KB for each process: after maxAttached another one follows it.
+const (
+	maxWatched  = 256
+	maxAttached = 500
+)
 
 // maxReadings bounds the readings that nobody has asked for.
 const maxReadings = 1 << 16
@@ -52,6 +56,8 @@ type Reader struct {
 	changed  *sync.Cond     // progress, or over
 	helper   *near.Reader   // nil: it has not begun
 	cancel   func()         // of its Read
+	attached int            // processes that it was told of
+	most     int            // maxAttached
 	watched  map[int]*target
 	readings map[sampled]Calls
 	progress uint64 // readings of samples before that time have come
@@ -77,7 +83,7 @@ type sampled struct {
 // New makes a Reader of a session's samples, so many a second on each CPU. The session must be
 // as near.StartBeside wants it.
 func New(session *perfevent.Session, frequency uint64, log *slog.Logger) *Reader {
-	r := &Reader{session: session, share: max(leastShare, min(mostShare, float64(frequency)*aSample)), log: log,
+	r := &Reader{session: session, share: max(leastShare, min(mostShare, float64(frequency)*aSample)), log: log, most: maxAttached,
 		watched: make(map[int]*target), readings: make(map[sampled]Calls)}
 	r.changed = sync.NewCond(&r.mu)
 	return r
@@ -112,7 +118,7 @@ func (r *Reader) Wait() { r.ready.Wait() }
 // watch is the part of Watch that takes long.
 func (r *Reader) watch(t *target, again bool) {
 	pid := t.process.PID
-	helper, err := r.start(pid)
+	helper, err := r.ask(pid)
 	if err == nil && again {
 		err = helper.Unwatch(pid)
 	}
@@ -125,9 +131,9 @@ func (r *Reader) watch(t *target, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case err == nil:
+	case err == nil && helper == r.helper:
 		t.since = perfevent.Now()
-	case errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
+	case err == nil, errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
 	default:
 		r.log.Info("interpreted functions are not read", "pid", pid, "error", err)
 		if r.why == nil {
@@ -136,16 +142,43 @@ func (r *Reader) watch(t *target, again bool) {
 	}
 }
 
-// start starts the helper, with a process to watch, if that was not done.
-func (r *Reader) start(pid int) (*near.Reader, error) {
+// ask returns the helper that is to be told of a process more. It begins with the first, and
+// when it has taken much memory.
+func (r *Reader) ask(pid int) (*near.Reader, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.helper != nil {
-		return r.helper, nil
+	if r.attached++; r.helper != nil && r.attached > r.most {
+		if err := r.replace(); err != nil {
+			return nil, err
+		}
 	}
-	if r.closed {
+	switch {
+	case r.helper != nil:
+		return r.helper, nil
+	case r.closed:
 		return nil, context.Canceled
 	}
+	return r.start(pid)
+}
+
+// replace ends the helper, and has what it watched watched by the next one.
+func (r *Reader) replace() error {
+	helper, cancel := r.helper, r.cancel
+	r.helper, r.attached = nil, 1
+	for _, t := range r.watched {
+		if t.since > 0 {
+			t.since = 0
+			r.ready.Go(func() { r.watch(t, false) })
+		}
+	}
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	cancel()
+	return helper.Close()
+}
+
+// start starts the helper, with a process to watch.
+func (r *Reader) start(pid int) (*near.Reader, error) {
 	helper, err := near.StartBeside(r.session, pid, Visitor, nil, near.Options{
 		VisitBytes: visitBytes, Share: r.share, Round: r.advance, Logger: r.log})
 	if err != nil {
@@ -163,6 +196,9 @@ func (r *Reader) start(pid int) (*near.Reader, error) {
 		err := helper.Read(ctx, r.take)
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if helper != r.helper {
+			return // another one has followed it
+		}
 		r.over = true
 		if err != nil {
 			r.why = err
@@ -206,6 +242,9 @@ func (r *Reader) advance(before uint64) {
 
 // sweep forgets processes that have ended.
 func (r *Reader) sweep() {
+	if r.helper == nil {
+		return
+	}
 	for pid, t := range r.watched {
 		if t.since == 0 || unix.Kill(pid, 0) != unix.ESRCH {
 			continue
@@ -229,11 +268,11 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	if t.since == 0 || s.Time < t.since {
 		return Calls{}
 	}
-	if t.threads != nil && !t.threads[s.TID] {
+	if t.threads != nil && !t.threads[s.TID] && r.helper != nil {
 		t.threads[s.TID] = true
 		_ = r.helper.Tell(tell(threadsOf, int(s.PID))) // one that has ended says so by Read
 	}
-	for !r.over && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
+	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()
 	}
 	return r.pop(s)
