@@ -35,6 +35,10 @@ type Options struct {
 	// Read. A ring says once only that there are records, and must say it to that reader.
 	HandOver bool
 
+	// Shared is for a session whose rings wake another reader, who follows them by way of
+	// RingFiles and CPURing.Follow. Read looks at them every 20 ms.
+	Shared bool
+
 	// Without are CPUs on which nothing is opened, such as those of NohzFullCPUs.
 	Without []int
 

@@ -13,6 +13,9 @@ import (
 // pollTimeout bounds how long records below the watermark wait.
 const pollTimeout = 200 * time.Millisecond
 
+// sharedTimeout is the same of rings that wake another reader.
+const sharedTimeout = 20 * time.Millisecond
+
 // poller waits for any ring to reach its watermark, for a process to end, or
 // for a call of wake.
 //
@@ -22,7 +25,8 @@ const pollTimeout = 200 * time.Millisecond
 type poller struct {
 	file  *os.File // the epoll descriptor
 	epoll syscall.RawConn
-	event *os.File // an eventfd: a late wake must not write to what has its number next
+	event *os.File      // an eventfd: a late wake must not write to what has its number next
+	most  time.Duration // that a wait takes
 }
 
 func newPoller() (poller, error) {
@@ -33,7 +37,7 @@ func newPoller() (poller, error) {
 	if err := unix.SetNonblock(epoll, true); err != nil {
 		return poller{}, errors.Join(fmt.Errorf("create epoll: %w", err), unix.Close(epoll))
 	}
-	p := poller{file: os.NewFile(uintptr(epoll), "epoll")}
+	p := poller{file: os.NewFile(uintptr(epoll), "epoll"), most: pollTimeout}
 	if p.epoll, err = p.file.SyscallConn(); err != nil {
 		return poller{}, errors.Join(fmt.Errorf("create epoll: %w", err), p.close())
 	}
@@ -65,10 +69,10 @@ func (p poller) add(fd int, events uint32) error {
 	return nil
 }
 
-// wait returns when there is something to do, or after pollTimeout. What it is
+// wait returns when there is something to do, or when the most that it may take is over. What it is
 // the caller finds out by itself.
 func (p poller) wait() error {
-	if err := p.file.SetReadDeadline(time.Now().Add(pollTimeout)); err != nil {
+	if err := p.file.SetReadDeadline(time.Now().Add(p.most)); err != nil {
 		return err
 	}
 	var events [8]unix.EpollEvent
@@ -99,7 +103,7 @@ func (p poller) waitHere() error {
 	var events [8]unix.EpollEvent
 	var waitErr error
 	err := p.epoll.Control(func(epoll uintptr) {
-		_, waitErr = unix.EpollWait(int(epoll), events[:], int(pollTimeout.Milliseconds()))
+		_, waitErr = unix.EpollWait(int(epoll), events[:], int(p.most.Milliseconds()))
 	})
 	if waitErr == unix.EINTR {
 		waitErr = nil

@@ -14,7 +14,8 @@ type RingFile struct {
 	Bytes int // of records
 }
 
-// RingFiles returns the rings of a session that was opened with Options.HandOver.
+// RingFiles returns the rings of a session that was opened with Options.HandOver or
+// Options.Shared.
 func (s *Session) RingFiles() []RingFile {
 	var files []RingFile
 	for i := range s.rings {
@@ -29,7 +30,9 @@ func (s *Session) RingFiles() []RingFile {
 // It is for one goroutine at a time, and does not allocate once it has seen a record that
 // wraps around the ring's end.
 type CPURing struct {
-	ring mappedRing
+	ring    mappedRing
+	follows bool
+	missed  uint64
 }
 
 // MapRing maps a ring. The descriptor may be a duplicate.
@@ -42,11 +45,29 @@ func MapRing(f RingFile) (*CPURing, error) {
 	return r, nil
 }
 
+// Follow has the ring read beside its reader, who alone calls Release: from now on, and as
+// long as that one is not a whole ring ahead.
+func (r *CPURing) Follow() {
+	r.follows = true
+	r.ring.snapshot()
+	r.ring.next = r.ring.limit
+}
+
 // Look notes how far the kernel has written: Next goes until there.
-func (r *CPURing) Look() { r.ring.snapshot() }
+func (r *CPURing) Look() {
+	r.ring.snapshot()
+	if r.follows && r.ring.limit-r.ring.next > uint64(len(r.ring.data)) {
+		r.ring.next = r.ring.limit
+		r.missed++
+	}
+}
+
+// Missed returns how often a ring that is followed was written over before it was read.
+func (r *CPURing) Missed() uint64 { return r.missed }
 
 // Next takes a record and returns its bytes, or nil when all that Look saw are taken. They
 // are valid until Release, and those of a record that wraps until the next one that does.
+// Those of a ring that is followed are the kernel's again when its reader has released them.
 func (r *CPURing) Next() []byte { return r.ring.nextRaw() }
 
 // Release gives the kernel back the space of all records that were taken.

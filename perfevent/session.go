@@ -97,6 +97,9 @@ func (s *Session) open() error {
 	if s.poll, err = newPoller(); err != nil {
 		return err
 	}
+	if s.opts.Shared {
+		s.poll.most = sharedTimeout
+	}
 	if err := s.attach(); err != nil {
 		return err
 	}
@@ -114,7 +117,7 @@ func (s *Session) open() error {
 			continue // the CPU went offline
 		}
 		s.merge.rings = append(s.merge.rings, s.rings[i].ring)
-		if s.opts.HandOver {
+		if s.opts.HandOver || s.opts.Shared {
 			continue
 		}
 		if err := s.poll.addRing(s.rings[i].fd); err != nil {

@@ -29,6 +29,13 @@ frame pointers therefore shows whole stacks. Go code is unwound by Go's own tabl
 --unwind fp takes the kernel's frame-pointer walk, which is cheaper, and adds the caller
 that this walk skips at the first instructions of a function.
 
+Functions of Python 3.6 to 3.13, PHP, Ruby and Perl have their names and files without any flag
+of theirs. A helper process, near-reader, reads the interpreter's calls at each sample, before
+the thread runs on, and knows whether it was in time: the report says how many samples are
+exact. Where it came late, "[interpreted functions read late]" stands on the stack. The helper
+takes about 1% of a CPU at 99 Hz and 2% to 4% at 999 Hz, and 10% at most. It needs root
+(CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE).
+
 -T 'memory some 150000 2000000' waits until tasks have stalled on memory for 150 ms within
 2 s (/proc/pressure, or the control group's own with -g), records one interval, and waits
 again. Nothing is recorded in between. With --before 5 the rings keep the last seconds all

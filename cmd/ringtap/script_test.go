@@ -19,10 +19,12 @@ import (
 
 	"github.com/ringtap/ringtap/internal/hermetic"
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // The scripts find ringtap under these names.
 func TestMain(m *testing.M) {
+	near.Serve(visitors())
 	testscript.Main(tests{m}, map[string]func(){
 		"ringtap": main, "as-nobody": asNobody, "known-program": knownProgram, "await-text": awaitText, "await-asleep": awaitAsleep, "on-cpu": main, "on_cpu": main, "check": main, "other": main,
 		"bpf-watched": becomeWatched, "btf-hidden": hideBTF, "bpf-caller": callBPF, "bpf-grandparent": haveBPFCalled,

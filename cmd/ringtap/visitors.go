@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/ringtap/ringtap/internal/exacttext"
+	"github.com/ringtap/ringtap/internal/interp/languages"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/perfevent/near"
 )
 
@@ -10,5 +12,6 @@ import (
 func visitors() map[string]near.New {
 	return map[string]near.New{
 		exacttext.Visitor: exacttext.New,
+		moment.Visitor:    moment.NewVisitors(languages.Detectors()),
 	}
 }

@@ -46,8 +46,9 @@ type Walker interface {
 type Runtime interface {
 	// Name is the runtime with its version: "CPython 3.12.1".
 	Name() string
-	// Walker makes a Walker over the process's memory.
-	Walker() Walker
+	// Walker makes a Walker over the process's memory. It reads that by m, if that is not
+	// nil: a walk may have bounds that Attach does not have.
+	Walker(m Memory) Walker
 	// Frames appends what a call is to dst: one frame, or more where functions were
 	// inlined into it, the innermost first; none for a call of the runtime's own making.
 	// It reports false if the object that has the names is gone.

@@ -12,7 +12,7 @@ import (
 type loops callchain.ObjectID
 
 func (l loops) Name() string                               { return "loops" }
-func (l loops) Walker() Walker                             { return nil }
+func (l loops) Walker(Memory) Walker                       { return nil }
 func (l loops) Frames(dst []Frame, c Call) ([]Frame, bool) { return dst, true }
 func (l loops) Loop(f callchain.Frame) bool                { return f.Object == callchain.ObjectID(l) }
 func call(code uint64) Call                                { return Call{Code: code} }

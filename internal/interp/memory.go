@@ -61,3 +61,11 @@ func (m Image) Read(addr uint64, b []byte) bool {
 	}
 	return true
 }
+
+// MemoryOr is m, or another if that is nil.
+func MemoryOr(m, other Memory) Memory {
+	if m == nil {
+		return other
+	}
+	return m
+}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"os"
 	"strings"
@@ -101,4 +102,22 @@ func (h Host) inode(pid, name string) uint64 {
 		return 0
 	}
 	return st.Ino
+}
+
+// Running lists the processes whose main thread runs now, or waits for a CPU.
+func (h Host) Running() (pids []int) {
+	all, err := h.Processes()
+	if err != nil {
+		return nil
+	}
+	for _, pid := range all {
+		stat, err := h.Read(pid, "stat")
+		if err != nil {
+			continue // it has ended
+		}
+		if state := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); len(state) > 0 && string(state[0]) == "R" {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

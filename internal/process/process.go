@@ -55,7 +55,7 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 	}
 	m := &p.mappings[i]
 	if m.object.ID == callchain.Kernel || m.object.dropped {
-		if p.table.refuses() {
+		if p.table.Refuses() {
 			return callchain.Mapping{}, false
 		}
 		p.table.name(p, m)
@@ -90,7 +90,7 @@ func (p *Process) Trampoline() uint64 {
 // ReadCode implements callchain.Coded: it reads the file that an object is.
 func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) int {
 	o := p.table.objects[object]
-	if o == nil || o.byAddress() || p.table.refuses() {
+	if o == nil || o.byAddress() || p.table.Refuses() {
 		return 0
 	}
 	r, _, err := o.Open()
@@ -109,7 +109,7 @@ func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) i
 func (p *Process) findAgain(pc uint64) (int, bool) {
 	t := p.table
 	now := t.now()
-	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again || t.refuses() {
+	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again || t.Refuses() {
 		return 0, false
 	}
 	p.losses = t.losses

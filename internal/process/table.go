@@ -139,7 +139,7 @@ func (t *Table) Process(pid int) *Process {
 		p.seen = p.exited
 		return p
 	}
-	if t.refuses() {
+	if t.Refuses() {
 		return t.dying
 	}
 	return t.load(pid)
@@ -153,8 +153,8 @@ func (t *Table) CachedOnly(on bool) { t.cachedOnly, t.refused = on, false }
 // Refused says that an answer was not given since CachedOnly.
 func (t *Table) Refused() bool { return t.refused }
 
-// refuses says that nothing may be looked up that takes long, and notes it.
-func (t *Table) refuses() bool {
+// Refuses says that nothing may be looked up that takes long, and notes that something was to be.
+func (t *Table) Refuses() bool {
 	t.refused = t.refused || t.cachedOnly
 	return t.cachedOnly
 }

@@ -110,6 +110,7 @@ func (r *reporter) profile(w *table.Window) *profile.Profile {
 	p.Accounts[0].Unknown = unknown(p)
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
 	p.Notes = append(append(append(p.Notes, r.run.notes...), w.Notes...), probed(p)...)
+	p.Notes = append(p.Notes, r.run.momentNotes(w)...)
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
@@ -114,8 +115,9 @@ type profiling struct {
 	engine   *run.Engine
 	recorder *table.Recorder
 	begin    clocks
-	growths  []growth // of the collectors' samplings
-	alarms   *alarms  // nil without Options.Trigger
+	growths  []growth       // of the collectors' samplings
+	alarms   *alarms        // nil without Options.Trigger
+	moments  *moment.Reader // nil: nobody asks for the calls of interpreted code
 }
 
 // clocks is one moment on the clock of the records and on the wall's.
@@ -148,7 +150,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	r.recorder = table.NewRecorder(r.opts.Collectors, r.engine.Processes(), r.begin.monotonic, table.Options{
 		End: r.end(), Interval: uint64(r.opts.Interval), Whole: r.opts.Whole, Memory: r.opts.Memory,
 		Self: uint32(os.Getpid()), Spans: r.alarms != nil, Examples: examplesOf,
-		Emit: func(w *table.Window) { windows <- w },
+		Moments: r.startMoments(),
+		Emit:    func(w *table.Window) { windows <- w },
 		Ready: func() bool {
 			// What is not live waits for the reports. Nobody else sends, so that room stays.
 			return r.live == nil || len(windows) < cap(windows)
@@ -160,6 +163,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	if r.live != nil {
 		r.meter()
 	}
+	defer r.closeMoments()
+	r.prepareMoments()
 	if err := r.source.Enable(); err != nil {
 		return nil, err
 	}

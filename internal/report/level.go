@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
 )
@@ -94,17 +95,39 @@ func (l *leveler) frame(id int) []level {
 // beginning is known. The address is left out, so that such code folds to one
 // box and not to one a sample; tables, JSON and pprof carry the address.
 func frameName(p *profile.Profile, f *profile.Frame) string {
+	if file, _ := source(p, f); file != "" {
+		return escapeFrame(fmt.Sprintf("%s (%s)", f.Name, shortPath(file)))
+	}
 	if f.Name != "" {
 		return escapeFrame(f.Name)
 	}
 	return "[unknown] (" + objectName(&p.Objects[f.Object]) + ")"
 }
 
+// source is the file and line of a function of a runtime, as Python's: "" where they are not
+// known, and of other frames.
+func source(p *profile.Profile, f *profile.Frame) (file string, line int) {
+	if p.Objects[f.Object].Runtime == "" || f.Name == "" || len(f.Lines) == 0 {
+		return "", 0
+	}
+	l := &f.Lines[len(f.Lines)-1]
+	return l.File, l.Line
+}
+
+// shortPath is the last two parts of a path: many files are called __init__.py.
+func shortPath(file string) string {
+	parts := strings.Split(file, "/")
+	return strings.Join(parts[max(0, len(parts)-2):], "/")
+}
+
 // place is frameName with the place in the function, as tables show it.
 func place(p *profile.Profile, f *profile.Frame) string {
+	file, line := source(p, f)
 	switch {
 	case p.Objects[f.Object].Labels:
 		return escapeFrame(f.Name)
+	case file != "":
+		return escapeFrame(fmt.Sprintf("%s (%s:%d)", f.Name, file, line))
 	case f.Name != "":
 		return fmt.Sprintf("%s+%#x", escapeFrame(f.Name), f.Offset)
 	}

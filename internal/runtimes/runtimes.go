@@ -6,8 +6,8 @@
 // .NET and Ruby make code in memory, whose frames have names only if the program writes a
 // map of it (/tmp/perf-PID.map). So do Node and Java where package stack could not name
 // their functions from memory. Python's own functions are not on the
-// stack at all: what is there is its interpreter, unless Python 3.12 is asked for a
-// trampoline for each function.
+// stack at all: what is there is its interpreter, unless package moment could read its calls,
+// or Python 3.12 is asked for a trampoline for each function.
 package runtimes
 
 import (
@@ -116,7 +116,7 @@ func (p *process) add(in *profile.Profile, frames []int, value uint64) {
 		switch {
 		case object.Path == anonymous && f.Name == "":
 			generated = true
-		case strings.HasPrefix(f.Name, "py::"):
+		case strings.HasPrefix(f.Name, "py::"), object.Runtime != "":
 			named = true
 		case strings.HasPrefix(f.Name, "_PyEval_EvalFrameDefault"):
 			interpreted = true

@@ -33,7 +33,7 @@ func (l *look) attach() {
 	in := &l.interpreters
 	in.runtimes = runtimes
 	for _, r := range runtimes {
-		in.walkers = append(in.walkers, r.Walker())
+		in.walkers = append(in.walkers, r.Walker(nil))
 	}
 	if len(runtimes) > 0 {
 		in.calls = make([]interp.Call, 0, maxCalls)

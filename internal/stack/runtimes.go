@@ -10,6 +10,7 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/interp/hotspot"
+	"github.com/ringtap/ringtap/internal/interp/languages"
 	"github.com/ringtap/ringtap/internal/interp/v8"
 	"github.com/ringtap/ringtap/internal/process"
 )
@@ -36,6 +37,8 @@ type Runtimes struct {
 	index map[Function]int
 	by    map[*process.Process]*hosted
 	errs  []error
+	// moments has the calls of interpreted code; nil: they are not asked for.
+	moments Moments
 }
 
 // NewRuntimes knows no process yet.
@@ -58,6 +61,7 @@ type hosted struct {
 	to      *Runtimes
 	version uint64         // of the mappings that were looked at
 	runtime interp.Stepper // nil: none was found
+	heap    *interpreted   // nil: no interpreter whose calls are in its heap was found
 	mapped  bool           // the process names its code itself
 	failed  int            // attempts to attach
 	again   time.Time      // when the next attempt is due, after one that failed
@@ -76,6 +80,15 @@ const maxHosted = 1 << 12
 
 // Of is what knows the functions of a process; nil for most.
 func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
+	h := f.hosted(host, p)
+	if h.runtime == nil {
+		return nil
+	}
+	return h
+}
+
+// hosted is what is known of a process.
+func (f *Runtimes) hosted(host process.Host, p *process.Process) *hosted {
 	h := f.by[p]
 	if h == nil {
 		if len(f.by) >= maxHosted {
@@ -84,11 +97,8 @@ func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 		h = &hosted{to: f}
 		f.by[p] = h
 	}
-	if h.runtime == nil && h.due(p) && host.Live() {
+	if h.runtime == nil && h.heap == nil && h.due(p) && host.Live() {
 		h.attach(p)
-	}
-	if h.runtime == nil {
-		return nil
 	}
 	return h
 }
@@ -112,28 +122,42 @@ func (h *hosted) due(p *process.Process) bool {
 func (h *hosted) attach(p *process.Process) {
 	candidate := false
 	for m := range p.Mapped {
-		candidate = candidate || m.Object.Kind == process.File && mayBeRuntime(m.Object.Path)
+		candidate = candidate || m.Object.Kind == process.File && (mayBeRuntime(m.Object.Path) || h.to.moments != nil && mayBeInterpreter(m.Object.Path))
 	}
 	if !candidate {
 		return
 	}
 	of := interp.NewProcess(p.PID, p)
 	of.Memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now()}
+	if h.to.moments != nil {
+		runtimes, err := interp.Attach(of, languages.Detectors())
+		if len(runtimes) > 0 {
+			h.heap = newInterpreted(h.to, runtimes)
+			h.to.moments.Watch(p)
+		} else if err != nil {
+			h.fail(p, err)
+		}
+	}
 	for _, m := range of.Modules {
 		if !mayBeRuntime(m.Path) {
 			continue
 		}
 		runtime, err := detect(of, m)
 		if err != nil {
-			h.again = time.Now().Add(firstPause << h.failed)
-			if h.failed++; h.failed == maxFailed {
-				h.to.fail(p.PID, err)
-			}
+			h.fail(p, err)
 		}
 		if runtime != nil {
 			h.runtime, h.mapped = runtime, p.MapsCode()
 			return
 		}
+	}
+}
+
+// fail notes an attempt that failed.
+func (h *hosted) fail(p *process.Process, err error) {
+	h.again = time.Now().Add(firstPause << h.failed)
+	if h.failed++; h.failed == maxFailed {
+		h.to.fail(p.PID, err)
 	}
 }
 

@@ -59,6 +59,9 @@ type Stacks struct {
 	Budget uint64
 	// Entry says that every sample is taken at a function's first instruction.
 	Entry bool
+	// Moments asks for the functions of interpreted code at the moments of the samples: see
+	// Store.Moments.
+	Moments bool
 }
 
 // Copying returns the stacks with copies of so many bytes, unless Copy says how many.
@@ -75,6 +78,7 @@ func (s Stacks) Prepare(sampling *perfevent.Sampling) {
 	if !s.User {
 		return
 	}
+	sampling.Soon = sampling.Soon || s.Moments
 	sampling.UserRegs = callchain.Host().UserRegsMask()
 	if s.Entry {
 		sampling.UserRegs = callchain.Host().EntryRegsMask()

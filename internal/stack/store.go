@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // None in place of a stack's id says that there is no stack: it was not asked for, or
@@ -24,6 +26,8 @@ type Store struct {
 	words     words
 	runtimes  *Runtimes
 	frames    []callchain.Frame // room to build a chain in
+	entries   []interp.Entry    // likewise
+	chains    []interp.Chain    // likewise
 }
 
 // NewStore makes a Store of stacks of those processes. While full, which nil stands
@@ -50,11 +54,20 @@ type User struct {
 	Kept  bool              // there was room for it
 	ID    callchain.StackID // None unless Kept
 	End   callchain.End
+	// Interpreted says that the process has an interpreter whose functions are asked for, and
+	// Calls how they are known.
+	Interpreted bool
+	Calls       near.Kind
 }
 
 // User makes the user stack of a sample of a process. There is none where code would have to be
 // read that the process table refuses to read now (process.Table.CachedOnly).
 func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
+	if by.Moments {
+		if in := s.runtimes.heap(s.processes.Host(), p); in != nil {
+			return s.interpreted(by, p, in, sample)
+		}
+	}
 	if c := s.memo.find(&by.Stacks, p, sample); c != nil {
 		by.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end}

@@ -48,7 +48,7 @@ func (b *build) function(f callchain.Frame) profile.Frame {
 		return profile.Object{Path: "[" + of.Runtime + "]", Runtime: of.Runtime, HasFunctions: true, HasLines: true}
 	})
 	frame := profile.Frame{Object: object, Address: of.Offset, Name: of.Function, RawName: of.Function, Offset: of.Offset}
-	if b.symbolizer.opts.Lines && of.File != "" {
+	if of.File != "" { // it costs nothing
 		frame.Lines = []profile.Line{{Function: of.Function, File: of.File, Line: of.Line}}
 	}
 	return frame

@@ -27,6 +27,8 @@ type Options struct {
 	// copies of the stack and are not counted: by the index of the sampling, which is a
 	// collector's, that has small ones. Whole stacks of theirs stand for cut ones.
 	Examples []int
+	// Moments, unless nil, knows the calls of interpreted code: see stack.Store.Moments.
+	Moments stack.Moments
 	// Emit is given each window that ends, to keep.
 	Emit func(*Window)
 	// Ready says whether Emit would take a window at once. While it would not
@@ -93,6 +95,9 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 		live: make(map[int]*process.Process), cut: make(map[cutSamples]uint64),
 	}
 	r.stacks = stack.NewStore(processes, r.full)
+	if opts.Moments != nil {
+		r.stacks.Moments(opts.Moments)
+	}
 	columns := 0
 	for i, collector := range collectors {
 		plan := collector.Plan()
@@ -121,6 +126,9 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 
 // Processes is the process table that rows are named by.
 func (r *Recorder) Processes() *process.Table { return r.processes }
+
+// Prepare has the calls of interpreted code in a process known from its next samples on.
+func (r *Recorder) Prepare(pid int) { r.stacks.Prepare(r.processes.Process(pid)) }
 
 // Record takes one record, of which the process table knows, and keeps nothing of it.
 // Records come in time order, with ticks between them, but those of an alarm's time

@@ -36,7 +36,11 @@ type order struct {
 	VisitBytes int
 	Share      float64
 	Highest    Rung
-	Elsewhere  bool // read on another CPU than the ring's: what a test compares with
+	// Of a session whose samples are visited in place of those of Events, which has the
+	// witness alone then: its rings, and what their records are.
+	Beside       []perfevent.RingFile
+	BesideEvents []perfevent.EventAttr
+	Elsewhere    bool // read on another CPU than the ring's: what a test compares with
 }
 
 // answer is what a helper says when its threads run, by its standard output.
@@ -72,7 +76,8 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 	// A name is worth no error: without it, it is that of the link by which it was run, exe.
 	_ = os.WriteFile("/proc/self/comm", []byte("near-reader"), 0)
 	var o order
-	if err := gob.NewDecoder(in).Decode(&o); err != nil {
+	orders := gob.NewDecoder(in)
+	if err := orders.Decode(&o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
 	threads, err := o.threads(visitors)
@@ -91,19 +96,16 @@ func serve(visitors map[string]New, in io.Reader, out io.Writer) error {
 	if err := gob.NewEncoder(out).Encode(answer{}); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		_, err := in.Read(make([]byte, 1)) // until the caller has ended, however that came about
-		if err == io.EOF {
-			err = nil
-		}
-		done <- err
+		listen(orders, threads)
+		close(done)
 	}()
 	tick := time.NewTicker(stuck / 4)
 	for {
 		select {
-		case err := <-done:
-			return err
+		case <-done:
+			return nil
 		case <-tick.C:
 		}
 		for _, t := range threads {

@@ -8,19 +8,25 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // helper is the process that has the threads, seen from its caller.
 type helper struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	memory []byte
-	outs   []handover
-	said   beginning
-	ended  chan struct{} // closed when it has
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	memory  []byte
+	outs    []handover
+	said    beginning
+	orders  *gob.Encoder
+	telling sync.Mutex    // of orders
+	ended   chan struct{} // closed when it has
 }
 
 // beginning keeps what a helper that failed said first.
@@ -67,7 +73,8 @@ func launch(o order) (*helper, error) {
 		return nil, errors.Join(fmt.Errorf("start the near reader: %w", err), h.unmap())
 	}
 	var a answer
-	err = gob.NewEncoder(stdin).Encode(o)
+	h.orders = gob.NewEncoder(stdin)
+	err = h.orders.Encode(o)
 	if err == nil {
 		err = gob.NewDecoder(stdout).Decode(&a)
 	}
@@ -101,16 +108,19 @@ func (h *helper) files(o *order) ([]*os.File, error) {
 	if h.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return files, fmt.Errorf("map shared memory: %w", err)
 	}
-	rings := o.Rings
-	o.Rings = nil
-	for i, ring := range rings {
-		dup, err := unix.FcntlInt(uintptr(ring.FD), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			return files, errors.Join(fmt.Errorf("duplicate a ring's descriptor: %w", err), h.unmap())
+	for _, rings := range []*[]perfevent.RingFile{&o.Rings, &o.Beside} {
+		given := slices.Clone(*rings)
+		for i := range given {
+			dup, err := unix.FcntlInt(uintptr(given[i].FD), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return files, errors.Join(fmt.Errorf("duplicate a ring's descriptor: %w", err), h.unmap())
+			}
+			given[i].FD = memoryFile + len(files)
+			files = append(files, os.NewFile(uintptr(dup), "ring"))
 		}
-		files = append(files, os.NewFile(uintptr(dup), "ring"))
-		ring.FD = memoryFile + 1 + i
-		o.Rings = append(o.Rings, ring)
+		*rings = given
+	}
+	for i := range o.Rings {
 		h.outs = append(h.outs, newHandover(h.memory[i*o.Memory:(i+1)*o.Memory]))
 	}
 	return files, nil

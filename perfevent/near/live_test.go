@@ -43,6 +43,7 @@ func ServeTests(more map[string]New) {
 		"state": newStateVisitor,
 		"hit":   func([]byte) (Visitor, error) { return hitVisitor{}, nil },
 		"text":  newTextVisitor,
+		"told":  newToldVisitor,
 	}
 	maps.Copy(visitors, more)
 	Serve(visitors)
@@ -118,6 +119,12 @@ func (s *started) end() {
 // starts a reader of them: Start itself has no such events.
 func trapped(t testing.TB, pid int, hz uint64, addr string, change func(*order)) (*Reader, []int) {
 	t.Helper()
+	return trap(t, pid, hz, addr, false, change)
+}
+
+// trap is trapped; beside has the clock in rings of its own, which are written over.
+func trap(t testing.TB, pid int, hz uint64, addr string, beside bool, change func(*order)) (*Reader, []int) {
+	t.Helper()
 	cpus, err := perfevent.OnlineCPUs()
 	if err != nil {
 		t.Fatal(err)
@@ -149,16 +156,26 @@ func trapped(t testing.TB, pid int, hz uint64, addr string, change func(*order))
 			}
 			o.Events[i].IDs = append(o.Events[i].IDs, id)
 		}
-		mem, err := unix.Mmap(pair[0], 0, os.Getpagesize()+ringBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		if err != nil {
-			t.Fatal(err)
+		ring := func(fd, prot int) perfevent.RingFile {
+			mem, err := unix.Mmap(fd, 0, os.Getpagesize()+ringBytes, prot, unix.MAP_SHARED)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { unix.Munmap(mem) })
+			return perfevent.RingFile{CPU: cpu, FD: fd, Bytes: ringBytes}
 		}
-		t.Cleanup(func() { unix.Munmap(mem) })
+		if fds = append(fds, pair[:]...); beside {
+			o.Beside = append(o.Beside, ring(pair[0], unix.PROT_READ))
+			o.Rings = append(o.Rings, ring(pair[1], unix.PROT_READ|unix.PROT_WRITE))
+			continue
+		}
+		o.Rings = append(o.Rings, ring(pair[0], unix.PROT_READ|unix.PROT_WRITE))
 		if err := unix.IoctlSetInt(pair[1], unix.PERF_EVENT_IOC_SET_OUTPUT, pair[0]); err != nil {
 			t.Fatal(err)
 		}
-		o.Rings = append(o.Rings, perfevent.RingFile{CPU: cpu, FD: pair[0], Bytes: ringBytes})
-		fds = append(fds, pair[:]...)
+	}
+	if beside {
+		o.Witness, o.Events, o.BesideEvents = 0, o.Events[1:], o.Events[:1]
 	}
 	o.bound(Options{Share: 0.5})
 	if change != nil {
@@ -235,9 +252,15 @@ func (c tally) share() float64 { return 100 * float64(c.exact) / float64(max(1, 
 // steadily compares n readings of a busy program with what that noted itself.
 func steadily(t testing.TB, hz uint64, n int, change func(*order)) (tally, []Account) {
 	t.Helper()
+	return steady(t, hz, n, false, change)
+}
+
+// steady is steadily, beside or not: see trap.
+func steady(t testing.TB, hz uint64, n int, beside bool, change func(*order)) (tally, []Account) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "notes")
 	s := startProgram(t, "steady", file)
-	r, fds := trapped(t, s.cmd.Process.Pid, hz, s.first, change)
+	r, fds := trap(t, s.cmd.Process.Pid, hz, s.first, beside, change)
 	all := readings(t, r, n)
 	for _, fd := range fds {
 		_ = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_DISABLE, 0)
@@ -291,11 +314,12 @@ func steadily(t testing.TB, hz uint64, n int, change func(*order)) (tally, []Acc
 func TestLiveReadingsAreTheTruthOfTheSampledInstant(t *testing.T) {
 	needRoot(t)
 	for _, tt := range []struct {
-		hz uint64
-		n  int
-	}{{99, 300}, {999, 5000}} {
-		t.Run(fmt.Sprint(tt.hz), func(t *testing.T) {
-			c, accounts := steadily(t, tt.hz, testlimit.Calls(tt.n), nil)
+		hz     uint64
+		n      int
+		beside bool
+	}{{99, 300, false}, {999, 5000, false}, {99, 300, true}, {999, 5000, true}} {
+		t.Run(fmt.Sprint(tt.hz, tt.beside), func(t *testing.T) {
+			c, accounts := steady(t, tt.hz, testlimit.Calls(tt.n), tt.beside, nil)
 			if c.wrong > c.all/10000 {
 				t.Errorf("%d of %d were accepted wrongly", c.wrong, c.all)
 			}

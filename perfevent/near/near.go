@@ -56,10 +56,10 @@ type Reading struct {
 	CPU      int
 	Time     uint64 // of the sample, CLOCK_MONOTONIC in nanoseconds
 	PID, TID uint32
-	Sampling int    // which of the samplings, as an index
-	IP       uint64 // instruction pointer
-	Regs     perfevent.Registers
-	Data     []byte // what the visitor kept
+	Sampling int                 // which of the samplings, as an index
+	IP       uint64              // instruction pointer
+	Regs     perfevent.Registers // none with StartBeside
+	Data     []byte              // what the visitor kept
 	Verdict  Verdict
 }
 
@@ -72,6 +72,8 @@ type Reader struct {
 	round   func(before uint64) // Options.Round, or nil
 	paused  []bool
 	counts  []Account // of Close
+	beside  bool      // the samples are another session's
+	joined  joined
 }
 
 // Start opens the samplings on the target and starts the helper. visitor is one of those
@@ -82,10 +84,6 @@ type Reader struct {
 func Start(target perfevent.Target, samplings []Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
 	if os.Getenv(variable) != "" {
 		return nil, errors.New("start the near reader: the program's main function does not call Serve")
-	}
-	without, err := perfevent.NohzFullCPUs()
-	if err != nil {
-		return nil, err
 	}
 	all := make([]perfevent.Sampling, len(samplings)+1)
 	o := order{Visitor: visitor, Config: config, Witness: len(samplings), Highest: FIFO, Places: make([]place, len(samplings)+1),
@@ -101,14 +99,7 @@ func Start(target perfevent.Target, samplings []Sampling, visitor string, config
 		}
 	}
 	all[len(samplings)] = perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1, UserRegs: allRegisters}
-	rings := perfevent.Options{RingBytes: ringBytes, SideBand: perfevent.SideBandNames, Switches: new(perfevent.Switches),
-		HandOver: true, Without: without, Logger: opts.Logger}
-	session, err := perfevent.Open(target, all, rings)
-	if errors.Is(err, perfevent.ErrKernelExcluded) {
-		// Then no switch is seen and none is exact. The error is for the samplings' own.
-		all[len(samplings)].ExcludeKernel = true
-		session, err = perfevent.Open(target, all, rings)
-	}
+	session, err := openWitness(target, all, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -241,13 +232,15 @@ func newView(cpu int, e *entry, rest []byte) *view {
 	v := &view{began: e.Began, ended: e.Ended, out: e.Out, follow: e.Follow}
 	v.Reading = Reading{CPU: cpu, Time: e.Time, PID: e.PID, TID: e.TID, Sampling: int(e.Sampling), IP: e.IP,
 		Data: append([]byte(nil), data[:e.Data]...), Verdict: Verdict{Reason: e.Reason}}
-	v.Regs = perfevent.Registers{ABI: uint64(e.ABI), Mask: allRegisters, Values: append([]uint64(nil), words...)}
+	if len(words) > 0 {
+		v.Regs = perfevent.Registers{ABI: uint64(e.ABI), Mask: allRegisters, Values: append([]uint64(nil), words...)}
+	}
 	return v
 }
 
 // pause turns the events of CPUs off whose threads rest.
 func (r *Reader) pause() error {
-	if r.session == nil {
+	if r.session == nil || r.beside {
 		return nil
 	}
 	for i := range r.helper.outs {
@@ -287,7 +280,7 @@ func (r *Reader) Accounts() []Account {
 // Close ends the helper and closes the events. Read must have returned.
 func (r *Reader) Close() error {
 	r.counts = r.Accounts()
-	err := r.helper.close()
+	err := errors.Join(r.helper.close(), r.joined.close())
 	if r.session != nil {
 		err = errors.Join(err, r.session.Close())
 	}

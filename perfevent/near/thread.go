@@ -23,6 +23,7 @@ type thread struct {
 	never   int // an epoll descriptor without events
 	event   unix.EpollEvent
 	decoder *perfevent.Decoder
+	beside  *follower // the ring that has the samples; nil: ring has them
 	out     handover
 	visitor Visitor
 	visit   Visit
@@ -62,6 +63,9 @@ func newThread(o *order, file perfevent.RingFile, visitor Visitor, out handover)
 	err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, file.FD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
 	if err != nil {
 		return nil, fmt.Errorf("add to epoll: %w", err)
+	}
+	if err := t.followBeside(); err != nil {
+		return nil, err
 	}
 	if o.Elsewhere {
 		t.cpu = o.Rings[(slices.Index(o.Rings, file)+1)%len(o.Rings)].CPU
@@ -119,14 +123,9 @@ func (t *thread) account() {
 func (t *thread) read() {
 	for {
 		now := t.clock.now()
+		t.readBeside()
 		t.ring.Look()
-		b := t.ring.Next()
-		all := b == nil
-		for ; b != nil; b = t.ring.Next() {
-			if record, err := t.decoder.Decode(b); err == nil {
-				t.handle(record)
-			}
-		}
+		all := t.drain() == 0
 		if all {
 			t.close(nothingFollows, 0)
 		}
@@ -140,6 +139,17 @@ func (t *thread) read() {
 			return
 		}
 	}
+}
+
+// drain takes the records that the last look has seen, and returns how many.
+func (t *thread) drain() (n int) {
+	for b := t.ring.Next(); b != nil; b = t.ring.Next() {
+		n++
+		if record, err := t.decoder.Decode(b); err == nil {
+			t.handle(record)
+		}
+	}
+	return n
 }
 
 // advance says that all switches before a time are in the handover.
@@ -159,6 +169,7 @@ func (t *thread) handle(record perfevent.Record) {
 	switch r := record.(type) {
 	case *perfevent.Sample:
 		switch {
+		case t.isOther(r.TID, r.Time):
 		case r.Sampling != t.order.Witness:
 			t.close(nothingFollows, 0)
 			t.look(r)
@@ -169,8 +180,10 @@ func (t *thread) handle(record perfevent.Record) {
 		}
 	case *perfevent.Switch:
 		if !r.Out {
-			t.close(nothingFollows, 0)
-			t.note(inEntry, r.Time, 0, r.TID)
+			if !t.isOther(r.TID, r.Time) {
+				t.close(nothingFollows, 0)
+			}
+			t.noteIn(r.Time, r.TID)
 		}
 	case *perfevent.Lost:
 		t.close(nothingFollows, 0)
@@ -183,6 +196,9 @@ func (t *thread) handle(record perfevent.Record) {
 // look visits the thread of a sample.
 func (t *thread) look(s *perfevent.Sample) {
 	c := &t.out.counts
+	if chooser, ok := t.visitor.(Chooser); ok && !chooser.Wants(s) {
+		return
+	}
 	atomic.AddUint64(&c.Samples, 1)
 	if slices.Contains(t.order.Skip, s.PID) {
 		atomic.AddUint64(&c.Own, 1)
@@ -192,7 +208,11 @@ func (t *thread) look(s *perfevent.Sample) {
 		atomic.AddUint64(&c.Rested, 1)
 		return
 	}
-	registers := 8 * len(s.Regs.Values)
+	kept := s.Regs.Values
+	if t.beside != nil {
+		kept = nil // the caller has them
+	}
+	registers := 8 * len(kept)
 	e, room := t.out.begin(registers + t.order.VisitBytes)
 	if e == nil {
 		atomic.AddUint64(&c.NoRoom, 1)
@@ -200,10 +220,10 @@ func (t *thread) look(s *perfevent.Sample) {
 	}
 	began := t.clock.now()
 	e.Kind, e.PID, e.TID, e.Time, e.IP, e.Began = viewEntry, s.PID, s.TID, s.Time, s.IP, began
-	e.Sampling, e.Regs = uint16(s.Sampling), uint16(len(s.Regs.Values))
+	e.Sampling, e.Regs = uint16(s.Sampling), uint16(len(kept))
 	e.ABI = uint8(s.Regs.ABI)
-	words, room := wordsOf(room, len(s.Regs.Values))
-	copy(words, s.Regs.Values)
+	words, room := wordsOf(room, len(kept))
+	copy(words, kept)
 	switch {
 	case t.rung != Unpinned && !isOn(t.cpu):
 		e.Reason = Moved
@@ -230,6 +250,7 @@ func (t *thread) close(f follow, out uint64) {
 	t.open.Follow, t.open.Out = f, out
 	t.out.commit(t.open, t.used)
 	t.open, t.sample = nil, nil
+	t.noteHeld()
 }
 
 // note hands on what the judge must know, or remembers since when it could not.

@@ -23,6 +23,22 @@ type Visitor interface {
 	Visit(v *Visit) error
 }
 
+// Chooser is a Visitor that looks at some samples only.
+type Chooser interface {
+	Visitor
+	// Wants tells whether there is to be a reading of a sample. It is called as Visit is.
+	Wants(s *perfevent.Sample) bool
+}
+
+// Hearer is a Visitor that learns while it works what Reader.Tell is given.
+type Hearer interface {
+	Visitor
+	// Hear is called on an ordinary goroutine, the same for the visitors of all CPUs, while
+	// Visit may be called. It may read files, and allocate what is needed: the helper
+	// never collects garbage. What it prepares it publishes atomically.
+	Hear(news []byte)
+}
+
 // New makes a visitor of a CPU. config is what Start was given.
 type New func(config []byte) (Visitor, error)
 

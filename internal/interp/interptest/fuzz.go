@@ -26,7 +26,7 @@ const MaxDepth = 4096
 
 // Walked walks and names what it finds.
 func Walked(r interp.Runtime, tid, depth int) (frames []interp.Frame, end callchain.End) {
-	calls, end := r.Walker().Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: tid})
+	calls, end := r.Walker(nil).Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: tid})
 	for _, c := range calls {
 		frames, _ = r.Frames(frames, c)
 	}
@@ -56,10 +56,10 @@ func Check(t *testing.T, path string, runtime func(*Recording, interp.Memory) in
 		t.Errorf("%s: %v, want %v", end, frames, r.Frames)
 	}
 	const depth = 3
-	if calls, end := runtime(&r, r.Memory).Walker().Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: r.TID}); end != callchain.Cut || len(calls) != depth {
+	if calls, end := runtime(&r, r.Memory).Walker(nil).Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: r.TID}); end != callchain.Cut || len(calls) != depth {
 		t.Errorf("%d calls in space for %d, %s", len(calls), depth, end)
 	}
-	w, calls, thread := runtime(&r, r.Memory).Walker(), make([]interp.Call, 0, MaxDepth), &interp.Thread{TID: r.TID}
+	w, calls, thread := runtime(&r, r.Memory).Walker(nil), make([]interp.Call, 0, MaxDepth), &interp.Thread{TID: r.TID}
 	if n := testing.AllocsPerRun(100, func() { w.Walk(calls, thread) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -77,7 +77,7 @@ func Fuzz(f *testing.F, path string, maxText, maxReads int, runtime func(*Record
 		m := &Counter{Memory: Damaged(r.Memory, damage)}
 		const depth = 128
 		p := runtime(&r, m)
-		calls, _ := p.Walker().Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: r.TID})
+		calls, _ := p.Walker(nil).Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: r.TID})
 		if len(calls) > depth || m.Reads > maxReads {
 			t.Errorf("%d calls, %d reads", len(calls), m.Reads)
 		}

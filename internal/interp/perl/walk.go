@@ -46,14 +46,15 @@ const (
 // walker is the space that walks take place in.
 type walker struct {
 	*perl    // of which it uses what does not change
+	memory   interp.Memory
 	word     [8]byte
 	info     [infoSize]byte
 	contexts []byte
 }
 
 // Walker is of interp.Runtime.
-func (r *perl) Walker() interp.Walker {
-	return &walker{perl: r, contexts: make([]byte, atOnce*r.contextSize)}
+func (r *perl) Walker(m interp.Memory) interp.Walker {
+	return &walker{perl: r, memory: interp.MemoryOr(m, r.memory), contexts: make([]byte, atOnce*r.contextSize)}
 }
 
 // Walk is of interp.Walker. Call.At and Call.Cookie are a place.

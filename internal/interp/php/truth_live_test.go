@@ -78,7 +78,7 @@ func waitReading(t testing.TB, pid int) {
 func TestLiveAThreadThatStandsStillHasTheChainThatPHPItselfTells(t *testing.T) {
 	for seed := range 20 {
 		pid, want, r := start(t, seed)
-		calls, end := r.Walker().Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: pid})
+		calls, end := r.Walker(nil).Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: pid})
 		if end != callchain.Complete {
 			t.Errorf("seed %d: the chain of %d calls is %s", seed, len(calls), end)
 		}

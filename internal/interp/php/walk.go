@@ -9,12 +9,15 @@ import (
 
 // walker is the space that walks take place in.
 type walker struct {
-	*php  // of which it uses what does not change
-	frame [frameSize]byte
+	*php   // of which it uses what does not change
+	memory interp.Memory
+	frame  [frameSize]byte
 }
 
 // Walker is of interp.Runtime.
-func (r *php) Walker() interp.Walker { return &walker{php: r} }
+func (r *php) Walker(m interp.Memory) interp.Walker {
+	return &walker{php: r, memory: interp.MemoryOr(m, r.memory)}
+}
 
 // Walk is of interp.Walker.
 func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callchain.End) {

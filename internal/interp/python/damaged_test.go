@@ -55,7 +55,7 @@ func recordings(t testing.TB) (all []*recorded) {
 
 // walked walks and resolves.
 func walked(p *python, tid, depth int) (frames []interp.Frame, end callchain.End) {
-	calls, end := p.Walker().Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: tid})
+	calls, end := p.Walker(nil).Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: tid})
 	for _, c := range calls {
 		frames, _ = p.Frames(frames, c)
 	}
@@ -84,7 +84,7 @@ func TestAChainIsCutWhereThereIsNoMoreSpace(t *testing.T) {
 
 func TestAWalkAllocatesNothing(t *testing.T) {
 	for _, r := range recordings(t) {
-		w, calls, thread := r.runtime(r.Memory).Walker(), make([]interp.Call, 0, maxDepth), &interp.Thread{TID: r.TID}
+		w, calls, thread := r.runtime(r.Memory).Walker(nil), make([]interp.Call, 0, maxDepth), &interp.Thread{TID: r.TID}
 		if n := testing.AllocsPerRun(100, func() { w.Walk(calls, thread) }); n != 0 {
 			t.Errorf("3.%d: %v allocations", r.Minor, n)
 		}

@@ -23,13 +23,29 @@ type head struct {
 // between a class and its __init__ from 3.12 on has one string as its name and file.
 func (h *head) shim() bool { return h.name == h.file }
 
+// headOf is the words of a code object whose memory was read.
+func (r *python) headOf(b []byte) head {
+	word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+	return head{word(r.codeFile), word(r.codeName), word(r.codeLines), int32(binary.LittleEndian.Uint32(b[r.codeFirst:]))}
+}
+
+// cookie stands for the words: an even number, not 0.
+func (h *head) cookie() uint64 {
+	mixed := h.file
+	for _, word := range [...]uint64{h.name, h.lines, uint64(uint32(h.first))} {
+		mixed = (mixed ^ word) * 0x9e3779b97f4a7c15
+		mixed ^= mixed >> 32
+	}
+	return mixed&^1 | 2
+}
+
 // maxCodes is how many code objects are remembered.
 const maxCodes = 1 << 16
 
 // Frames is of interp.Runtime.
 func (r *python) Frames(dst []interp.Frame, c interp.Call) ([]interp.Frame, bool) {
 	code, ok := r.codeAt(c.Code)
-	if !ok {
+	if !ok || c.Cookie != 0 && c.Cookie != code.cookie() {
 		return dst, false
 	}
 	if code.shim() {
@@ -48,7 +64,7 @@ func (r *python) codeAt(addr uint64) (*code, bool) {
 	if word(r.kind) != r.code {
 		return nil, false
 	}
-	h := head{word(r.codeFile), word(r.codeName), word(r.codeLines), int32(binary.LittleEndian.Uint32(b[r.codeFirst:]))}
+	h := r.headOf(b)
 	if c := r.codes[addr]; c != nil && c.head == h {
 		return c, true
 	}

@@ -135,7 +135,7 @@ func (p *target) walk(t testing.TB, w interp.Walker, tid int) []interp.Frame {
 
 func (p *target) check(t *testing.T) {
 	t.Helper()
-	w := p.runtime.Walker()
+	w := p.runtime.Walker(nil)
 	frames := 0
 	for tid, want := range p.truth {
 		got := p.walk(t, w, tid)

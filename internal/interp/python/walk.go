@@ -10,6 +10,7 @@ import (
 // walker is the space that walks take place in.
 type walker struct {
 	*python // of which it uses what does not change
+	memory  interp.Memory
 	thread  []byte
 	frame   []byte
 	word    [8]byte
@@ -18,6 +19,9 @@ type walker struct {
 	windowAddr uint64     // 0: there is none
 
 	known [knownThreads]known
+	codes [knownCodes]seen
+	code  []byte
+	walks uint64
 
 	left int // how many PyThreadStates may still be read in this walk
 }
@@ -27,6 +31,16 @@ type known struct {
 	tid   int
 	state uint64
 }
+
+// seen is a code object that was met, in which walk it was looked at, and what it was then.
+type seen struct{ code, walk, cookie uint64 }
+
+// A walker remembers so many code objects for so many walks. One that is another by then can't
+// be named, and is not taken for the new one.
+const (
+	knownCodes = 1 << 10
+	seenWalks  = 8
+)
 
 // knownThreads is how many threads a walker remembers.
 const knownThreads = 512
@@ -38,14 +52,15 @@ const (
 )
 
 // Walker is of interp.Runtime.
-func (r *python) Walker() interp.Walker {
-	return &walker{python: r, thread: make([]byte, r.threadSize()), frame: make([]byte, r.frameSize())}
+func (r *python) Walker(m interp.Memory) interp.Walker {
+	return &walker{python: r, memory: interp.MemoryOr(m, r.memory), thread: make([]byte, r.threadSize()), frame: make([]byte, r.frameSize()), code: make([]byte, r.codeSize())}
 }
 
 // Walk is of interp.Walker. A thread may run code of several interpreters, of which the
 // newest is taken for the innermost.
 func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callchain.End) {
 	w.windowAddr, w.left = 0, maxThreads
+	w.walks++
 	interpreter, ok := w.read(w.head)
 	if !ok {
 		return dst, callchain.Lost
@@ -168,7 +183,7 @@ const ownedByLoop = 3
 // before the first.
 func (w *walker) call(b []byte) interp.Call {
 	code := binary.LittleEndian.Uint64(b[w.frameCode:])
-	c := interp.Call{Code: code}
+	c := interp.Call{Code: code, Cookie: w.cookie(code)}
 	switch last := binary.LittleEndian.Uint64(b[w.frameLast:]); {
 	case w.minor >= locations:
 		c.At = last - code - w.codeBytes
@@ -180,6 +195,25 @@ func (w *walker) call(b []byte) interp.Call {
 	}
 	return c
 }
+
+// cookie is what tells a code object from a later one at its address: it may be freed before its
+// names are read.
+func (w *walker) cookie(code uint64) uint64 {
+	s := &w.codes[code>>4%knownCodes]
+	if s.code == code && s.walk+seenWalks > w.walks {
+		return s.cookie
+	}
+	cookie := uint64(unreadable)
+	if w.memory.Read(code, w.code) {
+		h := w.headOf(w.code)
+		cookie = h.cookie()
+	}
+	*s = seen{code, w.walks, cookie}
+	return cookie
+}
+
+// unreadable is the cookie of a code object that can't be read, and of no other.
+const unreadable = 1
 
 // frameAt reads a frame. The frames of a chunk are read together: a caller lies before
 // those that it called.

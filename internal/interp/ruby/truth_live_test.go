@@ -59,7 +59,7 @@ func start(t testing.TB, seed int) (pid int, truth map[int][]string, r interp.Ru
 func TestLiveThreadsThatStandStillHaveTheChainsThatRubyItselfTells(t *testing.T) {
 	for seed := range 5 {
 		_, truth, r := start(t, seed)
-		w, n := r.Walker(), 0
+		w, n := r.Walker(nil), 0
 		for tid, want := range truth {
 			calls, end := w.Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: tid})
 			if end != callchain.Complete {

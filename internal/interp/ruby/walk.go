@@ -45,6 +45,7 @@ const (
 // walker is the space that walks take place in.
 type walker struct {
 	*ruby  // of which it uses what does not change
+	memory interp.Memory
 	thread [threadSize]byte
 	ec     [ecSize]byte
 	frame  [frameSize]byte
@@ -52,7 +53,9 @@ type walker struct {
 }
 
 // Walker is of interp.Runtime.
-func (r *ruby) Walker() interp.Walker { return &walker{ruby: r} }
+func (r *ruby) Walker(m interp.Memory) interp.Walker {
+	return &walker{ruby: r, memory: interp.MemoryOr(m, r.memory)}
+}
 
 // Walk is of interp.Walker.
 func (w *walker) Walk(dst []interp.Call, t *interp.Thread) ([]interp.Call, callchain.End) {

@@ -19,11 +19,13 @@ func Open(run *questions.Run, idle bool) ([]table.Collector, error) {
 	if most, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64); err == nil && run.Frequency > most {
 		return nil, usage.Errorf("-f %d: this kernel takes %d at most (%s)", run.Frequency, most, strings.ReplaceAll(sysctl, "/", "."))
 	}
+	stacks := run.Stacks()
+	stacks.Moments = stacks.User
 	return []table.Collector{&Collector{
 		Event:     perfevent.CPUCycles(),
 		Frequency: run.Frequency,
 		Idle:      idle,
-		Stacks:    run.Stacks(),
+		Stacks:    stacks,
 		Watched:   run.Processes(),
 	}}, nil
 }

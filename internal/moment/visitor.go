@@ -1,0 +1,235 @@
+package moment
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+// Visitor is the name of the visitor that NewVisitors makes, in the table of near.Serve.
+const Visitor = "interpreted calls"
+
+// NewVisitors makes the visitors of one helper, which find runtimes by detectors.
+func NewVisitors(detectors []interp.Detector) near.New {
+	t := &team{detectors: detectors, attached: make(map[int]*attached)}
+	return func([]byte) (near.Visitor, error) {
+		v := &visitor{team: t, calls: make([]interp.Call, 0, maxCalls)}
+		v.of.Store(new([]watched))
+		t.all = append(t.all, v)
+		return v, nil
+	}
+}
+
+// maxCalls is how many calls of a thread are read: what visitBytes has room for.
+const maxCalls = visitBytes / (callWords * wordSize)
+
+// team is what the visitors of all CPUs share. It belongs to the goroutine that they hear on.
+type team struct {
+	detectors []interp.Detector
+	attached  map[int]*attached // by pid
+	all       []*visitor
+}
+
+// attached is a process that has runtimes.
+type attached struct {
+	runtimes []interp.Runtime
+	threads  []thread // by id; nil where both ids are the same
+}
+
+// thread is the id of a thread, and the one that it has in its own pid namespace.
+type thread struct {
+	tid uint32
+	own int
+}
+
+// visitor walks the interpreters of threads on one CPU.
+type visitor struct {
+	team   *team
+	of     atomic.Pointer[[]watched] // by pid
+	memory visitMemory
+	calls  []interp.Call
+	thread interp.Thread
+}
+
+// watched is a process whose samples are visited.
+type watched struct {
+	pid     uint32
+	threads []thread
+	walkers []walker
+}
+
+type walker struct {
+	runtime uint64
+	interp.Walker
+}
+
+// Hear is of near.Hearer. The first visitor that is told attaches.
+func (v *visitor) Hear(news []byte) {
+	what, pid, ok := told(news)
+	if !ok {
+		return
+	}
+	if v == v.team.all[0] {
+		v.team.hear(what, pid)
+	}
+	all := slices.Clone(*v.of.Load())
+	at, found := slices.BinarySearchFunc(all, uint32(pid), func(w watched, pid uint32) int { return cmp.Compare(w.pid, pid) })
+	a := v.team.attached[pid]
+	switch {
+	case a == nil && found:
+		all = slices.Delete(all, at, at+1)
+	case a == nil:
+		return
+	case what == threadsOf && found:
+		all[at].threads = a.threads
+	default:
+		w := watched{pid: uint32(pid), threads: a.threads}
+		for _, r := range a.runtimes {
+			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(&v.memory)})
+		}
+		if found {
+			all[at] = w
+		} else {
+			all = slices.Insert(all, at, w)
+		}
+	}
+	v.of.Store(&all)
+}
+
+// hear takes note of a message.
+func (t *team) hear(what byte, pid int) {
+	switch a := t.attached[pid]; {
+	case what == forget:
+		delete(t.attached, pid)
+	case what == threadsOf && a != nil:
+		a.threads = nested(pid)
+	case what == attachTo:
+		delete(t.attached, pid)
+		table := process.NewTable(process.Options{})
+		defer table.Close()
+		// The caller says why a runtime can't be read.
+		runtimes, _ := interp.Attach(interp.NewProcess(pid, table.Process(pid)), t.detectors)
+		if len(runtimes) > 0 {
+			t.attached[pid] = &attached{runtimes, nested(pid)}
+		}
+	}
+}
+
+// nested lists the threads of a process that is in another pid namespace.
+func nested(pid int) (threads []thread) {
+	var host process.Host
+	status, err := host.Status(pid)
+	if err != nil || status.NSPID == pid {
+		return nil
+	}
+	tids, err := host.Threads(pid)
+	if err != nil {
+		return nil
+	}
+	for _, tid := range tids {
+		if status, err := host.Status(tid); err == nil {
+			threads = append(threads, thread{uint32(tid), status.NSPID})
+		}
+	}
+	slices.SortFunc(threads, func(a, b thread) int { return cmp.Compare(a.tid, b.tid) })
+	return threads
+}
+
+// Wants is of near.Chooser.
+func (v *visitor) Wants(s *perfevent.Sample) bool { return v.find(s.PID) != nil }
+
+// find is the process with that pid; nil if it is not watched.
+func (v *visitor) find(pid uint32) *watched {
+	all := *v.of.Load()
+	low, high := 0, len(all)
+	for low < high {
+		if middle := int(uint(low+high) >> 1); all[middle].pid < pid {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(all) || all[low].pid != pid {
+		return nil
+	}
+	return &all[low]
+}
+
+// own is a thread's id in its own pid namespace; 0 if that is not known.
+func (w *watched) own(tid uint32) int {
+	if w.threads == nil {
+		return int(tid)
+	}
+	for i := range w.threads {
+		if w.threads[i].tid == tid {
+			return w.threads[i].own
+		}
+	}
+	return 0
+}
+
+// Visit is of near.Visitor.
+func (v *visitor) Visit(visit *near.Visit) error {
+	w := v.find(visit.Sample.PID)
+	if w == nil {
+		return near.ErrMemory // it was forgotten a moment ago
+	}
+	v.memory.visit, v.memory.err = visit, nil
+	if v.thread.TID = w.own(visit.Sample.TID); v.thread.TID == 0 {
+		return near.ErrMemory
+	}
+	for i := range w.walkers {
+		calls, end := w.walkers[i].Walk(v.calls[:0], &v.thread)
+		if end == callchain.Lost {
+			if v.memory.err != nil {
+				return v.memory.err
+			}
+			return near.ErrMemory
+		}
+		if len(calls) == 0 {
+			continue
+		}
+		if err := keep(visit, w.walkers[i].runtime, calls, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep hands over a chain.
+func keep(visit *near.Visit, runtime uint64, calls []interp.Call, end callchain.End) error {
+	for _, word := range head(runtime, calls, end) {
+		if err := visit.KeepWord(word); err != nil {
+			return err
+		}
+	}
+	for i := range calls {
+		for _, word := range words(&calls[i]) {
+			if err := visit.KeepWord(word); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// visitMemory is the memory of the thread that is visited.
+type visitMemory struct {
+	visit *near.Visit
+	err   error // the last
+}
+
+// Read is of interp.Memory.
+func (m *visitMemory) Read(addr uint64, b []byte) bool {
+	if err := m.visit.Read(addr, b); err != nil {
+		m.err = err
+		return false
+	}
+	return true
+}

@@ -1,0 +1,201 @@
+package oncpu_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/interp/languages"
+	"github.com/ringtap/ringtap/internal/moment"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+func TestMain(m *testing.M) {
+	near.Serve(map[string]near.New{moment.Visitor: moment.NewVisitors(languages.Detectors())})
+	os.Exit(m.Run())
+}
+
+// known is a program that knows who calls whom, and how often, in some language.
+type known struct {
+	name    string
+	command []string
+	rounds  int
+	main    string // its outermost function
+}
+
+// knownPrograms are those whose interpreters are installed.
+func knownPrograms(t *testing.T) (all []known) {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	for _, path := range append(pythons, "/usr/bin/python3") {
+		all = append(all, known{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), []string{path, "testdata/shares.py"}, 6000, "<module>"})
+	}
+	for name, rest := range map[string][]string{"php": {"-d", "opcache.enable_cli=0", "testdata/shares.php"}, "perl": {"testdata/shares.pl"}, "ruby": {"--disable=gems", "testdata/shares.rb"}} {
+		all = append(all, known{name, append([]string{name}, rest...), map[string]int{"php": 20000, "perl": 2500, "ruby": 6000}[name],
+			map[string]string{"php": "{main}", "perl": "{main}", "ruby": "<main>"}[name]})
+	}
+	all = slices.DeleteFunc(all, func(k known) bool {
+		_, err := exec.LookPath(k.command[0])
+		return err != nil
+	})
+	if len(all) == 0 {
+		t.Skip("none of python3, php, perl, ruby is installed")
+	}
+	return all
+}
+
+func TestLiveChainsOfInterpretersAreThoseThatTheProgramMakes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	for _, program := range knownPrograms(t) {
+		for _, hz := range []uint64{99, 999} {
+			t.Run(fmt.Sprint(program.name, " ", hz), func(t *testing.T) {
+				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: hz, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}}
+				command := append(slices.Clone(program.command), fmt.Sprint(program.rounds))
+				p, account := livetest.Run(t, exec.Command(command[0], command[1:]...), perfevent.Started, collector, 0)
+				if received := checkInterpreted(t, p, program.main) + account.LeftOut; received != account.Received {
+					t.Errorf("%d samples in the profile or left out, of %d", received, account.Received)
+				}
+			})
+		}
+	}
+}
+
+// interpretedNote is how the note on interpreted frames begins.
+var interpretedNote = regexp.MustCompile(`^interpreted frames: ([0-9.]+)% exact, .* \((\d+) samples\)`)
+
+// checkInterpreted compares a profile with what the program does.
+func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total uint64) {
+	t.Helper()
+	shares := map[string]float64{"one": 1. / 6, "two": 2. / 6, "three": 3. / 6}
+	got, leaves := make(map[string]float64), make(map[string]uint64)
+	var all, late, none, below, gone uint64
+	for _, row := range p.Rows {
+		total += row.Values[0]
+		if row.User == profile.None {
+			continue
+		}
+		value := row.Values[0]
+		all += value
+		var names []string
+		isLate := false
+		for _, f := range p.Stacks[row.User].Frames {
+			frame := &p.Frames[f]
+			isLate = isLate || frame.Name == stack.Late
+			if p.Objects[frame.Object].Runtime != "" {
+				names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
+			}
+		}
+		switch {
+		case isLate:
+			late += value
+			continue
+		case len(names) == 0:
+			none += value
+			continue
+		}
+		if slices.Contains(names, "[gone]") {
+			if slices.Contains(names, "down") {
+				gone += value
+			}
+			continue // while it loads, what has run is thrown away soon
+		}
+		leaves[names[len(names)-1]] += value
+		first := slices.Index(names, "down")
+		if first < 0 && !slices.ContainsFunc(names, func(name string) bool { return name == "burn" || shares[name] != 0 }) {
+			continue // it loads, or is between two rounds
+		}
+		deep := 0
+		for first >= 0 && first+deep < len(names) && names[first+deep] == "down" {
+			deep++
+		}
+		rest := strings.Join(names[max(first, 0)+deep:], ";")
+		callee, leaf, _ := strings.Cut(rest, ";")
+		switch {
+		case names[0] != outermost, deep < 1 || deep > 11, callee != "" && shares[callee] == 0, callee != "" && deep != 11, leaf != "" && leaf != "burn":
+			t.Errorf("%d samples have the chain %v, which there is not", value, names)
+		case callee != "":
+			got[callee] += float64(value)
+			below += value
+		}
+	}
+	note := slices.IndexFunc(p.Notes, interpretedNote.MatchString)
+	if note < 0 {
+		t.Fatalf("no note on interpreted frames in %q", p.Notes)
+	}
+	t.Logf("%s; %d samples, %d in chains that are known, %d late, %d without; leaves %v", p.Notes[note], all, below, late, none, leaves)
+	if gone > 2+all/100 {
+		t.Errorf("%d of %d samples have functions that were gone before they were asked for", gone, all)
+	}
+	if below < all*8/10 {
+		t.Errorf("%d of %d samples are in chains that are known", below, all)
+	}
+	for name, share := range shares {
+		n := float64(below)
+		if off := math.Abs(got[name] - share*n); off > 5*math.Sqrt(n*share*(1-share)) {
+			t.Errorf("%s has %.1f%% of the samples, want %.1f%%", name, 100*got[name]/n, 100*share)
+		}
+	}
+	return total
+}
+
+// On a whole host, processes that begin after the sampling does, and their children and
+// threads, are seen as well.
+func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	program := filepath.Join("testdata", "children.py")
+	for _, path := range knownPrograms(t) {
+		if path.main != "<module>" {
+			continue
+		}
+		t.Run(path.name, func(t *testing.T) {
+			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 199, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}}
+			p, _ := livetest.Run(t, exec.Command(path.command[0], program, "3000"), nil, collector, 0)
+			by := make(map[string]uint64) // samples, by the function that only one of them has
+			var bare, all uint64
+			for _, row := range p.Rows {
+				if row.User == profile.None || !strings.HasPrefix(p.Processes[row.Process].Comm, "python") {
+					continue
+				}
+				found, named := "", false
+				for _, f := range p.Stacks[row.User].Frames {
+					named = named || p.Objects[p.Frames[f].Object].Runtime != ""
+					if name := p.Frames[f].Name; strings.HasPrefix(name, "in_") {
+						if found != "" {
+							t.Errorf("%s is called by %s", name, found)
+						}
+						found = name
+					}
+				}
+				if all += row.Values[0]; !named {
+					bare += row.Values[0]
+				}
+				by[found] += row.Values[0]
+			}
+			t.Logf("%d samples, %d show no function of Python, by %v", all, bare, by)
+			for _, name := range []string{"in_parent", "in_thread", "in_child", "in_new_program"} {
+				if by[name] == 0 {
+					t.Errorf("there are no samples of %s", name)
+				}
+			}
+			if bare > all/3 { // the first tenths of a second of each are not seen
+				t.Errorf("%d of %d samples show no function of Python", bare, all)
+			}
+		})
+	}
+}

@@ -1,0 +1,246 @@
+package near
+
+import (
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// StartBeside has the samples of a session visited while that is read as ever: each Reading is
+// of the sample with the same CPU, thread and time. The session has Options.Shared. Those of its
+// samplings are visited that have Sampling.Soon: they have the same user registers, and sample
+// time or what the hardware counts. Visitors that are Choosers spare others' samples.
+//
+// Only of processes that are watched (pid, and those of Watch) can readings be Exact.
+func StartBeside(session *perfevent.Session, pid int, visitor string, config []byte, opts Options) (*Reader, error) {
+	if os.Getenv(variable) != "" {
+		return nil, errors.New("start the near reader: the program's main function does not call Serve")
+	}
+	events := session.Events()
+	registers := uint64(0)
+	for _, e := range events {
+		if isSoon(e) && registers == 0 {
+			registers = e.Attr.Sample_regs_user
+		}
+	}
+	witness := []perfevent.Sampling{{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1,
+		UserRegs: registers}}
+	own, err := openWitness(perfevent.Process(pid), witness, opts)
+	if err != nil {
+		return nil, err
+	}
+	o := order{Visitor: visitor, Config: config, Highest: FIFO, Skip: []uint32{uint32(os.Getpid())},
+		Events: own.Events(), Rings: own.RingFiles(), Places: make([]place, len(events)),
+		BesideEvents: events, Beside: session.RingFiles()}
+	o.bound(opts)
+	r, err := start(o)
+	if err == nil {
+		r.session, r.round, r.beside, r.joined.first = own, opts.Round, true, pid
+		err = own.Enable()
+	}
+	if err != nil {
+		return nil, errors.Join(err, own.Close())
+	}
+	return r, nil
+}
+
+// isSoon tells whether an event was opened with Sampling.Soon.
+func isSoon(e perfevent.EventAttr) bool {
+	return e.Attr.Sample_type&unix.PERF_SAMPLE_REGS_USER != 0 && e.Attr.Bits&unix.PerfBitWatermark == 0
+}
+
+// openWitness opens samplings of which the last is the witness.
+func openWitness(target perfevent.Target, all []perfevent.Sampling, opts Options) (*perfevent.Session, error) {
+	without, err := perfevent.NohzFullCPUs()
+	if err != nil {
+		return nil, err
+	}
+	rings := perfevent.Options{RingBytes: ringBytes, SideBand: perfevent.SideBandNames, Switches: new(perfevent.Switches),
+		HandOver: true, Without: without, Logger: opts.Logger}
+	session, err := perfevent.Open(target, all, rings)
+	if errors.Is(err, perfevent.ErrKernelExcluded) {
+		// Then no switch is seen and none is exact. The error is for the samplings' own.
+		all[len(all)-1].ExcludeKernel = true
+		session, err = perfevent.Open(target, all, rings)
+	}
+	return session, err
+}
+
+// joined are the processes that a Reader watches besides its target.
+type joined struct {
+	mu     sync.Mutex
+	first  int // the process that the session was opened on, 0 once it has ended
+	by     map[int]*perfevent.Joined
+	closed bool
+}
+
+// Watch has a process more watched, so that its readings can be Exact. It may be called from
+// any goroutine, and takes a few milliseconds.
+func (r *Reader) Watch(pid int) error {
+	j := &r.joined
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed || j.first == pid || j.by[pid] != nil {
+		return nil
+	}
+	events, err := r.session.Join(pid)
+	if err != nil {
+		return err
+	}
+	if j.by == nil {
+		j.by = make(map[int]*perfevent.Joined)
+	}
+	j.by[pid] = events
+	return nil
+}
+
+// Unwatch ends what Watch has begun, once the process has ended.
+func (r *Reader) Unwatch(pid int) error {
+	j := &r.joined
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.first == pid {
+		j.first = 0
+	}
+	events := j.by[pid]
+	if events == nil {
+		return nil
+	}
+	delete(j.by, pid)
+	return events.Close()
+}
+
+func (j *joined) close() (err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, events := range j.by {
+		err = errors.Join(err, events.Close())
+	}
+	j.closed = true
+	return err
+}
+
+// Tell tells the visitors something that they did not know when they were made: see Hearer. It
+// may be called from any goroutine.
+func (r *Reader) Tell(news []byte) error {
+	r.helper.telling.Lock()
+	defer r.helper.telling.Unlock()
+	if err := r.helper.orders.Encode(message{News: news}); err != nil {
+		return fmt.Errorf("tell the near reader: %w", err)
+	}
+	return nil
+}
+
+// message is what a helper is told after its order.
+type message struct{ News []byte }
+
+// listen hands on what the caller tells, until it has ended, however that came about.
+func listen(in *gob.Decoder, threads []*thread) {
+	for {
+		var m message
+		if in.Decode(&m) != nil {
+			return
+		}
+		for _, t := range threads {
+			if hearer, ok := t.visitor.(Hearer); ok {
+				hearer.Hear(m.News)
+			}
+		}
+	}
+}
+
+// follower is the ring of the caller's session on a thread's CPU.
+type follower struct {
+	ring    *perfevent.CPURing
+	decoder *perfevent.Decoder
+	held    []in // switches that were seen while a visit waited, which has the handover
+}
+
+// mostHeld bounds them. There are more only where the thread was late.
+const mostHeld = 1 << 12
+
+// followBeside prepares the ring beside a thread's own, if there is one on its CPU.
+func (t *thread) followBeside() error {
+	for _, file := range t.order.Beside {
+		if file.CPU != t.file.CPU {
+			continue
+		}
+		ring, err := perfevent.MapRing(file)
+		if err != nil {
+			return err
+		}
+		ring.Follow()
+		decoder, err := perfevent.NewDecoder(t.order.BesideEvents)
+		if err != nil {
+			return err
+		}
+		t.beside = &follower{ring, decoder, make([]in, 0, mostHeld)}
+		err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, file.FD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+		if err != nil {
+			return fmt.Errorf("add to epoll: %w", err)
+		}
+	}
+	return nil
+}
+
+// readBeside visits the threads of the samples in the ring beside. They come before the
+// thread's own records, which may be many: what happened before a sample is told by its time.
+func (t *thread) readBeside() {
+	if t.beside == nil {
+		return
+	}
+	ring := t.beside.ring
+	ring.Look()
+	for b := ring.Next(); b != nil; b = ring.Next() {
+		if binary.LittleEndian.Uint32(b) != unix.PERF_RECORD_SAMPLE {
+			continue
+		}
+		if t.open != nil { // it is late
+			t.ring.Look()
+			t.drain()
+			t.close(nothingFollows, 0)
+		}
+		if record, err := t.beside.decoder.Decode(b); err == nil {
+			if sample, ok := record.(*perfevent.Sample); ok && isSoon(t.order.BesideEvents[sample.Sampling]) {
+				t.look(sample)
+			}
+		}
+	}
+}
+
+// noteIn hands on a switch to a thread, once no visit waits.
+func (t *thread) noteIn(at uint64, tid uint32) {
+	if t.open == nil {
+		t.note(inEntry, at, 0, tid)
+		return
+	}
+	if b := t.beside; len(b.held) < cap(b.held) {
+		b.held = append(b.held, in{at, tid})
+	} else if t.missing == 0 {
+		t.missing = at
+	}
+}
+
+// noteHeld hands on what was held.
+func (t *thread) noteHeld() {
+	if t.beside == nil {
+		return
+	}
+	for _, s := range t.beside.held {
+		t.note(inEntry, s.time, 0, s.tid)
+	}
+	t.beside.held = t.beside.held[:0]
+}
+
+// isOther tells of a record of the thread's own ring whether it says nothing about the visit that
+// waits: that one's sample is in another ring, so that earlier records may come after it.
+func (t *thread) isOther(tid uint32, time uint64) bool {
+	return t.beside != nil && t.open != nil && (tid != t.open.TID || time < t.sample.Time)
+}
