@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,7 +106,7 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 }
 
 // trace attaches to what the definitions mean and follows the hits.
-func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []string, filter string) (err error) {
+func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []string, filter string) error {
 	var specs []*probe.Spec
 	for _, text := range definitions {
 		spec, err := probe.ParseUser(text)
@@ -149,7 +148,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []str
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, texts.Close()) }()
+	defer texts.Close()
 	err = trace(ctx, out, &u.tracerFlags, tracing{
 		name: nameOf("uprobe", set), about: about,
 		sources: set.Sources, stacks: stacks, target: target, command: command,

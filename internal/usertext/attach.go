@@ -31,7 +31,7 @@ func Ways() []Way { return []Way{Auto, Kernel, Near} }
 type Options struct {
 	Target perfevent.Target // of the session that opens the sources
 	Way    Way
-	Logger *slog.Logger
+	Logger *slog.Logger // nil discards
 }
 
 // Attachment is the texts of several probes.
@@ -62,6 +62,9 @@ const mostText = 56 << 10
 // caller closes the attachment after the perf events. With Near an error says why there is no
 // helper.
 func Attach(sources []probe.Source, o Options) (*Attachment, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	a := &Attachment{options: o, sources: sources, probes: make([]*texts, len(sources))}
 	n := 0
 	for i := range sources {
@@ -249,9 +252,11 @@ func (a *Attachment) Notes() (notes []string) {
 }
 
 // Close ends the helper.
-func (a *Attachment) Close() error {
+func (a *Attachment) Close() {
 	if a.reader == nil {
-		return nil
+		return
 	}
-	return a.reader.Close()
+	if err := a.reader.Close(); err != nil {
+		a.options.Logger.Warn("long texts were not read to the end", "error", err)
+	}
 }
