@@ -47,9 +47,9 @@ func Thread(tids ...int) Target { return Target{kind: threadTarget, pids: tids} 
 func InCgroup(path string) Target { return Target{kind: cgroupTarget, cgroup: path} }
 
 // Beside is the target of a session beside another one, which alone lets a Started command
-// run, or ends it.
+// run, or ends it. It has the descendants that processes have by now.
 func (t Target) Beside() Target {
-	t.command = nil
+	t.command, t.tree = nil, t.kind == processTarget
 	return t
 }
 

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/usertext"
 )
 
 const uprobeUsage = `uprobe [options] {-l TARGET [PATTERN] | DEFINITION... [FILTER]} [-- COMMAND ARG...]
@@ -40,6 +42,10 @@ ringtap moves a probe forward past instructions that change nothing visible if t
 would have to single-step there. The definition that it prints shows the place; --exact
 turns this off.
 
+The kernel fetches 4 KiB at a hit, and no text that is longer. ringtap reads such texts by a
+helper while the thread stands still, up to 56 KiB at a hit, from the first one on (--text near:
+with it). What is still cut ends in "..."; ~"TEXT" was read a moment after the hit.
+
 Nothing stays behind. Probes without arguments disappear with the process. Probes with
 arguments are tracefs events in a group of the process's own; ringtap removes them at
 every end except kill -9, and the next run removes those.
@@ -56,6 +62,7 @@ type uprobeFlags struct {
 	user, kernel bool
 	exact        bool
 	limit        int
+	text         string
 }
 
 func traceUprobe(ctx context.Context, out *console, args []string) error {
@@ -68,6 +75,8 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	addKernel(flags, &u.kernel, " of each hit")
 	addExact(flags, &u.exact)
 	addLimit(flags, &u.limit, 1000)
+	flags.StringVar(&u.text, "text", "auto", "read texts behind pointers from `SOURCE`: kernel, near (a helper reads what the kernel cuts), or auto, near from the first one on that the kernel cuts")
+	manual.SetValues(flags, "text", "auto", "kernel", "near")
 	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {
 		return err
@@ -75,6 +84,9 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	rest, err := u.validate(flags)
 	if err != nil {
 		return err
+	}
+	if !slices.Contains(usertext.Ways(), usertext.Way(u.text)) {
+		return usagef("--text %s: auto, kernel or near", u.text)
 	}
 	if u.limit < 1 {
 		return usagef("--limit %d: at least one place", u.limit)
@@ -94,9 +106,9 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 }
 
 // trace attaches to what the definitions mean and follows the hits.
-func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, filter string) error {
+func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []string, filter string) error {
 	var specs []*probe.Spec
-	for _, text := range texts {
+	for _, text := range definitions {
 		spec, err := probe.ParseUser(text)
 		if err != nil {
 			return wrongSpec(err)
@@ -132,10 +144,19 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, texts []string, f
 	}
 	stacks := stack.Lines(u.user, u.kernel)
 	stacks.Entry = set.AtEntry
-	return trace(ctx, out, &u.tracerFlags, tracing{
+	texts, err := usertext.Attach(set.Sources, usertext.Options{Target: target, Way: usertext.Way(u.text), Logger: out.logger(u.verbose)})
+	if err != nil {
+		return err
+	}
+	defer texts.Close()
+	err = trace(ctx, out, &u.tracerFlags, tracing{
 		name: nameOf("uprobe", set), about: about,
 		sources: set.Sources, stacks: stacks, target: target, command: command,
 	})
+	for _, note := range texts.Notes() {
+		fmt.Fprintln(out.stderr, note)
+	}
+	return err
 }
 
 // nameOf is what messages call the probes of a set.

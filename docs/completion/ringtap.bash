@@ -161,8 +161,9 @@ _ringtap() {
 		--max-rate) return ;;
 		-l|--list) return ;;
 		--limit) return ;;
+		--text) COMPREPLY=($(compgen -W 'auto kernel near' -- "$word")); return ;;
 		esac
-		options='--pid --tree --tid --cgroup --duration --live --max-hits --max-rate --list --demangle --stacks --kernel --exact --limit --view --headers --timestamp --verbose --help' ;;
+		options='--pid --tree --tid --cgroup --duration --live --max-hits --max-rate --list --demangle --stacks --kernel --exact --limit --text --view --headers --timestamp --verbose --help' ;;
 	kprobe)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

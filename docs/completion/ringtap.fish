@@ -260,6 +260,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -s s -l stacks -d 'p
 complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -s k -l kernel -d 'show kernel stacks of each hit'
 complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -l exact -d 'place user probes at exactly the addresses named, even where the kernel must single-step'
 complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -l limit -x -d 'refuse a pattern that matches more than N places'
+complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -l text -x -a 'auto kernel near' -d 'read texts behind pointers from SOURCE'
 complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -s v -l view -d 'print the format of the event\'s records and where the probe is, and trace nothing'
 complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -s H -l headers -d 'print column headings first'
 complete -c ringtap -n '__fish_seen_subcommand_from uprobe' -s T -l timestamp -d 'print the time of day, before each line, in ISO 8601'

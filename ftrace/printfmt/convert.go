@@ -15,7 +15,7 @@ func (p *Printer) appendConversion(dst, raw []byte, piece *piece) []byte {
 		c.setPrecision(piece.precisionArg.eval(raw))
 	}
 	if piece.probeString {
-		return p.appendProbeString(dst, raw, piece.arg)
+		return p.appendProbeString(dst, raw, piece)
 	}
 	if c.verb == 's' {
 		return p.appendString(dst, raw, &c, piece.arg)

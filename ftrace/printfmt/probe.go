@@ -36,6 +36,9 @@ func (p *Printer) probe() {
 		after, closed := strings.CutPrefix(next.literal, `"`)
 		if p.pieces[i].verb == 's' && quoted && closed {
 			p.pieces[i].literal, next.literal, p.pieces[i].probeString = before, after, true
+			if n, ok := p.pieces[i].arg.(*fieldNode); ok {
+				p.pieces[i].late = p.format.Field(ProbeTextLate(n.field.Name))
+			}
 		}
 	}
 }
@@ -75,14 +78,24 @@ func (p *Printer) appendPlace(dst, raw []byte, field *ftrace.Field, offset bool)
 	return strconv.AppendUint(append(dst, "0x"...), addr, 16)
 }
 
-// appendProbeString prints a string that a probe fetched.
-func (p *Printer) appendProbeString(dst, raw []byte, arg node) []byte {
-	v := arg.eval(raw)
+// ProbeTextLate is the name of a field of one byte, which no kernel has: if it is not zero, the
+// text of a probe's argument was read later than the hit. Its line then has a tilde before the
+// text.
+func ProbeTextLate(argument string) string { return "__" + argument + "_late" }
+
+// appendProbeString prints a string that a probe fetched, or that was read for it.
+func (p *Printer) appendProbeString(dst, raw []byte, piece *piece) []byte {
+	v := piece.arg.eval(raw)
 	switch {
 	case v.kind != memory:
 		return append(dst, unknownText...)
 	case len(v.memory) == 0:
 		return append(dst, "(fault)"...)
+	}
+	if piece.late != nil {
+		if late, _ := piece.late.Uint(raw); late != 0 {
+			dst = append(dst, '~')
+		}
 	}
 	dst = append(dst, '"')
 	dst = escape.Append(dst, untilZero(v.memory))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/cexpr"
 )
 
@@ -34,8 +35,9 @@ type piece struct {
 	conversion
 	widthArg, precisionArg node // of *
 	arg                    node
-	probeString            bool // text that a probe fetched: quoted, and "(fault)" if it could not
-	syscallArg             bool // without 0x where that makes no difference
+	probeString            bool          // text that a probe fetched: quoted, and "(fault)" if it could not
+	late                   *ftrace.Field // of a probeString: see ProbeTextLate; nil if it never is
+	syscallArg             bool          // without 0x where that makes no difference
 }
 
 // splitFormat cuts a format string in pieces. Their args are not set, but a *

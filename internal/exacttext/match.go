@@ -39,15 +39,20 @@ type reading struct {
 // is what tells hits apart of which only one has a reading.
 const apart = uint64(200 * time.Microsecond)
 
-// maxReadings bounds the readings that are kept, and maxSamples the samples of a thread.
+// Bounds of what is kept: readings, the samples of a thread, and threads. Nobody asks for
+// samples that turn out not to be the target's.
 const (
 	maxReadings = 1 << 15
 	maxSamples  = 1 << 12
+	maxThreads  = 1 << 13
 )
 
 func (m *matcher) of(t thread) *hits {
 	h := m.threads[t]
 	if h == nil {
+		if len(m.threads) >= maxThreads {
+			clear(m.threads)
+		}
 		h = &hits{}
 		m.threads[t] = h
 	}

@@ -19,7 +19,7 @@ const trailer = 16
 
 // Found is a text that was read.
 type Found struct {
-	Addr  uint64 // the pointer
+	Addr  uint64 // the pointer that was in the record or in the register
 	Read  bool   // it could be read
 	Bytes []byte // without the zero at its end; of a vector each with its own
 	Cut   bool   // it goes on

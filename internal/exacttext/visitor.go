@@ -14,8 +14,20 @@ const Visitor = "texts"
 
 // Text says which text is read at a hit.
 type Text struct {
-	// Offset is where the raw record of the hit has the pointer to it, 8 bytes.
+	// Offset is where the raw record of the hit has the pointer to it, 8 bytes, unless
+	// InRegister is set.
 	Offset int
+	// InRegister says that a user register has the pointer: the one of that number in the
+	// kernel's perf_regs.h.
+	InRegister bool
+	Register   int
+	// Path leads from the pointer to the text. Each offset but the last one leads to another
+	// pointer, and the last one to the text; none is 0.
+	Path []int64
+	// Fetched, unless it is 0, is where the record tells what the kernel fetched of the text
+	// (__data_loc), and Full is where a record ends that has no room for more. What the
+	// kernel fetched whole is not read.
+	Fetched, Full int
 	// Vector says that the pointer leads to pointers to texts, up to a null pointer.
 	Vector bool
 	// Limit is how many bytes are read of a text; those of a vector together are no
@@ -56,21 +68,20 @@ type visitor struct {
 func (t *visitor) Visit(v *near.Visit) error {
 	texts := t.texts[v.Sample.Sampling]
 	for i := range texts {
-		at := texts[i].Offset
-		var addr uint64
-		if at >= 0 && at+8 <= len(v.Sample.Raw) {
-			addr = binary.NativeEndian.Uint64(v.Sample.Raw[at:])
-		}
-		length, state, err := 0, unread, error(nil)
+		pointer := texts[i].pointer(v)
+		length, state := 0, unread
+		addr, err := t.follow(v, pointer, texts[i].Path)
 		switch {
-		case addr == 0:
+		case err == near.ErrMemory:
+			err = nil
+		case err != nil, addr == 0, texts[i].wasFetched(v.Sample.Raw):
 		case texts[i].Vector:
 			length, state, err = t.vector(v, addr, texts[i].Limit)
 		default:
 			length, state, err = t.text(v, addr, texts[i].Limit)
 		}
 		if err == nil {
-			err = v.KeepWord(addr)
+			err = v.KeepWord(pointer)
 		}
 		if err == nil {
 			err = v.KeepWord(uint64(length)<<8 | uint64(state))
@@ -80,6 +91,46 @@ func (t *visitor) Visit(v *near.Visit) error {
 		}
 	}
 	return nil
+}
+
+// pointer is what leads to the text.
+func (t *Text) pointer(v *near.Visit) uint64 {
+	if t.InRegister {
+		return v.Register(t.Register)
+	}
+	if t.Offset < 0 || t.Offset+8 > len(v.Sample.Raw) {
+		return 0
+	}
+	return binary.NativeEndian.Uint64(v.Sample.Raw[t.Offset:])
+}
+
+// wasFetched tells whether the kernel has all of the text.
+func (t *Text) wasFetched(raw []byte) bool { return t.Fetched > 0 && Whole(raw, t.Fetched, t.Full) }
+
+// Whole tells whether a record has all of a text that the kernel fetched, by what it tells of
+// it (__data_loc) at an offset. full is where a record ends that has no room for more.
+func Whole(raw []byte, at, full int) bool {
+	if len(raw) < at+4 {
+		return false
+	}
+	where := binary.NativeEndian.Uint32(raw[at:])
+	from, length := int(where&0xffff), int(where>>16)
+	return length > 0 && from+length < full
+}
+
+// follow goes from a pointer to a text.
+func (t *visitor) follow(v *near.Visit, addr uint64, path []int64) (uint64, error) {
+	for i, offset := range path {
+		addr += uint64(offset)
+		if i == len(path)-1 {
+			break
+		}
+		var err error
+		if addr, err = t.word(v, addr); err != nil {
+			return 0, err
+		}
+	}
+	return addr, nil
 }
 
 // text keeps a text without its zero, or its first limit bytes, and says how many bytes that

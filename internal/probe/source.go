@@ -32,6 +32,9 @@ type Source struct {
 	// Keep, unless nil, tells whether a hit that the kernel has passed matches what the
 	// filter says of texts. It takes the record that Format describes.
 	Keep func(record []byte) eventfilter.Answer
+	// Args are what the fields of a user probe are fetched by; nil where that differs from
+	// place to place.
+	Args []ftrace.FetchArg
 	// Places names the hits of an event of several places: by the offset in its
 	// file of the instruction that is probed, or by its address in the kernel. Nil
 	// if all hits are called as Format is.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
@@ -93,9 +94,24 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 	if a.Merged() {
 		s.hits = a.Hits
 	}
-	return s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
+	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
 		return plan.Sites[i].Offset, plan.Sites[i].Event
-	}), nil
+	})
+	for i := range added {
+		added[i].Args = argsOf(plan.Sites, i, a.Merged())
+	}
+	return added, nil
+}
+
+// argsOf are the arguments of the i-th event of sites, nil if it is of several that differ.
+func argsOf(sites []uprobe.Site, i int, merged bool) []ftrace.FetchArg {
+	if !merged {
+		return sites[i].Args
+	}
+	if slices.ContainsFunc(sites, func(s uprobe.Site) bool { return !slices.Equal(s.Args, sites[0].Args) }) {
+		return nil
+	}
+	return sites[0].Args
 }
 
 // placement has a line for each place of a plan.
