@@ -80,6 +80,9 @@ func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool)
 		}
 		return base + ":" + number(s.Type), true
 	}
+	if s.Root == check.FieldRoot && event.Place == User {
+		return base + ":string", true
+	}
 	user := ""
 	if s.User && event.Place == Kernel {
 		user = "u" // a probe of the kernel reads the memory of the process
@@ -128,12 +131,23 @@ func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
 			return "", false
 		}
 		if event.Place == User {
-			return s.Name, true
+			return p.userParameter(s)
 		}
 		return p.parameter(s.Name)
 	}
 	p.refuse("", "this value is not possible yet at a %s", p.point.Provider)
 	return "", false
+}
+
+// userParameter is a parameter of a program's function by its name. The probe finds it by the
+// debug information, and its text, but nothing else that lies behind it.
+func (p *planner) userParameter(s *check.Source) (text string, ok bool) {
+	if len(s.Path) > 0 || s.Form != check.Plain && s.Form != check.Text {
+		p.refuse("arg0, arg1 and so on are pointers that can be followed, with casts",
+			"args.%s is read by its debug information, which leads to a number or a text only", s.Name)
+		return "", false
+	}
+	return s.Name, true
 }
 
 // parameter is a parameter of a kernel function, by its place in the call.
