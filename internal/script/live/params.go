@@ -1,6 +1,8 @@
 package live
 
 import (
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
@@ -26,11 +28,24 @@ func userParams(p *syntax.AttachPoint) (*types.Type, error) {
 	args := &types.Type{Kind: types.Struct, Name: "struct " + p.Text + "_args"}
 	for _, param := range params {
 		if t := paramType(&param); t != nil && param.Name != "" {
-			args.Fields = append(args.Fields, types.Field{Name: param.Name, Type: t, Offset: args.Size})
+			args.Fields = append(args.Fields, types.Field{Name: param.Name, Type: t, Offset: 8 * argument(param.Location, runtime.GOARCH)})
 			args.Size += 8
 		}
 	}
 	return args, nil
+}
+
+// argument is the number, from 0, of the C argument whose register a parameter is in, -1 if it
+// is in none.
+func argument(l dwarfparam.Location, arch string) int {
+	registers := []int{5, 4, 1, 2, 8, 9} // di, si, dx, cx, r8, r9
+	if arch == "arm64" {
+		registers = []int{0, 1, 2, 3, 4, 5, 6, 7}
+	}
+	if l.Where != dwarfparam.Register || l.Bit > 0 {
+		return -1
+	}
+	return slices.Index(registers, l.Register)
 }
 
 // paramType is the type of a parameter of a program, nil if it is no number and no pointer.

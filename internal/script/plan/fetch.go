@@ -80,9 +80,6 @@ func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool)
 		}
 		return base + ":" + number(s.Type), true
 	}
-	if s.Root == check.FieldRoot && event.Place == User {
-		return base + ":string", true
-	}
 	user := ""
 	if s.User && event.Place == Kernel {
 		user = "u" // a probe of the kernel reads the memory of the process
@@ -139,30 +136,44 @@ func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
 	return "", false
 }
 
-// userParameter is a parameter of a program's function by its name. The probe finds it by the
-// debug information, and its text, but nothing else that lies behind it.
+// userParameter is a parameter of a program's function: by its name, which the probe finds by
+// the debug information, or, where it is a pointer that is followed, by its register.
 func (p *planner) userParameter(s *check.Source) (text string, ok bool) {
-	if len(s.Path) > 0 || s.Form != check.Plain && s.Form != check.Text {
-		p.refuse("arg0, arg1 and so on are pointers that can be followed, with casts",
-			"args.%s is read by its debug information, which leads to a number or a text only", s.Name)
-		return "", false
+	if len(s.Path) == 0 && s.Form == check.Plain {
+		return s.Name, true
 	}
-	return s.Name, true
-}
-
-// parameter is a parameter of a kernel function, by its place in the call.
-func (p *planner) parameter(name string) (text string, ok bool) {
-	args, err := p.host.Args(p.point)
+	f, err := p.argumentNamed(s.Name)
+	if err == nil && f.Offset < 0 {
+		err = fmt.Errorf("args.%s is in no register, so it is not followed", s.Name)
+	}
 	if err != nil {
 		p.refuse("", "%v", err)
 		return "", false
 	}
+	return fmt.Sprintf("$arg%d", f.Offset/8+1), true
+}
+
+// argumentNamed is an argument of the attach point.
+func (p *planner) argumentNamed(name string) (types.Field, error) {
+	args, err := p.host.Args(p.point)
+	if err != nil {
+		return types.Field{}, err
+	}
 	i := slices.IndexFunc(args.Fields, func(f types.Field) bool { return f.Name == name })
 	if i < 0 {
-		p.refuse("", "%s has no argument %s", p.point.Text, name)
+		return types.Field{}, fmt.Errorf("%s has no argument %s", p.point.Text, name)
+	}
+	return args.Fields[i], nil
+}
+
+// parameter is a parameter of a kernel function, by its place in the call.
+func (p *planner) parameter(name string) (text string, ok bool) {
+	f, err := p.argumentNamed(name)
+	if err != nil {
+		p.refuse("", "%v", err)
 		return "", false
 	}
-	return fmt.Sprintf("$arg%d", i+1), true
+	return fmt.Sprintf("$arg%d", f.Offset/8+1), true
 }
 
 // number is the type of a fetched integer.

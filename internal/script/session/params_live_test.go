@@ -35,7 +35,7 @@ func TestLiveArgumentsOfProgramsHaveNames(t *testing.T) {
 	defer cancel()
 	var out, stderr bytes.Buffer
 	code, err := Run(ctx, Options{
-		Text: "uprobe:" + program + `:work { printf("%d %s %d\n", args.n, str(args.name), args.c); @[args.p != 0] = count(); }
+		Text: "struct pair { int x, y; }; uprobe:" + program + `:work { printf("%d %s %d\n", args.n, str(args.name), args.c); @[((struct pair *)args.p)->y] = count(); }
 			uprobe:` + program + `:work /++@n == 7/ { exit(); } BEGIN { system("` + program + ` &"); } END { clear(@n); }`,
 		Unsafe: true, Quiet: true, Stdout: &out, Stderr: &stderr,
 	})
@@ -43,7 +43,7 @@ func TestLiveArgumentsOfProgramsHaveNames(t *testing.T) {
 		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
 	}
 	want := "-2 even -102\n-1 odd -101\n0 even -100\n1 odd -99\n2 even -98\n3 odd -97\n4 even -96\n"
-	if !strings.HasPrefix(out.String(), want) || !strings.Contains(out.String(), "@[true]: 7\n") {
+	if !strings.HasPrefix(out.String(), want) || !strings.Contains(out.String(), "@[4]: 7\n") {
 		t.Errorf("%s\nwant\n%s", &out, want)
 	}
 }
