@@ -123,3 +123,23 @@ func Functions(target string, o Options, named ...string) (functions []symbols.F
 	}
 	return functions, t.Path, nil
 }
+
+// Params returns the parameters of a function of a target by its debug information, as
+// symbols.File.Params has them. Errors are as for Resolve.
+func Params(target string, o Options, function string) ([]symbols.Param, error) {
+	t, err := openTarget(target, o.PID)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	functions, err := t.symbols.Named(function)
+	for _, f := range functions {
+		if f.Kind == symbols.Defined {
+			return t.symbols.Params(f.Offset)
+		}
+	}
+	if err != nil {
+		return nil, &TargetError{Path: t.Path, Err: err}
+	}
+	return nil, &SymbolError{Name: function, Path: t.Path}
+}

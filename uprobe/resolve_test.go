@@ -144,6 +144,20 @@ func TestAnIndirectFunctionIsExplained(t *testing.T) {
 	}
 }
 
+func TestParamsAreThoseOfTheFunction(t *testing.T) {
+	program := build(t, "pie")
+	params, err := Params(program, Options{}, "main")
+	if err == nil && len(params) != 2 {
+		t.Errorf("main has the parameters %v", params)
+	}
+	if err != nil && !errors.Is(err, symbols.ErrNoParams) {
+		t.Errorf("main: %v", err)
+	}
+	if _, err := Params(program, Options{}, "nosuch"); !errors.As(err, new(*SymbolError)) {
+		t.Errorf("of a function that is not there the error is %v", err)
+	}
+}
+
 func TestFunctionsListsWhatCanBeProbed(t *testing.T) {
 	program := build(t, "pie")
 	functions, path, err := Functions(program, Options{})

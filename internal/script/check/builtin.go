@@ -14,7 +14,7 @@ import (
 var builtinNames = []string{
 	"pid", "tid", "uid", "gid", "nsecs", "elapsed", "numaid", "cpu", "comm", "kstack", "ustack",
 	"arg0", "arg1", "args", "retval", "func", "probe", "probetype", "curtask", "rand", "cgroup", "cpid",
-	"ncpus", "ppid", "pcomm", "leader_tid", "leader_comm", "username", "usermode", "has_cpid",
+	"ncpus", "ppid", "pcomm", "leader_tid", "leader_comm", "username", "usermode", "has_cpid", "config",
 }
 
 // words begin statements.

@@ -121,7 +121,10 @@ func (c *checker) infer(p *syntax.Program) {
 	for _, m := range c.mapList {
 		m.Value = settle(m.value)
 		m.Spec.Keys = parts(m)
-		if known(m.value) || len(c.errs) > 0 {
+		if m.idle {
+			c.warnf(m.use, "nothing uses %s", m.Name)
+		}
+		if known(m.value) || m.idle || len(c.errs) > 0 {
 			continue
 		}
 		var others []string

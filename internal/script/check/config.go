@@ -171,6 +171,7 @@ func (c *checker) declareMaps(decls []*syntax.MapDecl) {
 			continue
 		}
 		m := c.newMap(d.Pos, d.Name)
+		m.idle = true
 		if !contains(mapKinds, d.Kind) {
 			c.hintf(d.Pos, nearest(d.Kind, mapKinds), "no kind of map is named %s", d.Kind)
 		}

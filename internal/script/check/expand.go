@@ -164,7 +164,7 @@ func (x *expander) expr(e syntax.Expr) syntax.Expr {
 		if m := x.find(e.Func, args); m != nil {
 			return x.call(e.Pos, m, args)
 		}
-		if list := x.macros[e.Func]; e.Bang || len(list) > 0 && lookup(e.Func) == nil {
+		if list := x.macros[e.Func]; e.Bang || len(list) > 0 && lookup(e.Func) == nil && !contains(builtinNames, e.Func) {
 			if len(list) == 0 {
 				x.c.errorf(e.Pos, "no macro is named %s", e.Func)
 			} else {
@@ -220,6 +220,8 @@ func (x *expander) typ(t *syntax.TypeExpr) *syntax.TypeExpr {
 		if a, ok := arg.(*syntax.TypeArg); ok {
 			u = *a.Type
 			u.Modifiers = append(append([]syntax.Modifier(nil), a.Type.Modifiers...), t.Modifiers...)
+		} else {
+			u.Base, u.Typeof = "", arg // typeof(x), sizeof(x)
 		}
 	}
 	return &u

@@ -173,6 +173,13 @@ func (c *checker) index(e *syntax.Index) Expr {
 		return bad(e.Pos)
 	case t == pending || ti == pending:
 		return unknownUntilFinal(c, e.Pos)
+	case ti.Kind == types.Int && (t.Kind == types.Tuple || t.Kind == types.Record):
+		k, ok := constant(i)
+		if !ok {
+			c.errorf(e.Index.Position(), "the elements of %s have types of their own: the index must be a constant", describe(t))
+			return bad(e.Pos)
+		}
+		return c.member(&syntax.Member{Pos: e.Pos, X: e.X, N: int(min(k.N, 1<<30))})
 	case ti.Kind != types.Int:
 		c.errorf(e.Index.Position(), "an index is an integer, not %s", describe(ti))
 		return bad(e.Pos)

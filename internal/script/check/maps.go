@@ -8,6 +8,7 @@ import (
 // mapNamed returns the map that a text names, without its keys.
 func (c *checker) mapNamed(e *syntax.Map) *Map {
 	if m := c.maps[e.Name]; m != nil {
+		m.idle = false
 		return m
 	}
 	return c.newMap(e.Pos, e.Name)

@@ -37,6 +37,7 @@ type Map struct {
 	Index int // in Program.Maps
 
 	scalar, keyed bool
+	idle          bool        // it is declared, and nothing uses it
 	key           *types.Type // a tuple if it has several parts
 	value         *types.Type
 	shape         *syntax.Pos // of the call that gave hist's and the like's numbers

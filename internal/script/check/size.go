@@ -7,10 +7,16 @@ import (
 
 func (c *checker) sizeof(e *syntax.Sizeof) Expr {
 	var t *types.Type
-	if e.Type != nil {
+	x := e.X
+	if u := e.Type; u != nil && u.Typeof == nil && u.Tuple == nil && len(u.Modifiers) == 0 {
+		if _, _, ok := c.env().Constant(u.Base); ok {
+			x = &syntax.Ident{Pos: u.Pos, Name: u.Base} // of an enum
+		}
+	}
+	if x == nil {
 		t = c.typeExpr(e.Type)
 	} else {
-		t = c.typeOf(e.X)
+		t = c.typeOf(x)
 	}
 	if !known(t) {
 		return unknownUntilFinal(c, e.Pos)

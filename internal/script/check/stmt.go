@@ -189,6 +189,17 @@ func (c *checker) assign(s *syntax.Assign) Stmt {
 }
 
 func (c *checker) assignMap(s *syntax.Assign, left *syntax.Map, op string) Stmt {
+	if block, ok := s.Right.(*syntax.BlockExpr); ok && op == "" && block.Result != nil {
+		if call, ok := block.Result.(*syntax.Call); ok && aggregation(call.Func) != types.None {
+			c.push()
+			defer c.pop()
+			out := c.stmts(block.Pos, block.Stmts)
+			if last := c.assignMap(&syntax.Assign{Pos: s.Pos, Op: s.Op, Left: left, Right: call}, left, op); last != nil {
+				out.Stmts = append(out.Stmts, last)
+			}
+			return out
+		}
+	}
 	if call, ok := s.Right.(*syntax.Call); ok && op == "" {
 		if kind := aggregation(call.Func); kind != types.None && c.functions[call.Func] == nil {
 			return c.aggregate(s.Pos, left, call, kind)

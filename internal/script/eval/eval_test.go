@@ -55,6 +55,10 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"assert_str says nothing of a string", `assert_str("x"); assert_str((int8 *)0); print(1)`, "1"},
 		{"comm of a process", `print(comm(7))`, "comm-7"},
 		{"the probe's name is a string", `print(probe == "begin"); $p = probe; if ($p != "end") { print(2) } print(strcontains(probe, "beg"))`, "true\n2\ntrue"},
+		{"a block's aggregation goes to the map", `@ = { let $a = 100; avg($a) }; @ = { avg(50) }; print(@)`, "@: 75"},
+		{"a tuple has elements by constant index", `$a = (1, "x", 3); print($a[1]); print($a[1 + 1])`, "x\n3"},
+		{"bytes of a string have its end", `@[buf("key", 4)] = 1; print(@); print(buf("key", 2))`, "@[key\\x00]: 1\nke"},
+		{"config is a call, too", `print(config().max_strlen)`, "1024"},
 		{"a block has a value", `let $x = { let $y = 2; $y * 3 }; print($x)`, "6"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -70,6 +74,13 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 				t.Errorf("%s\nprints %q\nnot    %q", test.text, got, test.want)
 			}
 		})
+	}
+}
+
+func TestMacrosTakeTypesOfTheirArguments(t *testing.T) {
+	got, _ := run(t, `let @idle = hash(1); macro add(x) { let $y : typeof(x); $y = 1; x + $y } macro cpu(x) { x } begin { print(add(5)); print(cpu("hi")); print(cpu()) }`, check.Current)
+	if got != "6\nhi\n1" {
+		t.Errorf("prints %q", got)
 	}
 }
 

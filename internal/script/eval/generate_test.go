@@ -89,7 +89,7 @@ func (g generator) printf() string {
 		}
 		format += g.pick(" ", "|", "")
 	}
-	return fmt.Sprintf("printf(\"%s\\n\"%s)", format, args.String())
+	return fmt.Sprintf("printf(\"%s.\\n\"%s)", format, args.String())
 }
 
 // program writes a program that prints so many expressions, one a line.

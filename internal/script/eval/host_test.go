@@ -92,7 +92,7 @@ func machine(t testing.TB, text string, dialect check.Dialect) (*Machine, *show.
 		d = show.Debian()
 	}
 	printer := show.NewPrinter(out, io.Discard, d, host)
-	m, err := New(p, Options{Dialect: dialect, Output: printer, Host: host, CPUs: 4})
+	m, err := New(p, Options{Dialect: dialect, Output: printer, Host: host, CPUs: 4, Deletes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,6 +110,7 @@ type Options struct {
 	Child   int    // the process of -c
 	Seed    uint64 // of rand
 	Bytes   int64  // bound of one map's memory, 0 for 256 MiB
+	Deletes bool   // say which delete() finds nothing
 	Steps   int    // bound of the rounds of loops and calls in one hit, 0 for 20 million
 }
 

@@ -38,7 +38,7 @@ func (c *compiler) block(b *check.Block) doFunc {
 func (c *compiler) stmt(s check.Stmt) doFunc {
 	switch s := s.(type) {
 	case *check.Do:
-		if call, ok := s.X.(*check.Call); ok && call.Func == "delete" && !s.Dropped && c.m.opts.Dialect == check.Current {
+		if call, ok := s.X.(*check.Call); ok && call.Func == "delete" && !s.Dropped && c.m.opts.Deletes {
 			return c.delete(call)
 		}
 		return c.do(s.X)

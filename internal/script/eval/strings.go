@@ -76,8 +76,11 @@ func (c *compiler) callText(e *check.Call) textFunc {
 			extra = 1
 		}
 		return func(m *Machine) string {
-			text := s(m)
-			return resize(text[:min(uint64(len(text)), n(m))], &types.Type{Kind: t.Kind, Size: t.Size + int(extra)})
+			text, most := s(m), n(m)
+			if pad := int(min(most, uint64(t.Size))) - len(text); extra == 0 && pad > 0 {
+				text += string(make([]byte, pad)) // the end of a string is a byte of a buffer
+			}
+			return resize(text[:min(uint64(len(text)), most)], &types.Type{Kind: t.Kind, Size: t.Size + int(extra)})
 		}
 	case "str_concat":
 		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T

@@ -22,7 +22,7 @@ func (w *wild) expr() string {
 			"pid", "comm", "nsecs", "arg0", "kstack", "ustack(perf, 3)", "true", "$1", "$2", "$#", "uid", "username", "func", "probe", "curtask", "7", "8", "$a", "$b")
 	}
 	x := w.expr
-	switch w.IntN(24) {
+	switch w.IntN(29) {
 	case 0, 1, 2, 3, 4:
 		return fmt.Sprintf("(%s %s %s)", x(), w.pick("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", ">=", "&&", "||"), x())
 	case 5:
@@ -59,6 +59,16 @@ func (w *wild) expr() string {
 		return "comptime " + x()
 	case 21:
 		return fmt.Sprintf("memcmp(%s, %s, %s)", x(), x(), x())
+	case 23:
+		return fmt.Sprintf("typeinfo(%s)%s", x(), w.pick("", ".base_type", ".full_type[0]", ".none"))
+	case 24:
+		return fmt.Sprintf("(typeinfo(%s) %s typeinfo(%s))", x(), w.pick("==", "!=", "<"), x())
+	case 25:
+		return w.pick("config", "config.max_strlen", "config.stack_mode", "args", "args.a", "comm(7)", "ppid(curtask)", "curtask.comm", "&$a", "&@m")
+	case 26:
+		return fmt.Sprintf("{ if (%s) { %s } %s }", x(), w.pick("return;", "break;", "continue;", "exit();"), x())
+	case 27:
+		return fmt.Sprintf("container_of(%s, %s, %s)", x(), w.pick("struct s", "uint64", "5"), w.pick("a", "a.b", "1"))
 	case 22:
 		return fmt.Sprintf("find(@n, %s, $f)", x())
 	}
@@ -116,6 +126,8 @@ func (w *wild) stmt() string {
 		return w.block()
 	case 19:
 		return fmt.Sprintf("mac2($a, @m, %s); ", x())
+	case 20:
+		return fmt.Sprintf("@n[%s] %s %s; _ = delete(@n, %s); ", x(), w.pick("+=", "|=", "-="), x(), x())
 	}
 	return "print(" + x() + "); "
 }

@@ -31,6 +31,8 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 			Msg:  "the arguments of a raw tracepoint are those of a function that only BPF is called with",
 			Hint: "tracepoint:" + strings.Join(p.Args, ":") + " records most of them: args.NAME",
 		}
+	case "uprobe":
+		return userParams(p)
 	case "kprobe", "fentry", "fexit":
 		proto, err := a.function(p)
 		if err != nil {
@@ -47,7 +49,7 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	}
 	e := &syntax.Error{Msg: "a probe of " + p.Provider + " has no arguments with names"}
 	switch p.Provider {
-	case "uprobe", "usdt":
+	case "usdt":
 		e.Hint = "use arg0, arg1 and so on, with casts"
 	case "kretprobe", "uretprobe":
 		e.Hint = "keep them in a map at the function's entry; the result is retval"

@@ -143,7 +143,7 @@ func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
 			return "", false
 		}
 		if event.Place == User {
-			return s.Name, true
+			return p.userParameter(s)
 		}
 		return p.parameter(s.Name)
 	}
@@ -151,19 +151,44 @@ func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
 	return "", false
 }
 
-// parameter is a parameter of a kernel function, by its place in the call.
-func (p *planner) parameter(name string) (text string, ok bool) {
-	args, err := p.host.Args(p.point)
+// userParameter is a parameter of a program's function: by its name, which the probe finds by
+// the debug information, or, where it is a pointer that is followed, by its register.
+func (p *planner) userParameter(s *check.Source) (text string, ok bool) {
+	if len(s.Path) == 0 && s.Form == check.Plain {
+		return s.Name, true
+	}
+	f, err := p.argumentNamed(s.Name)
+	if err == nil && f.Offset < 0 {
+		err = fmt.Errorf("args.%s is in no register, so it is not followed", s.Name)
+	}
 	if err != nil {
 		p.refuse("", "%v", err)
 		return "", false
 	}
+	return fmt.Sprintf("$arg%d", f.Offset/8+1), true
+}
+
+// argumentNamed is an argument of the attach point.
+func (p *planner) argumentNamed(name string) (types.Field, error) {
+	args, err := p.host.Args(p.point)
+	if err != nil {
+		return types.Field{}, err
+	}
 	i := slices.IndexFunc(args.Fields, func(f types.Field) bool { return f.Name == name })
 	if i < 0 {
-		p.refuse("", "%s has no argument %s", p.point.Text, name)
+		return types.Field{}, fmt.Errorf("%s has no argument %s", p.point.Text, name)
+	}
+	return args.Fields[i], nil
+}
+
+// parameter is a parameter of a kernel function, by its place in the call.
+func (p *planner) parameter(name string) (text string, ok bool) {
+	f, err := p.argumentNamed(name)
+	if err != nil {
+		p.refuse("", "%v", err)
 		return "", false
 	}
-	return fmt.Sprintf("$arg%d", i+1), true
+	return fmt.Sprintf("$arg%d", f.Offset/8+1), true
 }
 
 // number is the type of a fetched integer.

@@ -110,7 +110,8 @@ type Field struct {
 
 // Host is what the planner asks the host.
 type Host interface {
-	// Args returns the arguments of an attach point as a struct, in the order of the call.
+	// Args returns the arguments of an attach point as a struct, in the order of the call. The
+	// offset of a function's is 8 times the number of its $argN, from 0, or negative if it is none.
 	Args(p *syntax.AttachPoint) (*types.Type, error)
 	// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
 	Offset(structure, member string) (offset int, ok bool)

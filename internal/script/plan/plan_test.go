@@ -19,6 +19,10 @@ type env struct{ *ctypes.Scope }
 func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	char := &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}
 	switch p.Provider {
+	case "uprobe":
+		return &types.Type{Kind: types.Struct, Fields: []types.Field{
+			{Name: "n", Type: types.Int32}, {Name: "name", Type: char, Offset: 8}, {Name: "stacked", Type: char, Offset: -8},
+		}}, nil
 	case "fentry", "fexit":
 		return &types.Type{Kind: types.Struct, Fields: []types.Field{
 			{Name: "first", Type: types.Int32}, {Name: "second", Type: types.Uint64, Offset: 8},
@@ -101,6 +105,8 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		{`kprobe:vfs_* { @[probe, ustack(3)] = count(); }`, "p:vfs_*\n 0 ustack\n"},
 		{`kretprobe:vfs_read { @ = hist(retval); }`, "r:vfs_read v0=$retval:u64\n 0 v0\n"},
 		{`fentry:f { print(args.second); }`, "p:f v0=$arg2:u64\n 0 v0\n"},
+		{`uprobe:/bin/a:f { print((args.n, str(args.name))); }`, "p:/bin/a:f v0=n:s32 v1=+0($arg2):string\n 0 v0 v1\n"},
+		{`struct a { int x; int y; }; uprobe:/bin/a:f { print(((struct a *)args.name)->y); }`, "p:/bin/a:f v0=+4($arg2):s32\n 0 v0\n"},
 		{`kprobe:f+4 { } k:f { }`, "p:f+4\n 0\np:f\n 1\n"},
 		{`tracepoint:syscalls:sys_enter_openat { printf("%d %s", args.dfd, str(args.filename)); }`,
 			"syscalls:sys_enter_openat\n 0 dfd text:filename\n"},
@@ -127,6 +133,7 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		`profile:hours:1 { }`:                             "1:1: a profile is ",
 		`watchpoint:0x10:3:w { }`:                         "1:1: a watchpoint is ",
 		`software:faults:x { }`:                           `1:1: "x" is no count`,
+		`uprobe:/bin/a:f { print(str(args.stacked)); }`:   "1:25: args.stacked is in no register, so it is not followed",
 		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:18: ",
 	} {
 		_, errs := planned(t, text)

@@ -67,6 +67,7 @@ func (s *session) prepare() error {
 	s.printer.JSON, s.printer.Mode, s.printer.Terminal = o.JSON, o.Buffer, o.Terminal
 	s.machine, err = eval.New(s.checked, eval.Options{
 		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Child: o.Child, Seed: uint64(time.Now().UnixNano()),
+		Deletes: s.dialect.Name == show.Current().Name,
 	})
 	if err == nil {
 		s.printer.Failed = s.machine.Interrupt

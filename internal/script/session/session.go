@@ -328,7 +328,7 @@ func (s *session) finish() (int, error) {
 func (s *session) printMaps() {
 	maps := slices.SortedFunc(slices.Values(s.machine.Maps), func(a, b *value.Map) int { return cmp.Compare(a.Name, b.Name) })
 	for _, m := range maps {
-		if s.checked.Config.PrintMaps {
+		if s.checked.Config.PrintMaps && (m.Len() > 0 || !s.dialect.Compact) {
 			s.printer.Map(m, 0, 0)
 		}
 		if n := s.machine.Late[slices.Index(s.machine.Maps, m)]; n > 0 {

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+const workingText = `#include <stdlib.h>
+struct pair { int x, y; };
+__attribute__((noinline)) int work(int n, const char *name, struct pair *p, double d, signed char c) {
+	__asm__ volatile("" : : "r"(n), "r"(name), "r"(p) : "memory");
+	return n + p->x + (int)d + c;
+}
+int main(void) {
+	struct pair p = {3, 4};
+	int sum = 0;
+	for (int i = -2; i < 5; i++)
+		sum += work(i, i & 1 ? "odd" : "even", &p, 1.5, i - 100);
+	return sum == 0;
+}
+`
+
+func TestLiveArgumentsOfProgramsHaveNames(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: uprobes")
+	}
+	program := compiled.Program(t, map[string]string{"work.c": workingText}, "gcc", "-g", "-O1", "-o", "work", "work.c")
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	var out, stderr bytes.Buffer
+	code, err := Run(ctx, Options{
+		Text: "struct pair { int x, y; }; uprobe:" + program + `:work { printf("%d %s %d\n", args.n, str(args.name), args.c); @[((struct pair *)args.p)->y] = count(); }
+			uprobe:` + program + `:work /++@n == 7/ { exit(); } BEGIN { system("` + program + ` &"); } END { clear(@n); }`,
+		Unsafe: true, Quiet: true, Stdout: &out, Stderr: &stderr,
+	})
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
+	}
+	want := "-2 even -102\n-1 odd -101\n0 even -100\n1 odd -99\n2 even -98\n3 odd -97\n4 even -96\n"
+	if !strings.HasPrefix(out.String(), want) || !strings.Contains(out.String(), "@[4]: 7\n") {
+		t.Errorf("%s\nwant\n%s", &out, want)
+	}
+}
