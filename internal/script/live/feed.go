@@ -286,7 +286,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	switch {
 	case sample.Sampling >= len(f.sources), f.ended:
 		return nil // aside, or after exit()
-	case f.over.Load():
+	case f.over():
 		f.account.Unseen++
 		return nil
 	}

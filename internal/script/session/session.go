@@ -195,7 +195,7 @@ func (s *session) interruptAfter(ctx context.Context) (stop func()) {
 		}
 		patience := time.Duration(0)
 		if s.attached != nil {
-			patience = live.Patience
+			patience = 2 * live.Patience
 		}
 		select {
 		case <-time.After(patience):
