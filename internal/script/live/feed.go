@@ -32,62 +32,6 @@ type Handler interface {
 	Tick() bool
 }
 
-// Account is where the hits went.
-type Account struct {
-	run.Account
-	Probes []Book // of each attach point, in the order of Account's events
-	// Missed are the hits that the kernel itself left out, by attach point: it was handling
-	// another probe, or too many calls were under way.
-	Missed map[string]uint64
-	Own    uint64 // ringtap's own hits, which no clause saw
-	Unseen uint64 // hits that still waited when Patience was over, which no clause saw
-	Stacks uint64 // hits whose stack was one too many to be kept
-	Late   uint64 // reads of the memory of processes after the hits
-	Gone   uint64 // of these, those of programs that did not run any more
-	// Texts counts the texts behind parameters of system calls, and Missing those of them that
-	// were gone before anybody could read them.
-	Texts, Missing uint64
-	Rests          string // see syscalltext.Attachment.Rests
-}
-
-// Book is where the hits of one event went, which may be several clauses'.
-type Book struct {
-	Name string // its attach point, or a place that it matches
-	perfevent.Account
-}
-
-// books puts the accounts of the events under their names.
-func (f *feed) books() []Book {
-	var books []Book
-	for i, s := range f.sources {
-		if i >= len(f.account.Events) || len(s.uses) == 0 {
-			continue
-		}
-		use := &s.uses[0]
-		name := use.probe
-		if s.places != nil {
-			name = s.event.Uses[0].Point.Text
-		}
-		books = append(books, Book{name, f.account.Events[i]})
-	}
-	return books
-}
-
-// missed counts the hits that the kernel left out.
-func (f *feed) missed() error {
-	f.account.Missed = make(map[string]uint64)
-	for _, set := range f.sets {
-		n, err := set.Missed()
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			f.account.Missed[set.name] += n
-		}
-	}
-	return nil
-}
-
 // feed is a run under way.
 type feed struct {
 	*Attachment
@@ -297,7 +241,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	switch {
 	case sample.Sampling >= len(f.sources), f.ended:
 		return nil // aside, or after exit()
-	case f.over.Load():
+	case f.over():
 		f.account.Unseen++
 		return nil
 	}

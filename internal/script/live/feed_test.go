@@ -127,8 +127,9 @@ func TestHitsThatWaitTooLongAfterTheEndAreCountedAndNotSeen(t *testing.T) {
 	source := capture.Open(t, "lines")
 	h := &hits{probes: make(map[string]int), stacks: make(map[uint64]int)}
 	f := attached(t, source).feed(h)
-	f.over.Store(true)
-	if account, err := f.follow(context.Background(), source); err != nil || account.Unseen != 40 || len(h.args) > 0 {
+	f.phase.Store(overdue)
+	f.after = assured - 30
+	if account, err := f.follow(context.Background(), source); err != nil || account.Unseen != 10 || len(h.args) != 30 {
 		t.Errorf("%v, %d unseen, %d seen", err, account.Unseen, len(h.args))
 	}
 }

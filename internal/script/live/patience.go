@@ -6,23 +6,50 @@ import (
 	"time"
 )
 
-// Patience is how long hits that wait are still handled after the user has ended the run. In a
-// storm they may be millions.
-const Patience = 300 * time.Millisecond
+// Hits that wait when the user ends the run are still handled: for as long as Patience, and at
+// least so many as assured. In a storm there may be millions.
+const (
+	Patience = 300 * time.Millisecond
+	assured  = 20_000
+)
 
-// impatience tells when Patience is over.
-type impatience struct{ over atomic.Bool }
+// impatience tells when hits that wait are no longer handled.
+type impatience struct {
+	phase atomic.Uint32
+	after int // hits that were handled after the end
+}
+
+// The phases of a run.
+const (
+	running uint32 = iota
+	ending
+	overdue
+)
 
 // begin begins with the end of a context. The caller calls stop when the run is over.
 func (i *impatience) begin(ctx context.Context) (stop func()) {
 	waited := make(chan struct{})
 	go func() {
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+			i.phase.Store(ending)
+		case <-waited:
+			return
+		}
 		select {
 		case <-time.After(Patience):
-			i.over.Store(true)
+			i.phase.Store(overdue)
 		case <-waited:
 		}
 	}()
 	return func() { close(waited) }
+}
+
+// over tells whether the next hit is one too many.
+func (i *impatience) over() bool {
+	phase := i.phase.Load()
+	if phase != running {
+		i.after++
+	}
+	return phase == overdue && i.after > assured
 }

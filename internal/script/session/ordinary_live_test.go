@@ -32,7 +32,7 @@ func TestOrdinaryUser(t *testing.T) {
 	for _, test := range []struct{ text, want, note string }{
 		{`software:page-faults:1 { @ = count(); } BEGIN { printf("ready\n"); }`, "ready\n\n\n@: ", "hits in the kernel are not seen:"},
 		{`software:page-faults:1 { @[kstack] = count(); } BEGIN { printf("ready\n"); }`, "ready\n\n\n@[", "kstack is empty:"},
-		{`BEGIN { printf("ready\n"); } interval:us:1 { @ = 1; exit(); }`, "ready\n\n\n@: 1\n", ""},
+		{`BEGIN { printf("ready\n"); } interval:ms:1 { @ = 1; exit(); }`, "ready\n\n\n@: 1\n", ""},
 	} {
 		out, errors, err := ranAsOrdinary(t, test.text)
 		if err != nil || !strings.HasPrefix(out, test.want) || strings.Contains(out, "@: 0") {

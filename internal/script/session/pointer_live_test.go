@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/scripts"
 )
 
 // rounds is how often the program with pointers calls each of its functions.
@@ -85,5 +86,29 @@ BEGIN { printf("ready\n"); } END { clear(@p); clear(@n); }`, "PROGRAM", program)
 		if of[1] != right && !strings.HasPrefix(of[1], "~") {
 			t.Errorf("round %d: %q is not marked", i, of[1])
 		}
+	}
+}
+
+// The program reads at the return what the entry's pointers led to: a name that the function
+// does not change, and a struct of the kernel, which it may.
+func TestLivePointersOfKernelFunctions(t *testing.T) {
+	needKprobes(t)
+	k := startKnown(t, "everything", "")
+	out := k.watchedBy(t, scripts.Program{Name: "pointers", Text: `struct filename { const char *name; };
+kprobe:do_filp_open { @f[tid] = (struct filename *)arg1; }
+kretprobe:do_filp_open /@f[tid]/ { printf("name %s\n", str(((struct filename *)@f[tid])->name)); delete(@f[tid]); }
+kprobe:do_sys_openat2 { @p[tid] = arg1; }
+kretprobe:do_sys_openat2 /@p[tid]/ { printf("path %s\n", str(@p[tid])); delete(@p[tid]); }
+`}, nil)
+	for i := range known {
+		path := fmt.Sprintf("/nonexistent/of-the-tests-of-shipped-programs/%d\n", i)
+		for _, line := range []string{"name ~" + path, "path " + path} {
+			if n := strings.Count(out, line); n != 1 {
+				t.Errorf("%d lines %q", n, line)
+			}
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -183,33 +182,6 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	return s.finish()
-}
-
-// interruptAfter ends what loops when the context is done and, with probes of the machine, the
-// hits that wait have had their time. The caller calls stop before the end probes.
-func (s *session) interruptAfter(ctx context.Context) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-ctx.Done():
-		case <-done:
-			return
-		}
-		patience := time.Duration(0)
-		if s.attached != nil {
-			patience = live.Patience
-		}
-		select {
-		case <-time.After(patience):
-			s.machine.Interrupt()
-		case <-done:
-		}
-	}()
-	return sync.OnceFunc(func() {
-		close(done)
-		<-ended
-	})
 }
 
 // notes prints what is to say about the probes, once.

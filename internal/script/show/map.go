@@ -71,6 +71,7 @@ func (p *Printer) textMap(m *value.Map, entries []value.Entry, div uint64) {
 		if p.Dialect.Compact || !stack || i == len(entries)-1 {
 			p.buf = append(p.buf, '\n')
 		}
+		p.writeLong()
 	}
 	if !p.Dialect.Compact {
 		switch {
@@ -87,6 +88,13 @@ func (p *Printer) textMap(m *value.Map, entries []value.Entry, div uint64) {
 	}
 	if len(entries) == 0 && len(m.Keys) == 0 && !drawn(t) {
 		p.emptyScalar(m)
+	}
+}
+
+// writeLong writes what a large map has filled the buffer with.
+func (p *Printer) writeLong() {
+	if len(p.buf) >= bufferSize {
+		p.write()
 	}
 }
 
@@ -227,6 +235,7 @@ func (p *Printer) jsonMap(m *value.Map, entries []value.Entry, div uint64) {
 			p.buf = append(p.jsonKey(p.buf, m, &entries[i]), ": "...)
 		}
 		p.jsonEntry(m, &entries[i], div)
+		p.writeLong()
 	}
 	if len(m.Keys) > 0 {
 		p.buf = append(p.buf, '}')
