@@ -96,7 +96,7 @@ var knownWork = map[string]func(l net.Listener){
 	"retransmissions": func(l net.Listener) { // of what asks for a connection while the queue is full
 		to := &unix.SockaddrInet4{Port: l.Addr().(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}}
 		var sockets []int
-		for range 6 {
+		for i := range 6 {
 			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 			if err != nil {
 				panic(err)
@@ -104,7 +104,11 @@ var knownWork = map[string]func(l net.Listener){
 			if err := unix.Connect(fd, to); err != nil && err != unix.EINPROGRESS {
 				panic(err)
 			}
-			sockets = append(sockets, fd)
+			if i == 0 { // which fills the queue
+				waitForConnection(l)
+			} else {
+				sockets = append(sockets, fd)
+			}
 		}
 		for again := 0; again < 3; time.Sleep(10 * time.Millisecond) {
 			again = 0
@@ -150,6 +154,26 @@ var knownWork = map[string]func(l net.Listener){
 //
 //go:noinline
 func knownCall(n int) int { return n + known }
+
+// waitForConnection waits until the queue of a listener holds one.
+func waitForConnection(l net.Listener) {
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		panic(err)
+	}
+	controlled := raw.Control(func(fd uintptr) {
+		for {
+			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); n == 1 {
+				return
+			} else if err != nil && err != unix.EINTR {
+				panic(err)
+			}
+		}
+	})
+	if controlled != nil {
+		panic(controlled)
+	}
+}
 
 // TestKnownProcess is the process that the shipped programs watch. It says its port. It begins when
 // it gets a line, says when it is done, and stays until its standard input ends: what it names can
