@@ -60,6 +60,7 @@ func (c *checker) binary(e *syntax.Binary) Expr {
 	if tx.Kind == types.Int && ty.Kind == types.Int {
 		return c.intOp(e, x, y)
 	}
+	x, y = c.whole(x), c.whole(y)
 	if !comparison(e.Op) || !comparable(tx) || !compatible(tx, ty) ||
 		tx.Kind != types.String && e.Op != "==" && e.Op != "!=" {
 		c.errorf(e.Pos, "%s cannot be used on %s and %s", e.Op, describe(tx), describe(ty))
