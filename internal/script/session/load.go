@@ -32,7 +32,7 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
-	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // which come before the program's
+	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // after the program's own, which they overrule
 	s.leaveOutMissing()
 	if err := s.expandTargets(); err != nil {
 		return err
