@@ -49,7 +49,7 @@ func (c *checker) cast(e *syntax.Cast) Expr {
 	if equal(from, t) && !flexible(from) {
 		return x
 	}
-	return &Convert{Typed{e.Pos, t}, x}
+	return &Convert{Typed{e.Pos, t}, c.whole(x)}
 }
 
 // castTo tells whether a value can be cast.

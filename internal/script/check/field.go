@@ -165,6 +165,9 @@ func (c *checker) noArgs(p *syntax.AttachPoint, err error) {
 	c.hintf(p.Pos, hint, "the arguments of %s are not known: %v", p.Text, err)
 }
 
+// maxCarried is how large an array may be that a hit carries for one of its elements, in bytes.
+const maxCarried = 512
+
 func (c *checker) index(e *syntax.Index) Expr {
 	x, i := c.expr(e.X), c.value(e.Index)
 	t, ti := x.Type(), i.Type()
@@ -207,6 +210,9 @@ func (c *checker) index(e *syntax.Index) Expr {
 	addr := x
 	if l, ok := x.(*Load); ok && t.Kind == types.Array {
 		addr = l.Addr
+		if all, ok := c.whole(l).(*FromHit); ok && !fixed && sizeOf(t) <= maxCarried {
+			return &Part{Typed: Typed{e.Pos, elem}, X: all, Index: c.widenInt(i, types.Int64)}
+		}
 	} else if t.Kind != types.Pointer {
 		if fixed {
 			return &Part{Typed: Typed{e.Pos, elem}, X: x, Offset: int(k.N) * size}

@@ -71,6 +71,7 @@ func (c *checker) binary(e *syntax.Binary) Expr {
 	if k := c.foldFacts(e, x, y); k != nil {
 		return k
 	}
+	x, y = c.whole(x), c.whole(y)
 	if !comparison(e.Op) || !comparable(tx) || !compatible(tx, ty) ||
 		tx.Kind != types.String && e.Op != "==" && e.Op != "!=" {
 		c.errorf(e.Pos, "%s cannot be used on %s and %s", e.Op, describe(tx), describe(ty))

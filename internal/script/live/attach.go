@@ -200,6 +200,9 @@ func (a *Attachment) Probes() int {
 // at puts an error at the first attach point of an event.
 func at(event *plan.Event, err error) error {
 	point := event.Point
+	if point == nil { // of no clause
+		return err
+	}
 	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
 	if unknown := (*eventError)(nil); errors.As(err, &unknown) {
 		e.Hint = unknown.near()

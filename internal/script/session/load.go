@@ -35,7 +35,7 @@ func (s *session) prepare() error {
 	if err := s.findRaw(); err != nil {
 		return err
 	}
-	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // which come before the program's
+	s.parsed.Config = append(s.parsed.Config, settings(o.Environ)...) // after the program's own, which they overrule
 	if err := s.leaveOutMissing(); err != nil {
 		return err
 	}

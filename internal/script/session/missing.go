@@ -84,20 +84,20 @@ func (s *session) noTracepoints(tracefs *ftrace.FS, gone []*syntax.AttachPoint) 
 	return wrong
 }
 
-// missingProbes is the program's setting of that name.
-func missingProbes(p *syntax.Program) string {
+// missingProbes is the setting of that name, which the last one decides.
+func missingProbes(p *syntax.Program) (word string) {
 	for _, setting := range p.Config {
 		if setting.Name != "missing_probes" {
 			continue
 		}
 		switch value := setting.Value.(type) {
 		case *syntax.Ident:
-			return value.Name
+			word = value.Name
 		case *syntax.Str:
-			return value.Value
+			word = value.Value
 		}
 	}
-	return ""
+	return word
 }
 
 // firesHere tells whether ringtap itself makes an attach point fire.
