@@ -32,7 +32,6 @@ func (s *Session) RingFiles() []RingFile {
 type CPURing struct {
 	ring    mappedRing
 	follows bool
-	missed  uint64
 }
 
 // MapRing maps a ring. The descriptor may be a duplicate.
@@ -53,17 +52,14 @@ func (r *CPURing) Follow() {
 	r.ring.next = r.ring.limit
 }
 
-// Look notes how far the kernel has written: Next goes until there.
+// Look notes how far the kernel has written: Next goes until there. What of a ring that is
+// followed was written over meanwhile is left out.
 func (r *CPURing) Look() {
 	r.ring.snapshot()
 	if r.follows && r.ring.limit-r.ring.next > uint64(len(r.ring.data)) {
 		r.ring.next = r.ring.limit
-		r.missed++
 	}
 }
-
-// Missed returns how often a ring that is followed was written over before it was read.
-func (r *CPURing) Missed() uint64 { return r.missed }
 
 // Next takes a record and returns its bytes, or nil when all that Look saw are taken. They
 // are valid until Release, and those of a record that wraps until the next one that does.

@@ -33,8 +33,8 @@ Functions of Python 3.6 to 3.13, PHP, Ruby and Perl have their names and files w
 of theirs. A helper process, near-reader, reads the interpreter's calls at each sample, before
 the thread runs on, and knows whether it was in time: the report says how many samples are
 exact. Where it came late, "[interpreted functions read late]" stands on the stack. The helper
-takes about 1% of a CPU at 99 Hz and 2% to 4% at 999 Hz, and 10% at most. It needs root
-(CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE).
+takes about 1% of a CPU at 99 Hz and 2% to 4% at 999 Hz, and 10% at most. To be exact it needs
+root (CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE).
 
 -T 'memory some 150000 2000000' waits until tasks have stalled on memory for 150 ms within
 2 s (/proc/pressure, or the control group's own with -g), records one interval, and waits

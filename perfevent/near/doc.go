@@ -21,6 +21,9 @@
 // gets its verdict when the switches of all CPUs up to its end are known: a tenth of a
 // second later at most, as each thread looks at its ring that often.
 //
+// StartBeside visits the samples of a session that somebody else reads: the threads follow its
+// rings, and have the witness in rings of their own, for the processes that are watched.
+//
 // # The witness
 //
 // Beside the samplings each ring has the switches away from the target's threads, with their
