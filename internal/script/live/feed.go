@@ -111,7 +111,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		}
 		f.helper = a.texts.Helper()
 	}
-	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.seen() != nil, RingBytes: f.ringBytes()}
+	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.isUrgent(), RingBytes: f.ringBytes()}
 	source, err := f.open(opts)
 	if err != nil {
 		return Account{}, err
@@ -168,6 +168,12 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	f.account.Account, accountErr = source.Account()
 	f.account.Probes = f.books()
 	return f.account, errors.Join(err, accountErr, f.missed())
+}
+
+// isUrgent tells whether memory is read as soon as records come. Reads at addresses that only the
+// program knows wait for their turn anyway.
+func (f *feed) isUrgent() bool {
+	return f.texts != nil && f.texts.Seen() != nil || slices.ContainsFunc(f.sources, func(s *source) bool { return len(s.reads) > 0 })
 }
 
 // seen returns what looks at records as they come, nil if nothing does.

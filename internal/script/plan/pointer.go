@@ -264,10 +264,9 @@ func (p *planner) piece(e *Event, s *check.Source, f Field, r *memoryRead) (Piec
 
 // fetched is a piece that an event fetches behind a source.
 func (p *planner) fetched(e *Event, s *check.Source, steps []check.Step, what check.Source, constant bool) (Piece, bool) {
-	base := *s
-	base.Path = s.Path
-	if len(s.Path) > 0 { // the source is what lies at the end of its path
-		base.Path = dereferenced(s.Path)
+	base := s.Path
+	if len(base) > 0 { // the source is what lies at the end of its path
+		base = dereferenced(base)
 	}
 	piece := Piece{Text: what.Form == check.Text, Const: constant}
 	last := slices.IndexFunc(steps, func(s check.Step) bool { return !s.Deref })
@@ -276,18 +275,15 @@ func (p *planner) fetched(e *Event, s *check.Source, steps []check.Step, what ch
 		steps = steps[:last]
 	}
 	// The address before the last offset is a field of its own: reads are found by it.
-	pointed := base
+	pointed := *s
 	if len(steps) > 0 {
-		all := append(slices.Clone(base.Path), steps...)
-		all[len(all)-1].Deref = false
-		pointed.Path = all
-	} else {
-		pointed.Path = s.Path
+		pointed.Path = append(slices.Clone(base), steps...)
+		pointed.Path[len(pointed.Path)-1].Deref = false
 	}
-	pointed.Form, pointed.Type = check.Plain, types.Uint64
+	pointed.Type = types.Uint64
 	memory := what
 	memory.Root, memory.N, memory.Name, memory.Address, memory.User = s.Root, s.N, s.Name, s.Address, s.User
-	memory.Path = append(append(slices.Clone(base.Path), steps...), check.Step{Offset: piece.Offset})
+	memory.Path = append(append(slices.Clone(base), steps...), check.Step{Offset: piece.Offset})
 	errs := len(p.errs)
 	address, ok := p.argument(e, &pointed)
 	text, fits := p.argument(e, &memory)
