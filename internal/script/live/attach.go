@@ -147,10 +147,9 @@ func inLibc(event *plan.Event) (*plan.Event, bool) {
 	return nil, false
 }
 
-// isMissing tells whether a function that should be probed is not there, or is in a kernel that
-// has no way to probe it.
+// isMissing tells whether a function that should be probed is not there.
 func isMissing(err error) bool {
-	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) || errors.As(err, new(*kprobe.MethodError))
+	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError))
 }
 
 // Probes is how many probes are attached.
