@@ -46,7 +46,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	flags.BoolVarP(&list, "list", "l", false, "list what can be probed: the tracepoints that match a pattern, or all")
 	addStacks(flags, &kernel, ": the kernel stack")
 	addUser(flags, &user, " of each hit")
-	text := flags.String("text", "auto", "read texts behind pointers of system calls from `SOURCE`: tracepoint, kprobe, near, memory, none, or auto, the best there is")
+	text := flags.String("text", "auto", "read texts behind pointers from `SOURCE`: tracepoint, kprobe, near, memory, none, or auto, the best there is")
 	manual.SetValues(flags, "text", "auto", "tracepoint", "kprobe", "near", "memory", "none")
 	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {

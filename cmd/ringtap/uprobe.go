@@ -75,7 +75,7 @@ func traceUprobe(ctx context.Context, out *console, args []string) error {
 	addKernel(flags, &u.kernel, " of each hit")
 	addExact(flags, &u.exact)
 	addLimit(flags, &u.limit, 1000)
-	flags.StringVar(&u.text, "text", "auto", "read texts behind pointers from `SOURCE`: kernel, near (a helper reads what the kernel cuts), or auto, near from the first one on that the kernel cuts")
+	flags.StringVar(&u.text, "text", "auto", "read texts behind pointers from `SOURCE`: kernel, near (a helper reads what the kernel cuts), or auto")
 	manual.SetValues(flags, "text", "auto", "kernel", "near")
 	manual.SetGroup(flags, whatGroup)
 	if err := parse(flags, args); err != nil {

@@ -175,11 +175,10 @@ func inLibc(event *plan.Event) (*plan.Event, bool) {
 	return nil, false
 }
 
-// isMissing tells whether a function that should be probed is not there, lets no probe in, or is in
-// a kernel that has no way to probe it.
+// isMissing tells whether a function that should be probed is not there, or lets no probe in.
 func isMissing(err error) bool {
 	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) ||
-		errors.As(err, new(*kprobe.BlacklistedError)) || errors.As(err, new(*kprobe.MethodError))
+		errors.As(err, new(*kprobe.BlacklistedError))
 }
 
 // isImpossible tells whether the host lacks what would be probed: the library, or the kernel's means
