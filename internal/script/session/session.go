@@ -117,6 +117,7 @@ type session struct {
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
+	probes   int              // that are attached, with its own
 	usr1     chan os.Signal
 	stop     context.CancelFunc // ends the run as Ctrl-C does
 }
@@ -136,7 +137,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if s.opts.Test || s.opts.Bench {
 		return s.measure(ctx)
 	}
-	probes := s.points.all()
+	s.probes = s.points.all()
 	target := perfevent.System()
 	if s.opts.Target != nil {
 		target = *s.opts.Target
@@ -152,12 +153,10 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 			fmt.Fprintln(s.opts.Stderr, "note:", note)
 		}
 		s.names.live = s.attached
-		probes += s.attached.Probes()
-	}
-	if !s.opts.Quiet {
-		s.printer.Attached(probes)
+		s.probes += s.attached.Probes()
 	}
 	if s.opts.DryRun {
+		s.sayAttached()
 		return 0, s.printer.Flush()
 	}
 	s.usr1 = make(chan os.Signal, 16)
@@ -182,8 +181,16 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	return s.finish()
 }
 
+// sayAttached says how many probes are attached. Who waits for that may rely on their hits.
+func (s *session) sayAttached() {
+	if !s.opts.Quiet {
+		s.printer.Attached(s.probes)
+	}
+}
+
 // Start begins the program at a time of the monotonic clock. It returns false if it is over.
 func (s *session) Start(at uint64) bool {
+	s.sayAttached()
 	s.machine.Start(at)
 	var periods []time.Duration
 	for _, p := range s.points.intervals {
