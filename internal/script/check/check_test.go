@@ -99,6 +99,8 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`kprobe:f { print(leader_tid((struct task *)arg0)) }`, "arg0 +8* +4* int32"},
 		{`tracepoint:a:b { print(args) }`, "args.filename int8 *; args.flags int32"},
 		{`tracepoint:a:b { $a = args; print($a.flags); @ = args }`, "args.filename int8 *; args.flags int32"},
+		{`kprobe:f { $i = pid; print(((struct node *)arg0)->pair[$i]) }`, "arg0 +32* uint32[2]"},
+		{`kprobe:f { print(((struct node *)arg0)->pair == ((struct node *)arg1)->pair) }`, "arg0 +32* uint32[2]; arg1 +32* uint32[2]"},
 		{`kprobe:f { print(((struct node *)arg0)->flags) }`, "arg0 +12* uint32"},
 		{`kprobe:f { print(((struct node *)arg0 + 2)->n) }`, "arg0 +88* int32"},
 		{`tracepoint:a:b { print(str(args.filename)); print(args.flags) }`, "args.filename text 1024; args.flags int32"},

@@ -153,6 +153,10 @@ func (c *checker) args(pos syntax.Pos) *types.Type {
 	return t
 }
 
+// maxArray is how long an array may be that a hit carries for an element which only the running
+// program knows, in bytes.
+const maxArray = 512
+
 func (c *checker) index(e *syntax.Index) Expr {
 	x, i := c.expr(e.X), c.value(e.Index)
 	t, ti := x.Type(), i.Type()
@@ -194,6 +198,9 @@ func (c *checker) index(e *syntax.Index) Expr {
 	size := max(sizeOf(elem), 1)
 	addr := x
 	if l, ok := x.(*Load); ok && t.Kind == types.Array {
+		if hit, ok := c.whole(x).(*FromHit); ok && !fixed && t.Size > 0 && t.Size <= maxArray {
+			return &Part{Typed: Typed{e.Pos, elem}, X: hit, Index: c.widenInt(i, types.Int64)}
+		}
 		addr = l.Addr
 	} else if t.Kind != types.Pointer {
 		if fixed {
