@@ -41,7 +41,7 @@ func (c *checker) probeText(x Expr) Expr {
 }
 
 func (c *checker) binary(e *syntax.Binary) Expr {
-	x, y := c.probeText(c.expr(e.X)), c.probeText(c.expr(e.Y))
+	x, y := c.whole(c.probeText(c.expr(e.X))), c.whole(c.probeText(c.expr(e.Y)))
 	tx, ty := x.Type(), y.Type()
 	if tx == wrong || ty == wrong {
 		return bad(e.Pos)

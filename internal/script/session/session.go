@@ -112,7 +112,7 @@ type session struct {
 	machine *eval.Machine
 	printer *show.Printer
 	ticks   *ticks
-	probes  int         // that are attached
+	probes  int         // that are attached, with its own
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
 
@@ -140,7 +140,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if s.opts.Test || s.opts.Bench {
 		return s.measure(ctx)
 	}
-	probes := s.points.all()
+	s.probes = s.points.all()
 	target := perfevent.System()
 	if s.opts.Target != nil {
 		target = *s.opts.Target
@@ -154,9 +154,8 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		defer func() { err = errors.Join(err, s.attached.Close()) }()
 		s.notes()
 		s.names.live = s.attached
-		probes += s.attached.Probes()
+		s.probes += s.attached.Probes()
 	}
-	s.probes = probes
 	if s.opts.DryRun {
 		s.say()
 		return 0, s.printer.Flush()
