@@ -80,6 +80,28 @@ func TestLiveStackcountShowsWhoCalls(t *testing.T) {
 	}
 }
 
+func TestLiveShippedProgramsCountCallsOfTheKernel(t *testing.T) {
+	needKprobes(t)
+	for _, test := range []struct{ name, probe, text string }{
+		{"stackcount", "p::vfs_mkdir", "100"},
+		{"funclatency", "vfs_rmdir", "count: 100"},
+		{"trace", `r::vfs_rmdir (retval == 0) "%d", retval`, "exe vfs_rmdir 0"},
+		{"argdist", "r::vfs_rmdir()", "100 retval = 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			line := scripts.CommandLine{Args: []string{test.probe}, Options: map[string][]string{"value-counts": {test.probe}}}
+			out, _ := of(t, knownIn("files:"+t.TempDir()), test.name, line, nil, "")
+			want := 1
+			if test.name == "trace" {
+				want = known
+			}
+			if lines := linesWith(out, test.text); len(lines) != want {
+				t.Errorf("%d lines with %q, want %d, in\n%s", len(lines), test.text, want, out)
+			}
+		})
+	}
+}
+
 func TestLiveArgdistCountsKnownValues(t *testing.T) {
 	path := knownProgram(t)
 	for _, test := range []struct {
