@@ -15,6 +15,7 @@ var skips = []struct {
 }{
 	{`.*`, regexp.QuoteMeta(testlimit.TooSlow)},
 	{`.*`, regexp.QuoteMeta(testlimit.TooUneven)},
+	{`nobpf`, `no swap on loop devices|no huge pages to ask for|CONFIG_VM_EVENT_COUNTERS`},
 	{`.*`, `the folder for temporary files is not on ext4`},
 	{`.*`, `what differs between machines is in the files`},
 	{`[56n].*|arm64.*`, `text of \S+: the tracepoint does not record it \(Linux 6\.19 and later do\)`},

@@ -37,6 +37,7 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"aggregations", `@c = count(); @c = count(); @s = sum(-5); @s = sum(3); @mi = min(-5); @mi = min(7); print(@c); print(@s); print(@mi); print((int64)@c + 1)`, "@c: 2\n@s: -2\n@mi: -5\n3"},
 		{"zero keeps the keys", `@a[1] = 5; zero(@a); print(@a)`, "@a[1]: 0"},
 		{"the header of a hit", `print(pid); print(tid); print(comm); print(cpu)`, "42\n43\ncat\n1"},
+		{"words stand for numbers", `print(signal_name(9)); print(fdpath(3))`, "signal_name-9\nfdpath-3"},
 		{"records have names", `$r = (a=1, b="x"); print($r.b); print($r.a)`, "x\n1"},
 		{"bswap and sizes", `print(bswap((uint32)1)); print(sizeof(uint32)); print(sizeof((uint8)1))`, "16777216\n4\n1"},
 		{"bytes of an array", `$a = (uint8[4])0x04030201; print($a[2])`, "3"},

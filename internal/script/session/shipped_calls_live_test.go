@@ -47,7 +47,6 @@ func TestLiveShippedProgramsCountKnownCalls(t *testing.T) {
 	}{
 		{"stackcount", []string{at}, nil, []string{"100"}, 1},
 		{"stackcount", []string{"uprobe:" + at}, map[string]string{"perpid": "true"}, []string{"known [PID]"}, 1},
-		{"stackcount", []string{"t:syscalls:sys_exit_exit_group"}, map[string]string{"kernel-stacks-only": "true"}, []string{"Detaching..."}, 1},
 		{"funclatency", []string{at}, nil, []string{"avg = ", "nsecs", "count: 100"}, 1},
 		{"funclatency", []string{path + ":known_c*"}, map[string]string{"function": "true", "microseconds": "true"}, []string{"usecs", "count: 200"}, 1},
 		{"funclatency", []string{path + ":known_c*"}, map[string]string{"function": "true"}, []string{"@function[known_call"}, 2},
@@ -77,6 +76,28 @@ func TestLiveStackcountShowsWhoCalls(t *testing.T) {
 	call := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "known_call+") })
 	if call < 0 || !strings.HasPrefix(words[call+1], "known_caller+") || !strings.HasPrefix(words[call+2], "main+") {
 		t.Errorf("no stack of known_call, known_caller and main in\n%s", out)
+	}
+}
+
+func TestLiveShippedProgramsCountCallsOfTheKernel(t *testing.T) {
+	needKprobes(t)
+	for _, test := range []struct{ name, probe, text string }{
+		{"stackcount", "p::vfs_mkdir", "100"},
+		{"funclatency", "vfs_rmdir", "count: 100"},
+		{"trace", `r::vfs_rmdir (retval == 0) "%d", retval`, "exe vfs_rmdir 0"},
+		{"argdist", "r::vfs_rmdir()", "100 retval = 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			line := scripts.CommandLine{Args: []string{test.probe}, Options: map[string][]string{"value-counts": {test.probe}}}
+			out, _ := of(t, knownIn("files:"+t.TempDir()), test.name, line, nil, "")
+			want := 1
+			if test.name == "trace" {
+				want = known
+			}
+			if lines := linesWith(out, test.text); len(lines) != want {
+				t.Errorf("%d lines with %q, want %d, in\n%s", len(lines), test.text, want, out)
+			}
+		})
 	}
 }
 

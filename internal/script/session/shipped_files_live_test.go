@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,14 +82,16 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 		params  []string
 		named   map[string]string
 		texts   []string // of each line; PID is the process
+		times   int
 	}{
-		{"filelife", false, nil, nil, []string{"PID exe", " " + dir + "/moved-"}},
-		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", " " + dir + "/made-"}},
-		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", " " + dir + "/made-"}},
-		{"capable", false, nil, nil, []string{"PID exe 0 CAP_CHOWN"}},
-		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{" PID ", " exe 0 CAP_CHOWN 1 0"}},
-		{"dcsnoop", true, nil, nil, []string{"PID exe M absent-"}},
-		{"dcsnoop", true, nil, map[string]string{"all-lookups": "true"}, []string{"PID exe R absent-"}},
+		{"filelife", false, nil, nil, []string{"PID exe", " " + dir + "/moved-"}, known},
+		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", " " + dir + "/made-"}, known},
+		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", " " + dir + "/made-"}, known},
+		{"fileslower", false, []string{"0"}, map[string]string{"all-files": "true"}, []string{"exe", " W 5 ", " pipe:["}, 1},
+		{"capable", false, nil, nil, []string{"PID exe 0 CAP_CHOWN"}, known},
+		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{" PID ", " exe 0 CAP_CHOWN 1 0"}, known},
+		{"dcsnoop", true, nil, nil, []string{"PID exe M absent-"}, known},
+		{"dcsnoop", true, nil, map[string]string{"all-lookups": "true"}, []string{"PID exe R absent-"}, known},
 	} {
 		name := fmt.Sprint(test.name, test.params, test.named)
 		t.Run(name, func(t *testing.T) {
@@ -106,10 +109,31 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 			for _, text := range test.texts {
 				texts = append(texts, strings.ReplaceAll(text, "PID", fmt.Sprint(pid)))
 			}
-			if lines := linesWith(out, texts...); len(lines) != known {
-				t.Errorf("%d lines with %q, want %d, in\n%s", len(lines), texts, known, out)
+			if lines := linesWith(out, texts...); len(lines) != test.times {
+				t.Errorf("%d lines with %q, want %d, in\n%s", len(lines), texts, test.times, out)
 			}
 		})
+	}
+}
+
+func TestLiveALibraryThatIsNotThereIsLeftOutIfTheProgramSaysSo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	const ignore, missing = "config = { missing_probes = ignore; }\n", "uprobe:libnothere:f { @f = count(); }\n"
+	for _, test := range []struct {
+		text string
+		code int
+	}{
+		{ignore + missing + "tracepoint:syscalls:sys_enter_getsid { @g = count(); }", 0},
+		{missing + "tracepoint:syscalls:sys_enter_getsid { @g = count(); }", failed},
+		{ignore + missing, failed},
+	} {
+		var stdout, stderr bytes.Buffer
+		code, err := Run(t.Context(), Options{Text: test.text, DryRun: true, Quiet: true, Stdout: &stdout, Stderr: &stderr})
+		if err != nil || code != test.code || strings.Contains(stderr.String(), "libnothere: no such") != (code != 0) {
+			t.Errorf("%s: exit code %d, %v\n%s", test.text, code, err, &stderr)
+		}
 	}
 }
 
