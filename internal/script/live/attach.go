@@ -31,13 +31,14 @@ type Options struct {
 type Attachment struct {
 	Notes []string // sentences that the user should read
 
-	program *check.Program
-	options Options
-	sources []*source
-	sets    []*probe.Set
-	texts   *syscalltext.Attachment // nil if no system call's text is asked for
-	texted  int                     // sources of texts, which are the first
-	aside   []perfevent.Sampling
+	program  *check.Program
+	commutes bool // the order of hits does not matter to the program
+	options  Options
+	sources  []*source
+	sets     []*probe.Set
+	texts    *syscalltext.Attachment // nil if no system call's text is asked for
+	texted   int                     // sources of texts, which are the first
+	aside    []perfevent.Sampling
 
 	// Of Run, until Close.
 	engine     *run.Engine
@@ -57,6 +58,7 @@ type source struct {
 	reads   []read            // of memory, for the uses
 	places  map[uint64]string // names of hits by place; nil if all are called name
 	name    string            // of the function
+	repeats *repeats          // of Run; nil if the hits can't be counted apart
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }
@@ -86,7 +88,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Attachment{program: program, options: o}
+	a := &Attachment{program: program, commutes: plan.Commutes(program), options: o}
 	if err := a.attachAll(events); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
