@@ -10,12 +10,12 @@ import (
 // Account says where the events of one sampling went. After Read has returned,
 // and when Exact is set,
 //
-//	Received + Duplicates + Filtered + Lost = Counted
+//	Received + Duplicates + Filtered + Lost + Apart = Counted
 //
 // Where Duplicates and Lost are both above zero, some of the lost may be doubles
 // of what was received.
 //
-// GrowStack may leave Counted a few hits above that sum, see growth.
+// GrowStack and CountApart may leave Counted a few hits above that sum, see growth.
 //
 // On the whole system a kernel may count more than that: one was seen (6.18, in
 // a VM) whose software and tracepoint events count what process 1 does but never
@@ -26,6 +26,7 @@ type Account struct {
 	Duplicates uint64 // left out because they came by two ways; the kernel counted each
 	Filtered   uint64 // left out because they were not the target's
 	Lost       uint64 // samples that did not fit in the ring
+	Apart      uint64 // hits that were counted in place of a sample: see Session.CountApart
 	// Overwritten is, of recent samples, those that later ones were written over.
 	Overwritten uint64
 	Throttled   uint64 // times that the kernel stopped the event because it fired too often
@@ -61,15 +62,23 @@ func (s *Session) Accounts() ([]Account, error) {
 		accounts[i].Exact = s.samplings[i].exact() && s.format&unix.PERF_FORMAT_LOST != 0 &&
 			accounts[i].Weight == accounts[i].Received
 	}
-	for _, e := range s.events {
+	for i := range s.events {
+		e := &s.events[i]
 		if e.sampling == sideBand {
 			continue
 		}
-		c, err := readCount(e.fd, s.format)
+		c, err := s.bookedCount(e)
 		if err != nil {
 			return nil, fmt.Errorf("read the count of %s: %w", s.samplings[e.sampling].Event, err)
 		}
 		accounts[e.sampling].enter(c)
+	}
+	counts, err := s.Apart()
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range counts {
+		accounts[s.apart[i].sampling].Apart += n
 	}
 	for i, r := range s.grow.retired {
 		accounts[i].enter(r.count)

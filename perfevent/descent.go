@@ -36,7 +36,7 @@ func (s *Session) canGoByCPU() bool {
 // mayWatchCPU tries whether a sampling may be opened on a CPU.
 func (s *Session) mayWatchCPU(sampling int) bool {
 	attr := sampleAttr(&s.samplings[sampling], false, 0, s.format&^unix.PERF_FORMAT_LOST)
-	fd, err := perfEventOpen(&attr, s.samplings[sampling].Event.text, subject{pid: -1}, s.cpus[0])
+	fd, err := perfEventOpen(&attr, s.samplings[sampling].Event.text, subject{pid: -1}, s.cpus[0], noGroup)
 	if err != nil {
 		return false
 	}

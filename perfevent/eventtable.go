@@ -4,6 +4,8 @@ package perfevent
 type eventInfo struct {
 	sampling int32 // index of the sampling; sideBand for a dummy event; notAnEvent
 	origin   int32 // which attachment (thread) the event belongs to, see duplicates
+	apart    int32 // of a part: its place in Session.apart
+	part     uint8 // of CountApart
 	set      int32 // 0 for those of Open, then counting the growths, see growth
 }
 

@@ -50,6 +50,7 @@ type growth struct {
 	changing  []int      // the samplings
 	larger    []Sampling // all of the session, these with what they copy next
 	events    []attached
+	filters   int    // of CountApart; 0 of GrowStack
 	origins   int32  // above all of the events'
 	pids      []int  // processes that have events of their own
 	opened    uint64 // when all events were open
@@ -113,13 +114,14 @@ func (s *Session) beginGrowth(g *growth) error {
 	g.set = int32(len(s.grow.sets))
 	g.first = make(map[source]uint64)
 	for _, e := range s.events {
-		if g.changes(int(e.sampling)) {
+		if g.changes(int(e.sampling)) && e.part != counts {
 			g.old = append(g.old, e)
 		}
 	}
 	for i := range g.events {
 		g.events[i].set = g.set
 	}
+	s.beginApart(g)
 	s.events = append(s.events, g.events...)
 	s.grow.next, s.grow.now = nil, g
 	s.nameEvents()
@@ -139,6 +141,12 @@ func (s *Session) beginGrowth(g *growth) error {
 	}
 	if err := s.controlEvents(g.old, unix.PERF_EVENT_IOC_DISABLE); err != nil {
 		return err
+	}
+	if err := s.stopPassing(g); err != nil {
+		return err
+	}
+	if g.filters > 0 {
+		s.opts.logger().Debug("hits are counted apart", "event", s.samplings[g.changing[0]].Event.String(), "filters", g.filters)
 	}
 	s.grow.ended = Now()
 	old, oldErr := s.sum(g.old)
@@ -160,12 +168,15 @@ func (s *Session) endGrowth() error {
 	if err != nil {
 		return err
 	}
+	if err := s.endPassing(g); err != nil {
+		return err
+	}
 	for _, i := range g.changing {
 		s.retire(i, last[i], false)
 	}
 	var kept []attached
 	for _, e := range s.events {
-		if !g.changes(int(e.sampling)) || e.set == g.set {
+		if !g.changes(int(e.sampling)) || e.part == counts || e.set == g.set && e.part != passing {
 			kept = append(kept, e)
 		}
 	}
@@ -217,8 +228,9 @@ func (s *Session) isDuplicate(rec Record) bool {
 // sum adds up the counts of the events of each sampling.
 func (s *Session) sum(events []attached) ([]count, error) {
 	totals := make([]count, len(s.samplings))
-	for _, e := range events {
-		c, err := readCount(e.fd, s.format)
+	for i := range events {
+		e := &events[i]
+		c, err := s.bookedCount(e)
 		if err != nil {
 			return nil, err
 		}

@@ -21,6 +21,8 @@ type merger struct {
 	halfFull  func(bool)     // unless nil, is told at each look whether a ring is more than half full
 	unordered func(b []byte) // unless nil, is offered all records of a round before the first is handed on
 
+	anyOrder bool // Reader.AnyOrder
+
 	bound     uint64 // records before this time may go
 	candidate uint64 // the clock before the round that bound is taken from next
 	last      uint64 // time of the last record handed on
@@ -57,6 +59,8 @@ func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 	}
 	bound := m.advance(now)
 	switch {
+	case m.anyOrder:
+		return m.handOnEach(handle)
 	case drain:
 		bound = ^uint64(0)
 	case pressed:
@@ -121,6 +125,26 @@ func (m *merger) handOn(bound uint64, handle func(r *ring, b []byte) error) erro
 			m.heap[0].time = next.time
 		}
 		m.down(0)
+	}
+	return nil
+}
+
+// handOnEach hands on all that the snapshots of the rings show, ring after ring.
+func (m *merger) handOnEach(handle func(r *ring, b []byte) error) error {
+	for _, r := range m.rings {
+		for e := r.peek(); e != nil; e = r.peek() {
+			of := *e
+			err := handle(r, r.bytes(&of))
+			r.take()
+			if err != nil {
+				r.release()
+				return err
+			}
+			if r.next-*r.tail > uint64(len(r.data)/releaseEvery) {
+				r.release()
+			}
+		}
+		r.release()
 	}
 	return nil
 }

@@ -165,3 +165,22 @@ func TestMergeOrdersManyRings(t *testing.T) {
 		t.Errorf("%d records handed on with %d breaks, want %d in the order they were written", len(got), f.breaks, len(want))
 	}
 }
+
+func TestWithoutOrderEachRingIsHandedOnAtOnce(t *testing.T) {
+	f := newFakeMerger(2, 1<<16)
+	f.anyOrder = true
+	f.fakes[0].write(smallSample(8 * ms))
+	f.fakes[0].write(smallSample(9 * ms))
+	f.fakes[1].write(smallSample(7 * ms))
+	if diff := cmp.Diff([]uint64{8 * ms, 9 * ms, 7 * ms}, f.step(t, 10*ms, false)); diff != "" {
+		t.Errorf("the first round (-want +got):\n%s", diff)
+	}
+	if got := f.step(t, 20*ms, true); len(got) != 0 || f.breaks != 0 {
+		t.Errorf("then %v, %d of them too late", got, f.breaks)
+	}
+	for i, fake := range f.fakes {
+		if *fake.tail != *fake.head {
+			t.Errorf("the kernel does not get all of ring %d back", i)
+		}
+	}
+}

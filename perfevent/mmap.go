@@ -49,6 +49,8 @@ func (s *Session) watermark() uint32 {
 		return uint32(s.ringSize) // nobody waits for it
 	case s.opts.NoBuffering:
 		return 1
+	case s.opts.WakeBytes > 0:
+		return uint32(min(s.opts.WakeBytes, s.ringSize/4))
 	}
 	return uint32(s.ringSize / 4)
 }

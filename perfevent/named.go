@@ -31,7 +31,7 @@ func HardwareEvents() []Event {
 func Available(e Event) bool {
 	s := Sampling{Event: e, ExcludeKernel: true}
 	attr := sampleAttr(&s, false, 0, 0)
-	fd, err := perfEventOpen(&attr, e.text, subject{}, -1)
+	fd, err := perfEventOpen(&attr, e.text, subject{}, -1, noGroup)
 	if err != nil {
 		return false
 	}

@@ -39,9 +39,12 @@ func readCount(fd int, format uint64) (count, error) {
 		id: le.Uint64(b[24:]), lost: le.Uint64(b[32:])}, nil
 }
 
+// noGroup is of an event that is alone.
+const noGroup = -1
+
 // perfEventOpen is the one place that opens an event. The text is what its
 // configuration points to, "" for most.
-func perfEventOpen(attr *unix.PerfEventAttr, text string, on subject, cpu int) (int, error) {
+func perfEventOpen(attr *unix.PerfEventAttr, text string, on subject, cpu, group int) (int, error) {
 	if text != "" {
 		terminated := append([]byte(text), 0)
 		var pin runtime.Pinner // the kernel reads it through an integer
@@ -50,7 +53,7 @@ func perfEventOpen(attr *unix.PerfEventAttr, text string, on subject, cpu int) (
 		attr.Ext1 = addressOf(terminated)
 	}
 	for tries := 1; ; tries++ {
-		fd, err := unix.PerfEventOpen(attr, on.pid, cpu, -1, on.flags|unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(attr, on.pid, cpu, group, on.flags|unix.PERF_FLAG_FD_CLOEXEC)
 		if err != unix.EINTR || tries == maxInterrupts {
 			return fd, err
 		}
@@ -72,7 +75,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 			attr.Bits &^= unix.PerfBitContextSwitch
 		}
 		setBit(&attr.Sample_type, keepsContexts, on.inherit && s.needsContexts())
-		fd, err := perfEventOpen(&attr, "", on, s.cpus[cpu])
+		fd, err := perfEventOpen(&attr, "", on, s.cpus[cpu], noGroup)
 		if err != nil {
 			if s.dropFeature(err) {
 				continue
@@ -139,7 +142,7 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 	attr := sampleAttr(sampling, inherit, s.watermark(), s.format)
 	setBit(&attr.Bits, unix.PerfBitWriteBackward, s.backward)
 	setBit(&attr.Bits, unix.PerfBitContextSwitch, index == 0 && s.opts.Switches != nil && s.opts.Switches.Sampled)
-	fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu])
+	fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu], noGroup)
 	if err == nil {
 		if err := s.setFilter(fd, sampling); err != nil {
 			return errors.Join(err, unix.Close(fd))
@@ -152,7 +155,7 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 		// at all? Only trying tells. Linux 7.3 does not allow the kernel's part of
 		// callchains either.
 		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitExcludeCallchainKernel
-		fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu])
+		fd, err := perfEventOpen(&attr, sampling.Event.text, on, s.cpus[cpu], noGroup)
 		if err != nil {
 			return s.openError(sampling.Event.String(), sampling, err)
 		}
@@ -171,7 +174,7 @@ func (s *Session) openCounter(cpu, index int, inherit bool, on subject) error {
 	if inherit && s.needsContexts() {
 		attr.Sample_type = keepsContexts | unix.PERF_SAMPLE_TID // the kernel wants the latter with it
 	}
-	fd, err := perfEventOpen(&attr, event.text, on, s.cpus[cpu])
+	fd, err := perfEventOpen(&attr, event.text, on, s.cpus[cpu], noGroup)
 	if err == unix.EINVAL && attr.Sample_type != 0 {
 		s.swapContexts()
 		return s.openCounter(cpu, index, inherit, on)

@@ -27,6 +27,10 @@ type Options struct {
 	// all rings. Where every hit is a sample with a copy of the stack it is 32 MiB.
 	RingBytes int
 
+	// WakeBytes is how many bytes of records in a ring wake the reader; 0 is a quarter of
+	// the ring, which is also the most.
+	WakeBytes int
+
 	SideBand SideBand
 	// Switches, unless nil, records context switches of the target: *Switch.
 	Switches *Switches

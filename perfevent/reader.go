@@ -35,6 +35,10 @@ type Reader struct {
 	// reader.
 	BeforeSpool func(record Record, next bool) bool
 
+	// AnyOrder hands on the records of each ring as soon as they are there, ring after ring,
+	// in place of the order of time. It is for a caller to whom the order does not matter.
+	AnyOrder bool
+
 	// Round, unless nil, is called about every fifth of a second,
 	// between records: all records of times before the one given
 	// (CLOCK_MONOTONIC, nanoseconds) have been handed on. So a caller can
@@ -60,6 +64,11 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 	defer stop()
 	receive := func(_ *ring, b []byte) error { return s.receive(b, handle) }
 	s.raw = r.Raw
+	if s.merge.anyOrder = r.AnyOrder; r.AnyOrder {
+		var thread niceThread
+		defer thread.set(false)
+		s.merge.halfFull = thread.set
+	}
 	wait := s.poll.wait
 	if r.Unordered != nil {
 		s.merge.unordered = func(b []byte) {

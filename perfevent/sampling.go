@@ -46,6 +46,10 @@ type Sampling struct {
 	// up: a multiple of 8, at most MaxUserStack; 0 copies none.
 	UserStack uint32
 
+	// Unweighted says of a tracepoint with a Period of 1 that each hit counts as one, which
+	// is so of all but sched_stat_runtime and its like. The samples leave out their period.
+	Unweighted bool
+
 	Addr   bool // the address the event is about, such as a page fault's
 	Raw    bool // a tracepoint's fields, as its tracefs format file describes them
 	Cgroup bool // the id of the cgroup (v2) that was running; needs Linux 5.7
@@ -103,7 +107,7 @@ func (s *Sampling) validate() error {
 // a tracepoint with a weight, such as sched_stat_runtime, one sample of that
 // weight and not one sample per nanosecond.
 func (s *Sampling) carriesPeriod() bool {
-	return s.Frequency > 0 || s.Period == 1
+	return s.Frequency > 0 || s.Period == 1 && !s.Unweighted
 }
 
 // exact reports whether every single event is a sample, so that the numbers

@@ -40,6 +40,7 @@ type Session struct {
 	dec   Decoder
 	raw   func(record []byte) // Reader.Raw
 	grow  growing
+	apart []apart // of CountApart
 
 	ofSamples  []stage
 	ofOthers   []stage

@@ -22,6 +22,9 @@ func (s *Session) compose() {
 		s.ofSamples = append(s.ofSamples, (*Session).dropDuplicates)
 		s.ofOthers = append(s.ofOthers, (*Session).dropDuplicates)
 	}
+	if len(s.apart) > 0 {
+		s.ofSamples = append(s.ofSamples, (*Session).bookApart)
+	}
 	if s.descent != nil {
 		s.ofSamples = append(s.ofSamples, (*Session).keepDescent)
 		s.ofOthers = append(s.ofOthers, (*Session).followDescent)

@@ -21,6 +21,7 @@ func (a *Account) Sum(first, n int) perfevent.Account {
 		sum.Duplicates += e.Duplicates
 		sum.Filtered += e.Filtered
 		sum.Lost += e.Lost
+		sum.Apart += e.Apart
 		sum.Overwritten += e.Overwritten
 		sum.Throttled += e.Throttled
 		sum.Counted += e.Counted

@@ -60,6 +60,7 @@ type Options struct {
 	// on in place. See perfevent.Reader.Spool.
 	Spool     int
 	Unordered func(perfevent.Record) // see perfevent.Reader.Unordered
+	AnyOrder  bool                   // see perfevent.Reader.AnyOrder
 	Logger    *slog.Logger           // nil discards
 }
 
@@ -113,7 +114,7 @@ func (e *Engine) Run(ctx context.Context, sink Sink) error {
 	e.sink = sink
 	e.ticked, _ = sink.(Ticked)
 	e.rounded, _ = sink.(Rounded)
-	by := perfevent.Reader{Spool: e.opts.Spool, Unordered: e.opts.Unordered, Round: e.round}
+	by := perfevent.Reader{Spool: e.opts.Spool, Unordered: e.opts.Unordered, AnyOrder: e.opts.AnyOrder, Round: e.round}
 	var ok bool
 	if e.early, ok = sink.(Early); ok {
 		by.BeforeSpool = e.beforeSpool

@@ -22,6 +22,7 @@ type Hit struct {
 	CPU      int
 	PID, TID uint32
 	Probe    string // the attach point as the builtin probe shows it
+	Times    uint64 // how many hits like it there were, for count(), sum(), min() and max(); 0 is one
 	Values   Values // nil if no clause of the probe needs any
 }
 
@@ -135,6 +136,7 @@ type Machine struct {
 	frame  []value.Value // of clauses
 	depth  int
 	steps  int
+	times  uint64      // of the hit
 	result value.Value // of the function that returned
 
 	late    bool // what is evaluated was read later than the hit
@@ -219,6 +221,7 @@ func (m *Machine) run(n int, h *Hit) {
 	if m.values = h.Values; m.values == nil {
 		m.values = noValues{}
 	}
+	m.times = max(h.Times, 1)
 	m.vars = m.frame[:c.vars]
 	clear(m.vars)
 	if c.predicate != nil && c.predicate(m) == 0 {

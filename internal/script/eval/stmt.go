@@ -115,12 +115,12 @@ func (c *compiler) setMap(s *check.SetMap) doFunc {
 func (c *compiler) aggregate(s *check.Aggregate) doFunc {
 	key, at := c.key(s.Elem), c.m.Maps[s.Elem.Map.Index]
 	if s.X == nil {
-		return func(m *Machine) flow { at.AddCount(key(m)); return next }
+		return func(m *Machine) flow { at.AddSum(key(m), m.times); return next }
 	}
 	x := c.counted(s.Elem.Map, s.X)
 	switch at.Value.Kind {
 	case types.Sum:
-		return func(m *Machine) flow { n := x(m); at.AddSum(key(m), n); return next }
+		return func(m *Machine) flow { n := x(m); at.AddSum(key(m), n*m.times); return next }
 	case types.Min:
 		return func(m *Machine) flow { n := x(m); at.AddMin(key(m), n); return next }
 	case types.Max:

@@ -34,13 +34,14 @@ type Options struct {
 type Attachment struct {
 	Notes []string // sentences that the user should read
 
-	program *check.Program
-	options Options
-	sources []*source
-	sets    []attachedSet
-	texts   *syscalltext.Attachment // nil if no system call's text is asked for
-	texted  int                     // sources of texts, which are the first
-	aside   []perfevent.Sampling
+	program  *check.Program
+	commutes bool // the order of hits does not matter to the program
+	options  Options
+	sources  []*source
+	sets     []attachedSet
+	texts    *syscalltext.Attachment // nil if no system call's text is asked for
+	texted   int                     // sources of texts, which are the first
+	aside    []perfevent.Sampling
 
 	// Of Run, until Close.
 	engine     *run.Engine
@@ -69,6 +70,7 @@ type source struct {
 	name    string            // of the function
 	calls   *calls            // of a function's entry: where its records are kept; nil if no return asks for them
 	entry   *source           // of a return that asks for its entry's record
+	repeats *repeats          // of Run; nil if the hits can't be counted apart
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }
@@ -91,7 +93,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Attachment{program: program, options: o}
+	a := &Attachment{program: program, commutes: plan.Commutes(program), options: o}
 	if err := a.attachAll(events); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

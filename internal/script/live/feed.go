@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -44,6 +45,7 @@ type feed struct {
 	cancel    context.CancelFunc
 
 	hit      hit
+	apart    apart
 	memories memories
 	programs programs
 	impatience
@@ -61,6 +63,7 @@ type hit struct {
 	of     *process.Process // nil until it is asked for
 	taken  *taken           // memory, nil until it is asked for
 	entry  []byte           // the record of the function's entry, nil if there is none
+	comm   string           // unless "", the name of the thread
 	use    *use             // the clause that looks
 	eval   eval.Hit
 }
@@ -69,7 +72,12 @@ type hit struct {
 func (h *hit) Value(source int) value.Value { return h.use.values[source](h) }
 
 // Comm returns the name of the thread.
-func (h *hit) Comm() string { return string(h.feed.names.Name(h.sample.TID)) }
+func (h *hit) Comm() string {
+	if h.comm != "" {
+		return h.comm
+	}
+	return string(h.feed.names.Name(h.sample.TID))
+}
 
 // process returns the process of the hit.
 func (h *hit) process() *process.Process {
@@ -98,6 +106,38 @@ func (f *feed) ringBytes() int {
 	return min(maxRing, allRings/len(cpus))
 }
 
+// unweighted tells whether a hit of a source counts as one: see perfevent.Sampling.
+func unweighted(s *source) bool { return !strings.HasPrefix(s.probe.Format.Name, "sched_stat_") }
+
+// anyOrder tells whether the records may come as they are in the rings. Those of the children of
+// a target may not: their births must come first.
+func (f *feed) anyOrder() bool {
+	if f.texts != nil || !f.commutes || !f.ofSystem() {
+		return false
+	}
+	for _, s := range f.sources {
+		if s.places != nil || s.calls != nil || !s.event.Bare(f.program) {
+			return false
+		}
+	}
+	return true
+}
+
+// ofSystem tells whether the whole system is watched.
+func (f *feed) ofSystem() bool { return f.options.Target.String() == perfevent.System().String() }
+
+// soonBytes is what wakes the reader where the hits may come in a storm that the kernel can
+// count: some hundred of them.
+const soonBytes = 128 << 10
+
+// wakeBytes is how many bytes of records wake the reader, 0 for perfevent's choice.
+func (f *feed) wakeBytes() int {
+	if f.anyOrder() {
+		return soonBytes
+	}
+	return 0
+}
+
 // spoolBytes is how much may wait while the program prints.
 const spoolBytes = 256 << 20
 
@@ -111,12 +151,14 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		}
 		f.helper = a.texts.Helper()
 	}
-	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.isUrgent(), RingBytes: f.ringBytes()}
+	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.isUrgent(), RingBytes: f.ringBytes(), WakeBytes: f.wakeBytes()}
 	source, err := f.open(opts)
 	if err != nil {
 		return Account{}, err
 	}
 	defer source.Close()
+	f.apart.session = source
+	f.watchRepeats()
 	return f.follow(ctx, source)
 }
 
@@ -132,9 +174,11 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	defer f.impatience.begin(ctx)()
 	ctx, f.cancel = context.WithCancel(ctx)
 	defer f.cancel()
-	engine, err := run.New(source, run.Options{
-		Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: f.options.Logger,
-	})
+	opts := run.Options{Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: f.options.Logger}
+	if f.anyOrder() {
+		opts.AnyOrder, opts.Spool = true, 0
+	}
+	engine, err := run.New(source, opts)
 	if err != nil {
 		return Account{}, err
 	}
@@ -158,6 +202,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		err = engine.Run(ctx, f)
 	}
 	f.snapshot()
+	err = errors.Join(err, f.settle())
 	f.account.Stacks = f.stacks.dropped
 	f.account.Late += f.memories.late
 	if f.texts != nil {
@@ -216,6 +261,7 @@ func (f *feed) samplings() []perfevent.Sampling {
 		}
 		if s.probe != nil {
 			s.probe.PrepareRecord(&sampling)
+			sampling.Unweighted = unweighted(s)
 		}
 		samplings = append(samplings, sampling)
 	}
@@ -257,17 +303,27 @@ func (f *feed) Record(record perfevent.Record) error {
 		return nil
 	}
 	h := &f.hit
-	h.source, h.sample, h.of, h.raw, h.taken = source, sample, nil, sample.Raw, nil
+	h.source, h.sample, h.of, h.raw, h.taken, h.comm = source, sample, nil, sample.Raw, nil, ""
 	if source.probe != nil && source.probe.Record != nil {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw
 	}
 	f.carry(h)
 	source.join(h)
-	h.eval = eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h}
+	if source.repeats != nil {
+		f.look(h)
+	}
+	f.run(eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h})
+	return nil
+}
+
+// run runs the clauses at the hit under way.
+func (f *feed) run(of eval.Hit) {
+	h, source := &f.hit, f.hit.source
+	h.eval = of
 	for i := range source.uses {
 		use := &source.uses[i]
-		if !use.due(sample.CPU) {
+		if !use.due(h.sample.CPU) {
 			continue
 		}
 		h.use = use
@@ -278,10 +334,9 @@ func (f *feed) Record(record perfevent.Record) error {
 		if !f.handler.Hit(use.clause, &h.eval) {
 			f.ended = true
 			f.cancel()
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // Due is the time of the next tick.

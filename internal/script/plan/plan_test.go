@@ -57,6 +57,13 @@ func (env) Cgroup(string) (uint64, error) { return 0, errors.New("no cgroups") }
 // planned plans a text.
 func planned(t *testing.T, text string) ([]*Event, []*syntax.Error) {
 	t.Helper()
+	prog, host := checked(t, text)
+	return Make(prog, host)
+}
+
+// checked checks a text.
+func checked(t *testing.T, text string) (*check.Program, env) {
+	t.Helper()
 	parsed, err := syntax.Parse("", text, syntax.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -65,11 +72,11 @@ func planned(t *testing.T, text string) ([]*Event, []*syntax.Error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checked, err := check.Check(parsed, check.Options{Env: env{scope}, CPUs: 1})
+	prog, err := check.Check(parsed, check.Options{Env: env{scope}, CPUs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Make(checked, env{scope})
+	return prog, env{scope}
 }
 
 // describe is a line for an event, and one for each use with the places of its values.

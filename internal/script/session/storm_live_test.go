@@ -1,0 +1,153 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// The calls that a storm makes: getpgid(2) of numbers that no process has.
+const (
+	stormThreads = 3
+	stormFirst   = 90001000 // alternates with the one behind it
+)
+
+func stormCalls() int {
+	if testlimit.Emulated() {
+		return 5000
+	}
+	return 40_000 // which the rings hold
+}
+
+// TestStorm is the program that the tests of storms trace. It makes its calls twice: at each line
+// of its standard input.
+func TestStorm(t *testing.T) {
+	if os.Getenv("SESSION_STORM") == "" {
+		t.Skip("this is a program of the live tests")
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for range 2 {
+		lines.Scan()
+		var all sync.WaitGroup
+		for range stormThreads {
+			all.Go(func() {
+				runtime.LockOSThread()
+				for i := range stormCalls() {
+					_, _, _ = syscall.RawSyscall(syscall.SYS_GETPGID, uintptr(stormFirst+i%2), 0, 0)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// counting is a log that waits for the kernel to count.
+type counting struct {
+	slog.Handler
+	once  sync.Once
+	begun chan struct{}
+}
+
+func (c *counting) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "hits are counted apart" {
+		c.once.Do(func() { close(c.begun) })
+	}
+	return nil
+}
+
+// stormed runs a program beside a storm, which begins when the program prints "ready". The second
+// half of it begins when the kernel counts, if it is to.
+func stormed(t *testing.T, text string, apart bool) (out, books string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	storm := exec.Command("/proc/self/exe", "-test.run=^TestStorm$")
+	storm.Env = append(os.Environ(), "SESSION_STORM=1")
+	start, err := storm.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = storm.Process.Kill() }()
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	log := &counting{Handler: slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}), begun: make(chan struct{})}
+	if !apart {
+		close(log.begun)
+	}
+	stdout := &awaited{text: "ready\n", then: func() {
+		go func() {
+			defer cancel()
+			_, _ = start.Write([]byte("\n"))
+			select {
+			case <-log.begun:
+			case <-ctx.Done():
+			}
+			_, _ = start.Write([]byte("\n"))
+			_ = storm.Wait()
+		}()
+	}}
+	var stderr bytes.Buffer
+	options := Options{Text: `BEGIN { printf("ready\n"); } ` + text, Quiet: true, Verbose: true, Stdout: stdout, Stderr: &stderr, Logger: slog.New(log)}
+	if _, err = Run(ctx, options); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	return stdout.String(), stderr.String()
+}
+
+func TestLiveTheTotalsOfAStormAreWhole(t *testing.T) {
+	half := stormThreads * stormCalls() // of each number
+	for _, tt := range []struct {
+		name, program string
+		apart         bool // the kernel counts
+		want          []string
+	}{
+		{"by a field", `t:syscalls:sys_enter_getpgid { @[args.pid] = count(); }`, true,
+			[]string{fmt.Sprintf("@[90001000]: %d\n", half), fmt.Sprintf("@[90001001]: %d\n", half)}},
+		{"by a field and the name", `t:syscalls:sys_enter_getpgid { @[comm == "x", args.pid] = count(); }`, true,
+			[]string{fmt.Sprintf("[false, 90001000]: %d\n", half), fmt.Sprintf("[false, 90001001]: %d\n", half)}},
+		{"with a predicate", `t:syscalls:sys_enter_getpgid / args.pid == 90001000 || args.pid == 90001001 / {
+			@n[probe] = count(); @sum = sum(args.pid); @least = min(args.pid); @most = max(args.pid); }`, true,
+			[]string{fmt.Sprintf("sys_enter_getpgid]: %d\n", 2*half), fmt.Sprintf("@sum: %d\n", 2*stormFirst*half+half), "@least: 90001000\n", "@most: 90001001\n"}},
+		{"in two clauses", `t:syscalls:sys_enter_getpgid / args.pid == 90001000 / { @a = count(); } t:syscalls:sys_enter_getpgid / args.pid == 90001001 / { @b = count(); }`,
+			true, []string{fmt.Sprintf("@a: %d\n", half), fmt.Sprintf("@b: %d\n", half)}},
+		{"by the process", `t:syscalls:sys_enter_getpgid / args.pid == 90001000 / { @[pid] = count(); }`, false,
+			[]string{fmt.Sprintf("]: %d\n", half)}},
+		{"in a histogram", `t:syscalls:sys_enter_getpgid { if (args.pid >= 90001000 && args.pid < 90001002) { @ = lhist(args.pid, 90001000, 90001002, 1); } }`, false,
+			[]string{fmt.Sprintf("[90001000, 90001001) %d ", half)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			apart := tt.apart && !testlimit.Emulated() // where nothing is fast enough to be a storm
+			out, books := stormed(t, tt.program, apart)
+			t.Log(books)
+			if !regexp.MustCompile(`hits received, \d+ counted in the kernel, 0 lost`).MatchString(books) {
+				t.Fatal("hits are lost")
+			}
+			if counted := !strings.Contains(books, ", 0 counted in the kernel"); counted != apart {
+				t.Errorf("the kernel counts: %v", counted)
+			}
+			spaces := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
+			for _, want := range tt.want {
+				if !strings.Contains(spaces, want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
+			}
+		})
+	}
+}

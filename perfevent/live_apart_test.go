@@ -1,0 +1,108 @@
+package perfevent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// The program numbers its calls, so that each must be among the samples once, or in the
+// kernel's count of the filter that it passes.
+func TestLiveWhatIsCountedApartIsMissedByNoneAndCountedOnce(t *testing.T) {
+	needRoot(t)
+	calls := 200_000
+	if testlimit.Emulated() {
+		calls = 10_000 // the change is made after some thousand of them
+	}
+	const threads = 5
+	event := hitTracepoint(t)
+	h := startHits(t, "hit", 2, 2, 1, calls, 0)
+	samplings := []Sampling{{Event: event, Period: 1, Unweighted: true, UserRegs: argumentRegister}}
+	s := open(t, System(), samplings, Options{RingBytes: 32 << 20})
+	enable(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	var called uint64
+	go func() {
+		defer cancel()
+		called, _ = h.call()
+	}()
+	filters := [][]string{{"n & 1"}, {"n & 2 && !(n & 1)", "n & 4 && !(n & 3)"}}
+	rests := []string{"!(n & 1)", "!(n & 7)"}
+	samples := make(map[uint32][]bool)
+	var odd, two, four, all uint64
+	err := s.Read(ctx, func(rec Record) error {
+		sample, ok := rec.(*Sample)
+		if !ok {
+			return nil
+		}
+		n := sample.Regs.Values[0]
+		if samples[sample.TID] == nil {
+			samples[sample.TID] = make([]bool, calls)
+		}
+		if samples[sample.TID][n] {
+			t.Errorf("call %d of thread %d came twice", n, sample.TID)
+		}
+		samples[sample.TID][n] = true
+		switch all++; {
+		case n&1 != 0:
+			odd++
+		case n&2 != 0:
+			two++
+		case n&4 != 0:
+			four++
+		}
+		if len(filters) > 0 && all%500 == 0 {
+			err := s.CountApart(0, filters[0], rests[0])
+			if err == nil {
+				filters, rests = filters[1:], rests[1:]
+			} else if !errors.Is(err, ErrGrowing) {
+				return err
+			}
+		}
+		return nil
+	})
+	<-ctx.Done()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if called != uint64(threads*calls) {
+		t.Fatalf("the program called %d times", called)
+	}
+	accounts, err := s.Accounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := s.Apart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v, apart %d", accounts[0], apart)
+	if len(apart) != 3 || slices.Min(apart) == 0 {
+		t.Fatalf("the counts are %d", apart)
+	}
+	a := accounts[0]
+	// A hit that an old event counted when it was disabled may be the new one's sample only.
+	uncounted := a.Counted - a.Received - a.Duplicates - a.Lost - a.Apart
+	if uncounted > uint64(len(s.grow.sets)*len(s.cpus)) || a.Received != all {
+		t.Errorf("%d samples, of %+v", all, a)
+	}
+	if a.Lost > 0 {
+		t.Fatalf("%d samples are lost: the counts can't be compared", a.Lost)
+	}
+	for _, part := range []struct {
+		name             string
+		got, apart, want int
+	}{
+		{"odd", int(odd), int(apart[0]), threads * calls / 2},
+		{"second bit", int(two), int(apart[1]), threads * calls / 4},
+		{"third bit", int(four), int(apart[2]), threads * calls / 8},
+		{"all", int(all), int(a.Apart), threads * calls},
+	} {
+		if part.got+part.apart != part.want {
+			t.Errorf("%s: %d samples and %d counted apart are not %d", part.name, part.got, part.apart, part.want)
+		}
+	}
+}
