@@ -188,7 +188,8 @@ func quotable(comm string) bool {
 }
 
 // split returns the filters of what is found, and that of all hits which are neither that nor
-// what was found before. Hits of this process stay with the latter.
+// what was found before. Hits of this process, which no clause sees, are not counted, and have no
+// sample where they are like the others.
 func (s *source) split(before, found []kept) (filters []string, rest string) {
 	var others []string
 	for _, k := range before {
@@ -196,7 +197,11 @@ func (s *source) split(before, found []kept) (filters []string, rest string) {
 	}
 	for _, k := range found {
 		others = append(others, "!("+s.condition(k.values)+")")
-		filters = append(filters, s.filtered(s.condition(k.values)))
+		counted := s.condition(k.values)
+		if !s.repeats.comm && !s.everybody {
+			counted += ` && COMM != "` + ownName() + `"`
+		}
+		filters = append(filters, s.filtered(counted))
 	}
 	return filters, s.filtered(strings.Join(others, " && "))
 }
@@ -223,11 +228,8 @@ func (s *source) condition(v values) string {
 		}
 		conditions = append(conditions, field.Name+" == "+n)
 	}
-	switch {
-	case s.repeats.comm:
+	if s.repeats.comm {
 		conditions = append(conditions, `COMM == "`+v.comm+`"`)
-	case !s.everybody:
-		conditions = append(conditions, `COMM != "`+ownName()+`"`)
 	}
 	return strings.Join(conditions, " && ")
 }
