@@ -296,7 +296,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -l max-rate -x -d 'e
 complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -s l -l list -d 'list what can be probed'
 complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -s s -l stacks -d 'print the stack of each hit'
 complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -s u -l user -d 'show user stacks of each hit'
-complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -l text -x -a 'auto tracepoint kprobe near memory none' -d 'read texts behind pointers of system calls from SOURCE'
+complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -l text -x -a 'auto tracepoint kprobe near memory none' -d 'read texts behind pointers from SOURCE'
 complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -s v -l view -d 'print the format of the event\'s records and where the probe is, and trace nothing'
 complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -s H -l headers -d 'print column headings first'
 complete -c ringtap -n '__fish_seen_subcommand_from tpoint' -s T -l timestamp -d 'print the time of day, before each line, in ISO 8601'
