@@ -75,6 +75,13 @@ func (c *checker) narrow(t *types.Type) *types.Type {
 	return t
 }
 
+// userCode tells whether all points of the probe are in the code of programs.
+func (c *checker) userCode() bool {
+	return !slices.ContainsFunc(c.probe.Points, func(p *syntax.AttachPoint) bool {
+		return p.Provider != "uprobe" && p.Provider != "uretprobe" && p.Provider != "usdt"
+	})
+}
+
 func (c *checker) ident(e *syntax.Ident) Expr {
 	name := strings.TrimPrefix(e.Name, "__builtin_")
 	header := func(t *types.Type) Expr { return &Header{Typed: Typed{e.Pos, t}, Name: name} }
@@ -108,6 +115,9 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 	case "numaid":
 		return from(NUMARoot, c.narrow(types.Uint32))
 	case "usermode":
+		if c.probe != nil && len(c.probe.Points) > 0 && c.userCode() {
+			return &Const{Typed: Typed{e.Pos, types.Uint8}, N: 1}
+		}
 		return from(UserModeRoot, types.Uint8)
 	case "curtask":
 		return c.task(e.Pos)

@@ -109,6 +109,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
 		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
 		{`begin { print(pid) }`, ""},
+		{`uprobe:/bin/a:f { print(usermode) }`, ""},
 		{`kprobe:f { print(curtask.pid); print(curtask.comm); print(curtask->tgid) }`, ""},
 		{`kprobe:f { print(curtask.real_parent.tgid); print(curtask.real_parent.comm) }`, "ppid uint32; pcomm string"},
 		{`kprobe:f { $t = curtask; print($t.group_leader.pid); print($t.group_leader.comm) }`, "leader_tid uint32; leader_comm string"},
