@@ -114,6 +114,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
 		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
 		{`begin { print(pid) }`, ""},
+		{`uprobe:/bin/a:f { print(usermode) }`, ""},
 		{`kprobe:f { print(curtask.pid); print(curtask.comm); print(curtask->tgid) }`, "curtask +0* int32; curtask +32* string; curtask +4* int32"},
 		{`kprobe:f { print(curtask.real_parent.tgid); print(curtask.real_parent.comm) }`, "curtask +16* +4* int32; curtask +16* +32* string"},
 		{`kprobe:f { $t = curtask; print($t.group_leader.pid); print($t.group_leader.comm) }`, "curtask +24* +0* int32; curtask +24* +32* string"},
