@@ -104,7 +104,7 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 				}
 			}
 			p := shippedNamed(t, test.name)
-			out, pid := watched(t, knownIn("files:"+dir), Options{Text: p.Text, File: p.Name, Params: test.params, Named: test.named}, "")
+			out, pid := watched(t, knownIn("files:"+dir), Options{Text: p.Text, File: p.Name, Params: test.params, Named: test.named, Target: &perfevent.Target{}}, "")
 			var texts []string
 			for _, text := range test.texts {
 				texts = append(texts, strings.ReplaceAll(text, "PID", fmt.Sprint(pid)))
@@ -150,7 +150,7 @@ func TestLiveExt4slowerShowsWhatReachesExt4(t *testing.T) {
 		t.Skip("the folder for temporary files is not on ext4")
 	}
 	p := shippedNamed(t, "ext4slower")
-	out, pid := watched(t, knownIn("files:"+dir), Options{Text: p.Text, File: p.Name, Params: []string{"0"}}, "")
+	out, pid := watched(t, knownIn("files:"+dir), Options{Text: p.Text, File: p.Name, Params: []string{"0"}, Target: &perfevent.Target{}}, "")
 	for what, times := range map[string]int{" W 100 0 ": known, " S 0 0 ": known, " O 0 0 ": known, " R 100 ": 0} {
 		if lines := linesWith(out, fmt.Sprintf("%d%s", pid, what), dir+"/made-"); len(lines) != times {
 			t.Errorf("%d lines%s, want %d, in\n%s", len(lines), what, times, out)
