@@ -75,13 +75,6 @@ func (c *checker) narrow(t *types.Type) *types.Type {
 	return t
 }
 
-// userCode tells whether all points of the probe are in the code of programs.
-func (c *checker) userCode() bool {
-	return !slices.ContainsFunc(c.probe.Points, func(p *syntax.AttachPoint) bool {
-		return p.Provider != "uprobe" && p.Provider != "uretprobe" && p.Provider != "usdt"
-	})
-}
-
 func (c *checker) ident(e *syntax.Ident) Expr {
 	name := strings.TrimPrefix(e.Name, "__builtin_")
 	header := func(t *types.Type) Expr { return &Header{Typed: Typed{e.Pos, t}, Name: name} }

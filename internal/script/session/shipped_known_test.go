@@ -47,11 +47,14 @@ var knownWork = map[string]func(l net.Listener){
 			panic(err)
 		}
 		defer zeros.Close()
-		buf := make([]byte, 512)
+		buf, calls := make([]byte, 512), 0
 		for i := range known {
 			_, _ = unix.Open(fmt.Sprintf("/nonexistent/of-the-tests-of-shipped-programs/%d", i), unix.O_RDONLY, 0)
 			_, _ = zeros.Read(buf)
-			knownCall(i)
+			calls += knownCall(i)
+		}
+		if calls != known {
+			panic(calls)
 		}
 		child := exec.Command("/bin/cat", "-", "--", "-") // ends with this process
 		hold, errIn := child.StdinPipe()
@@ -153,7 +156,7 @@ var knownWork = map[string]func(l net.Listener){
 // knownCall is a function that the known process calls.
 //
 //go:noinline
-func knownCall(n int) int { return n + known }
+func knownCall(n int) int { return min(n+1, 1) }
 
 // waitForConnection waits until the queue of a listener holds one.
 func waitForConnection(l net.Listener) {
