@@ -26,10 +26,11 @@ const (
 )
 
 // maxWatched bounds the processes whose interpreters are read at a time. The helper frees no
-// memory, and takes about 150 KB for each process: after maxAttached another one follows it.
+// memory, and takes about 150 KB for each process: after maxEnded that have ended, another one
+// follows it.
 const (
-	maxWatched  = 256
-	maxAttached = 500
+	maxWatched = 256
+	maxEnded   = 250
 )
 
 // maxReadings bounds the readings that nobody has asked for.
@@ -57,7 +58,7 @@ type Reader struct {
 	helper   *near.Reader   // nil: it has not begun
 	cancel   func()         // of its Read
 	attached int            // processes that it was told of
-	most     int            // maxAttached
+	most     int            // maxEnded
 	watched  map[int]*target
 	readings map[sampled]Calls
 	progress uint64 // readings of samples before that time have come
@@ -83,7 +84,7 @@ type sampled struct {
 // New makes a Reader of a session's samples, so many a second on each CPU. The session must be
 // as near.StartBeside wants it.
 func New(session *perfevent.Session, frequency uint64, log *slog.Logger) *Reader {
-	r := &Reader{session: session, share: max(leastShare, min(mostShare, float64(frequency)*aSample)), log: log, most: maxAttached,
+	r := &Reader{session: session, share: max(leastShare, min(mostShare, float64(frequency)*aSample)), log: log, most: maxEnded,
 		watched: make(map[int]*target), readings: make(map[sampled]Calls)}
 	r.changed = sync.NewCond(&r.mu)
 	return r
@@ -115,39 +116,59 @@ func (r *Reader) Watch(p *process.Process) {
 // Wait returns when the processes are watched that Watch was called for.
 func (r *Reader) Wait() { r.ready.Wait() }
 
-// watch is the part of Watch that takes long.
+// watch is the part of Watch that takes long. A helper may be followed by another one meanwhile,
+// which is then told the same.
 func (r *Reader) watch(t *target, again bool) {
 	pid := t.process.PID
-	helper, err := r.ask(pid)
-	if err == nil && again {
-		err = helper.Unwatch(pid)
-	}
-	if err == nil {
-		err = helper.Watch(pid)
-	}
-	if err == nil {
-		err = helper.Tell(tell(attachTo, pid))
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case err == nil && helper == r.helper:
-		t.since = perfevent.Now()
-	case err == nil, errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
-	default:
-		r.log.Info("interpreted functions are not read", "pid", pid, "error", err)
-		if r.why == nil {
-			r.why = err
+	for {
+		helper, err := r.ask(pid)
+		if err == nil {
+			err = tellOf(helper, pid, again)
+		}
+		if r.settle(t, helper, err) {
+			return
 		}
 	}
 }
 
+// tellOf has a helper watch a process, which is another program now if it is watched again.
+func tellOf(helper *near.Reader, pid int, again bool) error {
+	if again {
+		if err := helper.Unwatch(pid); err != nil {
+			return err
+		}
+	}
+	if err := helper.Watch(pid); err != nil {
+		return err
+	}
+	return helper.Tell(tell(attachTo, pid))
+}
+
+// settle ends a watch, unless its helper is no longer the one that is asked.
+func (r *Reader) settle(t *target, helper *near.Reader, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case helper != nil && helper != r.helper:
+		return false
+	case err == nil:
+		t.since = perfevent.Now()
+	case errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
+	default:
+		r.log.Info("interpreted functions are not read", "pid", t.process.PID, "error", err)
+		if r.why == nil {
+			r.why = err
+		}
+	}
+	return true
+}
+
 // ask returns the helper that is to be told of a process more. It begins with the first, and
-// when it has taken much memory.
+// when it has kept the memory of many that have ended.
 func (r *Reader) ask(pid int) (*near.Reader, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.attached++; r.helper != nil && r.attached > r.most {
+	if r.attached++; r.helper != nil && r.attached > len(r.watched)+r.most {
 		if err := r.replace(); err != nil {
 			return nil, err
 		}

@@ -107,17 +107,18 @@ func TestLiveAHelperThatHasTakenMuchMemoryIsFollowedByAnother(t *testing.T) {
 	table := process.NewTable(process.Options{})
 	defer table.Close()
 	r := New(session, 199, slog.New(slog.DiscardHandler))
-	r.most = 2
+	r.most = 0
 	helpers := make(map[*near.Reader]bool)
-	var pids []int
-	for range 3 {
-		pid := busy(t)
-		pids = append(pids, pid)
-		r.Watch(table.Process(pid))
+	watch := func(p *process.Process) {
+		r.Watch(p)
 		r.Wait()
 		helpers[r.helper] = true
 	}
-	exactly(t, session, r, 20, pids...)
+	first, second := busy(t), busy(t)
+	watch(table.Process(first))
+	watch(table.Process(second))
+	watch(table.Reread(first)) // as if it were another program: the helper keeps the memory of one
+	exactly(t, session, r, 20, first, second)
 	if len(helpers) != 2 {
 		t.Errorf("there were %d helpers, want 2", len(helpers))
 	}

@@ -230,7 +230,11 @@ func (a *Attachment) attach(event *plan.Event) error {
 	if err != nil {
 		return err
 	}
-	a.sets = append(a.sets, attachedSet{set, event.Uses[0].Point.Text})
+	name := event.Definition
+	if len(event.Uses) > 0 {
+		name = event.Uses[0].Point.Text
+	}
+	a.sets = append(a.sets, attachedSet{set, name})
 	stacks := stacksOf(event)
 	stacks.Entry = set.AtEntry
 	for i := range set.Sources {

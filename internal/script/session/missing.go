@@ -62,7 +62,8 @@ func (s *session) leaveOutMissing() error {
 	return nil
 }
 
-// noTracepoints says which tracepoints this kernel does not have, and what is like them.
+// noTracepoints says which tracepoints this kernel does not have, and what is like them. It is nil
+// if none of those that are gone is a tracepoint.
 func (s *session) noTracepoints(tracefs *ftrace.FS, gone []*syntax.AttachPoint) error {
 	all, err := tracefs.Events()
 	if err != nil {
@@ -70,6 +71,9 @@ func (s *session) noTracepoints(tracefs *ftrace.FS, gone []*syntax.AttachPoint) 
 	}
 	wrong := &syntax.Errors{Sources: s.parsed.Sources}
 	for _, p := range gone {
+		if p.Provider != "tracepoint" {
+			continue
+		}
 		name := p.Args[0] + ":" + p.Args[1]
 		near := names.NewNearest(name, 1+len(name)/5, 3, names.ShortestFirst)
 		for _, event := range all {
@@ -80,6 +84,9 @@ func (s *session) noTracepoints(tracefs *ftrace.FS, gone []*syntax.AttachPoint) 
 			hint = "did you mean " + strings.Join(found, " or ") + "?"
 		}
 		wrong.List = append(wrong.List, &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "this kernel has no tracepoint " + name, Hint: hint})
+	}
+	if len(wrong.List) == 0 {
+		return nil // to attach the rest says what this kernel does not make
 	}
 	return wrong
 }

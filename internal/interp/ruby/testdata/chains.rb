@@ -80,12 +80,21 @@ eval(far, TOPLEVEL_BINDING, "/nowhere/fär.rb", 5)
 seed = ARGV[0].to_i
 kinds = [-> { stand }, -> { Model.make(10) }, -> { Model.in_class(3) }, -> { far() }]
 kinds += (0...20).map { |i| -> { random(1 + (seed + i) * 7 % 60, seed + i) } }
-kinds.each { |kind| Thread.new { here; kind.call } }
 
 def stands(tid) = File.read("/proc/self/task/#{tid}/syscall").split[0, 2] == ["0", "0x%x" % $block.fileno]
 
+def stands_in_poll(tid) = %w[7 271].include?(File.read("/proc/self/task/#{tid}/syscall").split[0])
+
+def all_stand(n) = $ids.size == n && $ids.values.all? { |tid| stands(tid) || stands_in_poll(tid) }
+
+# One after another: Ruby 3.1 may crash where many threads begin at once.
+kinds.each_with_index do |kind, i|
+  Thread.new { here; kind.call }
+  sleep 0.001 until all_stand(i + 1)
+end
+
 Thread.new do
-  sleep 0.01 until $ids.size == kinds.size + 1 && $ids.values.all? { |tid| stands(tid) || stands_in_poll(tid) }
+  sleep 0.01 until all_stand(kinds.size + 1)
   chains = $ids.to_h do |thread, tid|
     of_c = %w[sysread each eval sort_by new initialize Integer]
     [tid, thread.backtrace_locations.map { |l| [l.label, l.path, l.lineno] }.reject { |l| of_c.include?(l[0]) }]
@@ -94,8 +103,6 @@ Thread.new do
   $stdout.flush
   stand
 end
-
-def stands_in_poll(tid) = %w[7 271].include?(File.read("/proc/self/task/#{tid}/syscall").split[0])
 
 here
 [1].each { stand }
