@@ -40,7 +40,7 @@ type thread struct {
 
 // idle is how long a thread waits for a sample. Then it reads on, so that verdicts of other
 // CPUs need not wait for its switches.
-const idle = 100 * time.Millisecond
+const idle = 20 * time.Millisecond
 
 // newThread prepares all that takes memory.
 func newThread(o *order, file perfevent.RingFile, visitor Visitor, out handover) (*thread, error) {

@@ -9,8 +9,8 @@ import (
 // Hits that wait when the user ends the run are still handled: for as long as Patience, and at
 // least so many as assured. In a storm there may be millions.
 const (
-	Patience = 300 * time.Millisecond
-	assured  = 20_000
+	Patience = 600 * time.Millisecond
+	assured  = 60_000
 )
 
 // impatience tells when hits that wait are no longer handled.

@@ -21,7 +21,7 @@ func (s *session) interruptAfter(ctx context.Context) (stop func()) {
 		}
 		patience := time.Duration(0)
 		if s.attached != nil {
-			patience = 2 * live.Patience
+			patience = live.Patience * 3 / 2
 		}
 		select {
 		case <-time.After(patience):

@@ -87,7 +87,7 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 		{"filelife", false, nil, nil, []string{"PID exe", " " + dir + "/moved-"}, known},
 		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", " " + dir + "/made-"}, known},
 		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", " " + dir + "/made-"}, known},
-		{"fileslower", false, []string{"0"}, map[string]string{"all-files": "true"}, []string{"exe", " W 5 ", " pipe:["}, 1},
+		{"fileslower", false, []string{"0"}, map[string]string{"all-files": "true"}, []string{"exe", " W 5 ", "pipe:["}, 1},
 		{"capable", false, nil, nil, []string{"PID exe 0 CAP_CHOWN"}, known},
 		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{" PID ", " exe 0 CAP_CHOWN 1 0"}, known},
 		{"dcsnoop", true, nil, nil, []string{"PID exe M absent-"}, known},
