@@ -13,6 +13,15 @@ import (
 // a system call points to, in the formats of events sys_enter_* since Linux 6.19.
 func SyscallText(parameter string) string { return "__" + parameter + "_val" }
 
+// SyscallTextCut tells whether a text that a record has of a system call may be the beginning of a
+// longer one. Linux records 63 bytes if tracefs's file syscall_user_buf_size does not say
+// otherwise, of which three dots are the last.
+func SyscallTextCut(text []byte) bool {
+	const leastCut = 32
+	text = bytes.TrimRight(text, "\x00")
+	return len(text) >= leastCut && bytes.HasSuffix(text, []byte("..."))
+}
+
 // SyscallTextLate is the name of a field of one byte, which no kernel has: if
 // it is not zero, the text of the parameter was read later than the event, when
 // it may have been another one. Its line then has a tilde before the text.

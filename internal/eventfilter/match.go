@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/names"
 )
 
@@ -144,9 +145,6 @@ func (n *numberNode) eval(record []byte) Answer {
 	return answer(yes, n.not)
 }
 
-// cutMark ends a text of which there was more than the record has.
-const cutMark = "..."
-
 func (n *textNode) eval(record []byte) Answer {
 	if addr, ok := n.Pointer.Uint(record); ok && addr == 0 {
 		return No
@@ -164,15 +162,11 @@ func (n *textNode) eval(record []byte) Answer {
 	if n.glob != nil {
 		yes = n.glob.MatchBytes(text)
 	}
-	if begin, isCut := bytes.CutSuffix(text, []byte(cutMark)); isCut && len(begin) >= leastCut && n.dependsOnRest(string(begin), yes) {
+	if printfmt.SyscallTextCut(text) && n.dependsOnRest(string(text[:len(text)-len("...")]), yes) {
 		return Unknown
 	}
 	return answer(yes, n.not)
 }
-
-// leastCut is less than what any text has that was cut: Linux 6.19 records 63 bytes if
-// it is not told to record more or less.
-const leastCut = 32
 
 // dependsOnRest tells whether what was cut off behind begin decides the comparison, yes
 // being what is said of the text as it is.

@@ -18,7 +18,7 @@ type Method string
 
 // The ways, best first.
 const (
-	Tracepoint Method = "tracepoint" // the kernel's own record has it (Linux 6.19)
+	Tracepoint Method = "tracepoint" // the kernel's own record has it (Linux 6.19), or its beginning
 	Kprobe     Method = "kprobe"     // a probe on the system call's function fetches it
 	Near       Method = "near"       // the process's memory is read while its thread stands still
 	Memory     Method = "memory"     // the process's memory is read when its record comes
@@ -89,7 +89,10 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		if a.reader == nil {
 			a.reader = newReader()
 		}
-		sources[i].Format, sources[i].Prepare = e.layout.format, ask
+		sources[i].Format = e.layout.format
+		if a.Methods[i] != Tracepoint {
+			sources[i].Prepare = ask
+		}
 		sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, i, s) }
 	}
 	a.Sources = slices.Clone(sources)
@@ -128,7 +131,9 @@ func (a *Attachment) attach(source *probe.Source, o Options) (Method, *event, er
 	}
 	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(printfmt.SyscallText(p.Name)) != nil })
 	switch {
-	case hasText && (o.Method == "" || o.Method == Tracepoint):
+	case hasText && o.Method == "":
+		return Tracepoint, &event{layout: newLayout(f, params), own: f}, nil
+	case hasText && o.Method == Tracepoint:
 		return Tracepoint, nil, nil
 	case o.Method == Tracepoint:
 		return None, nil, errors.New("the tracepoint does not record it (Linux 6.19 and later do)")

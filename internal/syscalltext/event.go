@@ -2,6 +2,7 @@ package syscalltext
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -21,6 +22,8 @@ type event struct {
 	// probe is the format of the records of a probe that stands for the
 	// tracepoint; nil if the records are the tracepoint's own.
 	probe *ftrace.Format
+	// own is the tracepoint's format if its records have text; else nil.
+	own *ftrace.Format
 }
 
 // pointer is the i-th parameter with text in a record.
@@ -44,22 +47,30 @@ func (e *event) vector(raw []byte) uint64 {
 	return 0
 }
 
-// fetched is the text that the record has of the i-th parameter with text; nil
-// if it has none.
-func (e *event) fetched(i int, raw []byte) []byte {
-	if e.probe == nil {
+// fetches is the field of a record that has the text of the i-th parameter with text; nil if there
+// is none.
+func (e *event) fetches(i int) *ftrace.Field {
+	format := cmp.Or(e.probe, e.own)
+	if format == nil {
 		return nil
 	}
-	field := e.probe.Field(printfmt.SyscallText(e.layout.params[i].Name))
+	return format.Field(printfmt.SyscallText(e.layout.params[i].Name))
+}
+
+// fetched is the text that the record has of the i-th parameter with text, nil
+// if it has none, and whether that is all of it.
+func (e *event) fetched(i int, raw []byte) (b []byte, whole bool) {
+	field := e.fetches(i)
 	if field == nil || len(raw) < field.Offset+4 {
-		return nil
+		return nil, false
 	}
 	where := binary.LittleEndian.Uint32(raw[field.Offset:])
 	from, length := int(where&0xffff), int(where>>16)
 	if length == 0 || from+length > len(raw) {
-		return nil
+		return nil, false
 	}
-	return bytes.Clone(raw[from : from+length])
+	b = bytes.Clone(raw[from : from+length])
+	return b, e.own == nil || !printfmt.SyscallTextCut(b)
 }
 
 // tracepoint makes the fixed part of the tracepoint's record of a probe's.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/exacttext"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -62,11 +61,11 @@ func (a *Attachment) Start(target perfevent.Target, o Options) error {
 // their parameters.
 func (e *event) exactTexts() (texts []exacttext.Text, params []int) {
 	for i, p := range e.layout.params {
+		if e.fetches(i) != nil {
+			continue
+		}
 		field := e.layout.args[i]
 		if e.probe != nil {
-			if e.probe.Field(printfmt.SyscallText(p.Name)) != nil {
-				continue
-			}
 			if field = e.probe.Field(field.Name); field == nil {
 				continue
 			}

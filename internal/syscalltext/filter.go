@@ -33,7 +33,7 @@ func (a *Attachment) filter(i int, params []Param, o Options) error {
 	}
 	source.Keep = f.Match
 	exact, rest, ok := f.ByAddress()
-	if way != Memory && way != Near || !ok {
+	if way == Kprobe || !ok {
 		return nil
 	}
 	for _, filter := range []string{exact, rest} {

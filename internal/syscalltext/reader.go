@@ -95,7 +95,9 @@ func (r *reader) sample(e *event, s *perfevent.Sample) {
 			continue
 		}
 		f.addrs[i] = addr
-		if t.bytes = e.fetched(i, s.Raw); t.bytes != nil {
+		begin, whole := e.fetched(i, s.Raw)
+		if whole {
+			t.bytes = begin
 			continue
 		}
 		if !p.Vector {
@@ -103,8 +105,11 @@ func (r *reader) sample(e *event, s *perfevent.Sample) {
 		}
 		if t.bytes == nil {
 			t.bytes, t.late = r.read(p, s, addr), true
-			isLate = isLate || t.bytes != nil
 		}
+		if begin != nil && !continues(t.bytes, begin) {
+			t.bytes, t.late = begin, false
+		}
+		isLate = isLate || t.late && t.bytes != nil
 	}
 	f.read = r.now()
 	r.mu.Lock()
@@ -124,6 +129,11 @@ func (r *reader) sample(e *event, s *perfevent.Sample) {
 		delete(r.pending, r.order[0])
 		r.order = r.order[1:]
 	}
+}
+
+// continues tells whether a text is one that the kernel has cut.
+func continues(b, begin []byte) bool {
+	return bytes.HasPrefix(b, bytes.TrimRight(begin, "\x00."))
 }
 
 // overwritten drops what was read for the thread's sample before f's, if the

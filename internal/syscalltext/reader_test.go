@@ -2,6 +2,7 @@ package syscalltext
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,6 +200,43 @@ func TestAProbesRecordBecomesTheTracepoints(t *testing.T) {
 	}
 	if record[2] != 0 {
 		t.Errorf("flags %#x, want none", record[2])
+	}
+}
+
+func TestATextThatTheKernelHasCutIsReadWhole(t *testing.T) {
+	whole := "/" + strings.Repeat("a", 70)
+	begin := whole[:59] + "...\x00"
+	for _, test := range []struct {
+		name, recorded string
+		memory         fakeMemory
+		want           string
+	}{
+		{"not cut", "/short\x00", fakeMemory{0x1000: pageOf(0, "/other")}, `"/short"`},
+		{"cut", begin, fakeMemory{0x1000: pageOf(0, whole)}, `~"` + whole + `"`},
+		{"replaced meanwhile", begin, fakeMemory{0x1000: pageOf(0, "/other")}, `"` + begin[:62] + `"`},
+		{"gone", begin, fakeMemory{}, `"` + begin[:62] + `"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := formatOf("unlink", "const char *", "pathname")
+			own := *f
+			own.Fields = append(slices.Clone(f.Fields), ftrace.Field{Type: "__data_loc char[]", Name: printfmt.SyscallText("pathname"), Offset: 24, Size: 4, Location: ftrace.DataLoc})
+			e := &event{layout: newLayout(&own, Params(&own)), own: &own}
+			raw := make([]byte, 28)
+			binary.LittleEndian.PutUint64(raw[16:], 0x1000)
+			binary.LittleEndian.PutUint32(raw[24:], 28|uint32(len(test.recorded))<<16)
+			r := newReader()
+			r.memory, r.events = test.memory.read, []*event{e}
+			a := &Attachment{Sources: oneSource(), events: r.events, reader: r}
+			s := &perfevent.Sample{Raw: append(raw, test.recorded...)}
+			r.seen(s)
+			p, err := printfmt.New(e.layout.format, printfmt.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := string(p.Append(nil, a.record(nil, 0, s))), "sys_unlink(pathname: 0x1000 "+test.want+")"; got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
 	}
 }
 
