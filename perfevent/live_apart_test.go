@@ -13,13 +13,15 @@ import (
 // kernel's count of the filter that it passes.
 func TestLiveWhatIsCountedApartIsMissedByNoneAndCountedOnce(t *testing.T) {
 	needRoot(t)
-	calls := 200_000
+	// The pauses of the program take two seconds at least: the second change can be made half a
+	// second after the first. The rings have room for all samples, so that none is lost.
+	calls := 80_000
 	if testlimit.Emulated() {
-		calls = 10_000 // the change is made after some thousand of them
+		calls = 20_000
 	}
 	const threads = 5
 	event := hitTracepoint(t)
-	h := startHits(t, "hit", 2, 2, 1, calls, 0)
+	h := startHits(t, "bursts", 2, 2, 1, calls, 0)
 	samplings := []Sampling{{Event: event, Period: 1, Unweighted: true, UserRegs: argumentRegister}}
 	s := open(t, System(), samplings, Options{RingBytes: 32 << 20})
 	enable(t, s)

@@ -3,8 +3,8 @@
  *
  *   hits FUNCTION EARLY LATE CHILDREN CALLS DEPTH
  *
- * FUNCTION is hit (below, its argument is the number of the call) or malloc
- * (malloc and free in turn). EARLY threads wait from the start; after a line on
+ * FUNCTION is hit (below, its argument is the number of the call), bursts (hit,
+ * with a pause after each fourth call) or malloc (malloc and free in turn). EARLY threads wait from the start; after a line on
  * standard input they call, each CALLS times with at least DEPTH bytes of stack
  * in use, together with LATE new threads and CHILDREN new processes. Prints
  * "ready TID…" with the early threads, then "called TOTAL" and, for comparing
@@ -36,7 +36,7 @@ struct shared {
 
 static struct shared *shared;
 static unsigned long calls, depth;
-static int use_malloc;
+static int use_malloc, bursts;
 static sem_t go, tids_known;
 static long tids[64];
 static int known;
@@ -44,7 +44,7 @@ static int known;
 static void call(void)
 {
 	volatile char *room = alloca(depth + 1);
-	struct timespec a, b;
+	struct timespec a, b, pause = { 0, 50000 };
 	unsigned long done = 0;
 
 	memset((void *)room, 1, depth + 1);
@@ -55,6 +55,8 @@ static void call(void)
 			free(p);
 		} else {
 			hit(done);
+			if (bursts && done % 4 == 3)
+				nanosleep(&pause, NULL);
 		}
 	}
 	clock_gettime(CLOCK_MONOTONIC, &b);
@@ -94,6 +96,7 @@ int main(int argc, char **argv)
 	if (argc != 7)
 		return 2;
 	use_malloc = !strcmp(argv[1], "malloc");
+	bursts = !strcmp(argv[1], "bursts");
 	int earlies = atoi(argv[2]), lates = atoi(argv[3]), children = atoi(argv[4]);
 	calls = atol(argv[5]);
 	depth = atol(argv[6]);
