@@ -74,6 +74,9 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.P
 	if err != nil {
 		t.Fatal(err)
 	}
+	if state, err := command.Wait(); err != nil || !state.Success() {
+		t.Errorf("%s: %v, %v", cmd.Path, state, err)
+	}
 	return result.Whole
 }
 

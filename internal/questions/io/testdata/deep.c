@@ -1,4 +1,4 @@
-// Reads at the end of a deep stack, so many times, at least 40 µs after one another:
+// Reads at the end of a deep stack, so many times, at least 200 µs after one another:
 // examples are so many a second.
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static __attribute__((noinline)) int level_0(int n) {
 		do
 			clock_gettime(CLOCK_MONOTONIC, &t);
 		while (t.tv_sec * 1000000000L + t.tv_nsec < next);
-		next = t.tv_sec * 1000000000L + t.tv_nsec + 40000;
+		next = t.tv_sec * 1000000000L + t.tv_nsec + 200000;
 		if (read(fd, b, sizeof b) != sizeof b)
 			return 1;
 	}
