@@ -1,6 +1,7 @@
 package perfevent
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -91,11 +92,10 @@ func (d *Decoder) decodeSample(b []byte) (Record, error) {
 		i = end
 	}
 	if lay.sampleType&unix.PERF_SAMPLE_STACK_USER != 0 {
-		end, err := s.decodeStack(w, b, i)
-		if err != nil {
+		var err error
+		if w, i, err = s.decodeStack(w, b, i); err != nil {
 			return nil, err
 		}
-		i = end
 	}
 	if lay.sampleType&unix.PERF_SAMPLE_REGS_INTR != 0 {
 		end, ok := s.IntrRegs.decode(w, i, lay.intrRegs)
@@ -138,26 +138,32 @@ func (r *Registers) decode(w []uint64, i int, mask uint64) (end int, ok bool) {
 
 // decodeStack decodes the copied stack at word i: the size of the room for it,
 // the room, and how much of it was filled; the last two only if there is room.
-func (s *Sample) decodeStack(w []uint64, b []byte, i int) (int, error) {
+// It returns the words that what follows is in, and where it begins: behind room
+// that is no whole number of words they are others.
+func (s *Sample) decodeStack(w []uint64, b []byte, i int) ([]uint64, int, error) {
 	if i >= len(w) {
-		return 0, sampleError("stack", b)
+		return nil, 0, sampleError("stack", b)
 	}
 	size := w[i]
 	i++
 	s.Stack = nil
 	if size == 0 {
-		return i, nil
+		return w, i, nil
 	}
-	if size%8 != 0 || size/8 >= uint64(len(w)-i) {
-		return 0, sampleError("stack", b)
+	from := uint64(i * 8)
+	if size > uint64(len(b)) || from+size+8 > uint64(len(b)) {
+		return nil, 0, sampleError("stack", b)
 	}
-	end := i + int(size/8)
-	if w[end] > size {
-		return 0, sampleError("stack", b)
+	rest := b[from+size:]
+	filled := binary.LittleEndian.Uint64(rest)
+	if filled > size {
+		return nil, 0, sampleError("stack", b)
 	}
-	last := i*8 + int(w[end])
-	s.Stack = b[i*8 : last : last]
-	return end + 1, nil
+	s.Stack = b[from : from+filled : from+filled]
+	if size%8 != 0 {
+		return words(rest[8:]), 0, nil
+	}
+	return w, i + int(size/8) + 1, nil
 }
 
 func sampleError(field string, b []byte) error {

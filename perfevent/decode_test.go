@@ -146,6 +146,11 @@ func TestDecodeReadsEveryFieldOfASample(t *testing.T) {
 				Regs: Registers{ABI: 2, Mask: 0b101, Values: []uint64{0xa, 0xb}}, Stack: []byte("stack byte")},
 		},
 		{
+			"a stack that ends with the address space, amid a word", unix.PERF_SAMPLE_STACK_USER | unix.PERF_SAMPLE_CGROUP,
+			start.u32(3).u32(0).u64(12).add([]byte("stack bytes.")).u64(11).u64(900),
+			Sample{Header: head, IP: 0x401000, Period: 5, Cgroup: 900, Stack: []byte("stack bytes")},
+		},
+		{
 			"interrupt registers behind all but the cgroup", all | unix.PERF_SAMPLE_REGS_INTR,
 			start.u64(0).u32(3).u32(0).u64(8).u64(0).u32(4).add([]byte("raw.")).u64(2).u64(0xa).u64(0xb).u64(0).
 				u64(2).u64(0xc).u64(0xd).u64(0xe).u64(900),
@@ -200,7 +205,7 @@ func TestDecodeRefusesRecordsThatClaimMoreThanTheyHold(t *testing.T) {
 		{"a stack without its filled size", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(8).u64(0)), errShort},
 		{"a huge stack", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(huge * 4).u64(0)), errShort},
 		{"a stack that is filled beyond its room", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(8).u64(0).u64(9)), errShort},
-		{"a stack of an odd size", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(9).u64(0).u64(0).u64(0)), errShort},
+		{"a stack that ends amid the record's last word", unix.PERF_SAMPLE_STACK_USER, sample(sampleHead(1).u64(9).u64(0).u64(0)), errShort},
 		{"no cgroup", unix.PERF_SAMPLE_CGROUP, sample(sampleHead(1)), errShort},
 		{"a sample of another session", 0, sample(body(nil).u64(5).u64(0).u64(0).u64(0).u64(0)), errID},
 		{"a sample of a side-band event", 0, sample(body(nil).u64(testSideBandID).u64(0).u64(0).u64(0).u64(0)), errID},

@@ -2,12 +2,9 @@ package perfevent
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // backward is a ring that the kernel writes from its end to its begin, round and
@@ -35,9 +32,8 @@ func (b *backward) kept() (entries []entry, overwritten bool) {
 	}
 	for at := uint64(0); at < kept; {
 		pos := head + at
-		place := pos & uint64(len(b.data)-1)
-		size := uint64(binary.LittleEndian.Uint16(b.data[place+6:]))
-		if size < headerSize || size%8 != 0 || at+size > kept && !overwritten {
+		size, isSample := b.uint64At(pos)>>48, b.isSample(pos)
+		if size < headerSize || size%8 != 0 && !isSample || at+size > kept && !overwritten {
 			b.malformed++
 			return entries, true
 		}
@@ -45,7 +41,7 @@ func (b *backward) kept() (entries []entry, overwritten bool) {
 			break // the oldest, cut into
 		}
 		timeAt, least := size-trailerTimeAt, uint64(minOtherSize)
-		if binary.LittleEndian.Uint32(b.data[place:]) == unix.PERF_RECORD_SAMPLE {
+		if isSample {
 			timeAt, least = sampleTimeAt, minSampleSize
 		}
 		at += size
@@ -53,9 +49,7 @@ func (b *backward) kept() (entries []entry, overwritten bool) {
 			b.malformed++
 			continue
 		}
-		e := entry{pos: pos, size: uint32(size)}
-		e.time = binary.LittleEndian.Uint64(b.data[(pos+timeAt)&uint64(len(b.data)-1):])
-		entries = append(entries, e)
+		entries = append(entries, entry{pos: pos, size: uint32(size), time: b.uint64At(pos + timeAt)})
 	}
 	return entries, overwritten
 }

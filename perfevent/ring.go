@@ -101,15 +101,14 @@ func (r *ring) fill() {
 	r.next += size
 	timeAt := size - trailerTimeAt
 	least := uint64(minOtherSize)
-	if binary.LittleEndian.Uint32(r.data[pos&uint64(len(r.data)-1):]) == unix.PERF_RECORD_SAMPLE {
+	if r.isSample(pos) {
 		timeAt, least = sampleTimeAt, minSampleSize
 	}
 	if size < least {
 		r.malformed++
 		return
 	}
-	e := entry{pos: pos, size: uint32(size)}
-	e.time = binary.LittleEndian.Uint64(r.data[(pos+timeAt)&uint64(len(r.data)-1):])
+	e := entry{pos: pos, size: uint32(size), time: r.uint64At(pos + timeAt)}
 	if r.end == len(r.window) {
 		r.end = copy(r.window[:], r.window[r.first:])
 		r.first = 0
@@ -123,17 +122,35 @@ func (r *ring) fill() {
 }
 
 // sizeAt reads the size of the record at pos, and says whether it can be
-// believed.
+// believed. The length of a sample is no multiple of 8 if the copy of a stack
+// ends at the end of the address space, which the stacks of 32-bit programs may
+// (perf_sample_ustack_size in kernel/events/core.c). All records behind it begin
+// at addresses that are no multiples of 8 either.
 func (r *ring) sizeAt(pos uint64) (size uint64, ok bool) {
-	size = uint64(binary.LittleEndian.Uint16(r.data[pos&uint64(len(r.data)-1)+6:]))
-	return size, size >= headerSize && size%8 == 0 && size <= r.limit-pos && size <= uint64(len(r.data))
+	size = r.uint64At(pos) >> 48
+	return size, size >= headerSize && (size%8 == 0 || r.isSample(pos)) && size <= r.limit-pos && size <= uint64(len(r.data))
+}
+
+// isSample tells of which type the record at pos is.
+func (r *ring) isSample(pos uint64) bool { return uint32(r.uint64At(pos)) == unix.PERF_RECORD_SAMPLE }
+
+// uint64At reads the word at pos, which may wrap around the end of the ring.
+func (r *ring) uint64At(pos uint64) uint64 {
+	from := pos & uint64(len(r.data)-1)
+	if from+8 <= uint64(len(r.data)) {
+		return binary.LittleEndian.Uint64(r.data[from:])
+	}
+	var b [8]byte
+	copy(b[copy(b[:], r.data[from:]):], r.data)
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // bytes returns the record of an entry: in place, or where it wraps around the
-// end of the ring, as a copy that is valid until the next such record.
+// end of the ring or is not aligned, as a copy that is valid until the next such
+// record.
 func (r *ring) bytes(e *entry) []byte {
 	from := e.pos & uint64(len(r.data)-1)
-	if from+uint64(e.size) <= uint64(len(r.data)) {
+	if from%8 == 0 && from+uint64(e.size) <= uint64(len(r.data)) {
 		return r.data[from : from+uint64(e.size) : from+uint64(e.size)]
 	}
 	if r.scratch == nil {

@@ -49,6 +49,35 @@ func comm(time uint64, name string) []byte {
 	return trailed(unix.PERF_RECORD_COMM, 0, time, body(nil).u32(1).u32(1).text(name))
 }
 
+// The kernel makes such samples of 32-bit programs.
+func TestRingReadsRecordsThatBeginAmidAWord(t *testing.T) {
+	for start := uint64(0); start < 256; start += 8 {
+		f := newFakeRing(256, 3*256+start)
+		odd := append(smallSample(1), 1, 2, 3, 4)
+		binary.LittleEndian.PutUint16(odd[6:], uint16(len(odd)))
+		want := [][]byte{odd, smallSample(2), comm(3, "a name"), smallSample(4)}
+		for _, b := range want {
+			if !f.write(b) {
+				t.Fatal("the test's ring is too small")
+			}
+		}
+		f.snapshot()
+		for i, b := range want {
+			e := f.peek()
+			if e == nil {
+				t.Fatalf("from %d, record %d is missing", start, i)
+			}
+			if got := f.bytes(e); !bytes.Equal(got, b) || e.time != uint64(i+1) {
+				t.Errorf("from %d, record %d of time %d reads\n%x, want\n%x", start, i, e.time, got, b)
+			}
+			f.take()
+		}
+		if f.malformed != 0 {
+			t.Errorf("from %d, %d records are malformed", start, f.malformed)
+		}
+	}
+}
+
 func TestRingReadsRecordsAroundItsEnd(t *testing.T) {
 	f := newFakeRing(256, 3*256+200)
 	want := [][]byte{smallSample(1), comm(2, "a rather long name"), smallSample(3)}
@@ -126,6 +155,8 @@ func TestRingGoesOnAfterMalformedData(t *testing.T) {
 		binary.LittleEndian.PutUint16(b[6:], size)
 		return b
 	}
+	odd := comm(2, "a name")
+	binary.LittleEndian.PutUint16(odd[6:], uint16(len(odd)-4))
 	tests := []struct {
 		name string
 		bad  []byte
@@ -135,7 +166,7 @@ func TestRingGoesOnAfterMalformedData(t *testing.T) {
 		{"a sample without its CPU", record(unix.PERF_RECORD_SAMPLE, 0, sampleHead(1)[:32]), 0},
 		{"size zero", withSize(0), 1},
 		{"size below the header's", withSize(4), 1},
-		{"size that is no multiple of 8", withSize(49), 1},
+		{"size that is no multiple of 8, of what is no sample", odd, 1},
 		{"size beyond what was written", withSize(65528), 1},
 	}
 	for _, tt := range tests {

@@ -7,9 +7,8 @@ import (
 )
 
 // words returns b as 64 bit words without copying; a rest of less than eight
-// bytes is left out. Ring data and the scratch buffer are always 8-byte
-// aligned, as every record's length is a multiple of 8. Bytes from elsewhere
-// may not be, and are copied.
+// bytes is left out. What rings hand out begins at a multiple of 8. Bytes from
+// elsewhere may not, and are copied.
 func words(b []byte) []uint64 {
 	if len(b) < 8 {
 		return nil

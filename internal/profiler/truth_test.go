@@ -59,6 +59,27 @@ func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 	}
 }
 
+// Without a random address the stack of a 32-bit program ends where its address space does. The
+// kernel then cuts the copy at that end, amid a word, and so the record.
+func TestLiveStacksAtTheEndOfTheAddressSpaceAreWhole(t *testing.T) {
+	needRoot(t)
+	setarch, err := exec.LookPath("setarch")
+	if err != nil {
+		t.Skip("setarch is not installed")
+	}
+	for _, program := range truth.Programs() {
+		if program.Name != "i386-plt-nofp" {
+			continue
+		}
+		built := program.Build(t)
+		cmd := built.Command(0.4)
+		p := profileCommand(t, exec.Command(setarch, append([]string{"-R"}, cmd.Args...)...), stack.Auto)
+		if share := matching(t, p, built); share < enough(built) {
+			t.Errorf("%.1f %% of the samples have the program's chain, want %.0f %%", 100*share, 100*enough(built))
+		}
+	}
+}
+
 // profileCommand profiles a command from its start to its end.
 func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.Profile {
 	t.Helper()
