@@ -126,7 +126,11 @@ func (a *Attachment) watchExecs(o Options) {
 func (a *Attachment) attach(source *probe.Source, o Options) (Method, *event, error) {
 	f := source.Format
 	params := Params(f)
-	if len(params) == 0 || o.Method == None {
+	if len(params) == 0 {
+		return None, nil, nil
+	}
+	if o.Method == None {
+		source.Format = withoutTexts(f, params)
 		return None, nil, nil
 	}
 	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(printfmt.SyscallText(p.Name)) != nil })

@@ -24,12 +24,8 @@ type layout struct {
 }
 
 func newLayout(f *ftrace.Format, params []Param) *layout {
-	extended := *f
-	// What the tracepoint has of text itself is not in a probe's record.
-	extended.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(field ftrace.Field) bool {
-		return slices.ContainsFunc(params, func(p Param) bool { return field.Name == printfmt.SyscallText(p.Name) })
-	})
-	l := &layout{format: &extended, params: params}
+	extended := withoutTexts(f, params) // what the tracepoint has of text itself is not in a probe's record
+	l := &layout{format: extended, params: params}
 	for i := range extended.Fields {
 		l.base = max(l.base, extended.Fields[i].Offset+extended.Fields[i].Size)
 	}
@@ -47,6 +43,15 @@ func newLayout(f *ftrace.Format, params []Param) *layout {
 		})
 	}
 	return l
+}
+
+// withoutTexts is a format without the fields that have the text of parameters.
+func withoutTexts(f *ftrace.Format, params []Param) *ftrace.Format {
+	bare := *f
+	bare.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(field ftrace.Field) bool {
+		return slices.ContainsFunc(params, func(p Param) bool { return field.Name == printfmt.SyscallText(p.Name) })
+	})
+	return &bare
 }
 
 // append makes a record of a tracepoint's and the texts.
