@@ -11,12 +11,12 @@ import (
 
 // growing is what a session knows of samplings that get larger stack copies.
 type growing struct {
-	mu    sync.Mutex     // of what follows, and of Session.events once Open is through
-	on    bool           // the samplings are enabled
-	busy  bool           // from the opening of new events to the closing of old ones
-	next  *growth        // not begun
-	stack map[int]uint32 // what samplings have grown to
-	ended uint64         // when the old events of the last growth had been disabled
+	mu        sync.Mutex // of what follows, and of Session.events once Open is through
+	on        bool       // the samplings are enabled
+	busy      bool       // from the opening of new events to the closing of old ones
+	next      *growth    // not begun
+	samplings []Sampling // what they have become; nil: what they were
+	ended     uint64     // when the old events of the last growth had been disabled
 
 	// Of the reader, until Read has returned.
 	now     *growth       // begun, not through

@@ -25,6 +25,9 @@ func (r *profiling) startMoments() stack.Moments {
 	for i := range r.plans {
 		for _, s := range r.plans[i].Samplings {
 			frequency = max(frequency, s.Frequency)
+			if s.Soon && s.Period == 1 {
+				frequency = moment.Rate // or less: see waking
+			}
 		}
 	}
 	r.moments = moment.New(r.live.Session, frequency, r.opts.Logger)

@@ -116,6 +116,7 @@ type profiling struct {
 	recorder *table.Recorder
 	begin    clocks
 	growths  []growth       // of the collectors' samplings
+	wakings  []waking       // likewise
 	alarms   *alarms        // nil without Options.Trigger
 	moments  *moment.Reader // nil: nobody asks for the calls of interpreted code
 }
@@ -130,7 +131,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	userStacks, kernelStacks := false, false
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
-		r.growths = append(r.growths, newGrowth(&plan, samplings(r.plans)))
+		first := samplings(r.plans)
+		r.growths, r.wakings = append(r.growths, newGrowth(&plan, first)), append(r.wakings, newWaking(&plan, first))
 		r.plans = append(r.plans, plan)
 		userStacks, kernelStacks = userStacks || plan.Stacks.User, kernelStacks || plan.Stacks.Kernel
 	}
@@ -263,6 +265,7 @@ func (t tables) Round(before uint64) error {
 	if r.live != nil {
 		for i, own := range counts {
 			own.Lost = counts[0].Lost // whose they were is not known
+			r.wake(&r.wakings[i], own, before)
 			r.grow(&r.growths[i], own, before)
 		}
 	}

@@ -157,6 +157,9 @@ func (r *Recorder) handleSample(sample *perfevent.Sample) {
 		return
 	}
 	part.counts.Samples++
+	if r.stacked[sample.Sampling] {
+		part.counts.Stacked++
+	}
 	part.collector.Fold(&part.rows, sample.Sampling-part.first, sample)
 }
 
