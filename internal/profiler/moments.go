@@ -77,6 +77,9 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 		if rung, ok := r.moments.Rung(); ok && rung != near.FIFO {
 			note += fmt.Sprintf("; the reader is %s", rung)
 		}
+		if n := r.thinned.Load(); n > 0 && c.Native > 0 {
+			note += fmt.Sprintf("; none: the hits came too fast to read the functions of all, and those of one in %d were read, or more", n)
+		}
 		notes = append(notes, note)
 	}
 	if err := r.moments.Err(); err != nil {

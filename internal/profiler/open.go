@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
@@ -34,7 +35,7 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 		}
 		opts.Shared = wantsMoments(plans)
 		some, _ := examples(target, plans, opts.Recent)
-		source, err = run.Open(target, append(all, some...), opts)
+		source, err = run.Open(target, slices.Concat(all, some, dither(plans)), opts)
 		if err == nil {
 			return source, notes, nil
 		}

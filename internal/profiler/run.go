@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -117,6 +118,7 @@ type profiling struct {
 	begin    clocks
 	growths  []growth       // of the collectors' samplings
 	wakings  []waking       // likewise
+	thinned  atomic.Uint32  // the most hits of a probe from one that wakes to the next, so far
 	alarms   *alarms        // nil without Options.Trigger
 	moments  *moment.Reader // nil: nobody asks for the calls of interpreted code
 }

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/moment"
@@ -17,14 +18,38 @@ type waking struct {
 	every     uint32 // hits from one that wakes to the next
 	hits      uint64 // when it was looked at
 	looked    uint64
+	most      uint32 // that was called for since then
+	since     uint64
 }
 
-// thinnings are how many hits there may be from one that wakes to the next. They are prime, so that a
-// program that does the same again and again is seen in all that it does.
+// thinnings are how many hits there may be from one that wakes to the next. They are prime, as what a
+// program repeats seldom is a multiple of.
 var thinnings = [...]uint32{1, 3, 7, 17, 37, 79, 163, 331, 673, 1361, 2729, 5471, 10949}
 
-// aLook is how long hits are counted before it is said how many come a second, in nanoseconds.
-const aLook = 100e6
+// aLook is how long hits are counted before it is said how many come a second, and aCalm how long
+// they come less often before more of them wake, in nanoseconds. worth is how many times more
+// a change is made for.
+const (
+	aLook = 100e6
+	aCalm = 2e9
+	worth = 4
+)
+
+// ditherRate is in samples a second and CPU. A sample takes 5 µs.
+const ditherRate = 499
+
+// dither is what changes which of the hits wake, where not all do: a program that does the same
+// again and again would be seen in some of what it does only. The kernel counts all samples of
+// a ring together, so that those of a clock, which wake nobody, have a hit before its turn.
+func dither(plans []table.Plan) []perfevent.Sampling {
+	for i := range plans {
+		if w := newWaking(&plans[i], 0); len(w.samplings) > 0 {
+			return []perfevent.Sampling{{Event: perfevent.CPUClock(), Frequency: ditherRate, ByCPU: true, ExcludeIdle: true,
+				Soon: true, SoonEvery: math.MaxInt32}}
+		}
+	}
+	return nil
+}
 
 // newWaking is that of a plan whose samplings are the session's from first on.
 func newWaking(plan *table.Plan, first int) waking {
@@ -37,9 +62,8 @@ func newWaking(plan *table.Plan, first int) waking {
 	return w
 }
 
-// choose chooses every how many hits are to wake, where so many come a second. Fewer of them
-// wake at once, and more only if that is worth a change.
-func (w *waking) choose(rate uint64) uint32 {
+// choose chooses every how many hits are to wake, where so many come a second at a time.
+func (w *waking) choose(rate, now uint64) uint32 {
 	least := thinnings[len(thinnings)-1]
 	for _, n := range thinnings {
 		if rate <= uint64(n)*moment.Rate {
@@ -47,9 +71,20 @@ func (w *waking) choose(rate uint64) uint32 {
 			break
 		}
 	}
-	const worth = 4
-	if least > w.every || worth*least < w.every {
+	w.most = max(w.most, least)
+	if w.since == 0 {
+		w.since = now
+	}
+	switch {
+	case least > w.every:
 		return least
+	case now-w.since < aCalm:
+		return w.every
+	}
+	most := w.most
+	w.most, w.since = 0, now
+	if worth*most < w.every {
+		return most
 	}
 	return w.every
 }
@@ -62,8 +97,11 @@ func (r *profiling) wake(w *waking, now table.Counts, before uint64) {
 	}
 	hits, first := now.Stacked-w.hits, w.looked == 0
 	w.hits, w.looked = now.Stacked, before
-	next := w.choose(hits * uint64(time.Second) / since)
-	if first || next == w.every {
+	if first {
+		return
+	}
+	next := w.choose(hits*uint64(time.Second)/since, before)
+	if next == w.every {
 		return
 	}
 	switch err := r.live.WakeEvery(next, w.samplings...); {
@@ -71,6 +109,7 @@ func (r *profiling) wake(w *waking, now table.Counts, before uint64) {
 	case err == nil:
 		r.opts.Logger.Info("interpreted functions are read at some of the hits", "every", next)
 		w.every = next
+		r.thinned.Store(max(r.thinned.Load(), next))
 	default:
 		w.samplings = nil
 		if !errors.Is(err, perfevent.ErrNoTarget) {
