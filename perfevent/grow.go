@@ -98,11 +98,7 @@ func (s *Session) now() []Sampling {
 
 // Changes counts how often events were replaced by others: by GrowStack, WakeEvery or
 // CountApart. Events then returns others. It may be called at any time.
-func (s *Session) Changes() int {
-	s.grow.mu.Lock()
-	defer s.grow.mu.Unlock()
-	return len(s.grow.sets)
-}
+func (s *Session) Changes() int { return int(s.grow.changes.Load()) }
 
 // openGrowth opens the events that take over, disabled. It does so as a session
 // that has the same target and rings.

@@ -143,8 +143,12 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		keep = r.alarms.Before + keepLives
 	}
 	var err error
+	spool := spoolBytes
+	if wantsMoments(r.plans) {
+		spool *= 2 // samples wait for what is read of them
+	}
 	if r.engine, err = run.New(r.source, run.Options{Unwind: userStacks, Keep: keep,
-		Duration: r.opts.Duration, Spool: spoolBytes, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
+		Duration: r.opts.Duration, Spool: spool, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
 		return nil, err
 	}
 	defer r.engine.Close()
