@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,6 +20,7 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/calls"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -34,13 +33,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// caller is a program of some language whose functions one, two and three call getppid(3) so
-// many times as they say, below eleven calls of down.
-type caller struct {
-	name    string
-	command []string
-	main    string // its outermost function
-	burn    int    // that lets some milliseconds pass
+// caller runs testdata/ppid: its functions one, two and three call getppid(3) so many times as they
+// say, below eleven calls of down.
+type caller struct{ livetest.Interpreter }
+
+// burns are arguments that let some milliseconds pass.
+func burns() map[string]int {
+	return map[string]int{"python": 60000, "php": 180000, "perl": 120000, "ruby": 90000}
 }
 
 func callers(t *testing.T) (all []caller) {
@@ -48,21 +47,8 @@ func callers(t *testing.T) (all []caller) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	home, _ := os.UserHomeDir()
-	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	for _, path := range append(pythons, "/usr/bin/python3") {
-		all = append(all, caller{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), []string{path, "testdata/ppid.py"}, "<module>", 60000})
-	}
-	all = append(all,
-		caller{"php", []string{"php", "-d", "opcache.enable_cli=0", "testdata/ppid.php"}, "{main}", 180000},
-		caller{"perl", []string{"perl", "testdata/ppid.pl"}, "{main}", 120000},
-		caller{"ruby", []string{"ruby", "--disable=gems", "testdata/ppid.rb"}, "<main>", 90000})
-	all = slices.DeleteFunc(all, func(c caller) bool {
-		_, err := exec.LookPath(c.command[0])
-		return err != nil
-	})
-	if len(all) == 0 {
-		t.Skip("none of python3, php, perl, ruby is installed")
+	for _, i := range livetest.Interpreters(t) {
+		all = append(all, caller{i})
 	}
 	return all
 }
@@ -72,9 +58,9 @@ var interpretedNote = regexp.MustCompile(`^interpreted frames: ([0-9.]+)% exact,
 
 func TestLiveAProbeShowsTheInterpretedFunctionsThatCall(t *testing.T) {
 	for _, c := range callers(t) {
-		t.Run(c.name, func(t *testing.T) {
-			const rounds = 150
-			read := c.check(t, rounds, c.burn)
+		t.Run(c.Name, func(t *testing.T) {
+			const rounds = 100
+			read := c.check(t, rounds, burns()[c.Language])
 			if read < 6*rounds*9/10 {
 				t.Errorf("the functions of %d of %d calls were read", read, 6*rounds)
 			}
@@ -85,8 +71,8 @@ func TestLiveAProbeShowsTheInterpretedFunctionsThatCall(t *testing.T) {
 // As many calls as there can be: each is counted, and the functions of some are known.
 func TestLiveAStormOfCallsIsCountedAndSomeOfItHasFunctions(t *testing.T) {
 	for _, c := range callers(t) {
-		t.Run(c.name, func(t *testing.T) {
-			rounds := testlimit.Calls(15000)
+		t.Run(c.Name, func(t *testing.T) {
+			rounds := testlimit.Calls(6000)
 			if read := c.check(t, rounds, 0); read < 200 {
 				t.Errorf("the functions of %d of %d calls were read", read, 6*rounds)
 			}
@@ -98,7 +84,7 @@ func TestLiveAStormOfCallsIsCountedAndSomeOfItHasFunctions(t *testing.T) {
 // many calls the functions are known for sure.
 func (c caller) check(t *testing.T, rounds, burn int) (exact uint64) {
 	t.Helper()
-	cmd := exec.Command(c.command[0], append(c.command[1:], strconv.Itoa(rounds), strconv.Itoa(burn))...)
+	cmd := c.Program("testdata/ppid", strconv.Itoa(rounds), strconv.Itoa(burn))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +130,7 @@ func (c caller) check(t *testing.T, rounds, burn int) (exact uint64) {
 			continue
 		}
 		exact += n
-		want := append([]string{c.main}, slices.Repeat([]string{"down"}, 11)...)
+		want := append([]string{c.Main}, slices.Repeat([]string{"down"}, 11)...)
 		if len(names) <= len(want) || !slices.Equal(names[:len(want)], want) || truth[names[len(want)]] == 0 {
 			t.Errorf("%d calls have the chain %v, which there is not", n, names)
 			continue

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/questions/memleak"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -33,46 +32,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// keeper is a program of some language whose functions one, two and three keep so many blocks as
-// they say, below eleven calls of down.
-type keeper struct {
-	name    string
-	command []string
-	main    string // its outermost function
-	burn    int    // that lets some milliseconds pass
-}
+// keeper runs testdata/keep: its functions one, two and three keep so many blocks as they say, below
+// eleven calls of down.
+type keeper struct{ livetest.Interpreter }
 
 // keptBytes is the size of a block, but for a few bytes.
 const keptBytes = 100000
 
-func keepers(t *testing.T) (all []keeper) {
-	t.Helper()
+func TestLiveMemoryStandsByTheInterpretedFunctionsThatKeepIt(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	home, _ := os.UserHomeDir()
-	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	for _, path := range append(pythons, "/usr/bin/python3") {
-		all = append(all, keeper{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), []string{path, "testdata/keep.py"}, "<module>", 60000})
-	}
-	all = append(all,
-		keeper{"php", []string{"php", "-d", "opcache.enable_cli=0", "-d", "memory_limit=-1", "testdata/keep.php"}, "{main}", 180000},
-		keeper{"perl", []string{"perl", "testdata/keep.pl"}, "{main}", 240000},
-		keeper{"ruby", []string{"ruby", "--disable=gems", "testdata/keep.rb"}, "<main>", 90000})
-	all = slices.DeleteFunc(all, func(k keeper) bool {
-		_, err := exec.LookPath(k.command[0])
-		return err != nil
-	})
-	if len(all) == 0 {
-		t.Skip("none of python3, php, perl, ruby is installed")
-	}
-	return all
-}
-
-func TestLiveMemoryStandsByTheInterpretedFunctionsThatKeepIt(t *testing.T) {
-	for i, k := range keepers(t) {
+	for i, interpreter := range livetest.Interpreters(t) {
+		k := keeper{interpreter}
 		every := []uint64{0, 2 * keptBytes}[i%2]
-		t.Run(fmt.Sprint(k.name, " every ", every), func(t *testing.T) { k.check(t, 100, every) })
+		t.Run(fmt.Sprint(k.Name, " every ", every), func(t *testing.T) { k.check(t, 100, every) })
 	}
 }
 
@@ -107,7 +81,7 @@ func (k keeper) check(t *testing.T, rounds int, every uint64) {
 		case at < 0:
 			continue // small things
 		}
-		if want := append([]string{k.main}, slices.Repeat([]string{"down"}, 11)...); at != len(want) || !slices.Equal(names[:at], want) {
+		if want := append([]string{k.Main}, slices.Repeat([]string{"down"}, 11)...); at != len(want) || !slices.Equal(names[:at], want) {
 			t.Errorf("%.1f blocks have the chain %v, which there is not", blocks, names)
 		}
 		kept[names[at]] += blocks
@@ -133,7 +107,8 @@ func (k keeper) check(t *testing.T, rounds int, every uint64) {
 // profile is of the memory that stands when the program has kept all.
 func (k keeper) profile(t *testing.T, rounds int, every uint64) *profile.Profile {
 	t.Helper()
-	cmd := exec.Command(k.command[0], append(k.command[1:], strconv.Itoa(rounds), strconv.Itoa(k.burn))...)
+	burn := map[string]int{"python": 60000, "php": 180000, "perl": 240000, "ruby": 90000}[k.Language] // some milliseconds
+	cmd := k.Program("testdata/keep", strconv.Itoa(rounds), strconv.Itoa(burn))
 	cmd.Env = append(os.Environ(), "USE_ZEND_ALLOC=0")
 	in, err := cmd.StdinPipe()
 	if err != nil {
