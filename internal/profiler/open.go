@@ -2,7 +2,6 @@ package profiler
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
@@ -22,6 +21,11 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 		switches := &perfevent.Switches{CPUs: []int{}, Sampled: sampled}
 		for _, c := range collectors {
 			plan := c.Plan()
+			if plan.Stacks.Moments && sampled { // nobody reads them: see startMoments
+				for i := range plan.Samplings {
+					plan.Samplings[i].Soon = false
+				}
+			}
 			all, plans = append(all, plan.Samplings...), append(plans, plan)
 			switch {
 			case !plan.Switches:
@@ -33,9 +37,11 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
-		opts.Shared = wantsMoments(plans)
 		some, _ := examples(target, plans, opts.Recent)
-		source, err = run.Open(target, slices.Concat(all, some, dither(plans)), opts)
+		if opts.Shared = wantsMoments(plans) && !sampled; opts.Shared {
+			some = append(some, dither(plans)...)
+		}
+		source, err = run.Open(target, append(all, some...), opts)
 		if err == nil {
 			return source, notes, nil
 		}

@@ -92,7 +92,7 @@ func (w *waking) choose(rate, now uint64) uint32 {
 // wake looks at the hits since the last call, up to the time given.
 func (r *profiling) wake(w *waking, now table.Counts, before uint64) {
 	since := before - w.looked
-	if len(w.samplings) == 0 || since < aLook {
+	if r.moments == nil || len(w.samplings) == 0 || since < aLook {
 		return
 	}
 	hits, first := now.Stacked-w.hits, w.looked == 0
