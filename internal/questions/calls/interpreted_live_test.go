@@ -99,13 +99,11 @@ func (c caller) check(t *testing.T, rounds, burn int) (exact uint64) {
 	testlimit.Limit(t, cmd)
 	defer cmd.Wait()
 	defer in.Close()
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+	said := bufio.NewReader(out)
+	if line, err := said.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	p := profileOf(t, cmd.Process.Pid, func() error {
-		_, err := io.WriteString(in, "\n")
-		return err
-	})
+	p := profileOf(t, cmd.Process.Pid, in, said)
 	truth := map[string]uint64{"one": uint64(rounds), "two": uint64(2 * rounds), "three": uint64(3 * rounds)}
 	got := make(map[string]uint64)
 	var all, none, late uint64
@@ -157,9 +155,9 @@ func (c caller) check(t *testing.T, rounds, burn int) (exact uint64) {
 	return exact
 }
 
-// profileOf profiles the calls of getppid in a process, which begins to call once that is armed,
-// to its end.
-func profileOf(t *testing.T, pid int, begin func() error) *profile.Profile {
+// profileOf profiles the calls of getppid in a process, which begins to call when it is told to, and
+// says when it has.
+func profileOf(t *testing.T, pid int, in io.Writer, said *bufio.Reader) *profile.Profile {
 	t.Helper()
 	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: "libc:getppid", Whole: true}
 	target := perfevent.Process(pid)
@@ -175,10 +173,23 @@ func profileOf(t *testing.T, pid int, begin func() error) *profile.Profile {
 	collector := calls.NewCalls("getppid", set.Sources, stack.Stacks{User: true, Unwind: stack.Auto, Entry: set.AtEntry, Moments: true})
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
+	done := make(chan error, 1)
+	begin := func() error {
+		go func() {
+			_, err := said.ReadString('\n')
+			done <- err
+			cancel()
+		}()
+		_, err := io.WriteString(in, "\n")
+		return err
+	}
 	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{collector}, Whole: true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler), Armed: begin, Report: func(*profile.Profile) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the program has not ended well: %v", err)
 	}
 	if a := result.Accounts[0]; a.Lost > 0 || a.Received != a.Counted {
 		t.Errorf("not all records came: %s", fmt.Sprintf("%+v", a))

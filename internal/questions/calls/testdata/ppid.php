@@ -40,3 +40,5 @@ fgets(STDIN);
 for ($i = 0; $i < $argv[1]; $i++) {
     down(10, $argv[2]);
 }
+echo "done\n";
+fgets(STDIN);

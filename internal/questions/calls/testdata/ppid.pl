@@ -44,3 +44,5 @@ $| = 1;
 print "ready\n";
 <STDIN>;
 down(10, $ARGV[1]) for 1 .. $ARGV[0];
+print "done\n";
+<STDIN>;

@@ -40,3 +40,5 @@ print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(int(sys.argv[1])):
     down(10, int(sys.argv[2]))
+print("done", flush=True)
+sys.stdin.readline()

@@ -42,3 +42,5 @@ while i < ARGV[0].to_i
   down(10, ARGV[1].to_i)
   i += 1
 end
+puts "done"
+$stdin.gets
