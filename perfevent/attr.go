@@ -54,7 +54,7 @@ func sampleAttr(s *Sampling, inherit bool, watermark uint32, format uint64) unix
 	setBit(&attr.Bits, unix.PerfBitExcludeGuest, s.ExcludeGuest)
 	if s.Soon {
 		attr.Bits &^= unix.PerfBitWatermark
-		attr.Wakeup = 1 // events
+		attr.Wakeup = max(1, s.SoonEvery) // events
 	}
 	if s.Frequency > 0 {
 		attr.Sample = s.Frequency

@@ -41,6 +41,8 @@ type EventAttr struct {
 	Attr unix.PerfEventAttr
 	// IDs are the kernel's ids of the event on each CPU and thread (PERF_EVENT_IOC_ID).
 	IDs []uint64
+	// UserProbe is Sampling.UserProbe.
+	UserProbe bool
 }
 
 // Errors of Decoder. All other errors of Decode mean a malformed record.
@@ -164,11 +166,15 @@ func (d *Decoder) Records(b []byte) iter.Seq2[Record, error] {
 
 // Events returns what a Decoder must know to decode what the session records: its
 // samplings in their order, and behind them the side-band. GrowStack opens events with
-// ids of their own, so that a capture asks when Read has returned.
+// ids of their own, so that a capture asks when Read has returned, and others ask again after
+// each of Changes. It may be called while Read runs.
 func (s *Session) Events() []EventAttr {
-	events := make([]EventAttr, len(s.samplings)+1)
-	for i := range s.samplings {
-		events[i].Attr = sampleAttr(&s.samplings[i], false, 0, s.format)
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
+	now := s.now()
+	events := make([]EventAttr, len(now)+1)
+	for i := range now {
+		events[i].Attr, events[i].UserProbe = sampleAttr(&now[i], false, 0, s.format), now[i].UserProbe
 	}
 	last := len(s.samplings)
 	events[last].Attr = sideBandAttr(&s.opts, false, 0, s.format)

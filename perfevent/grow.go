@@ -24,18 +24,19 @@ var ErrGrowing = errors.New("a copy of the stack is growing already")
 // ErrGrowing until a growth before is through, about half a second, and an
 // *OpenError if the events cannot be opened; the samplings then stay as they are.
 func (s *Session) GrowStack(bytes uint32, samplings ...int) error {
-	larger := slices.Clone(s.samplings)
-	for _, i := range samplings {
-		larger[i].UserStack = bytes
-		if err := larger[i].validate(); err != nil {
-			return err
-		}
-		if event := larger[i].Event; event.kind == ordinaryEvent && event.attr.Type != perf.TracepointEvent || larger[i].Period != 1 {
-			return &OpenError{Event: event.String(), Target: s.target.String(), Kind: ErrInvalid, Err: ErrInvalid,
-				Hint: "only tracepoints and uprobes whose every hit is a sample can be given a larger copy of the stack"}
-		}
-	}
-	changing, err := s.reserve(bytes, samplings)
+	return s.change(fmt.Sprintf("copy %d bytes of stack", bytes), samplings, func(of *Sampling) { of.UserStack = bytes })
+}
+
+// WakeEvery has samplings that are Soon wake their reader at each so many samples, as GrowStack
+// changes copies of the stack: waking takes longer than a sample where they come often. What
+// has a period should have another one than the samples: a prime number.
+func (s *Session) WakeEvery(samples uint32, samplings ...int) error {
+	return s.change(fmt.Sprintf("wake at each %d samples", samples), samplings, func(of *Sampling) { of.SoonEvery = samples })
+}
+
+// change changes what samplings are, in a way that leaves the layout of their samples as it is.
+func (s *Session) change(what string, samplings []int, to func(*Sampling)) error {
+	larger, changing, err := s.reserve(samplings, to)
 	if len(changing) == 0 {
 		return err
 	}
@@ -44,11 +45,9 @@ func (s *Session) GrowStack(bytes uint32, samplings ...int) error {
 	defer s.grow.mu.Unlock()
 	if err != nil {
 		s.grow.busy = false
-		return fmt.Errorf("copy %d bytes of stack: %w", bytes, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	for _, i := range changing {
-		s.grow.stack[i] = bytes
-	}
+	s.grow.samplings = larger
 	s.grow.next = g
 	s.poll.wake()
 	return nil
@@ -62,29 +61,44 @@ func (s *Session) Grown(from uint64) bool {
 	return (!s.grow.busy || s.grow.now != nil) && from >= s.grow.ended
 }
 
-// reserve returns the samplings that have another number of bytes, and keeps others
-// from growing at the same time.
-func (s *Session) reserve(bytes uint32, samplings []int) (changing []int, err error) {
+// reserve returns all samplings as they are to be, and those that change, and keeps others from
+// changing at the same time.
+func (s *Session) reserve(samplings []int, to func(*Sampling)) (larger []Sampling, changing []int, err error) {
 	s.grow.mu.Lock()
 	defer s.grow.mu.Unlock()
-	if s.grow.stack == nil {
-		s.grow.stack = make(map[int]uint32)
-	}
+	larger = slices.Clone(s.now())
 	for _, i := range samplings {
-		now, grown := s.grow.stack[i]
-		if !grown {
-			now = s.samplings[i].UserStack
-		}
-		if now != bytes {
+		before := larger[i]
+		to(&larger[i])
+		if larger[i] != before {
 			changing = append(changing, i)
+		}
+		if err := larger[i].validate(); err != nil {
+			return nil, nil, err
+		}
+		if event := larger[i].Event; event.kind == ordinaryEvent && event.attr.Type != perf.TracepointEvent || larger[i].Period != 1 {
+			return nil, nil, &OpenError{Event: event.String(), Target: s.target.String(), Kind: ErrInvalid, Err: ErrInvalid,
+				Hint: "only tracepoints and uprobes whose every hit is a sample can be given a larger copy of the stack"}
 		}
 	}
 	if len(changing) > 0 && s.grow.busy {
-		return nil, ErrGrowing
+		return nil, nil, ErrGrowing
 	}
 	s.grow.busy = s.grow.busy || len(changing) > 0
-	return changing, nil
+	return larger, changing, nil
 }
+
+// now returns the samplings as they have become. The caller has the lock of s.grow.
+func (s *Session) now() []Sampling {
+	if s.grow.samplings != nil {
+		return s.grow.samplings
+	}
+	return s.samplings
+}
+
+// Changes counts how often events were replaced by others: by GrowStack, WakeEvery or
+// CountApart. Events then returns others. It may be called at any time.
+func (s *Session) Changes() int { return int(s.grow.changes.Load()) }
 
 // openGrowth opens the events that take over, disabled. It does so as a session
 // that has the same target and rings.

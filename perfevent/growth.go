@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,12 +12,14 @@ import (
 
 // growing is what a session knows of samplings that get larger stack copies.
 type growing struct {
-	mu    sync.Mutex     // of what follows, and of Session.events once Open is through
-	on    bool           // the samplings are enabled
-	busy  bool           // from the opening of new events to the closing of old ones
-	next  *growth        // not begun
-	stack map[int]uint32 // what samplings have grown to
-	ended uint64         // when the old events of the last growth had been disabled
+	changes atomic.Int32 // growths that have begun
+
+	mu        sync.Mutex // of what follows, and of Session.events once Open is through
+	on        bool       // the samplings are enabled
+	busy      bool       // from the opening of new events to the closing of old ones
+	next      *growth    // not begun
+	samplings []Sampling // what they have become; nil: what they were
+	ended     uint64     // when the old events of the last growth had been disabled
 
 	// Of the reader, until Read has returned.
 	now     *growth       // begun, not through
@@ -149,6 +152,7 @@ func (s *Session) beginGrowth(g *growth) error {
 		s.opts.logger().Debug("hits are counted apart", "event", s.samplings[g.changing[0]].Event.String(), "filters", g.filters)
 	}
 	s.grow.ended = Now()
+	s.grow.changes.Add(1)
 	old, oldErr := s.sum(g.old)
 	taken, err := s.sum(g.events)
 	if err := errors.Join(oldErr, err); err != nil {

@@ -45,7 +45,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 			var samplings []Sampling
 			var all []int
 			for i := range tt.together {
-				samplings = append(samplings, Sampling{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512})
+				samplings = append(samplings, Sampling{Event: tt.event, Period: 1, UserRegs: argumentRegister, UserStack: 512, Soon: tt.where == "thread"})
 				all = append(all, i)
 			}
 			s := open(t, target, samplings, Options{RingBytes: 32 << 20})
@@ -56,7 +56,7 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 				defer cancel()
 				called, _ = h.call()
 			}()
-			size, sizes := uint32(512), []uint32{2048, 8192, 32768}
+			size, sizes, every := uint32(512), []uint32{2048, 8192, 32768}, uint32(1)
 			seen := make([]map[uint32][]bool, tt.together)
 			for i := range seen {
 				seen[i] = make(map[uint32][]bool)
@@ -97,10 +97,21 @@ func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 					}
 				}
 				if len(sizes) > 0 && samples[0]%5000 == 0 {
-					err := s.GrowStack(sizes[0], all...)
-					if err == nil {
-						size, sizes = sizes[0], sizes[1:]
-					} else if !errors.Is(err, ErrGrowing) {
+					var err error
+					if every == 1 {
+						err = s.WakeEvery(7, all...)
+					} else {
+						err = s.GrowStack(sizes[0], all...)
+					}
+					switch {
+					case err == nil && every == 1:
+						every = 7
+					case err == nil:
+						size, sizes, every = sizes[0], sizes[1:], 1
+						if now := s.Events()[0].Attr; now.Sample_stack_user != size {
+							t.Errorf("events copy %d bytes, want %d", now.Sample_stack_user, size)
+						}
+					case !errors.Is(err, ErrGrowing):
 						return err
 					}
 				}

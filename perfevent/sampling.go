@@ -74,6 +74,13 @@ type Sampling struct {
 	// Soon wakes the reader at each sample, for Reader.Unordered, in place of a ring that
 	// is a quarter full: see Options.NoBuffering for what that costs.
 	Soon bool
+	// SoonEvery has a Soon sampling wake the reader at each so many samples of a ring; 0 is
+	// each. See Session.WakeEvery.
+	SoonEvery uint32
+
+	// UserProbe says that the event is a probe of user code, whose instruction the kernel
+	// carries out or steps over once it has made the sample. Package near must know.
+	UserProbe bool
 
 	// PreciseIP is how close to the event the IP must be, 0 (any distance) to
 	// 3 (exactly there), for hardware that can.

@@ -74,7 +74,7 @@ func TestLiveAStormPutsTheReaderToRest(t *testing.T) {
 	said.Scan()
 	at := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(format.ID), "syscalls:sys_enter_readlinkat"), Period: 1}
 	began := perfevent.Now()
-	r, err := Start(perfevent.Process(caller.Process.Pid), []Sampling{{Sampling: near.Sampling{Sampling: at},
+	r, err := Start(perfevent.Process(caller.Process.Pid), []Sampling{{Sampling: at,
 		Texts: []Text{{Offset: format.Field("pathname").Offset, Limit: 100}}}}, Options{Share: 0.001})
 	if err != nil {
 		t.Fatal(err)

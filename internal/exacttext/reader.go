@@ -13,7 +13,7 @@ import (
 
 // Sampling is an event at whose hits texts are read. Sampling.Raw is set here.
 type Sampling struct {
-	near.Sampling
+	perfevent.Sampling
 	Texts []Text
 }
 
@@ -47,7 +47,7 @@ type Reader struct {
 // Start begins to read texts, in a program whose main function has near.Serve call New. The
 // caller opens its own events for the same hits after this.
 func Start(target perfevent.Target, samplings []Sampling, opts Options) (*Reader, error) {
-	var events []near.Sampling
+	var events []perfevent.Sampling
 	var texts [][]Text
 	most := 0
 	for _, s := range samplings {

@@ -23,6 +23,8 @@ const (
 	aSample    = 80e-6
 	leastShare = 0.02
 	mostShare  = 0.1
+	// Rate is how many samples a second a Reader may visit on a CPU.
+	Rate = mostShare / aSample
 )
 
 // maxWatched bounds the processes whose interpreters are read at a time. The helper frees no

@@ -40,6 +40,8 @@ type Source struct {
 	// if all hits are called as Format is.
 	Places map[uint64]string
 
+	UserProbe bool // perfevent.Sampling.UserProbe
+
 	Role Role
 	// Function is what the hit is of, as an index of Set.Functions. Places that
 	// share an event share the number of the first.
@@ -50,7 +52,7 @@ type Source struct {
 
 // Sampling samples every hit of the source, without its record.
 func (s *Source) Sampling() perfevent.Sampling {
-	return perfevent.Sampling{Event: s.Event, Filter: s.Filter, Period: 1}
+	return perfevent.Sampling{Event: s.Event, Filter: s.Filter, Period: 1, UserProbe: s.UserProbe}
 }
 
 // PrepareRecord adds to a sampling what it takes to have the record.

@@ -98,7 +98,7 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 		return plan.Sites[i].Offset, plan.Sites[i].Event
 	})
 	for i := range added {
-		added[i].Args = argsOf(plan.Sites, i, a.Merged())
+		added[i].Args, added[i].UserProbe = argsOf(plan.Sites, i, a.Merged()), true
 	}
 	return added, nil
 }

@@ -25,6 +25,9 @@ func (r *profiling) startMoments() stack.Moments {
 	for i := range r.plans {
 		for _, s := range r.plans[i].Samplings {
 			frequency = max(frequency, s.Frequency)
+			if s.Soon && s.Period == 1 {
+				frequency = moment.Rate // or less: see waking
+			}
 		}
 	}
 	r.moments = moment.New(r.live.Session, frequency, r.opts.Logger)
@@ -73,6 +76,9 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 		}
 		if rung, ok := r.moments.Rung(); ok && rung != near.FIFO {
 			note += fmt.Sprintf("; the reader is %s", rung)
+		}
+		if n := r.thinned.Load(); n > 0 && c.Native > 0 {
+			note += fmt.Sprintf("; none: the hits came too fast to read the functions of all, and those of one in %d were read, or more", n)
 		}
 		notes = append(notes, note)
 	}

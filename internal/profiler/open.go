@@ -21,6 +21,11 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 		switches := &perfevent.Switches{CPUs: []int{}, Sampled: sampled}
 		for _, c := range collectors {
 			plan := c.Plan()
+			if plan.Stacks.Moments && sampled { // nobody reads them: see startMoments
+				for i := range plan.Samplings {
+					plan.Samplings[i].Soon = false
+				}
+			}
 			all, plans = append(all, plan.Samplings...), append(plans, plan)
 			switch {
 			case !plan.Switches:
@@ -32,8 +37,10 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
-		opts.Shared = wantsMoments(plans)
 		some, _ := examples(target, plans, opts.Recent)
+		if opts.Shared = wantsMoments(plans) && !sampled; opts.Shared {
+			some = append(some, dither(plans)...)
+		}
 		source, err = run.Open(target, append(all, some...), opts)
 		if err == nil {
 			return source, notes, nil

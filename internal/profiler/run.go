@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -116,6 +117,8 @@ type profiling struct {
 	recorder *table.Recorder
 	begin    clocks
 	growths  []growth       // of the collectors' samplings
+	wakings  []waking       // likewise
+	thinned  atomic.Uint32  // the most hits of a probe from one that wakes to the next, so far
 	alarms   *alarms        // nil without Options.Trigger
 	moments  *moment.Reader // nil: nobody asks for the calls of interpreted code
 }
@@ -130,7 +133,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	userStacks, kernelStacks := false, false
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
-		r.growths = append(r.growths, newGrowth(&plan, samplings(r.plans)))
+		first := samplings(r.plans)
+		r.growths, r.wakings = append(r.growths, newGrowth(&plan, first)), append(r.wakings, newWaking(&plan, first))
 		r.plans = append(r.plans, plan)
 		userStacks, kernelStacks = userStacks || plan.Stacks.User, kernelStacks || plan.Stacks.Kernel
 	}
@@ -139,8 +143,12 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		keep = r.alarms.Before + keepLives
 	}
 	var err error
+	spool := spoolBytes
+	if wantsMoments(r.plans) {
+		spool *= 2 // samples wait for what is read of them
+	}
 	if r.engine, err = run.New(r.source, run.Options{Unwind: userStacks, Keep: keep,
-		Duration: r.opts.Duration, Spool: spoolBytes, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
+		Duration: r.opts.Duration, Spool: spool, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
 		return nil, err
 	}
 	defer r.engine.Close()
@@ -263,6 +271,7 @@ func (t tables) Round(before uint64) error {
 	if r.live != nil {
 		for i, own := range counts {
 			own.Lost = counts[0].Lost // whose they were is not known
+			r.wake(&r.wakings[i], own, before)
 			r.grow(&r.growths[i], own, before)
 		}
 	}

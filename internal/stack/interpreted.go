@@ -85,16 +85,18 @@ func (s *Store) interpreted(by *Stacker, p *process.Process, in *interpreted, sa
 	if s.processes.Refuses() {
 		return User{ID: None} // it may have to wait
 	}
+	calls := s.runtimes.moments.At(sample)
+	if len(calls.Chains) == 0 {
+		user := s.native(by, p, sample)
+		user.Interpreted, user.Calls = user.Found, calls.Kind
+		return user
+	}
 	frames, end := by.User(p, sample)
 	if len(frames) == 0 || s.processes.Refused() {
 		return User{ID: None}
 	}
-	calls := s.runtimes.moments.At(sample)
 	user := User{Found: true, Interpreted: true, Calls: calls.Kind, End: end}
-	if calls.Kind != near.None {
-		frames = s.joined(in, frames, end, &calls)
-	}
-	user.ID, user.Kept = s.intern(frames, end == callchain.Cut)
+	user.ID, user.Kept = s.intern(s.joined(in, frames, end, &calls), end == callchain.Cut)
 	return user
 }
 

@@ -3,6 +3,7 @@ package stack
 import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // Unwind is a way of finding the callers of user code.
@@ -78,9 +79,11 @@ func (s Stacks) Prepare(sampling *perfevent.Sampling) {
 	if !s.User {
 		return
 	}
-	sampling.Soon = sampling.Soon || s.Moments
 	sampling.UserRegs = callchain.Host().UserRegsMask()
-	if s.Entry {
+	switch {
+	case s.Moments:
+		sampling.Soon, sampling.UserRegs = true, near.Registers
+	case s.Entry:
 		sampling.UserRegs = callchain.Host().EntryRegsMask()
 	}
 	switch {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtap/ringtap/internal/exacttext"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // exact has the texts of samples that were read while their threads stood still. A nil one
@@ -39,7 +38,7 @@ func (a *Attachment) Start(target perfevent.Target, o Options) error {
 			continue
 		}
 		e.samplings[i], e.wanted[i] = len(samplings), params
-		samplings = append(samplings, exacttext.Sampling{Sampling: near.Sampling{Sampling: a.Sources[i].Sampling()}, Texts: texts})
+		samplings = append(samplings, exacttext.Sampling{Sampling: a.Sources[i].Sampling(), Texts: texts})
 	}
 	if len(samplings) == 0 {
 		return nil

@@ -10,7 +10,8 @@ import (
 type Counts struct {
 	Samples   uint64 // that were added up
 	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
-	Stacks    uint64 // samples with a user stack
+	Stacked   uint64 // of these, samples that carry a user stack
+	Stacks    uint64 // samples whose user stack was asked for
 	Truncated uint64 // samples whose user stack was cut short
 	Joined    uint64 // of these, samples that were joined to the only whole stack that begins like theirs
 	Broken    uint64 // samples whose user stack ends before its outermost function
@@ -26,6 +27,7 @@ type Counts struct {
 func (c *Counts) Add(other Counts) {
 	c.Samples += other.Samples
 	c.LeftOut += other.LeftOut
+	c.Stacked += other.Stacked
 	c.Stacks += other.Stacks
 	c.Truncated += other.Truncated
 	c.Joined += other.Joined

@@ -25,7 +25,8 @@ type Options struct {
 	Spans bool
 	// Examples are samplings behind those of the collectors, whose samples have large
 	// copies of the stack and are not counted: by the index of the sampling, which is a
-	// collector's, that has small ones. Whole stacks of theirs stand for cut ones.
+	// collector's, that has small ones. Whole stacks of theirs stand for cut ones. Samples of
+	// samplings behind those, which have no registers, are of no account.
 	Examples []int
 	// Moments, unless nil, knows the calls of interpreted code: see stack.Store.Moments.
 	Moments stack.Moments
@@ -157,6 +158,9 @@ func (r *Recorder) handleSample(sample *perfevent.Sample) {
 		return
 	}
 	part.counts.Samples++
+	if r.stacked[sample.Sampling] {
+		part.counts.Stacked++
+	}
 	part.collector.Fold(&part.rows, sample.Sampling-part.first, sample)
 }
 

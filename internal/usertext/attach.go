@@ -11,7 +11,6 @@ import (
 	"github.com/ringtap/ringtap/internal/exacttext"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // Way says who reads the texts.
@@ -128,8 +127,7 @@ func (a *Attachment) start() error {
 			wanted = append(wanted, exacttext.Text{InRegister: true, Register: f.register, Path: f.path, Limit: t.limit,
 				Fetched: t.layout.texts[j].Offset, Full: t.layout.full})
 		}
-		at := near.Sampling{Sampling: a.sources[i].Sampling(), UserProbe: true}
-		samplings = append(samplings, exacttext.Sampling{Sampling: at, Texts: wanted})
+		samplings = append(samplings, exacttext.Sampling{Sampling: a.sources[i].Sampling(), Texts: wanted})
 	}
 	reader, err := exacttext.Start(a.options.Target, samplings, exacttext.Options{Logger: a.options.Logger})
 	if err != nil {

@@ -7,28 +7,36 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/perfevent"
 )
 
+// Registers are the Sampling.UserRegs by which the witness knows most.
+const Registers = allRegisters
+
 // StartBeside has the samples of a session visited while that is read as ever: each Reading is
 // of the sample with the same CPU, thread and time. The session has Options.Shared. Those of its
-// samplings are visited that have Sampling.Soon: they have the same user registers, and sample
-// time or what the hardware counts. Visitors that are Choosers spare others' samples.
+// samplings are visited that have Sampling.Soon, and user registers by which the witness tells
+// whether the thread ran on. Visitors that are Choosers spare others' samples.
+//
+// Where a sampling wakes at some of its samples only (Session.WakeEvery), those are visited that
+// wake, and no others.
 //
 // Only of processes that are watched (pid, and those of Watch) can readings be Exact.
 func StartBeside(session *perfevent.Session, pid int, visitor string, config []byte, opts Options) (*Reader, error) {
 	if os.Getenv(variable) != "" {
 		return nil, errors.New("start the near reader: the program's main function does not call Serve")
 	}
-	events := session.Events()
-	registers := uint64(0)
-	for _, e := range events {
-		if isSoon(e) && registers == 0 {
-			registers = e.Attr.Sample_regs_user
+	changes, events := session.Changes(), session.Events()
+	registers, places := uint64(0), make([]place, len(events))
+	for i, e := range events {
+		if isSoon(e) {
+			registers |= e.Attr.Sample_regs_user
 		}
+		places[i] = placeOf(e.Attr.Type == unix.PERF_TYPE_TRACEPOINT, e.UserProbe)
 	}
 	witness := []perfevent.Sampling{{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1,
 		UserRegs: registers}}
@@ -37,12 +45,13 @@ func StartBeside(session *perfevent.Session, pid int, visitor string, config []b
 		return nil, err
 	}
 	o := order{Visitor: visitor, Config: config, Highest: FIFO, Skip: []uint32{uint32(os.Getpid())},
-		Events: own.Events(), Rings: own.RingFiles(), Places: make([]place, len(events)),
+		Events: own.Events(), Rings: own.RingFiles(), Places: places,
 		BesideEvents: events, Beside: session.RingFiles()}
 	o.bound(opts)
 	r, err := start(o)
 	if err == nil {
-		r.session, r.round, r.beside, r.joined.first = own, opts.Round, true, pid
+		r.session, r.round, r.joined.first = own, opts.Round, pid
+		r.followed, r.changes = session, changes
 		err = own.Enable()
 	}
 	if err != nil {
@@ -129,17 +138,35 @@ func (j *joined) close() (err error) {
 
 // Tell tells the visitors something that they did not know when they were made: see Hearer. It
 // may be called from any goroutine.
-func (r *Reader) Tell(news []byte) error {
+func (r *Reader) Tell(news []byte) error { return r.tell(&message{News: news}) }
+
+// follow tells the helper which events the session has that it follows, once they are others.
+func (r *Reader) follow() error {
+	if r.followed == nil {
+		return nil
+	}
+	changes := r.followed.Changes()
+	if changes == r.changes {
+		return nil
+	}
+	r.changes = changes
+	return r.tell(&message{Events: r.followed.Events()})
+}
+
+func (r *Reader) tell(m *message) error {
 	r.helper.telling.Lock()
 	defer r.helper.telling.Unlock()
-	if err := r.helper.orders.Encode(message{News: news}); err != nil {
+	if err := r.helper.orders.Encode(m); err != nil {
 		return fmt.Errorf("tell the near reader: %w", err)
 	}
 	return nil
 }
 
-// message is what a helper is told after its order.
-type message struct{ News []byte }
+// message is what a helper is told after its order: one of the two.
+type message struct {
+	News   []byte
+	Events []perfevent.EventAttr // of the session beside
+}
 
 // listen hands on what the caller tells, until it has ended, however that came about.
 func listen(in *gob.Decoder, threads []*thread) {
@@ -149,7 +176,13 @@ func listen(in *gob.Decoder, threads []*thread) {
 			return
 		}
 		for _, t := range threads {
-			if hearer, ok := t.visitor.(Hearer); ok {
+			hearer, ok := t.visitor.(Hearer)
+			switch {
+			case m.Events != nil && t.beside != nil:
+				if events, err := newFollowed(m.Events); err == nil {
+					t.beside.next.Store(events)
+				}
+			case m.Events == nil && ok:
 				hearer.Hear(m.News)
 			}
 		}
@@ -158,9 +191,27 @@ func listen(in *gob.Decoder, threads []*thread) {
 
 // follower is the ring of the caller's session on a thread's CPU.
 type follower struct {
-	ring    *perfevent.CPURing
+	ring *perfevent.CPURing
+	*followed
+	next atomic.Pointer[followed] // that takes over; nil: nothing has changed
+	held []in                     // switches that were seen while a visit waited, which has the handover
+}
+
+// followed is the events of that session.
+type followed struct {
+	events  []perfevent.EventAttr
 	decoder *perfevent.Decoder
-	held    []in // switches that were seen while a visit waited, which has the handover
+	thinned bool // not each sample wakes
+}
+
+func newFollowed(events []perfevent.EventAttr) (*followed, error) {
+	f := &followed{events: events}
+	for _, e := range events {
+		f.thinned = f.thinned || isSoon(e) && e.Attr.Wakeup > 1
+	}
+	var err error
+	f.decoder, err = perfevent.NewDecoder(events)
+	return f, err
 }
 
 // mostHeld bounds them. There are more only where the thread was late.
@@ -177,11 +228,11 @@ func (t *thread) followBeside() error {
 			return err
 		}
 		ring.Follow()
-		decoder, err := perfevent.NewDecoder(t.order.BesideEvents)
+		events, err := newFollowed(t.order.BesideEvents)
 		if err != nil {
 			return err
 		}
-		t.beside = &follower{ring, decoder, make([]in, 0, mostHeld)}
+		t.beside = &follower{ring: ring, followed: events, held: make([]in, 0, mostHeld)}
 		err = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, file.FD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
 		if err != nil {
 			return fmt.Errorf("add to epoll: %w", err)
@@ -193,26 +244,47 @@ func (t *thread) followBeside() error {
 // readBeside visits the threads of the samples in the ring beside. They come before the
 // thread's own records, which may be many: what happened before a sample is told by its time.
 func (t *thread) readBeside() {
-	if t.beside == nil {
+	b := t.beside
+	if b == nil {
 		return
 	}
-	ring := t.beside.ring
+	if next := b.next.Swap(nil); next != nil {
+		b.followed = next
+	}
+	ring := b.ring
 	ring.Look()
-	for b := ring.Next(); b != nil; b = ring.Next() {
-		if binary.LittleEndian.Uint32(b) != unix.PERF_RECORD_SAMPLE {
-			continue
-		}
-		if t.open != nil { // it is late
-			t.ring.Look()
-			t.drain()
-			t.close(nothingFollows, 0)
-		}
-		if record, err := t.beside.decoder.Decode(b); err == nil {
-			if sample, ok := record.(*perfevent.Sample); ok && isSoon(t.order.BesideEvents[sample.Sampling]) {
-				t.look(sample)
-			}
+	var last []byte
+	for r := ring.Next(); r != nil; r = ring.Next() {
+		switch {
+		case binary.LittleEndian.Uint32(r) != unix.PERF_RECORD_SAMPLE:
+		case b.thinned:
+			last = r // the others did not wake
+		default:
+			t.lookBeside(r)
 		}
 	}
+	if last != nil {
+		t.lookBeside(last)
+	}
+}
+
+// lookBeside visits the thread of a sample in the ring beside.
+func (t *thread) lookBeside(record []byte) {
+	if t.open != nil { // it is late
+		t.ring.Look()
+		t.drain()
+		t.close(nothingFollows, 0)
+	}
+	b := t.beside
+	decoded, err := b.decoder.Decode(record)
+	if err != nil {
+		return
+	}
+	sample, ok := decoded.(*perfevent.Sample)
+	if !ok || !isSoon(b.events[sample.Sampling]) || b.thinned && t.clock.now() > sample.Time+uint64(t.order.VisitTime) {
+		return
+	}
+	t.look(sample)
 }
 
 // noteIn hands on a switch to a thread, once no visit waits.

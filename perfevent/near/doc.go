@@ -36,7 +36,7 @@
 //   - no record is missing that could say otherwise.
 //
 // A system call that was sampled may have written its result to its register by then. At a
-// user probe (Sampling.UserProbe) the kernel may have carried out the probed instruction, or
+// user probe (perfevent.Sampling.UserProbe) the kernel may have carried out the probed instruction, or
 // be about to step over it.
 //
 // Exact is about the sampled thread. Its memory may still be changed by other threads and by

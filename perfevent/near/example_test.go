@@ -40,8 +40,8 @@ func Example() {
 	check(busy.Start())
 	defer busy.Wait()
 	defer busy.Process.Kill()
-	clock := near.Sampling{Sampling: perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99}}
-	reader, err := near.Start(perfevent.Process(busy.Process.Pid), []near.Sampling{clock}, "stack top", nil, near.Options{})
+	clock := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99}
+	reader, err := near.Start(perfevent.Process(busy.Process.Pid), []perfevent.Sampling{clock}, "stack top", nil, near.Options{})
 	check(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	exact := 0

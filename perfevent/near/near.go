@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,15 +14,6 @@ import (
 
 	"github.com/ringtap/ringtap/perfevent"
 )
-
-// Sampling is an event whose samples are visited, each at once. Sampling.UserRegs is chosen
-// here.
-type Sampling struct {
-	perfevent.Sampling
-	// UserProbe says that the event is a probe of user code, whose instruction the kernel
-	// carries out.
-	UserProbe bool
-}
 
 // Options are the bounds of a Reader. Zero values stand for the defaults.
 type Options struct {
@@ -72,31 +64,28 @@ type Reader struct {
 	round   func(before uint64) // Options.Round, or nil
 	paused  []bool
 	counts  []Account // of Close
-	beside  bool      // the samples are another session's
 	joined  joined
+
+	followed *perfevent.Session // whose samples are visited; nil: those of session
+	changes  int                // of its events that the helper knows
 }
 
-// Start opens the samplings on the target and starts the helper. visitor is one of those
+// Start opens the samplings on the target, with registers that it chooses, and starts the helper:
+// each sample is visited at once. visitor is one of those
 // that the program gave to Serve. An error is a *perfevent.OpenError where the kernel
 // refused an event. CPUs that the kernel leaves to one thread each (nohz_full) are not
 // watched. Where package perfevent watches the whole system in the target's place (a Kprobe,
 // too many threads for the open files) others' samples are visited as well.
-func Start(target perfevent.Target, samplings []Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
+func Start(target perfevent.Target, samplings []perfevent.Sampling, visitor string, config []byte, opts Options) (*Reader, error) {
 	if os.Getenv(variable) != "" {
 		return nil, errors.New("start the near reader: the program's main function does not call Serve")
 	}
-	all := make([]perfevent.Sampling, len(samplings)+1)
+	all := append(slices.Clone(samplings), perfevent.Sampling{})
 	o := order{Visitor: visitor, Config: config, Witness: len(samplings), Highest: FIFO, Places: make([]place, len(samplings)+1),
 		Skip: []uint32{uint32(os.Getpid())}}
 	for i, s := range samplings {
-		all[i] = s.Sampling
 		all[i].UserRegs, all[i].Soon = allRegisters, true
-		switch {
-		case s.UserProbe:
-			o.Places[i] = atUserProbe
-		case s.Event.IsTracepoint():
-			o.Places[i] = inKernel
-		}
+		o.Places[i] = placeOf(s.Event.IsTracepoint(), s.UserProbe)
 	}
 	all[len(samplings)] = perfevent.Sampling{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1, UserRegs: allRegisters}
 	session, err := openWitness(target, all, opts)
@@ -173,6 +162,9 @@ func (r *Reader) Read(ctx context.Context, handle func(*Reading) error) error {
 		if r.round != nil {
 			r.round(r.judge.passed(r.known()))
 		}
+		if err := r.follow(); err != nil {
+			return err
+		}
 		if until == 0 {
 			if err := r.pause(); err != nil {
 				return err
@@ -240,7 +232,7 @@ func newView(cpu int, e *entry, rest []byte) *view {
 
 // pause turns the events of CPUs off whose threads rest.
 func (r *Reader) pause() error {
-	if r.session == nil || r.beside {
+	if r.session == nil || r.followed != nil {
 		return nil
 	}
 	for i := range r.helper.outs {

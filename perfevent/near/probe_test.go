@@ -82,9 +82,9 @@ func functionOffset(t testing.TB, path, name string) uint64 {
 }
 
 // begin starts a reader that is closed with the test.
-func begin(t testing.TB, target perfevent.Target, s Sampling, visitor string, config []byte, opts Options) *Reader {
+func begin(t testing.TB, target perfevent.Target, s perfevent.Sampling, visitor string, config []byte, opts Options) *Reader {
 	t.Helper()
-	r, err := Start(target, []Sampling{s}, visitor, config, opts)
+	r, err := Start(target, []perfevent.Sampling{s}, visitor, config, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func probed(t testing.TB, calls, sleep int, opts Options) (*started, *Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := Sampling{Sampling: perfevent.Sampling{Event: event, Period: 1}, UserProbe: true}
+	at := perfevent.Sampling{Event: event, Period: 1, UserProbe: true}
 	return s, begin(t, perfevent.Thread(s.cmd.Process.Pid), at, "hit", nil, opts)
 }
 
@@ -184,7 +184,7 @@ func TestLiveNamesAreReadAtTheEntryOfSystemCalls(t *testing.T) {
 				t.Skipf("no tracepoint: %v", err)
 			}
 			dir := t.TempDir()
-			r := begin(t, perfevent.System(), Sampling{Sampling: perfevent.Sampling{Event: perfevent.Tracepoint(id, tt.call), Period: 1}},
+			r := begin(t, perfevent.System(), perfevent.Sampling{Event: perfevent.Tracepoint(id, tt.call), Period: 1},
 				"text", []byte{tt.argument}, Options{Share: 1, VisitTime: 5 * time.Millisecond})
 			n := testlimit.Calls(300)
 			done := make(chan struct{})

@@ -43,6 +43,9 @@ func stepsOver(from, to *perfevent.Registers) bool {
 	if from.Mask>>flagsRegister&1 == 0 {
 		return false
 	}
-	i := bits.OnesCount64(from.Mask & (1<<flagsRegister - 1))
-	return from.Values[i]&trapFlag == 0 && to.Values[i]&trapFlag != 0
+	return flags(from)&trapFlag == 0 && flags(to)&trapFlag != 0
+}
+
+func flags(r *perfevent.Registers) uint64 {
+	return r.Values[bits.OnesCount64(r.Mask&(1<<flagsRegister-1))]
 }

@@ -95,7 +95,7 @@ const callerVariable = "NEAR_TEST_TARGET"
 func beCaller() {
 	pid, _ := strconv.Atoi(os.Getenv(callerVariable))
 	clock := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 99, ExcludeKernel: true}
-	r, err := Start(perfevent.Process(pid), []Sampling{{Sampling: clock}}, "state", []byte(os.Args[len(os.Args)-1]), Options{})
+	r, err := Start(perfevent.Process(pid), []perfevent.Sampling{clock}, "state", []byte(os.Args[len(os.Args)-1]), Options{})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -2,6 +2,7 @@ package near
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -28,12 +29,25 @@ const (
 	atUserProbe       // at an instruction that the kernel carries out itself or steps over
 )
 
+// placeOf is where an event's samples are taken.
+func placeOf(isTracepoint, isUserProbe bool) place {
+	switch {
+	case isUserProbe:
+		return atUserProbe
+	case isTracepoint:
+		return inKernel
+	}
+	return anywhere
+}
+
 // followedBy compares a sample with the switch away from its thread that comes next. With
 // the same user registers no user code ran between the two. A sample that was taken in the
-// kernel may be of a system call, whose result the kernel has written by then.
+// kernel may be of a system call, whose result the kernel has written by then. The switch has
+// the registers of the sample at least.
 func followedBy(sample, out *perfevent.Sample, at place) follow {
 	a, b := &sample.Regs, &out.Regs
-	if a.ABI == 0 || a.ABI != b.ABI || len(a.Values) != len(b.Values) {
+	if a.ABI == 0 || a.ABI != b.ABI || a.Mask&^b.Mask != 0 ||
+		len(a.Values) != bits.OnesCount64(a.Mask) || len(b.Values) != bits.OnesCount64(b.Mask) {
 		return otherFollows
 	}
 	probe := at == atUserProbe
@@ -46,11 +60,12 @@ func followedBy(sample, out *perfevent.Sample, at place) follow {
 		}
 		register := bit
 		bit++
+		after := b.Values[bits.OnesCount64(b.Mask&(1<<register-1))]
 		switch {
-		case a.Values[i] == b.Values[i]:
+		case a.Values[i] == after:
 		case register == resultRegister && mayReturn:
 		case stepping && register == ipRegister:
-		case probe && changesAtProbe(register, a.Values[i], b.Values[i]):
+		case probe && changesAtProbe(register, a.Values[i], after):
 		default:
 			return otherFollows
 		}

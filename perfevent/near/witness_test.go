@@ -56,6 +56,23 @@ func TestASwitchFollowsASampleIfNoCodeRanBetween(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
+	fewer := sampleOf(nil)
+	fewer.Regs.Mask, fewer.Regs.Values = 1<<ipRegister|1<<other, []uint64{other * 1000, ipRegister * 1000}
+	for _, tt := range []struct {
+		name string
+		to   *perfevent.Sample
+		want follow
+	}{
+		{"with more registers", sampleOf(map[int]uint64{resultRegister: 7}), sameFollows},
+		{"with another of them and more", sampleOf(map[int]uint64{other: 7}), otherFollows},
+	} {
+		if got := followedBy(fewer, tt.to, anywhere); got != tt.want {
+			t.Errorf("a switch %s than the sample: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	if got := followedBy(sampleOf(nil), fewer, anywhere); got != otherFollows {
+		t.Errorf("a switch with fewer registers than the sample: %d", got)
+	}
 	kernelThread := sampleOf(nil)
 	kernelThread.Regs = perfevent.Registers{}
 	if got := followedBy(kernelThread, kernelThread, anywhere); got != otherFollows {

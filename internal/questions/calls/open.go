@@ -52,6 +52,7 @@ func open(run *questions.Run, text string, o Options) (table.Collector, error) {
 		return nil, err
 	}
 	stacks := run.Stacks()
+	stacks.Moments = stacks.User
 	options := probe.Options{Target: run.Watched, View: view, Limit: o.Limit, Exact: o.Exact, UserStacks: stacks.User, Logger: run.Logger}
 	switch {
 	case spec.Kind == 'p' && spec.Whole && spec.Arguments == 0 && !o.Count:

@@ -70,7 +70,7 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 	}
 	run.Closing(attached.Close)
 	stacks := run.Stacks()
-	stacks.User, stacks.Kernel = true, false
+	stacks.User, stacks.Kernel, stacks.Moments = true, false, true
 	collector := New(attached.Sources, stacks, o)
 	collector.Ended = run.Command != nil || run.PIDs != nil || run.TID != 0
 	run.Closing(collector.Close)

@@ -1,0 +1,44 @@
+import os
+import sys
+
+
+def burn(n):
+    x = 0
+    for i in range(n):
+        x += i * i % 7
+    return x
+
+
+def one():
+    os.getppid()
+
+
+def two():
+    os.getppid()
+    os.getppid()
+
+
+def three():
+    os.getppid()
+    os.getppid()
+    os.getppid()
+
+
+def down(depth, n):
+    if depth > 0:
+        down(depth - 1, n)
+        return
+    one()
+    burn(n)
+    two()
+    burn(n)
+    three()
+    burn(n)
+
+
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[1])):
+    down(10, int(sys.argv[2]))
+print("done", flush=True)
+sys.stdin.readline()

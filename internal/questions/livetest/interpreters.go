@@ -1,0 +1,48 @@
+package livetest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Interpreter is an interpreter that is installed.
+type Interpreter struct {
+	Name     string   // with its version, of several
+	Language string   // python, php, perl or ruby
+	Command  []string // before the program's file
+	Suffix   string   // of the program's file: ".py"
+	Main     string   // the name of the outermost function
+}
+
+// Interpreters are those of Python, PHP, Perl and Ruby that are installed. The test is skipped where
+// there is none.
+func Interpreters(t *testing.T) (all []Interpreter) {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	for _, path := range append(pythons, "/usr/bin/python3") {
+		all = append(all, Interpreter{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), "python", []string{path}, ".py", "<module>"})
+	}
+	all = append(all,
+		Interpreter{"php", "php", []string{"php", "-d", "opcache.enable_cli=0", "-d", "memory_limit=-1"}, ".php", "{main}"},
+		Interpreter{"perl", "perl", []string{"perl"}, ".pl", "{main}"},
+		Interpreter{"ruby", "ruby", []string{"ruby", "--disable=gems"}, ".rb", "<main>"})
+	installed := all[:0]
+	for _, i := range all {
+		if _, err := exec.LookPath(i.Command[0]); err == nil {
+			installed = append(installed, i)
+		}
+	}
+	if len(installed) == 0 {
+		t.Skip("none of python3, php, perl, ruby is installed")
+	}
+	return installed
+}
+
+// Program makes the command that runs a program: the file without its suffix, and arguments.
+func (i Interpreter) Program(file string, arguments ...string) *exec.Cmd {
+	command := append(append([]string(nil), i.Command...), file+i.Suffix)
+	return exec.Command(command[0], append(command[1:], arguments...)...)
+}

@@ -1,0 +1,172 @@
+package memleak_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/allocator"
+	"github.com/ringtap/ringtap/internal/interp/languages"
+	"github.com/ringtap/ringtap/internal/moment"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/questions/memleak"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+func TestMain(m *testing.M) {
+	near.Serve(map[string]near.New{moment.Visitor: moment.NewVisitors(languages.Detectors())})
+	os.Exit(m.Run())
+}
+
+// keeper runs testdata/keep: its functions one, two and three keep so many blocks as they say, below
+// eleven calls of down.
+type keeper struct{ livetest.Interpreter }
+
+// keptBytes is the size of a block, but for a few bytes.
+const keptBytes = 100000
+
+func TestLiveMemoryStandsByTheInterpretedFunctionsThatKeepIt(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	for i, interpreter := range livetest.Interpreters(t) {
+		k := keeper{interpreter}
+		every := []uint64{0, 2 * keptBytes}[i%2]
+		t.Run(fmt.Sprint(k.Name, " every ", every), func(t *testing.T) { k.check(t, 100, every) })
+	}
+}
+
+// check runs the program and compares the memory that stands with what it keeps.
+func (k keeper) check(t *testing.T, rounds int, every uint64) {
+	t.Helper()
+	p := k.profile(t, rounds, every)
+	truth := map[string]float64{"one": float64(rounds), "two": float64(2 * rounds), "three": float64(3 * rounds)}
+	kept := make(map[string]float64) // blocks
+	var late, none float64
+	for _, row := range p.Rows {
+		blocks := float64(row.Values[0]) / keptBytes
+		var names []string
+		isLate := false
+		for _, f := range p.Stacks[row.User].Frames {
+			frame := &p.Frames[f]
+			isLate = isLate || frame.Name == stack.Late
+			if p.Objects[frame.Object].Runtime != "" {
+				names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
+			}
+		}
+		at := slices.IndexFunc(names, func(name string) bool { return truth[name] > 0 })
+		switch {
+		case len(names) == 0:
+			none += blocks
+			continue
+		case isLate:
+			late += blocks
+			continue
+		case blocks > 0.5 && at < 0:
+			t.Errorf("%.1f blocks stand by %v", blocks, names)
+		case at < 0:
+			continue // small things
+		}
+		if want := append([]string{k.Main}, slices.Repeat([]string{"down"}, 11)...); at != len(want) || !slices.Equal(names[:at], want) {
+			t.Errorf("%.1f blocks have the chain %v, which there is not", blocks, names)
+		}
+		kept[names[at]] += blocks
+	}
+	t.Logf("%s; blocks by function %v, %.1f late, %.1f without", p.Notes, kept, late, none)
+	probability := 1.
+	if every > 0 {
+		probability = -math.Expm1(-keptBytes / float64(every))
+	}
+	var all, exact float64
+	for name, want := range truth {
+		slack := 5*math.Sqrt(want*(1-probability)/probability) + 0.02*want
+		if kept[name] > want+slack || kept[name]+none+late < want-slack {
+			t.Errorf("%.1f blocks stand by %s, want %.0f", kept[name], name, want)
+		}
+		all, exact = all+want, exact+kept[name]
+	}
+	if exact < 0.7*all {
+		t.Errorf("%.1f of %.0f blocks have functions", exact, all)
+	}
+}
+
+// profile is of the memory that stands when the program has kept all.
+func (k keeper) profile(t *testing.T, rounds int, every uint64) *profile.Profile {
+	t.Helper()
+	burn := map[string]int{"python": 60000, "php": 180000, "perl": 240000, "ruby": 90000}[k.Language] // some milliseconds
+	cmd := k.Program("testdata/keep", strconv.Itoa(rounds), strconv.Itoa(burn))
+	cmd.Env = append(os.Environ(), "USE_ZEND_ALLOC=0")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	defer cmd.Wait()
+	defer in.Close()
+	said := bufio.NewReader(out)
+	if line, err := said.ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	found, err := allocator.Find(allocator.Where{PIDs: []int{cmd.Process.Pid}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	target := perfevent.Process(cmd.Process.Pid)
+	attached, err := allocator.Attach(found, target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := attached.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c := memleak.New(attached.Sources, stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}, memleak.Options{Every: every})
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
+	defer cancel()
+	done := make(chan error, 1)
+	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{c}, Whole: true, Memory: 64 << 20,
+		Logger: slog.New(slog.DiscardHandler), Report: func(*profile.Profile) error { return nil },
+		Armed: func() error {
+			go func() {
+				_, err := said.ReadString('\n')
+				done <- err
+				cancel()
+			}()
+			_, err := io.WriteString(in, "\n")
+			return err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the program has not ended well: %v", err)
+	}
+	if a := result.Accounts[0]; a.Lost > 0 {
+		t.Errorf("records were lost: %+v", a)
+	}
+	return result.Whole
+}

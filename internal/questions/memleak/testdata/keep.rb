@@ -1,0 +1,48 @@
+$kept = []
+
+def burn(n)
+  x = 0
+  i = 0
+  while i < n
+    x += i * i % 7
+    i += 1
+  end
+  x
+end
+
+def one
+  $kept << "x" * 100000
+end
+
+def two
+  $kept << "x" * 100000
+  $kept << "x" * 100000
+end
+
+def three
+  $kept << "x" * 100000
+  $kept << "x" * 100000
+  $kept << "x" * 100000
+end
+
+def down(depth, n)
+  return down(depth - 1, n) if depth > 0
+
+  one
+  burn(n)
+  two
+  burn(n)
+  three
+  burn(n)
+end
+
+$stdout.sync = true
+puts "ready"
+$stdin.gets
+i = 0
+while i < ARGV[0].to_i
+  down(10, ARGV[1].to_i)
+  i += 1
+end
+puts "done"
+$stdin.gets
