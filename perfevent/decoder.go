@@ -164,8 +164,11 @@ func (d *Decoder) Records(b []byte) iter.Seq2[Record, error] {
 
 // Events returns what a Decoder must know to decode what the session records: its
 // samplings in their order, and behind them the side-band. GrowStack opens events with
-// ids of their own, so that a capture asks when Read has returned.
+// ids of their own, so that a capture asks when Read has returned. It may be called while Read
+// runs.
 func (s *Session) Events() []EventAttr {
+	s.grow.mu.Lock()
+	defer s.grow.mu.Unlock()
 	events := make([]EventAttr, len(s.samplings)+1)
 	for i := range s.samplings {
 		events[i].Attr = sampleAttr(&s.samplings[i], false, 0, s.format)

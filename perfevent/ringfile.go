@@ -2,6 +2,7 @@ package perfevent
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,7 @@ type RingFile struct {
 }
 
 // RingFiles returns the rings of a session that was opened with Options.HandOver or
-// Options.Shared.
+// Options.Shared. Who follows a ring and never waits for it needs neither.
 func (s *Session) RingFiles() []RingFile {
 	var files []RingFile
 	for i := range s.rings {
@@ -32,6 +33,8 @@ func (s *Session) RingFiles() []RingFile {
 type CPURing struct {
 	ring    mappedRing
 	follows bool
+	tail    uint64 // how far the reader was at the last look
+	missing bool
 }
 
 // MapRing maps a ring. The descriptor may be a duplicate.
@@ -50,16 +53,25 @@ func (r *CPURing) Follow() {
 	r.follows = true
 	r.ring.snapshot()
 	r.ring.next = r.ring.limit
+	r.tail = atomic.LoadUint64(r.ring.tail)
 }
 
 // Look notes how far the kernel has written: Next goes until there. What of a ring that is
 // followed was written over meanwhile is left out.
 func (r *CPURing) Look() {
+	tail := atomic.LoadUint64(r.ring.tail)
 	r.ring.snapshot()
+	r.missing = r.ring.limit-r.tail > uint64(len(r.ring.data)/2)
+	r.tail = tail
 	if r.follows && r.ring.limit-r.ring.next > uint64(len(r.ring.data)) {
 		r.ring.next = r.ring.limit
 	}
 }
+
+// Missing tells of a ring that is followed whether records may be missing between the last two
+// looks: it may have been more than half full. The kernel's own word for records that it dropped
+// (Lost) comes with the next one only.
+func (r *CPURing) Missing() bool { return r.missing }
 
 // Next takes a record and returns its bytes, or nil when all that Look saw are taken. They
 // are valid until Release, and those of a record that wraps until the next one that does.

@@ -7,12 +7,19 @@ import (
 	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // wantsMoments tells whether a plan asks for the calls of interpreted code.
 func wantsMoments(plans []table.Plan) bool {
 	return slices.ContainsFunc(plans, func(p table.Plan) bool { return p.Stacks.Moments })
+}
+
+// visitsMoments tells whether a helper visits the samples: those of threads that wait are read
+// at leisure.
+func visitsMoments(plans []table.Plan) bool {
+	return slices.ContainsFunc(plans, func(p table.Plan) bool { return p.Stacks.Moments && p.Switched == nil })
 }
 
 // startMoments makes what knows the calls of interpreted code at the moments of samples. A
@@ -22,12 +29,27 @@ func (r *profiling) startMoments() stack.Moments {
 		return nil
 	}
 	frequency := uint64(0)
+	var waits []func(*perfevent.Sample) (bool, uint32) // by sampling
+	var switched moment.Switched
 	for i := range r.plans {
-		for _, s := range r.plans[i].Samplings {
-			frequency = max(frequency, s.Frequency)
+		plan := &r.plans[i]
+		for j, s := range plan.Samplings {
+			if s.Soon {
+				frequency = max(frequency, s.Frequency)
+			}
+			waits = append(waits, nil)
+			if plan.Stacks.Moments && plan.Switched != nil {
+				waits[len(waits)-1] = func(s *perfevent.Sample) (bool, uint32) { return plan.Switched(j, s) }
+				switched = func(s *perfevent.Sample) (bool, uint32) {
+					if s.Sampling >= len(waits) || waits[s.Sampling] == nil {
+						return false, 0
+					}
+					return waits[s.Sampling](s)
+				}
+			}
 		}
 	}
-	r.moments = moment.New(r.live.Session, frequency, r.opts.Logger)
+	r.moments = moment.New(r.live.Session, frequency, switched, r.opts.Logger)
 	return r.moments
 }
 

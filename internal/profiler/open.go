@@ -32,7 +32,7 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
-		opts.Shared = wantsMoments(plans)
+		opts.Shared = visitsMoments(plans)
 		some, _ := examples(target, plans, opts.Recent)
 		source, err = run.Open(target, append(all, some...), opts)
 		if err == nil {

@@ -68,6 +68,11 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 			return s.interpreted(by, p, in, sample)
 		}
 	}
+	return s.native(by, p, sample)
+}
+
+// native is User without the functions of interpreted code.
+func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
 	if c := s.memo.find(&by.Stacks, p, sample); c != nil {
 		by.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end}

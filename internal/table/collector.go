@@ -107,7 +107,12 @@ type Plan struct {
 	// only those of a window before those of the next.
 	Ordered bool
 	Stacks  stack.Stacks
-	Metrics []profile.Metric // the columns of a row
+	// Switched, unless nil, says that a sample of the plan's sampling of that index begins a
+	// wait of its thread, and which thread goes on in its place, 0 if that is not known. It is
+	// called from any goroutine. With Stacks.Moments such threads are read at leisure. Then all
+	// switches to threads are seen by samples or by Switches.
+	Switched func(sampling int, s *perfevent.Sample) (leaves bool, next uint32)
+	Metrics  []profile.Metric // the columns of a row
 	// Histogram, unless nil, is the scale of another column: see Rows.Observe.
 	Histogram *histogram.Scale
 	// Standing marks metrics that tell what stands when a window ends, such as

@@ -1,0 +1,306 @@
+package moment
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Switched tells of a sample whether it is of the thread that leaves a CPU there, and which
+// thread goes on in its place: 0 if the sample does not say. It may be called from any goroutine.
+type Switched func(s *perfevent.Sample) (leaves bool, next uint32)
+
+// leisure reads the calls of threads that wait. Nobody needs to be there when a thread leaves
+// its CPU: it follows the session's rings and reads the threads that have not gone on by then. It
+// looks at the rings once more after that. A thread can't have run before the kernel's record
+// of it was in a ring, so that a reading is exact if there is none.
+type leisure struct {
+	session  *perfevent.Session
+	switched Switched
+	rings    []*perfevent.CPURing
+	waits    waits
+	decoder  *perfevent.Decoder
+	stale    bool // it does not know all events
+	stop     chan struct{}
+	stopped  chan struct{}
+
+	mu       sync.Mutex // of what follows
+	changed  *sync.Cond // progress, or over
+	targets  map[uint32]*reads
+	readings map[sampled]Calls
+	progress uint64 // waits that began before that time are known
+	swept    uint64
+	over     bool
+}
+
+// reads is how the threads of a process are read.
+type reads struct {
+	since   uint64
+	memory  timedMemory
+	walkers []walker
+	calls   []interp.Call
+	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
+}
+
+// How often the rings are looked at: a wait that is shorter may be missed. Each look takes about
+// 25 µs. It rests so many times as long as it worked. A walk that takes longer than walkTime is
+// given up, and threads wait for the next turn when all walks have taken roundTime.
+const (
+	lookEvery = 2 * time.Millisecond
+	restTimes = 9
+	walkTime  = time.Millisecond
+	roundTime = 2 * time.Millisecond
+)
+
+// inTheMaking is how long before a look the kernel may have taken the time of a record that is
+// not in its ring yet. More only makes that wait one without calls.
+const inTheMaking = uint64(100 * time.Microsecond)
+
+func newLeisure(session *perfevent.Session, switched Switched) *leisure {
+	l := &leisure{session: session, switched: switched, waits: newWaits(),
+		targets: make(map[uint32]*reads), readings: make(map[sampled]Calls)}
+	l.changed = sync.NewCond(&l.mu)
+	return l
+}
+
+// watch has the waits of a process read from now on.
+func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
+	t := &reads{memory: timedMemory{Live: interp.Live(p.PID)}, calls: make([]interp.Call, 0, maxCalls)}
+	for _, r := range runtimes {
+		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
+	}
+	if p.NSPID != p.PID {
+		t.own = make(map[uint32]int)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return nil
+	}
+	if l.targets[uint32(p.PID)] == nil && len(l.targets) >= maxWatched {
+		return errTooMany
+	}
+	if l.stop == nil {
+		if err := l.start(); err != nil {
+			l.over = true
+			return err
+		}
+	}
+	t.since = perfevent.Now()
+	l.targets = maps.Clone(l.targets) // a round may be under way
+	l.targets[uint32(p.PID)] = t
+	return nil
+}
+
+// start begins to follow the rings.
+func (l *leisure) start() error {
+	var err error
+	if l.decoder, err = perfevent.NewDecoder(l.session.Events()); err != nil {
+		return err
+	}
+	for _, file := range l.session.RingFiles() {
+		ring, err := perfevent.MapRing(file)
+		if err != nil {
+			return errors.Join(err, l.unmap())
+		}
+		ring.Follow()
+		l.rings = append(l.rings, ring)
+	}
+	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
+	go l.run()
+	return nil
+}
+
+func (l *leisure) unmap() (err error) {
+	for _, ring := range l.rings {
+		err = errors.Join(err, ring.Close())
+	}
+	l.rings = nil
+	return err
+}
+
+func (l *leisure) close() error {
+	if l.stop == nil {
+		return nil
+	}
+	close(l.stop)
+	<-l.stopped
+	return l.unmap()
+}
+
+func (l *leisure) run() {
+	defer close(l.stopped)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.stop:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.over = true
+			l.changed.Broadcast()
+			return
+		case <-timer.C:
+		}
+		began := time.Now()
+		l.round()
+		timer.Reset(max(lookEvery, restTimes*time.Since(began)))
+	}
+}
+
+// round reads the threads that wait.
+func (l *leisure) round() {
+	l.mu.Lock()
+	targets := l.targets
+	l.mu.Unlock()
+	known := perfevent.Now() - inTheMaking
+	l.look(targets)
+	read := l.waits.take(func(w *wait) bool { return l.read(targets[w.pid], w) }, time.Now().Add(roundTime))
+	if len(read) > 0 {
+		l.look(targets)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range read {
+		if w.state != isRead {
+			continue
+		}
+		if len(l.readings)+len(w.samples) > maxReadings {
+			clear(l.readings)
+		}
+		for _, s := range w.samples {
+			l.readings[s] = w.calls
+		}
+		w.state = isKnown
+	}
+	l.progress = known
+	l.changed.Broadcast()
+	if known > l.swept+uint64(time.Second) {
+		l.swept = known
+		l.targets = maps.Clone(l.targets)
+		maps.DeleteFunc(l.targets, func(pid uint32, _ *reads) bool { return unix.Kill(int(pid), 0) == unix.ESRCH })
+	}
+}
+
+// look takes note of what is new in the rings.
+func (l *leisure) look(targets map[uint32]*reads) {
+	if l.stale {
+		decoder, err := perfevent.NewDecoder(l.session.Events())
+		if err != nil {
+			return // nor was it when it began
+		}
+		l.decoder, l.stale = decoder, false
+	}
+	for _, ring := range l.rings {
+		ring.Look()
+		if ring.Missing() {
+			l.waits.miss()
+		}
+		for b := ring.Next(); b != nil; b = ring.Next() {
+			record, err := l.decoder.Decode(b)
+			if err != nil && !errors.Is(err, perfevent.ErrUnknownRecord) {
+				l.stale = true // it is of an event that was opened since
+				l.waits.miss()
+				continue
+			}
+			l.note(targets, record)
+		}
+	}
+}
+
+// note takes note of a record.
+func (l *leisure) note(targets map[uint32]*reads, record perfevent.Record) {
+	switch r := record.(type) {
+	case *perfevent.Sample:
+		leaves, next := l.switched(r)
+		l.waits.ends(next, r.Time)
+		if leaves && targets[r.PID] != nil {
+			l.waits.begins(r.PID, sampled{r.CPU, r.TID, r.Time})
+		}
+	case *perfevent.Switch:
+		if !r.Out {
+			l.waits.ends(r.TID, r.Time)
+		}
+	case *perfevent.Exit:
+		l.waits.forget(r.TID)
+	case *perfevent.Lost, *perfevent.LostSamples, *perfevent.Throttle:
+		l.waits.miss()
+	}
+}
+
+// read walks the thread of a wait.
+func (l *leisure) read(t *reads, w *wait) bool {
+	if t == nil || w.samples[0].time < t.since {
+		return false
+	}
+	tid := int(w.samples[0].tid)
+	if t.own != nil {
+		if tid = t.ownID(w.samples[0].tid); tid == 0 {
+			return false
+		}
+	}
+	t.memory.until = time.Now().Add(walkTime)
+	w.calls = Calls{}
+	for i := range t.walkers {
+		calls, end := t.walkers[i].Walk(t.calls[:0], &interp.Thread{TID: tid})
+		if end == callchain.Lost {
+			return false
+		}
+		if len(calls) > 0 {
+			w.calls.Chains = append(w.calls.Chains, Chain{t.walkers[i].runtime, slices.Clone(calls), end})
+		}
+	}
+	return true
+}
+
+// maxOwn bounds the threads whose ids are remembered.
+const maxOwn = 1 << 12
+
+// ownID is the id of a thread in its own pid namespace; 0 if it has ended.
+func (t *reads) ownID(tid uint32) int {
+	if own, ok := t.own[tid]; ok {
+		return own
+	}
+	if len(t.own) >= maxOwn {
+		clear(t.own)
+	}
+	status, err := process.Host{}.Status(int(tid))
+	if err != nil {
+		return 0
+	}
+	t.own[tid] = status.NSPID
+	return status.NSPID
+}
+
+// at returns the calls of a sample that begins a wait, once it is known whether they were read.
+func (l *leisure) at(s *perfevent.Sample) Calls {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.targets[s.PID]; t == nil || s.Time < t.since {
+		return Calls{}
+	}
+	for !l.over && l.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
+		l.changed.Wait()
+	}
+	return pop(l.readings, s)
+}
+
+// timedMemory is the memory of a process until some time.
+type timedMemory struct {
+	interp.Live
+	until time.Time
+}
+
+// Read is of interp.Memory.
+func (m *timedMemory) Read(addr uint64, b []byte) bool {
+	return time.Now().Before(m.until) && m.Live.Read(addr, b)
+}

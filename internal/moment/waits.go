@@ -1,0 +1,115 @@
+package moment
+
+import (
+	"time"
+
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+// waits are the threads that have left a CPU, as the records of the rings tell it. Those of one
+// CPU come in their order, and those of another one before or after: the times decide.
+type waits struct {
+	by    map[uint32]*wait // by thread
+	queue []*wait          // to be read, oldest first
+	read  []*wait          // room
+}
+
+// wait is what is known of a thread that has waited.
+type wait struct {
+	pid     uint32
+	samples []sampled // of the switch away: more than one where two events see it
+	end     uint64    // when it went on last
+	state   waitState
+	queued  bool
+	calls   Calls
+}
+
+type waitState uint8
+
+const (
+	isOver   waitState = iota // the thread has gone on, or may have
+	isUnread                  // it waits
+	isRead                    // and was read since
+	isKnown                   // and did not go on meanwhile
+)
+
+// maxWaits bounds the threads that are known.
+const maxWaits = 1 << 16
+
+func newWaits() waits { return waits{by: make(map[uint32]*wait)} }
+
+// begins is a sample of a switch away from a thread.
+func (ws *waits) begins(pid uint32, s sampled) {
+	w := ws.by[s.tid]
+	if w == nil {
+		if len(ws.by) >= maxWaits {
+			ws.miss()
+			clear(ws.by)
+		}
+		w = &wait{}
+		ws.by[s.tid] = w
+	}
+	switch last := len(w.samples) - 1; {
+	case w.state != isOver && w.samples[last].cpu == s.cpu:
+		// It can't have left the CPU twice without having come there in between.
+		if w.state != isKnown && s.time >= w.samples[last].time {
+			w.samples = append(w.samples, s)
+		}
+		return
+	case s.time < w.end, last >= 0 && s.time < w.samples[last].time:
+		return
+	}
+	w.pid, w.samples, w.state, w.calls = pid, append(w.samples[:0], s), isUnread, Calls{}
+	if !w.queued {
+		w.queued = true
+		ws.queue = append(ws.queue, w)
+	}
+}
+
+// ends is a switch to a thread.
+func (ws *waits) ends(tid uint32, at uint64) {
+	if w := ws.by[tid]; w != nil {
+		w.end = max(w.end, at)
+		if at >= w.samples[0].time {
+			w.state = isOver
+		}
+	}
+}
+
+// forget forgets a thread that ends.
+func (ws *waits) forget(tid uint32) {
+	if w := ws.by[tid]; w != nil {
+		w.state = isOver
+		delete(ws.by, tid)
+	}
+}
+
+// miss says that records are missing: every thread may have gone on.
+func (ws *waits) miss() {
+	for _, w := range ws.by {
+		w.state = isOver
+	}
+}
+
+// take has the threads read that wait and were not yet, until that takes too long. It returns those
+// that were read, until the next call.
+func (ws *waits) take(read func(*wait) bool, until time.Time) []*wait {
+	ws.read = ws.read[:0]
+	n := 0
+	for _, w := range ws.queue {
+		if n > 0 && !time.Now().Before(until) {
+			break
+		}
+		n++
+		w.queued = false
+		if w.state != isUnread {
+			continue
+		}
+		if w.state = isOver; read(w) {
+			w.state, w.calls.Kind = isRead, near.Exact
+			ws.read = append(ws.read, w)
+		}
+	}
+	ws.queue = append(ws.queue[:0], ws.queue[n:]...)
+	return ws.read
+}
