@@ -19,17 +19,18 @@ import (
 // thread goes on in its place: 0 if the sample does not say. It may be called from any goroutine.
 type Switched func(s *perfevent.Sample) (leaves bool, next uint32)
 
-// leisure reads the calls of threads that wait. Nobody needs to be there when a thread leaves
-// its CPU: it follows the session's rings and reads the threads that have not gone on by then. It
-// looks at the rings once more after that. A thread can't have run before the kernel's record
-// of it was in a ring, so that a reading is exact if there is none.
+// leisure reads the calls of threads that wait. It follows the session's rings, and reads the
+// threads that have left their CPU and not gone on. Then it looks at the rings once more. A thread
+// runs no user code before the kernel's record of the switch to it is in a ring: if there is none,
+// the reading is exact.
 type leisure struct {
 	session  *perfevent.Session
 	switched Switched
 	rings    []*perfevent.CPURing
 	waits    waits
 	decoder  *perfevent.Decoder
-	stale    bool // it does not know all events
+	stale    bool          // it does not know all events
+	kick     chan struct{} // there is another process to read
 	stop     chan struct{}
 	stopped  chan struct{}
 
@@ -44,7 +45,8 @@ type leisure struct {
 
 // reads is how the threads of a process are read.
 type reads struct {
-	since   uint64
+	since   uint64 // waits that began before are another program's
+	isNew   bool   // no round has read its threads yet
 	memory  timedMemory
 	walkers []walker
 	calls   []interp.Call
@@ -52,10 +54,12 @@ type reads struct {
 }
 
 // How often the rings are looked at: a wait that is shorter may be missed. Each look takes about
-// 25 µs. It rests so many times as long as it worked. A walk that takes longer than walkTime is
-// given up, and threads wait for the next turn when all walks have taken roundTime.
+// 30 µs. While there is no process to read, it is enough to know who waits. It rests so many times
+// as long as it worked. A walk that takes longer than walkTime is given up, and threads wait for
+// the next turn when all walks have taken roundTime.
 const (
 	lookEvery = 2 * time.Millisecond
+	idleEvery = 20 * time.Millisecond
 	restTimes = 9
 	walkTime  = time.Millisecond
 	roundTime = 2 * time.Millisecond
@@ -65,16 +69,31 @@ const (
 // not in its ring yet. More only makes that wait one without calls.
 const inTheMaking = uint64(100 * time.Microsecond)
 
-func newLeisure(session *perfevent.Session, switched Switched) *leisure {
+// newLeisure begins to follow the rings of a session.
+func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error) {
 	l := &leisure{session: session, switched: switched, waits: newWaits(),
+		kick: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		targets: make(map[uint32]*reads), readings: make(map[sampled]Calls)}
 	l.changed = sync.NewCond(&l.mu)
-	return l
+	var err error
+	if l.decoder, err = perfevent.NewDecoder(session.Events()); err != nil {
+		return nil, err
+	}
+	for _, file := range session.RingFiles() {
+		ring, err := perfevent.MapRing(file)
+		if err != nil {
+			return nil, errors.Join(err, l.unmap())
+		}
+		ring.Follow()
+		l.rings = append(l.rings, ring)
+	}
+	go l.run()
+	return l, nil
 }
 
-// watch has the waits of a process read from now on.
+// watch has the waits of a process read, also those that have begun already.
 func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
-	t := &reads{memory: timedMemory{Live: interp.Live(p.PID)}, calls: make([]interp.Call, 0, maxCalls)}
+	t := &reads{isNew: true, memory: timedMemory{Live: interp.Live(p.PID)}, calls: make([]interp.Call, 0, maxCalls)}
 	for _, r := range runtimes {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
 	}
@@ -83,40 +102,18 @@ func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
-		return nil
-	}
-	if l.targets[uint32(p.PID)] == nil && len(l.targets) >= maxWatched {
+	pid := uint32(p.PID)
+	if l.targets[pid] != nil {
+		t.since = perfevent.Now()
+	} else if len(l.targets) >= maxWatched {
 		return errTooMany
 	}
-	if l.stop == nil {
-		if err := l.start(); err != nil {
-			l.over = true
-			return err
-		}
-	}
-	t.since = perfevent.Now()
 	l.targets = maps.Clone(l.targets) // a round may be under way
-	l.targets[uint32(p.PID)] = t
-	return nil
-}
-
-// start begins to follow the rings.
-func (l *leisure) start() error {
-	var err error
-	if l.decoder, err = perfevent.NewDecoder(l.session.Events()); err != nil {
-		return err
+	l.targets[pid] = t
+	select {
+	case l.kick <- struct{}{}:
+	default:
 	}
-	for _, file := range l.session.RingFiles() {
-		ring, err := perfevent.MapRing(file)
-		if err != nil {
-			return errors.Join(err, l.unmap())
-		}
-		ring.Follow()
-		l.rings = append(l.rings, ring)
-	}
-	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
-	go l.run()
 	return nil
 }
 
@@ -129,9 +126,6 @@ func (l *leisure) unmap() (err error) {
 }
 
 func (l *leisure) close() error {
-	if l.stop == nil {
-		return nil
-	}
 	close(l.stop)
 	<-l.stopped
 	return l.unmap()
@@ -150,23 +144,31 @@ func (l *leisure) run() {
 			l.changed.Broadcast()
 			return
 		case <-timer.C:
+		case <-l.kick:
 		}
-		began := time.Now()
-		l.round()
-		timer.Reset(max(lookEvery, restTimes*time.Since(began)))
+		began, every := time.Now(), lookEvery
+		if !l.round() {
+			every = idleEvery
+		}
+		timer.Reset(max(every, restTimes*time.Since(began)))
 	}
 }
 
-// round reads the threads that wait.
-func (l *leisure) round() {
+// round reads the threads that wait. It reports false if there is no process to read.
+func (l *leisure) round() bool {
 	l.mu.Lock()
 	targets := l.targets
 	l.mu.Unlock()
 	known := perfevent.Now() - inTheMaking
-	l.look(targets)
+	l.look()
+	for pid, t := range targets {
+		if t.isNew { // it changes on this goroutine only
+			l.waits.want(pid)
+		}
+	}
 	read := l.waits.take(func(w *wait) bool { return l.read(targets[w.pid], w) }, time.Now().Add(roundTime))
 	if len(read) > 0 {
-		l.look(targets)
+		l.look()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,17 +184,32 @@ func (l *leisure) round() {
 		}
 		w.state = isKnown
 	}
+	for _, t := range targets {
+		t.isNew = false
+	}
 	l.progress = known
 	l.changed.Broadcast()
 	if known > l.swept+uint64(time.Second) {
 		l.swept = known
-		l.targets = maps.Clone(l.targets)
-		maps.DeleteFunc(l.targets, func(pid uint32, _ *reads) bool { return unix.Kill(int(pid), 0) == unix.ESRCH })
+		l.sweep()
 	}
+	return len(l.targets) > 0
+}
+
+// sweep forgets processes that have ended.
+func (l *leisure) sweep() {
+	l.targets = maps.Clone(l.targets)
+	maps.DeleteFunc(l.targets, func(pid uint32, _ *reads) bool {
+		ended := unix.Kill(int(pid), 0) == unix.ESRCH
+		if ended {
+			delete(l.waits.wanted, pid)
+		}
+		return ended
+	})
 }
 
 // look takes note of what is new in the rings.
-func (l *leisure) look(targets map[uint32]*reads) {
+func (l *leisure) look() {
 	if l.stale {
 		decoder, err := perfevent.NewDecoder(l.session.Events())
 		if err != nil {
@@ -212,18 +229,18 @@ func (l *leisure) look(targets map[uint32]*reads) {
 				l.waits.miss()
 				continue
 			}
-			l.note(targets, record)
+			l.note(record)
 		}
 	}
 }
 
 // note takes note of a record.
-func (l *leisure) note(targets map[uint32]*reads, record perfevent.Record) {
+func (l *leisure) note(record perfevent.Record) {
 	switch r := record.(type) {
 	case *perfevent.Sample:
 		leaves, next := l.switched(r)
 		l.waits.ends(next, r.Time)
-		if leaves && targets[r.PID] != nil {
+		if leaves {
 			l.waits.begins(r.PID, sampled{r.CPU, r.TID, r.Time})
 		}
 	case *perfevent.Switch:
@@ -285,10 +302,11 @@ func (t *reads) ownID(tid uint32) int {
 func (l *leisure) at(s *perfevent.Sample) Calls {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.targets[s.PID]; t == nil || s.Time < t.since {
+	t := l.targets[s.PID]
+	if t == nil || s.Time < t.since {
 		return Calls{}
 	}
-	for !l.over && l.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
+	for !l.over && (t.isNew || l.progress <= s.Time) && perfevent.Now() < s.Time+uint64(patience) {
 		l.changed.Wait()
 	}
 	return pop(l.readings, s)

@@ -94,14 +94,14 @@ func New(session *perfevent.Session, frequency uint64, switched Switched, log *s
 		r.share = max(leastShare, min(mostShare, float64(frequency)*aSample))
 	}
 	if switched != nil {
-		r.leisure = newLeisure(session, switched)
+		r.leisure, r.why = newLeisure(session, switched)
 	}
 	r.changed = sync.NewCond(&r.mu)
 	return r
 }
 
-// Watch has the samples of a process read, which has interpreters, from some milliseconds
-// later on: see Wait.
+// Watch has the samples of a process read, which has such runtimes. They are visited from some
+// milliseconds later on: see Wait.
 func (r *Reader) Watch(p *process.Process, runtimes []interp.Runtime) {
 	if r.leisure != nil {
 		if err := r.leisure.watch(p, runtimes); err != nil {

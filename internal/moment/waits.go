@@ -9,9 +9,10 @@ import (
 // waits are the threads that have left a CPU, as the records of the rings tell it. Those of one
 // CPU come in their order, and those of another one before or after: the times decide.
 type waits struct {
-	by    map[uint32]*wait // by thread
-	queue []*wait          // to be read, oldest first
-	read  []*wait          // room
+	by     map[uint32]*wait // by thread
+	wanted map[uint32]bool  // processes whose threads are to be read
+	queue  []*wait          // that are to be, oldest first
+	read   []*wait          // room
 }
 
 // wait is what is known of a thread that has waited.
@@ -36,7 +37,24 @@ const (
 // maxWaits bounds the threads that are known.
 const maxWaits = 1 << 16
 
-func newWaits() waits { return waits{by: make(map[uint32]*wait)} }
+func newWaits() waits { return waits{by: make(map[uint32]*wait), wanted: make(map[uint32]bool)} }
+
+// want has the threads of a process read, also those that wait already.
+func (ws *waits) want(pid uint32) {
+	ws.wanted[pid] = true
+	for _, w := range ws.by {
+		if w.pid == pid && w.state == isUnread {
+			ws.enqueue(w)
+		}
+	}
+}
+
+func (ws *waits) enqueue(w *wait) {
+	if !w.queued {
+		w.queued = true
+		ws.queue = append(ws.queue, w)
+	}
+}
 
 // begins is a sample of a switch away from a thread.
 func (ws *waits) begins(pid uint32, s sampled) {
@@ -60,9 +78,8 @@ func (ws *waits) begins(pid uint32, s sampled) {
 		return
 	}
 	w.pid, w.samples, w.state, w.calls = pid, append(w.samples[:0], s), isUnread, Calls{}
-	if !w.queued {
-		w.queued = true
-		ws.queue = append(ws.queue, w)
+	if ws.wanted[pid] {
+		ws.enqueue(w)
 	}
 }
 

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
@@ -32,7 +33,10 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
-		opts.Shared = visitsMoments(plans)
+		opts.Shared, opts.Within = visitsMoments(plans), 0
+		if wantsMoments(plans) {
+			opts.Within = 20 * time.Millisecond // until an interpreter is known
+		}
 		some, _ := examples(target, plans, opts.Recent)
 		source, err = run.Open(target, append(all, some...), opts)
 		if err == nil {
