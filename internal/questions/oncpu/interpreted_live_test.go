@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,47 +24,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// known is a program that knows who calls whom, and how often, in some language.
-type known struct {
-	name    string
-	command []string
-	rounds  int
-	main    string // its outermost function
-}
-
-// knownPrograms are those whose interpreters are installed.
-func knownPrograms(t *testing.T) (all []known) {
-	t.Helper()
-	home, _ := os.UserHomeDir()
-	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	for _, path := range append(pythons, "/usr/bin/python3") {
-		all = append(all, known{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), []string{path, "testdata/shares.py"}, 10000, "<module>"})
-	}
-	for name, rest := range map[string][]string{"php": {"-d", "opcache.enable_cli=0", "testdata/shares.php"}, "perl": {"testdata/shares.pl"}, "ruby": {"--disable=gems", "testdata/shares.rb"}} {
-		all = append(all, known{name, append([]string{name}, rest...), map[string]int{"php": 35000, "perl": 4000, "ruby": 10000}[name],
-			map[string]string{"php": "{main}", "perl": "{main}", "ruby": "<main>"}[name]})
-	}
-	all = slices.DeleteFunc(all, func(k known) bool {
-		_, err := exec.LookPath(k.command[0])
-		return err != nil
-	})
-	if len(all) == 0 {
-		t.Skip("none of python3, php, perl, ruby is installed")
-	}
-	return all
-}
+// rounds is how often a program of a language does what it does, by the suffix of its name.
+var rounds = map[string]int{"py": 10000, "php": 35000, "pl": 4000, "rb": 10000}
 
 func TestLiveChainsOfInterpretersAreThoseThatTheProgramMakes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	for _, program := range knownPrograms(t) {
+	for _, program := range livetest.Interpreters(t) {
 		for _, hz := range []uint64{99, 999} {
-			t.Run(fmt.Sprint(program.name, " ", hz), func(t *testing.T) {
+			t.Run(fmt.Sprint(program.Name, " ", hz), func(t *testing.T) {
 				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: hz, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}}
-				command := append(slices.Clone(program.command), fmt.Sprint(program.rounds))
-				p, account := livetest.Run(t, exec.Command(command[0], command[1:]...), perfevent.Started, collector, 0)
-				if received := checkInterpreted(t, p, program.main) + account.LeftOut; received != account.Received {
+				p, account := livetest.Run(t, program.Running("shares", fmt.Sprint(rounds[program.Suffix])), perfevent.Started, collector, 0)
+				if received := checkInterpreted(t, p, program.Main) + account.LeftOut; received != account.Received {
 					t.Errorf("%d samples in the profile or left out, of %d", received, account.Received)
 				}
 			})
@@ -160,14 +130,13 @@ func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	program := filepath.Join("testdata", "children.py")
-	for _, path := range knownPrograms(t) {
-		if path.main != "<module>" {
+	for _, program := range livetest.Interpreters(t) {
+		if program.Suffix != "py" {
 			continue
 		}
-		t.Run(path.name, func(t *testing.T) {
+		t.Run(program.Name, func(t *testing.T) {
 			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 199, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}}
-			p, _ := livetest.Run(t, exec.Command(path.command[0], program, "8000"), nil, collector, 0)
+			p, _ := livetest.Run(t, program.Running("children", "8000"), nil, collector, 0)
 			by := make(map[string]uint64) // samples, by the function that only one of them has
 			var bare, all uint64
 			for _, row := range p.Rows {
