@@ -53,12 +53,13 @@ type reads struct {
 	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
 }
 
-// How often the rings are looked at: a wait that is shorter may be missed. Each look takes about
-// 30 µs. While there is no process to read, it is enough to know who waits. It rests so many times
-// as long as it worked. A walk that takes longer than walkTime is given up, and threads wait for
-// the next turn when all walks have taken roundTime.
+// LookEvery is how often it is looked which threads wait. A wait that is shorter may be missed.
+const LookEvery = 2 * time.Millisecond
+
+// A look takes about 30 µs. While there is no process to read, one every idleEvery keeps up with
+// the rings. Between two there is restTimes the time of the first. A walk that takes longer than
+// walkTime is given up, and threads wait for the next look when all walks have taken roundTime.
 const (
-	lookEvery = 2 * time.Millisecond
 	idleEvery = 20 * time.Millisecond
 	restTimes = 9
 	walkTime  = time.Millisecond
@@ -146,7 +147,7 @@ func (l *leisure) run() {
 		case <-timer.C:
 		case <-l.kick:
 		}
-		began, every := time.Now(), lookEvery
+		began, every := time.Now(), LookEvery
 		if !l.round() {
 			every = idleEvery
 		}

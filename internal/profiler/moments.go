@@ -93,6 +93,9 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 		if c.Near > 0 {
 			note += fmt.Sprintf("; near: the thread may have run on before they were read, %s stands on them", stack.Late)
 		}
+		if c.Native > 0 && slices.ContainsFunc(r.plans, func(p table.Plan) bool { return p.Stacks.Moments && p.Switched != nil }) {
+			note += fmt.Sprintf("; none: most waits shorter than %v are over before they are read", moment.LookEvery)
+		}
 		if rung, ok := r.moments.Rung(); ok && rung != near.FIFO {
 			note += fmt.Sprintf("; the reader is %s", rung)
 		}
