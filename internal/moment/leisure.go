@@ -3,13 +3,11 @@ package moment
 import (
 	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
@@ -43,26 +41,15 @@ type leisure struct {
 	over     bool
 }
 
-// reads is how the threads of a process are read.
-type reads struct {
-	since   uint64 // waits that began before are another program's
-	isNew   bool   // no round has read its threads yet
-	memory  timedMemory
-	walkers []walker
-	calls   []interp.Call
-	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
-}
-
 // LookEvery is how often it is looked which threads wait. A wait that is shorter may be missed.
 const LookEvery = 2 * time.Millisecond
 
 // A look takes about 30 µs. While there is no process to read, one every idleEvery keeps up with
-// the rings. Between two there is restTimes the time of the first. A walk that takes longer than
-// walkTime is given up, and threads wait for the next look when all walks have taken roundTime.
+// the rings. Between two there is restTimes the time of the first. Threads wait for the
+// next look when all walks have taken roundTime.
 const (
 	idleEvery = 20 * time.Millisecond
 	restTimes = 9
-	walkTime  = time.Millisecond
 	roundTime = 2 * time.Millisecond
 )
 
@@ -94,13 +81,7 @@ func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error)
 
 // watch has the waits of a process read, also those that have begun already.
 func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
-	t := &reads{isNew: true, memory: timedMemory{Live: interp.Live(p.PID)}, calls: make([]interp.Call, 0, maxCalls)}
-	for _, r := range runtimes {
-		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
-	}
-	if p.NSPID != p.PID {
-		t.own = make(map[uint32]int)
-	}
+	t := newReads(p, runtimes)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pid := uint32(p.PID)
@@ -167,7 +148,7 @@ func (l *leisure) round() bool {
 			l.waits.want(pid)
 		}
 	}
-	read := l.waits.take(func(w *wait) bool { return l.read(targets[w.pid], w) }, time.Now().Add(roundTime))
+	read := l.waits.take(func(w *wait) bool { return targets[w.pid].walk(w) }, time.Now().Add(roundTime))
 	if len(read) > 0 {
 		l.look()
 	}
@@ -220,17 +201,17 @@ func (l *leisure) look() {
 	}
 	for _, ring := range l.rings {
 		ring.Look()
-		if ring.Missing() {
-			l.waits.miss()
-		}
+		malformed := ring.Malformed()
 		for b := ring.Next(); b != nil; b = ring.Next() {
 			record, err := l.decoder.Decode(b)
 			if err != nil && !errors.Is(err, perfevent.ErrUnknownRecord) {
 				l.stale = true // it is of an event that was opened since
-				l.waits.miss()
 				continue
 			}
 			l.note(record)
+		}
+		if l.stale || ring.Missing() || ring.Malformed() > malformed {
+			l.waits.miss(perfevent.Now())
 		}
 	}
 }
@@ -251,52 +232,8 @@ func (l *leisure) note(record perfevent.Record) {
 	case *perfevent.Exit:
 		l.waits.forget(r.TID)
 	case *perfevent.Lost, *perfevent.LostSamples, *perfevent.Throttle:
-		l.waits.miss()
+		l.waits.miss(r.Common().Time)
 	}
-}
-
-// read walks the thread of a wait.
-func (l *leisure) read(t *reads, w *wait) bool {
-	if t == nil || w.samples[0].time < t.since {
-		return false
-	}
-	tid := int(w.samples[0].tid)
-	if t.own != nil {
-		if tid = t.ownID(w.samples[0].tid); tid == 0 {
-			return false
-		}
-	}
-	t.memory.until = time.Now().Add(walkTime)
-	w.calls = Calls{}
-	for i := range t.walkers {
-		calls, end := t.walkers[i].Walk(t.calls[:0], &interp.Thread{TID: tid})
-		if end == callchain.Lost {
-			return false
-		}
-		if len(calls) > 0 {
-			w.calls.Chains = append(w.calls.Chains, Chain{t.walkers[i].runtime, slices.Clone(calls), end})
-		}
-	}
-	return true
-}
-
-// maxOwn bounds the threads whose ids are remembered.
-const maxOwn = 1 << 12
-
-// ownID is the id of a thread in its own pid namespace; 0 if it has ended.
-func (t *reads) ownID(tid uint32) int {
-	if own, ok := t.own[tid]; ok {
-		return own
-	}
-	if len(t.own) >= maxOwn {
-		clear(t.own)
-	}
-	status, err := process.Host{}.Status(int(tid))
-	if err != nil {
-		return 0
-	}
-	t.own[tid] = status.NSPID
-	return status.NSPID
 }
 
 // at returns the calls of a sample that begins a wait, once it is known whether they were read.
@@ -311,15 +248,4 @@ func (l *leisure) at(s *perfevent.Sample) Calls {
 		l.changed.Wait()
 	}
 	return pop(l.readings, s)
-}
-
-// timedMemory is the memory of a process until some time.
-type timedMemory struct {
-	interp.Live
-	until time.Time
-}
-
-// Read is of interp.Memory.
-func (m *timedMemory) Read(addr uint64, b []byte) bool {
-	return time.Now().Before(m.until) && m.Live.Read(addr, b)
 }

@@ -13,12 +13,13 @@ type waits struct {
 	wanted map[uint32]bool  // processes whose threads are to be read
 	queue  []*wait          // that are to be, oldest first
 	read   []*wait          // room
+	missed uint64           // until then records may be missing
 }
 
-// wait is what is known of a thread that has waited.
+// wait is what is known of a thread.
 type wait struct {
 	pid     uint32
-	samples []sampled // of the switch away: more than one where two events see it
+	samples []sampled // of the last switch away: more than one where two events see it
 	end     uint64    // when it went on last
 	state   waitState
 	queued  bool
@@ -56,25 +57,35 @@ func (ws *waits) enqueue(w *wait) {
 	}
 }
 
-// begins is a sample of a switch away from a thread.
-func (ws *waits) begins(pid uint32, s sampled) {
-	w := ws.by[s.tid]
+// of is what is known of a thread, at some time.
+func (ws *waits) of(tid uint32, now uint64) *wait {
+	w := ws.by[tid]
 	if w == nil {
 		if len(ws.by) >= maxWaits {
-			ws.miss()
+			ws.miss(now)
 			clear(ws.by)
 		}
 		w = &wait{}
-		ws.by[s.tid] = w
+		ws.by[tid] = w
 	}
-	switch last := len(w.samples) - 1; {
-	case w.state != isOver && w.samples[last].cpu == s.cpu:
+	return w
+}
+
+// begins is a sample of a switch away from a thread.
+func (ws *waits) begins(pid uint32, s sampled) {
+	w := ws.of(s.tid, s.time)
+	last := uint64(0)
+	if n := len(w.samples); n > 0 {
+		last = w.samples[n-1].time
+	}
+	switch {
+	case s.time < last, s.time < w.end, s.time <= ws.missed:
+		return
+	case w.state != isOver && w.samples[0].cpu == s.cpu:
 		// It can't have left the CPU twice without having come there in between.
-		if w.state != isKnown && s.time >= w.samples[last].time {
+		if w.state != isKnown {
 			w.samples = append(w.samples, s)
 		}
-		return
-	case s.time < w.end, last >= 0 && s.time < w.samples[last].time:
 		return
 	}
 	w.pid, w.samples, w.state, w.calls = pid, append(w.samples[:0], s), isUnread, Calls{}
@@ -83,13 +94,15 @@ func (ws *waits) begins(pid uint32, s sampled) {
 	}
 }
 
-// ends is a switch to a thread.
+// ends is a switch to a thread. Where it came from may be seen later.
 func (ws *waits) ends(tid uint32, at uint64) {
-	if w := ws.by[tid]; w != nil {
-		w.end = max(w.end, at)
-		if at >= w.samples[0].time {
-			w.state = isOver
-		}
+	if tid == 0 {
+		return // idle tasks wait for nothing
+	}
+	w := ws.of(tid, at)
+	w.end = max(w.end, at)
+	if w.state != isOver && at >= w.samples[0].time {
+		w.state = isOver
 	}
 }
 
@@ -101,8 +114,9 @@ func (ws *waits) forget(tid uint32) {
 	}
 }
 
-// miss says that records are missing: every thread may have gone on.
-func (ws *waits) miss() {
+// miss says that records of times before now may be missing: every thread may have gone on.
+func (ws *waits) miss(now uint64) {
+	ws.missed = max(ws.missed, now)
 	for _, w := range ws.by {
 		w.state = isOver
 	}

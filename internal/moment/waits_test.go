@@ -60,8 +60,11 @@ func TestOnlyThreadsThatHaveNotGoneOnAreReadExactly(t *testing.T) {
 		{"two events see it leave", func(s *script) { s.out(0, 10); s.out(0, 11); s.round(nothing) }, []uint64{10, 11}},
 		{"two events see it leave that has gone on", func(s *script) { s.out(0, 10); s.out(0, 11); s.in(20); s.round(nothing) }, nil},
 		{"it left another CPU: the switch to that is yet to be seen", func(s *script) { s.out(0, 10); s.out(1, 30); s.round(nothing) }, []uint64{30}},
-		{"records are missing", func(s *script) { s.out(0, 10); s.ws.miss(); s.round(nothing) }, nil},
-		{"records are missing while it is read", func(s *script) { s.out(0, 10); s.round(s.ws.miss) }, nil},
+		{"that is the first that is seen of it", func(s *script) { s.in(20); s.out(0, 10); s.round(nothing) }, nil},
+		{"records are missing", func(s *script) { s.out(0, 10); s.ws.miss(20); s.round(nothing) }, nil},
+		{"records are missing while it is read", func(s *script) { s.out(0, 10); s.round(func() { s.ws.miss(20) }) }, nil},
+		{"records are missing of a time before which it left, as is seen later", func(s *script) { s.ws.miss(20); s.out(0, 10); s.round(nothing) }, nil},
+		{"it left after that", func(s *script) { s.ws.miss(20); s.out(0, 30); s.round(nothing) }, []uint64{30}},
 		{"it ends", func(s *script) { s.out(0, 10); s.round(func() { s.ws.forget(7) }) }, nil},
 		{"another process's", func(s *script) { s.ws.begins(2, sampled{0, 7, 10}); s.round(nothing) }, nil},
 		{"a process that is wanted while it waits", func(s *script) {
