@@ -35,7 +35,7 @@ type leisure struct {
 	mu       sync.Mutex // of what follows
 	changed  *sync.Cond // progress, or over
 	targets  map[uint32]*reads
-	readings map[sampled]Calls
+	readings map[sampled]reading
 	progress uint64 // waits that began before that time are known
 	swept    uint64
 	over     bool
@@ -61,7 +61,7 @@ const inTheMaking = uint64(100 * time.Microsecond)
 func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error) {
 	l := &leisure{session: session, switched: switched, waits: newWaits(),
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
-		targets: make(map[uint32]*reads), readings: make(map[sampled]Calls)}
+		targets: make(map[uint32]*reads), readings: make(map[sampled]reading)}
 	l.changed = sync.NewCond(&l.mu)
 	var err error
 	if l.decoder, err = perfevent.NewDecoder(session.Events()); err != nil {
@@ -85,9 +85,7 @@ func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pid := uint32(p.PID)
-	if l.targets[pid] != nil {
-		t.since = perfevent.Now()
-	} else if len(l.targets) >= maxWatched {
+	if l.targets[pid] == nil && len(l.targets) >= maxWatched {
 		return errTooMany
 	}
 	l.targets = maps.Clone(l.targets) // a round may be under way
@@ -162,7 +160,7 @@ func (l *leisure) round() bool {
 			clear(l.readings)
 		}
 		for _, s := range w.samples {
-			l.readings[s] = w.calls
+			l.readings[s] = w.reading
 		}
 		w.state = isKnown
 	}
@@ -241,11 +239,17 @@ func (l *leisure) at(s *perfevent.Sample) Calls {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.targets[s.PID]
-	if t == nil || s.Time < t.since {
+	if t == nil {
 		return Calls{}
 	}
 	for !l.over && (t.isNew || l.progress <= s.Time) && perfevent.Now() < s.Time+uint64(patience) {
 		l.changed.Wait()
 	}
-	return pop(l.readings, s)
+	at := sampled{s.CPU, s.TID, s.Time}
+	r := l.readings[at]
+	delete(l.readings, at)
+	if r.by != t {
+		return Calls{} // the process was another program
+	}
+	return r.calls
 }

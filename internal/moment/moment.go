@@ -34,6 +34,7 @@ const (
 	maxEnded   = 250
 )
 
+// errTooMany is why those of others are missing.
 var errTooMany = fmt.Errorf("interpreters of %d processes are read, and of no more", maxWatched)
 
 // maxReadings bounds the readings that nobody has asked for.
@@ -321,7 +322,7 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	defer r.mu.Unlock()
 	t := r.watched[int(s.PID)]
 	if t == nil {
-		return pop(r.readings, s)
+		return r.pop(s)
 	}
 	if t.since == 0 || s.Time < t.since {
 		return Calls{}
@@ -333,14 +334,14 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()
 	}
-	return pop(r.readings, s)
+	return r.pop(s)
 }
 
 // pop takes the reading of a sample.
-func pop(readings map[sampled]Calls, s *perfevent.Sample) Calls {
+func (r *Reader) pop(s *perfevent.Sample) Calls {
 	at := sampled{s.CPU, s.TID, s.Time}
-	c := readings[at]
-	delete(readings, at)
+	c := r.readings[at]
+	delete(r.readings, at)
 	return c
 }
 

@@ -7,16 +7,22 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // reads is how the threads of a process are read.
 type reads struct {
-	since   uint64 // waits that began before are another program's
-	isNew   bool   // no round has read its threads yet
+	isNew   bool // no round has read its threads yet
 	memory  timedMemory
 	walkers []walker
 	calls   []interp.Call
 	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
+}
+
+// reading is the calls of a thread that waits.
+type reading struct {
+	by    *reads
+	calls Calls
 }
 
 func newReads(p *process.Process, runtimes []interp.Runtime) *reads {
@@ -35,7 +41,7 @@ const walkTime = time.Millisecond
 
 // walk reads the calls of the thread of a wait. It reports false if they can't be read.
 func (t *reads) walk(w *wait) bool {
-	if t == nil || w.samples[0].time < t.since {
+	if t == nil {
 		return false
 	}
 	tid := int(w.samples[0].tid)
@@ -45,14 +51,14 @@ func (t *reads) walk(w *wait) bool {
 		}
 	}
 	t.memory.until = time.Now().Add(walkTime)
-	w.calls = Calls{}
+	w.reading = reading{by: t, calls: Calls{Kind: near.Exact}}
 	for i := range t.walkers {
 		calls, end := t.walkers[i].Walk(t.calls[:0], &interp.Thread{TID: tid})
 		if end == callchain.Lost {
 			return false
 		}
 		if len(calls) > 0 {
-			w.calls.Chains = append(w.calls.Chains, Chain{t.walkers[i].runtime, slices.Clone(calls), end})
+			w.reading.calls.Chains = append(w.reading.calls.Chains, Chain{t.walkers[i].runtime, slices.Clone(calls), end})
 		}
 	}
 	return true

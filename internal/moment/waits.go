@@ -1,10 +1,6 @@
 package moment
 
-import (
-	"time"
-
-	"github.com/ringtap/ringtap/perfevent/near"
-)
+import "time"
 
 // waits are the threads that have left a CPU, as the records of the rings tell it. Those of one
 // CPU come in their order, and those of another one before or after: the times decide.
@@ -23,7 +19,7 @@ type wait struct {
 	end     uint64    // when it went on last
 	state   waitState
 	queued  bool
-	calls   Calls
+	reading reading // that makes it isRead
 }
 
 type waitState uint8
@@ -40,11 +36,13 @@ const maxWaits = 1 << 16
 
 func newWaits() waits { return waits{by: make(map[uint32]*wait), wanted: make(map[uint32]bool)} }
 
-// want has the threads of a process read, also those that wait already.
+// want has the threads of a process read, also those that wait already. Some may have been read
+// as those of the program that the process was before.
 func (ws *waits) want(pid uint32) {
 	ws.wanted[pid] = true
 	for _, w := range ws.by {
-		if w.pid == pid && w.state == isUnread {
+		if w.pid == pid && w.state != isOver {
+			w.state = isUnread
 			ws.enqueue(w)
 		}
 	}
@@ -88,7 +86,7 @@ func (ws *waits) begins(pid uint32, s sampled) {
 		}
 		return
 	}
-	w.pid, w.samples, w.state, w.calls = pid, append(w.samples[:0], s), isUnread, Calls{}
+	w.pid, w.samples, w.state = pid, append(w.samples[:0], s), isUnread
 	if ws.wanted[pid] {
 		ws.enqueue(w)
 	}
@@ -137,7 +135,7 @@ func (ws *waits) take(read func(*wait) bool, until time.Time) []*wait {
 			continue
 		}
 		if w.state = isOver; read(w) {
-			w.state, w.calls.Kind = isRead, near.Exact
+			w.state = isRead
 			ws.read = append(ws.read, w)
 		}
 	}

@@ -61,6 +61,13 @@ func TestOnlyThreadsThatHaveNotGoneOnAreReadExactly(t *testing.T) {
 		{"two events see it leave that has gone on", func(s *script) { s.out(0, 10); s.out(0, 11); s.in(20); s.round(nothing) }, nil},
 		{"it left another CPU: the switch to that is yet to be seen", func(s *script) { s.out(0, 10); s.out(1, 30); s.round(nothing) }, []uint64{30}},
 		{"that is the first that is seen of it", func(s *script) { s.in(20); s.out(0, 10); s.round(nothing) }, nil},
+		{"one that is read once more, as another program's", func(s *script) {
+			s.out(0, 10)
+			s.round(nothing)
+			clear(s.exact)
+			s.ws.want(1)
+			s.round(nothing)
+		}, []uint64{10}},
 		{"records are missing", func(s *script) { s.out(0, 10); s.ws.miss(20); s.round(nothing) }, nil},
 		{"records are missing while it is read", func(s *script) { s.out(0, 10); s.round(func() { s.ws.miss(20) }) }, nil},
 		{"records are missing of a time before which it left, as is seen later", func(s *script) { s.ws.miss(20); s.out(0, 10); s.round(nothing) }, nil},

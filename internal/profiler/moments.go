@@ -29,28 +29,35 @@ func (r *profiling) startMoments() stack.Moments {
 		return nil
 	}
 	frequency := uint64(0)
-	var waits []func(*perfevent.Sample) (bool, uint32) // by sampling
-	var switched moment.Switched
-	for i := range r.plans {
-		plan := &r.plans[i]
-		for j, s := range plan.Samplings {
-			if s.Soon {
+	if visitsMoments(r.plans) {
+		frequency = 1
+		for i := range r.plans {
+			for _, s := range r.plans[i].Samplings {
 				frequency = max(frequency, s.Frequency)
-			}
-			waits = append(waits, nil)
-			if plan.Stacks.Moments && plan.Switched != nil {
-				waits[len(waits)-1] = func(s *perfevent.Sample) (bool, uint32) { return plan.Switched(j, s) }
-				switched = func(s *perfevent.Sample) (bool, uint32) {
-					if s.Sampling >= len(waits) || waits[s.Sampling] == nil {
-						return false, 0
-					}
-					return waits[s.Sampling](s)
-				}
 			}
 		}
 	}
-	r.moments = moment.New(r.live.Session, frequency, switched, r.opts.Logger)
+	r.moments = moment.New(r.live.Session, frequency, r.switched(), r.opts.Logger)
 	return r.moments
+}
+
+// switched tells of the samples that begin a wait; nil if there are none.
+func (r *profiling) switched() moment.Switched {
+	first := 0
+	for i := range r.plans {
+		plan := &r.plans[i]
+		end := first + len(plan.Samplings)
+		if plan.Stacks.Moments && plan.Switched != nil {
+			return func(s *perfevent.Sample) (leaves bool, next uint32) {
+				if s.Sampling < first || s.Sampling >= end {
+					return false, 0
+				}
+				return plan.Switched(s.Sampling-first, s)
+			}
+		}
+		first = end
+	}
+	return nil
 }
 
 // prepareMoments has the calls of the processes known that are watched, and of those that run
@@ -93,7 +100,7 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 		if c.Near > 0 {
 			note += fmt.Sprintf("; near: the thread may have run on before they were read, %s stands on them", stack.Late)
 		}
-		if c.Native > 0 && slices.ContainsFunc(r.plans, func(p table.Plan) bool { return p.Stacks.Moments && p.Switched != nil }) {
+		if c.Native > 0 && r.switched() != nil {
 			note += fmt.Sprintf("; none: most waits shorter than %v are over before they are read", moment.LookEvery)
 		}
 		if rung, ok := r.moments.Rung(); ok && rung != near.FIFO {

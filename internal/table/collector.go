@@ -107,10 +107,10 @@ type Plan struct {
 	// only those of a window before those of the next.
 	Ordered bool
 	Stacks  stack.Stacks
-	// Switched, unless nil, says that a sample of the plan's sampling of that index begins a
-	// wait of its thread, and which thread goes on in its place, 0 if that is not known. It is
-	// called from any goroutine. With Stacks.Moments such threads are read at leisure. Then all
-	// switches to threads are seen by samples or by Switches.
+	// Switched, unless nil, tells of a sample of the sampling of that index whether its thread
+	// leaves its CPU, and which thread goes on there: 0 if the sample does not say. It may be
+	// called from any goroutine. With Stacks.Moments threads that have left are read at
+	// leisure; then samples or Switches tell of each thread that goes on.
 	Switched func(sampling int, s *perfevent.Sample) (leaves bool, next uint32)
 	Metrics  []profile.Metric // the columns of a row
 	// Histogram, unless nil, is the scale of another column: see Rows.Observe.

@@ -139,19 +139,19 @@ func (c *Collector) Plan() table.Plan {
 		s := c.sampling(role)
 		if role != idleLeft {
 			p.Stacks.Prepare(&s)
-			s.Soon = false // see changes
+			s.Soon = false // a thread that has left its CPU stands still
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	p.Event = p.Samplings[0].Event.String()
 	if c.source == fromRecords {
-		p.Stacks.Moments = false // stacks are older than the waits
+		p.Stacks.Moments = false // samples are of threads that run
 	}
 	p.Switched = c.changes
 	return p
 }
 
-// changes tells which thread a sample is the last of before it waits, and which one goes on.
+// changes is table.Plan.Switched.
 func (c *Collector) changes(sampling int, s *perfevent.Sample) (leaves bool, next uint32) {
 	role := c.roles[sampling]
 	if role == threadWoken {
