@@ -48,7 +48,7 @@ func MapRing(f RingFile) (*CPURing, error) {
 }
 
 // Follow has the ring read beside its reader, who alone calls Release: from now on, and as
-// long as that one is not a whole ring ahead.
+// long as the kernel is not half a ring ahead.
 func (r *CPURing) Follow() {
 	r.follows = true
 	r.ring.snapshot()
@@ -56,21 +56,22 @@ func (r *CPURing) Follow() {
 	r.tail = atomic.LoadUint64(r.ring.tail)
 }
 
-// Look notes how far the kernel has written: Next goes until there. What of a ring that is
-// followed was written over meanwhile is left out.
+// Look notes how far the kernel has written: Next goes until there. Of a ring that is followed
+// all is left out if it is so much that the kernel may soon write over it.
 func (r *CPURing) Look() {
 	tail := atomic.LoadUint64(r.ring.tail)
 	r.ring.snapshot()
-	r.missing = r.ring.limit-r.tail > uint64(len(r.ring.data)/2)
+	half := uint64(len(r.ring.data) / 2)
+	r.missing = r.ring.limit-r.tail > half
 	r.tail = tail
-	if r.follows && r.ring.limit-r.ring.next > uint64(len(r.ring.data)) {
-		r.ring.next = r.ring.limit
+	if r.follows && r.ring.limit-r.ring.next > half {
+		r.ring.next, r.missing = r.ring.limit, true
 	}
 }
 
-// Missing tells of a ring that is followed whether records may be missing between the last two
-// looks: it may have been more than half full. The kernel's own word for records that it dropped
-// (Lost) comes with the next one only.
+// Missing tells of a ring that is followed whether the last Look left records out, or the kernel
+// may have dropped some since the one before, as more than half of the ring was full. Its own word
+// for that (Lost) comes with the next record only.
 func (r *CPURing) Missing() bool { return r.missing }
 
 // Next takes a record and returns its bytes, or nil when all that Look saw are taken. They

@@ -44,8 +44,8 @@ type leisure struct {
 // LookEvery is how often it is looked which threads wait. A wait that is shorter may be missed.
 const LookEvery = 2 * time.Millisecond
 
-// A look takes about 30 µs. While there is no process to read, one every idleEvery keeps up with
-// the rings. Between two there is restTimes the time of the first. Threads wait for the
+// A look takes about 30 µs. While there is no process to read, one every idleEvery tells whether
+// the rings have run over. Between two there is restTimes the time of the first. Threads wait for the
 // next look when all walks have taken roundTime.
 const (
 	idleEvery = 20 * time.Millisecond
@@ -140,6 +140,10 @@ func (l *leisure) round() bool {
 	targets := l.targets
 	l.mu.Unlock()
 	known := perfevent.Now() - inTheMaking
+	if len(targets) == 0 {
+		l.wait()
+		return false
+	}
 	l.look()
 	for pid, t := range targets {
 		if t.isNew { // it changes on this goroutine only
@@ -186,6 +190,15 @@ func (l *leisure) sweep() {
 		}
 		return ended
 	})
+}
+
+// wait leaves in the rings what is new. If there is a process to read, it tells who waits by then.
+func (l *leisure) wait() {
+	for _, ring := range l.rings {
+		if ring.Look(); ring.Missing() {
+			l.waits.miss(perfevent.Now())
+		}
+	}
 }
 
 // look takes note of what is new in the rings.
