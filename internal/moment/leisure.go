@@ -241,7 +241,7 @@ func (l *leisure) note(record perfevent.Record) {
 			l.waits.ends(r.TID, r.Time)
 		}
 	case *perfevent.Exit:
-		l.waits.forget(r.TID)
+		l.waits.ends(r.TID, r.Time)
 	case *perfevent.Lost, *perfevent.LostSamples, *perfevent.Throttle:
 		l.waits.miss(r.Common().Time)
 	}

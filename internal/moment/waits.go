@@ -60,6 +60,9 @@ func (ws *waits) of(tid uint32, now uint64) *wait {
 	w := ws.by[tid]
 	if w == nil {
 		if len(ws.by) >= maxWaits {
+			for _, other := range ws.by {
+				now = max(now, other.end)
+			}
 			ws.miss(now)
 			clear(ws.by)
 		}
@@ -92,7 +95,7 @@ func (ws *waits) begins(pid uint32, s sampled) {
 	}
 }
 
-// ends is a switch to a thread. Where it came from may be seen later.
+// ends says that a thread runs. That it had waited before may be seen later.
 func (ws *waits) ends(tid uint32, at uint64) {
 	if tid == 0 {
 		return // idle tasks wait for nothing
@@ -101,14 +104,6 @@ func (ws *waits) ends(tid uint32, at uint64) {
 	w.end = max(w.end, at)
 	if w.state != isOver && at >= w.samples[0].time {
 		w.state = isOver
-	}
-}
-
-// forget forgets a thread that ends.
-func (ws *waits) forget(tid uint32) {
-	if w := ws.by[tid]; w != nil {
-		w.state = isOver
-		delete(ws.by, tid)
 	}
 }
 

@@ -72,7 +72,6 @@ func TestOnlyThreadsThatHaveNotGoneOnAreReadExactly(t *testing.T) {
 		{"records are missing while it is read", func(s *script) { s.out(0, 10); s.round(func() { s.ws.miss(20) }) }, nil},
 		{"records are missing of a time before which it left, as is seen later", func(s *script) { s.ws.miss(20); s.out(0, 10); s.round(nothing) }, nil},
 		{"it left after that", func(s *script) { s.ws.miss(20); s.out(0, 30); s.round(nothing) }, []uint64{30}},
-		{"it ends", func(s *script) { s.out(0, 10); s.round(func() { s.ws.forget(7) }) }, nil},
 		{"another process's", func(s *script) { s.ws.begins(2, sampled{0, 7, 10}); s.round(nothing) }, nil},
 		{"a process that is wanted while it waits", func(s *script) {
 			s.ws.begins(2, sampled{0, 7, 10})
@@ -131,5 +130,16 @@ func TestTheThreadsThatAreKnownAreBounded(t *testing.T) {
 	}
 	if len(ws.by) > maxWaits {
 		t.Errorf("%d", len(ws.by))
+	}
+	// What was forgotten may have gone on.
+	ws = newWaits()
+	ws.want(1)
+	ws.ends(1, 100)
+	for tid := range uint32(maxWaits) {
+		ws.begins(2, sampled{0, tid + 2, 50})
+	}
+	ws.begins(1, sampled{1, 1, 60})
+	if read := ws.take(func(*wait) bool { return true }, time.Time{}); len(read) != 0 {
+		t.Error("a thread is read that goes on")
 	}
 }
