@@ -1,6 +1,9 @@
 package perfevent
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+)
 
 // SideBand says which records about processes a session carries beside its
 // samples.
@@ -42,6 +45,10 @@ type Options struct {
 	// Shared is for a session whose rings wake another reader, who follows them by way of
 	// RingFiles and CPURing.Follow. Read looks at them every 20 ms.
 	Shared bool
+
+	// Within is how long Read lets records wait in a ring that is not a quarter full; 0 is
+	// 200 ms.
+	Within time.Duration
 
 	// Without are CPUs on which nothing is opened, such as those of NohzFullCPUs.
 	Without []int

@@ -2,6 +2,7 @@ package perfevent
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +16,7 @@ type RingFile struct {
 }
 
 // RingFiles returns the rings of a session that was opened with Options.HandOver or
-// Options.Shared.
+// Options.Shared. Who follows a ring and never waits for it needs neither.
 func (s *Session) RingFiles() []RingFile {
 	var files []RingFile
 	for i := range s.rings {
@@ -32,6 +33,8 @@ func (s *Session) RingFiles() []RingFile {
 type CPURing struct {
 	ring    mappedRing
 	follows bool
+	tail    uint64 // how far the reader was at the last look
+	missing bool
 }
 
 // MapRing maps a ring. The descriptor may be a duplicate.
@@ -45,21 +48,31 @@ func MapRing(f RingFile) (*CPURing, error) {
 }
 
 // Follow has the ring read beside its reader, who alone calls Release: from now on, and as
-// long as that one is not a whole ring ahead.
+// long as the kernel is not half a ring ahead.
 func (r *CPURing) Follow() {
 	r.follows = true
 	r.ring.snapshot()
 	r.ring.next = r.ring.limit
+	r.tail = atomic.LoadUint64(r.ring.tail)
 }
 
-// Look notes how far the kernel has written: Next goes until there. What of a ring that is
-// followed was written over meanwhile is left out.
+// Look notes how far the kernel has written: Next goes until there. Of a ring that is followed
+// all is left out if it is so much that the kernel may soon write over it.
 func (r *CPURing) Look() {
+	tail := atomic.LoadUint64(r.ring.tail)
 	r.ring.snapshot()
-	if r.follows && r.ring.limit-r.ring.next > uint64(len(r.ring.data)) {
-		r.ring.next = r.ring.limit
+	half := uint64(len(r.ring.data) / 2)
+	r.missing = r.ring.limit-r.tail > half
+	r.tail = tail
+	if r.follows && r.ring.limit-r.ring.next > half {
+		r.ring.next, r.missing = r.ring.limit, true
 	}
 }
+
+// Missing tells of a ring that is followed whether the last Look left records out, or the kernel
+// may have dropped some since the one before, as more than half of the ring was full. Its own word
+// for that (Lost) comes with the next record only.
+func (r *CPURing) Missing() bool { return r.missing }
 
 // Next takes a record and returns its bytes, or nil when all that Look saw are taken. They
 // are valid until Release, and those of a record that wraps until the next one that does.

@@ -98,8 +98,11 @@ func (s *Session) open() error {
 	if s.poll, err = newPoller(); err != nil {
 		return err
 	}
-	if s.opts.Shared {
+	switch {
+	case s.opts.Shared:
 		s.poll.most = sharedTimeout
+	case s.opts.Within > 0:
+		s.poll.most = s.opts.Within
 	}
 	if err := s.attach(); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -35,6 +36,9 @@ const (
 	maxEnded   = 250
 )
 
+// errTooMany is why those of others are missing.
+var errTooMany = fmt.Errorf("interpreters of %d processes are read, and of no more", maxWatched)
+
 // maxReadings bounds the readings that nobody has asked for.
 const maxReadings = 1 << 16
 
@@ -51,7 +55,8 @@ type Calls struct {
 // that is watched.
 type Reader struct {
 	session *perfevent.Session
-	share   float64
+	share   float64  // 0: no samples are visited
+	leisure *leisure // nil: none begin a wait
 	log     *slog.Logger
 
 	ready    sync.WaitGroup // of watches under way
@@ -83,18 +88,46 @@ type sampled struct {
 	time     uint64
 }
 
-// New makes a Reader of a session's samples, so many a second on each CPU. The session must be
-// as near.StartBeside wants it.
-func New(session *perfevent.Session, frequency uint64, log *slog.Logger) *Reader {
-	r := &Reader{session: session, share: max(leastShare, min(mostShare, float64(frequency)*aSample)), log: log, most: maxEnded,
-		watched: make(map[int]*target), readings: make(map[sampled]Calls)}
+// New makes a Reader of a session's samples. Those that come so many times a second on each CPU
+// are visited; then the session must be as near.StartBeside wants it. With 0 there are none.
+// Those that begin a wait are read at leisure; switched is nil where there are none.
+func New(session *perfevent.Session, frequency uint64, switched Switched, log *slog.Logger) *Reader {
+	r := &Reader{session: session, log: log, most: maxEnded, watched: make(map[int]*target), readings: make(map[sampled]Calls)}
+	if frequency > 0 {
+		r.share = max(leastShare, min(mostShare, float64(frequency)*aSample))
+	}
+	if switched != nil {
+		r.leisure, r.why = newLeisure(session, switched)
+	}
 	r.changed = sync.NewCond(&r.mu)
 	return r
 }
 
-// Watch has the samples of a process visited, which has an interpreter, from some milliseconds
-// later on: see Wait.
-func (r *Reader) Watch(p *process.Process) {
+// Watch has the samples of a process read, which has such runtimes. They are visited from some
+// milliseconds later on: see Wait.
+func (r *Reader) Watch(p *process.Process, runtimes []interp.Runtime) {
+	if r.leisure != nil {
+		if err := r.leisure.watch(p, runtimes); err != nil {
+			r.fail(p.PID, err)
+		}
+	}
+	if r.share > 0 {
+		r.visit(p)
+	}
+}
+
+// fail notes why the calls of a process are missing.
+func (r *Reader) fail(pid int, err error) {
+	r.log.Info("interpreted functions are not read", "pid", pid, "error", err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.why == nil {
+		r.why = err
+	}
+}
+
+// visit has the samples of a process visited.
+func (r *Reader) visit(p *process.Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.watched[p.PID]; r.over || r.closed || t != nil && t.process == p {
@@ -102,7 +135,7 @@ func (r *Reader) Watch(p *process.Process) {
 	}
 	if len(r.watched) >= maxWatched {
 		if r.why == nil {
-			r.why = fmt.Errorf("interpreters of %d processes are read, and of no more", maxWatched)
+			r.why = errTooMany
 		}
 		return
 	}
@@ -282,6 +315,11 @@ func (r *Reader) sweep() {
 // At returns the calls of interpreted code that the thread of a sample was in. It waits for
 // them, and returns each once.
 func (r *Reader) At(s *perfevent.Sample) Calls {
+	if r.leisure != nil {
+		if leaves, _ := r.leisure.switched(s); leaves {
+			return r.leisure.at(s)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.watched[int(s.PID)]
@@ -330,15 +368,18 @@ func (r *Reader) Err() error {
 	return r.why
 }
 
-// Close ends the helper. The session must still be open.
-func (r *Reader) Close() error {
+// Close ends the helper, and what reads at leisure. The session must still be open.
+func (r *Reader) Close() (err error) {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.ready.Wait()
+	if r.leisure != nil {
+		err = r.leisure.close()
+	}
 	if r.helper == nil {
-		return nil
+		return err
 	}
 	r.cancel()
-	return r.helper.Close()
+	return errors.Join(err, r.helper.Close())
 }

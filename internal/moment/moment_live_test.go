@@ -106,11 +106,11 @@ func TestLiveAHelperThatHasTakenMuchMemoryIsFollowedByAnother(t *testing.T) {
 	session := sampling(t)
 	table := process.NewTable(process.Options{})
 	defer table.Close()
-	r := New(session, 199, slog.New(slog.DiscardHandler))
+	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
 	r.most = 0
 	helpers := make(map[*near.Reader]bool)
 	watch := func(p *process.Process) {
-		r.Watch(p)
+		r.Watch(p, nil)
 		r.Wait()
 		helpers[r.helper] = true
 	}
@@ -131,9 +131,9 @@ func TestLiveWithoutItsHelperASampleHasNoCalls(t *testing.T) {
 	session := sampling(t)
 	table := process.NewTable(process.Options{})
 	defer table.Close()
-	r := New(session, 199, slog.New(slog.DiscardHandler))
+	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
 	pid := busy(t)
-	r.Watch(table.Process(pid))
+	r.Watch(table.Process(pid), nil)
 	r.Wait()
 	exactly(t, session, r, 1, pid)
 	if err := unix.Kill(r.helper.PID(), unix.SIGKILL); err != nil {

@@ -7,12 +7,19 @@ import (
 	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
+	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // wantsMoments tells whether a plan asks for the calls of interpreted code.
 func wantsMoments(plans []table.Plan) bool {
 	return slices.ContainsFunc(plans, func(p table.Plan) bool { return p.Stacks.Moments })
+}
+
+// visitsMoments tells whether a helper visits the samples: those of threads that wait are read
+// at leisure.
+func visitsMoments(plans []table.Plan) bool {
+	return slices.ContainsFunc(plans, func(p table.Plan) bool { return p.Stacks.Moments && p.Switched == nil })
 }
 
 // startMoments makes what knows the calls of interpreted code at the moments of samples. A
@@ -22,16 +29,38 @@ func (r *profiling) startMoments() stack.Moments {
 		return nil
 	}
 	frequency := uint64(0)
-	for i := range r.plans {
-		for _, s := range r.plans[i].Samplings {
-			frequency = max(frequency, s.Frequency)
-			if s.Soon && s.Period == 1 {
-				frequency = moment.Rate // or less: see waking
+	if visitsMoments(r.plans) {
+		frequency = 1
+		for i := range r.plans {
+			for _, s := range r.plans[i].Samplings {
+				frequency = max(frequency, s.Frequency)
+				if s.Soon && s.Period == 1 {
+					frequency = moment.Rate // or less: see waking
+				}
 			}
 		}
 	}
-	r.moments = moment.New(r.live.Session, frequency, r.opts.Logger)
+	r.moments = moment.New(r.live.Session, frequency, r.switched(), r.opts.Logger)
 	return r.moments
+}
+
+// switched tells of the samples that begin a wait; nil if there are none.
+func (r *profiling) switched() moment.Switched {
+	first := 0
+	for i := range r.plans {
+		plan := &r.plans[i]
+		end := first + len(plan.Samplings)
+		if plan.Stacks.Moments && plan.Switched != nil {
+			return func(s *perfevent.Sample) (leaves bool, next uint32) {
+				if s.Sampling < first || s.Sampling >= end {
+					return false, 0
+				}
+				return plan.Switched(s.Sampling-first, s)
+			}
+		}
+		first = end
+	}
+	return nil
 }
 
 // prepareMoments has the calls of the processes known that are watched, and of those that run
@@ -73,6 +102,9 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 		note := fmt.Sprintf("interpreted frames: %.1f%% exact, %.1f%% near, %.1f%% none (%d samples)", share(c.Exact), share(c.Near), share(c.Native), all)
 		if c.Near > 0 {
 			note += fmt.Sprintf("; near: the thread may have run on before they were read, %s stands on them", stack.Late)
+		}
+		if c.Native > 0 && r.switched() != nil {
+			note += fmt.Sprintf("; none: most waits shorter than %v are over before they are read", moment.LookEvery)
 		}
 		if rung, ok := r.moments.Rung(); ok && rung != near.FIFO {
 			note += fmt.Sprintf("; the reader is %s", rung)

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
@@ -37,8 +38,12 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 			}
 			opts.Switches = switches
 		}
+		opts.Shared, opts.Within = visitsMoments(plans) && !sampled, 0
+		if wantsMoments(plans) && !sampled {
+			opts.Within = 20 * time.Millisecond // until an interpreter is known
+		}
 		some, _ := examples(target, plans, opts.Recent)
-		if opts.Shared = wantsMoments(plans) && !sampled; opts.Shared {
+		if opts.Shared {
 			some = append(some, dither(plans)...)
 		}
 		source, err = run.Open(target, append(all, some...), opts)

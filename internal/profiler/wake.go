@@ -26,6 +26,9 @@ type waking struct {
 // program repeats seldom is a multiple of.
 var thinnings = [...]uint32{1, 3, 7, 17, 37, 79, 163, 331, 673, 1361, 2729, 5471, 10949}
 
+// never is that many where there is no interpreter to read.
+const never = math.MaxInt32
+
 // aLook is how long hits are counted before it is said how many come a second, and aCalm how long
 // they come less often before more of them wake, in nanoseconds. worth is how many times more
 // a change is made for.
@@ -45,7 +48,7 @@ func dither(plans []table.Plan) []perfevent.Sampling {
 	for i := range plans {
 		if w := newWaking(&plans[i], 0); len(w.samplings) > 0 {
 			return []perfevent.Sampling{{Event: perfevent.CPUClock(), Frequency: ditherRate, ByCPU: true, ExcludeIdle: true,
-				Soon: true, SoonEvery: math.MaxInt32}}
+				Soon: true, SoonEvery: never}}
 		}
 	}
 	return nil
@@ -76,7 +79,7 @@ func (w *waking) choose(rate, now uint64) uint32 {
 		w.since = now
 	}
 	switch {
-	case least > w.every:
+	case least > w.every, w.every == never:
 		return least
 	case now-w.since < aCalm:
 		return w.every
@@ -100,7 +103,14 @@ func (r *profiling) wake(w *waking, now table.Counts, before uint64) {
 	if first {
 		return
 	}
+	_, reads := r.moments.Rung()
+	if !reads && w.every == never {
+		return
+	}
 	next := w.choose(hits*uint64(time.Second)/since, before)
+	if !reads && next > 1 {
+		next = never
+	}
 	if next == w.every {
 		return
 	}
@@ -109,7 +119,9 @@ func (r *profiling) wake(w *waking, now table.Counts, before uint64) {
 	case err == nil:
 		r.opts.Logger.Info("interpreted functions are read at some of the hits", "every", next)
 		w.every = next
-		r.thinned.Store(max(r.thinned.Load(), next))
+		if next != never {
+			r.thinned.Store(max(r.thinned.Load(), next))
+		}
 	default:
 		w.samplings = nil
 		if !errors.Is(err, perfevent.ErrNoTarget) {

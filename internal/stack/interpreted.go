@@ -15,8 +15,8 @@ import (
 
 // Moments knows the calls of interpreted code at the moments of samples: a moment.Reader.
 type Moments interface {
-	// Watch says that samples of a process will be asked for.
-	Watch(p *process.Process)
+	// Watch says that samples of a process will be asked for, which has runtimes.
+	Watch(p *process.Process, runtimes []interp.Runtime)
 	// At returns the calls of a sample, and may wait for them.
 	At(s *perfevent.Sample) moment.Calls
 }
@@ -85,18 +85,16 @@ func (s *Store) interpreted(by *Stacker, p *process.Process, in *interpreted, sa
 	if s.processes.Refuses() {
 		return User{ID: None} // it may have to wait
 	}
-	calls := s.runtimes.moments.At(sample)
-	if len(calls.Chains) == 0 {
-		user := s.native(by, p, sample)
-		user.Interpreted, user.Calls = user.Found, calls.Kind
+	user := s.native(by, p, sample)
+	if !user.Found {
 		return user
 	}
-	frames, end := by.User(p, sample)
-	if len(frames) == 0 || s.processes.Refused() {
-		return User{ID: None}
+	calls := s.runtimes.moments.At(sample)
+	user.Interpreted, user.Calls = true, calls.Kind
+	if user.Kept && len(calls.Chains) > 0 {
+		frames := s.joined(in, s.Stack(user.ID).Frames, user.End, &calls)
+		user.ID, user.Kept = s.intern(frames, user.End == callchain.Cut)
 	}
-	user := User{Found: true, Interpreted: true, Calls: calls.Kind, End: end}
-	user.ID, user.Kept = s.intern(s.joined(in, frames, end, &calls), end == callchain.Cut)
 	return user
 }
 

@@ -133,7 +133,7 @@ func (h *hosted) attach(p *process.Process) {
 		runtimes, err := interp.Attach(of, languages.Detectors())
 		if len(runtimes) > 0 {
 			h.heap = newInterpreted(h.to, runtimes)
-			h.to.moments.Watch(p)
+			h.to.moments.Watch(p, runtimes)
 		} else if err != nil {
 			h.fail(p, err)
 		}

@@ -107,7 +107,12 @@ type Plan struct {
 	// only those of a window before those of the next.
 	Ordered bool
 	Stacks  stack.Stacks
-	Metrics []profile.Metric // the columns of a row
+	// Switched, unless nil, tells of a sample of the sampling of that index whether its thread
+	// leaves its CPU, and which thread goes on there: 0 if the sample does not say. It may be
+	// called from any goroutine. With Stacks.Moments threads that have left are read at
+	// leisure; then samples or Switches tell of each thread that goes on.
+	Switched func(sampling int, s *perfevent.Sample) (leaves bool, next uint32)
+	Metrics  []profile.Metric // the columns of a row
 	// Histogram, unless nil, is the scale of another column: see Rows.Observe.
 	Histogram *histogram.Scale
 	// Standing marks metrics that tell what stands when a window ends, such as

@@ -44,7 +44,10 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	if why := r.find(p, m); why != "" {
 		return nil, &interp.UnknownError{Name: r.name, Why: why, Help: r.help()}
 	}
-	r.tid, r.libc = p.ThreadID()
+	if r.tid, r.libc = p.ThreadID(); !r.libc && r.threadNative == 0 {
+		// It may be mapped in a moment.
+		return nil, &interp.UnknownError{Name: r.name, Why: "its libc does not say where the ids of threads are"}
+	}
 	r.findLoops(m, eval)
 	return r, nil
 }

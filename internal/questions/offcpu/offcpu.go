@@ -139,11 +139,30 @@ func (c *Collector) Plan() table.Plan {
 		s := c.sampling(role)
 		if role != idleLeft {
 			p.Stacks.Prepare(&s)
+			s.Soon = false // a thread that has left its CPU stands still
 		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	p.Event = p.Samplings[0].Event.String()
+	if c.source == fromRecords {
+		p.Stacks.Moments = false // samples are of threads that run
+	}
+	p.Switched = c.changes
 	return p
+}
+
+// changes is table.Plan.Switched.
+func (c *Collector) changes(sampling int, s *perfevent.Sample) (leaves bool, next uint32) {
+	role := c.roles[sampling]
+	if role == threadWoken {
+		return false, 0
+	}
+	if c.source == fromTracepoint {
+		if n, ok := c.columns.next.Int(s.Raw); ok {
+			next = uint32(n)
+		}
+	}
+	return role == threadLeft, next
 }
 
 // switchBudget is how many bytes a second of stacks are copied at switches. Each

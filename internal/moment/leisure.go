@@ -1,0 +1,268 @@
+package moment
+
+import (
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// Switched tells of a sample whether it is of the thread that leaves a CPU there, and which
+// thread goes on in its place: 0 if the sample does not say. It may be called from any goroutine.
+type Switched func(s *perfevent.Sample) (leaves bool, next uint32)
+
+// leisure reads the calls of threads that wait. It follows the session's rings, and reads the
+// threads that have left their CPU and not gone on. Then it looks at the rings once more. A thread
+// runs no user code before the kernel's record of the switch to it is in a ring: if there is none,
+// the reading is exact.
+type leisure struct {
+	session  *perfevent.Session
+	switched Switched
+	rings    []*perfevent.CPURing
+	waits    waits
+	decoder  *perfevent.Decoder
+	stale    bool          // it does not know all events
+	kick     chan struct{} // there is another process to read
+	stop     chan struct{}
+	stopped  chan struct{}
+
+	mu       sync.Mutex // of what follows
+	changed  *sync.Cond // progress, or over
+	targets  map[uint32]*reads
+	readings map[sampled]reading
+	progress uint64 // waits that began before that time are known
+	swept    uint64
+	over     bool
+}
+
+// LookEvery is how often it is looked which threads wait. A wait that is shorter may be missed.
+const LookEvery = 2 * time.Millisecond
+
+// A look takes about 30 µs. While there is no process to read, one every idleEvery tells whether
+// the rings have run over. Between two there is restTimes the time of the first. Threads wait for the
+// next look when all walks have taken roundTime.
+const (
+	idleEvery = 20 * time.Millisecond
+	restTimes = 9
+	roundTime = 2 * time.Millisecond
+)
+
+// inTheMaking is how long before a look the kernel may have taken the time of a record that is
+// not in its ring yet. More only makes that wait one without calls.
+const inTheMaking = uint64(100 * time.Microsecond)
+
+// newLeisure begins to follow the rings of a session.
+func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error) {
+	l := &leisure{session: session, switched: switched, waits: newWaits(),
+		kick: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+		targets: make(map[uint32]*reads), readings: make(map[sampled]reading)}
+	l.changed = sync.NewCond(&l.mu)
+	var err error
+	if l.decoder, err = perfevent.NewDecoder(session.Events()); err != nil {
+		return nil, err
+	}
+	for _, file := range session.RingFiles() {
+		ring, err := perfevent.MapRing(file)
+		if err != nil {
+			return nil, errors.Join(err, l.unmap())
+		}
+		ring.Follow()
+		l.rings = append(l.rings, ring)
+	}
+	go l.run()
+	return l, nil
+}
+
+// watch has the waits of a process read, also those that have begun already.
+func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
+	t := newReads(p, runtimes)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pid := uint32(p.PID)
+	if l.targets[pid] == nil && len(l.targets) >= maxWatched {
+		return errTooMany
+	}
+	l.targets = maps.Clone(l.targets) // a round may be under way
+	l.targets[pid] = t
+	select {
+	case l.kick <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (l *leisure) unmap() (err error) {
+	for _, ring := range l.rings {
+		err = errors.Join(err, ring.Close())
+	}
+	l.rings = nil
+	return err
+}
+
+func (l *leisure) close() error {
+	close(l.stop)
+	<-l.stopped
+	return l.unmap()
+}
+
+func (l *leisure) run() {
+	defer close(l.stopped)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.stop:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.over = true
+			l.changed.Broadcast()
+			return
+		case <-timer.C:
+		case <-l.kick:
+		}
+		began, every := time.Now(), LookEvery
+		if !l.round() {
+			every = idleEvery
+		}
+		timer.Reset(max(every, restTimes*time.Since(began)))
+	}
+}
+
+// round reads the threads that wait. It reports false if there is no process to read.
+func (l *leisure) round() bool {
+	l.mu.Lock()
+	targets := l.targets
+	l.mu.Unlock()
+	known := perfevent.Now() - inTheMaking
+	if len(targets) == 0 {
+		l.wait()
+		return false
+	}
+	l.look()
+	for pid, t := range targets {
+		if t.isNew { // it changes on this goroutine only
+			l.waits.want(pid)
+		}
+	}
+	read := l.waits.take(func(w *wait) bool { return targets[w.pid].walk(w) }, time.Now().Add(roundTime))
+	if len(read) > 0 {
+		l.look()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range read {
+		if w.state != isRead {
+			continue
+		}
+		if len(l.readings)+len(w.samples) > maxReadings {
+			clear(l.readings)
+		}
+		for _, s := range w.samples {
+			l.readings[s] = w.reading
+		}
+		w.state = isKnown
+	}
+	for _, t := range targets {
+		t.isNew = false
+	}
+	l.progress = known
+	l.changed.Broadcast()
+	if known > l.swept+uint64(time.Second) {
+		l.swept = known
+		l.sweep()
+	}
+	return len(l.targets) > 0
+}
+
+// sweep forgets processes that have ended.
+func (l *leisure) sweep() {
+	l.targets = maps.Clone(l.targets)
+	maps.DeleteFunc(l.targets, func(pid uint32, _ *reads) bool {
+		ended := unix.Kill(int(pid), 0) == unix.ESRCH
+		if ended {
+			delete(l.waits.wanted, pid)
+		}
+		return ended
+	})
+}
+
+// wait leaves in the rings what is new. If there is a process to read, it tells who waits by then.
+func (l *leisure) wait() {
+	for _, ring := range l.rings {
+		if ring.Look(); ring.Missing() {
+			l.waits.miss(perfevent.Now())
+		}
+	}
+}
+
+// look takes note of what is new in the rings.
+func (l *leisure) look() {
+	if l.stale {
+		decoder, err := perfevent.NewDecoder(l.session.Events())
+		if err != nil {
+			return // nor was it when it began
+		}
+		l.decoder, l.stale = decoder, false
+	}
+	for _, ring := range l.rings {
+		ring.Look()
+		malformed := ring.Malformed()
+		for b := ring.Next(); b != nil; b = ring.Next() {
+			record, err := l.decoder.Decode(b)
+			if err != nil && !errors.Is(err, perfevent.ErrUnknownRecord) {
+				l.stale = true // it is of an event that was opened since
+				continue
+			}
+			l.note(record)
+		}
+		if l.stale || ring.Missing() || ring.Malformed() > malformed {
+			l.waits.miss(perfevent.Now())
+		}
+	}
+}
+
+// note takes note of a record.
+func (l *leisure) note(record perfevent.Record) {
+	switch r := record.(type) {
+	case *perfevent.Sample:
+		leaves, next := l.switched(r)
+		l.waits.ends(next, r.Time)
+		if leaves {
+			l.waits.begins(r.PID, sampled{r.CPU, r.TID, r.Time})
+		}
+	case *perfevent.Switch:
+		if !r.Out {
+			l.waits.ends(r.TID, r.Time)
+		}
+	case *perfevent.Exit:
+		l.waits.ends(r.TID, r.Time)
+	case *perfevent.Lost, *perfevent.LostSamples, *perfevent.Throttle:
+		l.waits.miss(r.Common().Time)
+	}
+}
+
+// at returns the calls of a sample that begins a wait, once it is known whether they were read.
+func (l *leisure) at(s *perfevent.Sample) Calls {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.targets[s.PID]
+	if t == nil {
+		return Calls{}
+	}
+	for !l.over && (t.isNew || l.progress <= s.Time) && perfevent.Now() < s.Time+uint64(patience) {
+		l.changed.Wait()
+	}
+	at := sampled{s.CPU, s.TID, s.Time}
+	r := l.readings[at]
+	delete(l.readings, at)
+	if r.by != t {
+		return Calls{} // the process was another program
+	}
+	return r.calls
+}

@@ -1,0 +1,95 @@
+package moment
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+// reads is how the threads of a process are read.
+type reads struct {
+	isNew   bool // no round has read its threads yet
+	memory  timedMemory
+	walkers []walker
+	calls   []interp.Call
+	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
+}
+
+// reading is the calls of a thread that waits.
+type reading struct {
+	by    *reads
+	calls Calls
+}
+
+func newReads(p *process.Process, runtimes []interp.Runtime) *reads {
+	t := &reads{isNew: true, memory: timedMemory{Live: interp.Live(p.PID)}, calls: make([]interp.Call, 0, maxCalls)}
+	for _, r := range runtimes {
+		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
+	}
+	if p.NSPID != p.PID {
+		t.own = make(map[uint32]int)
+	}
+	return t
+}
+
+// walkTime is how long a walk may take.
+const walkTime = time.Millisecond
+
+// walk reads the calls of the thread of a wait. It reports false if they can't be read.
+func (t *reads) walk(w *wait) bool {
+	if t == nil {
+		return false
+	}
+	tid := int(w.samples[0].tid)
+	if t.own != nil {
+		if tid = t.ownID(w.samples[0].tid); tid == 0 {
+			return false
+		}
+	}
+	t.memory.until = time.Now().Add(walkTime)
+	w.reading = reading{by: t, calls: Calls{Kind: near.Exact}}
+	for i := range t.walkers {
+		calls, end := t.walkers[i].Walk(t.calls[:0], &interp.Thread{TID: tid})
+		if end == callchain.Lost {
+			return false
+		}
+		if len(calls) > 0 {
+			w.reading.calls.Chains = append(w.reading.calls.Chains, Chain{t.walkers[i].runtime, slices.Clone(calls), end})
+		}
+	}
+	return true
+}
+
+// maxOwn bounds the threads whose ids are remembered.
+const maxOwn = 1 << 12
+
+// ownID is the id of a thread in its own pid namespace; 0 if it has ended.
+func (t *reads) ownID(tid uint32) int {
+	if own, ok := t.own[tid]; ok {
+		return own
+	}
+	if len(t.own) >= maxOwn {
+		clear(t.own)
+	}
+	status, err := process.Host{}.Status(int(tid))
+	if err != nil {
+		return 0
+	}
+	t.own[tid] = status.NSPID
+	return status.NSPID
+}
+
+// timedMemory is the memory of a process until some time.
+type timedMemory struct {
+	interp.Live
+	until time.Time
+}
+
+// Read is of interp.Memory.
+func (m *timedMemory) Read(addr uint64, b []byte) bool {
+	return time.Now().Before(m.until) && m.Live.Read(addr, b)
+}

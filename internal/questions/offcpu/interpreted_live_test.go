@@ -1,0 +1,162 @@
+package offcpu_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/questions/offcpu"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// collector makes a collector of a command, or of the whole system.
+func collector(t *testing.T, whole bool) *offcpu.Collector {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		t.Skip(err)
+	}
+	opts := offcpu.Options{Whole: whole, Stacks: stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto, Moments: true}}
+	if opts.Switch, err = tracefs.Format("sched", "sched_switch"); err != nil {
+		t.Fatal(err)
+	}
+	if whole {
+		if opts.Blind, err = questions.BlindCPUs(opts.Switch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := offcpu.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// waited are the system calls that the programs' two ways of waiting are, by the kernel's functions:
+// what the stack of a wait says of itself.
+var waited = map[string]struct{ nap, hold *regexp.Regexp }{
+	"python": {regexp.MustCompile(`sys_(clock_nanosleep|p?select)`), regexp.MustCompile(`sys_futex`)}, // the latter before Python 3.11
+	"php":    {regexp.MustCompile(`sys_clock_nanosleep`), regexp.MustCompile(`sys_(p?select|ppoll|poll)`)},
+	"perl":   {regexp.MustCompile(`sys_clock_nanosleep`), regexp.MustCompile(`sys_p?select`)},
+	"ruby":   {regexp.MustCompile(`sys_(ppoll|futex)`), regexp.MustCompile(`sys_p?select`)},
+}
+
+// waits is what a profile has of one way.
+type waits struct{ named, bare, time uint64 }
+
+// checkWaits compares the waits in nap and hold with their system calls.
+func checkWaits(t *testing.T, p *profile.Profile, program *livetest.Interpreter) map[string]waits {
+	t.Helper()
+	by := make(map[string]waits)
+	for _, row := range p.Rows {
+		if row.User == profile.None || row.Kernel == profile.None || row.Values[1] == 0 {
+			continue
+		}
+		var names []string
+		for _, f := range p.Stacks[row.User].Frames {
+			frame := &p.Frames[f]
+			if p.Objects[frame.Object].Runtime != "" {
+				names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
+			}
+		}
+		call := ""
+		for _, f := range p.Stacks[row.Kernel].Frames {
+			call += " " + p.Frames[f].Name
+		}
+		for name, calls := range map[string]*regexp.Regexp{"nap": waited[program.Language].nap, "hold": waited[program.Language].hold} {
+			isIn := slices.Contains(names, name)
+			if !calls.MatchString(call) {
+				if isIn && strings.Contains(call, "_sys_") && (waited[program.Language].nap.MatchString(call) || waited[program.Language].hold.MatchString(call)) {
+					t.Errorf("%d waits in %s are said to be in%s", row.Values[1], names, call)
+				}
+				continue
+			}
+			w := by[name]
+			switch {
+			case len(names) == 0:
+				w.bare += row.Values[1]
+			case isIn:
+				// The chain is whole: eleven calls of the one function and none of the other.
+				if len(names) < 12 || names[0] != program.Main || strings.Join(names[1:12], " ") != strings.TrimSpace(strings.Repeat(name+" ", 11)) || len(names) > 13 {
+					t.Errorf("%d waits have the chain %v, which there is not", row.Values[1], names)
+				}
+				w.named += row.Values[1]
+				w.time += row.Values[0]
+			}
+			by[name] = w
+		}
+	}
+	return by
+}
+
+func TestLiveWaitsOfInterpretersAreInTheFunctionsThatWait(t *testing.T) {
+	const rounds, wait = 40, 20 * time.Millisecond
+	for _, program := range livetest.Interpreters(t) {
+		t.Run(program.Name, func(t *testing.T) {
+			cmd := program.Program("testdata/waits", fmt.Sprint(rounds), fmt.Sprint(wait.Microseconds()))
+			p, _ := livetest.Run(t, cmd, perfevent.Started, collector(t, false), 0)
+			by := checkWaits(t, p, &program)
+			t.Logf("%+v; %q", by, p.Notes)
+			for _, name := range []string{"nap", "hold"} {
+				if w := by[name]; w.named < rounds/2 || w.named > rounds || w.time < w.named*uint64(wait) {
+					t.Errorf("%s waited %d times (%v), want %d times %v", name, w.named, time.Duration(w.time), rounds, wait)
+				}
+			}
+			if !slices.ContainsFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "interpreted frames: ") }) {
+				t.Errorf("no note on interpreted frames in %q", p.Notes)
+			}
+		})
+	}
+}
+
+// A reading of a thread that has gone on by then would be of the other function, or of half of it.
+func TestLiveWaitsThatFollowEachOtherAreNotTakenForEachOther(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		for _, program := range livetest.Interpreters(t) {
+			t.Run(fmt.Sprint(program.Name, " whole host ", whole), func(t *testing.T) {
+				on := perfevent.Started
+				if whole {
+					on = nil
+				}
+				p, _ := livetest.Run(t, program.Program("testdata/waits", "3000", "80"), on, collector(t, whole), 0)
+				by := checkWaits(t, p, &program)
+				t.Logf("%+v", by)
+				if by["nap"].named+by["hold"].named == 0 {
+					t.Error("no wait was read")
+				}
+			})
+		}
+	}
+}
+
+func TestLiveWaitsOfInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
+	const rounds = 60
+	for _, program := range livetest.Interpreters(t) {
+		if program.Language != "python" {
+			continue
+		}
+		t.Run(program.Name, func(t *testing.T) {
+			p, _ := livetest.Run(t, program.Program("testdata/children", fmt.Sprint(rounds)), nil, collector(t, true), 0)
+			by := livetest.ByFunction(p, "in_")
+			t.Logf("%v", by)
+			for _, name := range []string{"in_parent", "in_thread", "in_child", "in_new_program"} {
+				// A thread may wait for the interpreter's lock as well.
+				if n := by[name][1]; n == 0 || n > 2*rounds {
+					t.Errorf("%s waited %d times, want up to %d", name, n, rounds)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,52 @@
+package perfevent
+
+import "testing"
+
+func TestAFollowerKnowsWhenRecordsMayBeMissing(t *testing.T) {
+	record := smallSample(1)
+	size := uint64(len(record))
+	f := newFakeRing(4096, 4096-24)
+	half := 2048 / int(size)
+	r := &CPURing{ring: mappedRing{ring: f.ring}}
+	r.Follow()
+	// write has the kernel write records, and the ring's reader take some.
+	write := func(written, taken int) {
+		for range written {
+			if !f.write(record) {
+				t.Fatal("the test's ring is full")
+			}
+		}
+		f.tailWord += uint64(taken) * size
+	}
+	for _, step := range []struct {
+		name           string
+		written, taken int
+		missing        bool
+	}{
+		{"a few", 2, 0, false},
+		{"the reader has taken them, and there are as many as half the ring has room for", half - 2, 2, false},
+		{"more than half of the ring is full", 3, 0, true},
+		{"it was until the reader took all", 0, half + 1, true},
+		{"it is empty since", 0, 0, false},
+		{"it was full a moment ago", half, half, false},
+	} {
+		write(step.written, step.taken)
+		r.Look()
+		n := 0
+		for r.Next() != nil {
+			n++
+		}
+		if n != step.written || r.Missing() != step.missing {
+			t.Errorf("%s: %d records, missing %t; want %d, %t", step.name, n, r.Missing(), step.written, step.missing)
+		}
+	}
+	// What it has not taken may wait for as long as it is less than half of the ring.
+	write(half-1, half-1)
+	if r.Look(); r.Missing() {
+		t.Error("records are missing though they are in the ring")
+	}
+	write(2, 2)
+	if r.Look(); !r.Missing() || r.Next() != nil {
+		t.Errorf("what may be written over is not left out: missing %t", r.Missing())
+	}
+}
