@@ -89,10 +89,7 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		if a.reader == nil {
 			a.reader = newReader()
 		}
-		sources[i].Format = e.layout.format
-		if a.Methods[i] != Tracepoint {
-			sources[i].Prepare = ask
-		}
+		sources[i].Format, sources[i].Prepare = e.layout.format, ask
 		sources[i].Record = func(dst []byte, s *perfevent.Sample) []byte { return a.record(dst, i, s) }
 	}
 	a.Sources = slices.Clone(sources)

@@ -61,9 +61,11 @@ type counting struct {
 	begun chan struct{}
 }
 
+func (c *counting) begin() { c.once.Do(func() { close(c.begun) }) }
+
 func (c *counting) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == "hits are counted apart" {
-		c.once.Do(func() { close(c.begun) })
+		c.begin()
 	}
 	return nil
 }
@@ -89,7 +91,7 @@ func stormed(t *testing.T, text string, apart bool) (out, books string) {
 	defer cancel()
 	log := &counting{Handler: slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}), begun: make(chan struct{})}
 	if !apart {
-		close(log.begun)
+		log.begin()
 	}
 	stdout := &awaited{text: "ready\n", then: func() {
 		go func() {
