@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -275,8 +276,26 @@ func TestLiveMemleakOfTheKernelKnowsHowManySocketsAreOpen(t *testing.T) {
 	needTracefs(t, "events/kmem/kmem_cache_alloc/format")
 	const n = 40
 	truth.KeepBusy(t) // or frees are missed that the kernel puts off
+	for range 5 {
+		got, errs := socketInodes(t, n)
+		if got == n {
+			return
+		}
+		// Of tracepoints in interrupts of an idle processor Linux 6.18 delivers some only.
+		if !strings.Contains(errs, "the kernel counted") {
+			t.Fatalf("%d inodes of sockets, want %d\n%s", got, n, errs)
+		}
+		t.Logf("%d inodes of sockets, but not all records came: once more", got)
+	}
+	t.Error("records were missing each time")
+}
+
+// socketInodes runs a program that opens so many sockets, and returns how many inodes of sockets
+// memleak says it has: when it is as many, or after a while. errs is what memleak says besides.
+func socketInodes(t *testing.T, n int) (inodes int, errs string) {
+	t.Helper()
 	cmd, begin, told := waiting(t, leakProgram(t, "sockets.c", "gcc"), strconv.Itoa(n))
-	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.Patience(30*time.Second))
 	defer cancel()
 	pid := strconv.Itoa(cmd.Process.Pid)
 	tables := make(chan string)
@@ -298,11 +317,11 @@ func TestLiveMemleakOfTheKernelKnowsHowManySocketsAreOpen(t *testing.T) {
 			}
 		}
 	}}
-	var errs bytes.Buffer
-	code := run(ctx, []string{"ringtap", "memleak", "-k", "-o", "100000", "-i", "1"}, &console{stdout: &out, stderr: &errs})
-	if got := kernelCountOf(t, out.String(), pid, "sock_alloc_inode"); code != exitDone || got != n {
-		t.Errorf("exit code %d, %d inodes of sockets, want %d\n%s", code, got, n, errs.String())
+	var stderr bytes.Buffer
+	if code := run(ctx, []string{"ringtap", "memleak", "-k", "-o", "100000", "-i", "1"}, &console{stdout: &out, stderr: &stderr}); code != exitDone {
+		t.Errorf("exit code %d", code)
 	}
+	return kernelCountOf(t, out.String(), pid, "sock_alloc_inode"), stderr.String()
 }
 
 // kernelCountOf adds up the allocations of a process in the last tables whose kernel stack

@@ -57,7 +57,7 @@ var realRuns = map[string][][]string{
 	"funclatency": {{"-d", "0.1", "SELF:runtime.main"}, {"-d", "0.1", "vfs_read"}},
 	"trace":       {{"-d", "0.1", "SELF:runtime.main"}, {"-d", "0.1", "vfs_read \"%d\", arg3"}},
 	"argdist":     {{"-d", "0.1", "-C", "p:SELF:runtime.main()"}, {"-d", "0.1", "-H", "r::vfs_read()"}},
-	"stack":       {{"1"}, {"--all", "--deadlock", "--lines", "sh"}, {"--json", "--tree", "1"}},
+	"stack":       {{"1"}, {"--all", "--deadlock", "--lines", "1"}, {"--json", "--tree", "1"}},
 	"list":        {{}, {"sched:*"}},
 	"check":       {{}, {"-v"}},
 	"completion":  {{"bash"}},

@@ -106,7 +106,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		return err
 	}
 	err = trace(ctx, out, &t, tracing{
-		name: rest[0], sources: texts.Sources, seen: texts.Seen(), aside: texts.Aside, helper: texts.Helper(), stacks: stack.Lines(user, kernel), target: target, command: command,
+		name: rest[0], sources: texts.Sources, seen: texts.Seen(), urgent: texts.Seen() != nil, aside: texts.Aside, helper: texts.Helper(), stacks: stack.Lines(user, kernel), target: target, command: command,
 	})
 	sayTexts(out.stderr, texts)
 	return wrongSpec(set.ExplainFilter(err))

@@ -23,6 +23,7 @@ type tracing struct {
 	about   string // what stands behind it in parentheses; "" for nothing
 	sources []probe.Source
 	seen    func(perfevent.Record) // see follow.Options; nil for most
+	urgent  bool                   // see follow.Options
 	aside   []perfevent.Sampling   // see follow.Options
 	helper  uint32                 // see follow.Options
 	stacks  stack.Stacks
@@ -46,7 +47,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	out.recording.Store(true)
 	lines := out.held(flags.duration > 0 && !flags.live)
 	account, err := follow.Run(ctx, follow.Options{
-		Target: t.target, Sources: t.sources, Seen: t.seen, Aside: t.aside, Helper: t.helper, Stacks: t.stacks,
+		Target: t.target, Sources: t.sources, Seen: t.seen, Urgent: t.urgent, Aside: t.aside, Helper: t.helper, Stacks: t.stacks,
 		Duration: time.Duration(flags.duration), Printing: follow.Printing(fs, logger),
 		MaxRate: flags.maxRate, MaxHits: flags.maxHits, Out: lines, Stamp: flags.stamp(), Logger: logger,
 		Armed: func() {

@@ -151,7 +151,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []str
 	defer texts.Close()
 	err = trace(ctx, out, &u.tracerFlags, tracing{
 		name: nameOf("uprobe", set), about: about,
-		sources: set.Sources, stacks: stacks, target: target, command: command,
+		sources: set.Sources, seen: texts.Seen(), stacks: stacks, target: target, command: command,
 	})
 	for _, note := range texts.Notes() {
 		fmt.Fprintln(out.stderr, note)

@@ -29,6 +29,7 @@ type Options struct {
 	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
+	Urgent   bool                   // Seen must see each record as soon as it comes
 	Helper   uint32                 // a process whose hits are ringtap's own; 0: none
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
 	MaxHits  uint64                 // after which the run ends; 0: none
@@ -65,7 +66,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
-	opts := perfevent.Options{Logger: f.opts.Logger, NoBuffering: o.Seen != nil}
+	opts := perfevent.Options{Logger: f.opts.Logger, NoBuffering: o.Urgent}
 	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}

@@ -135,7 +135,7 @@ func followHost(t *testing.T, tracepoint string, work func()) string {
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	var lines bytes.Buffer
-	_, err = follow.Run(ctx, follow.Options{Sources: texts.Sources, Seen: texts.Seen(), Aside: texts.Aside, Helper: texts.Helper(), Out: &lines,
+	_, err = follow.Run(ctx, follow.Options{Sources: texts.Sources, Seen: texts.Seen(), Urgent: true, Aside: texts.Aside, Helper: texts.Helper(), Out: &lines,
 		Armed: func() {
 			go func() {
 				work()

@@ -204,6 +204,7 @@ func followProgram(t *testing.T, way syscalltext.Method, tracepoint, filter, as 
 		Target:  perfevent.Process(program.Process.Pid),
 		Sources: texts.Sources,
 		Seen:    texts.Seen(),
+		Urgent:  true,
 		Aside:   texts.Aside,
 		Out:     &lines,
 		Armed: func() {

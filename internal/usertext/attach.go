@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -41,9 +42,9 @@ type Attachment struct {
 
 	options Options
 	sources []probe.Source
-	probes  []*texts // of each source, nil for those without texts
-	reader  *exacttext.Reader
-	failed  bool // the reader could not be started
+	probes  []*texts                         // of each source, nil for those without texts
+	reader  atomic.Pointer[exacttext.Reader] // Seen may be called on another goroutine
+	failed  bool                             // the reader could not be started
 }
 
 // texts is what a probe fetches.
@@ -133,8 +134,22 @@ func (a *Attachment) start() error {
 	if err != nil {
 		return fmt.Errorf("read texts while threads stand still: %w", err)
 	}
-	a.reader = reader
+	a.reader.Store(reader)
 	return nil
+}
+
+// Seen is to be perfevent.Reader.Unordered of the session that opens the sources, which are its first
+// samplings. It tells hits apart of which some were not read.
+func (a *Attachment) Seen() func(perfevent.Record) {
+	return func(record perfevent.Record) {
+		s, ok := record.(*perfevent.Sample)
+		if !ok || s.Sampling >= len(a.probes) || a.probes[s.Sampling] == nil {
+			return
+		}
+		if reader := a.reader.Load(); reader != nil {
+			reader.Saw(a.probes[s.Sampling].first, s)
+		}
+	}
 }
 
 // record appends the record of a sample, with its texts.
@@ -180,16 +195,17 @@ func (a *Attachment) note(cut, late bool) {
 // read returns the texts of a sample that the helper has read. The first time that there should
 // be one it starts the helper.
 func (a *Attachment) read(t *texts, s *perfevent.Sample) (found []exacttext.Found, exact bool) {
-	if a.reader == nil && a.options.Way == Auto && !a.failed && t.lead(s) {
+	if a.reader.Load() == nil && a.options.Way == Auto && !a.failed && t.lead(s) {
 		if err := a.start(); err != nil {
 			a.failed = true
 			a.options.Logger.Info("long texts are cut", "error", err)
 		}
 	}
-	if a.reader == nil {
+	reader := a.reader.Load()
+	if reader == nil {
 		return nil, false
 	}
-	found, exact = a.reader.Take(t.first, s)
+	found, exact = reader.Take(t.first, s)
 	for i := range found {
 		if value, ok := register(s, t.fetch[i].register); !ok || value != found[i].Addr {
 			return nil, false // of another hit
@@ -238,10 +254,11 @@ func (a *Attachment) Notes() (notes []string) {
 	if a.options.Way == Auto && a.Missing+a.Cut > 0 {
 		notes = append(notes, "--text near reads long texts from the first hit on")
 	}
-	if a.reader == nil {
+	reader := a.reader.Load()
+	if reader == nil {
 		return notes
 	}
-	if since, lasted := a.reader.Rested(); since > 0 {
+	if since, lasted := reader.Rested(); since > 0 {
 		at := time.Now().Add(-time.Duration(perfevent.Now() - since))
 		notes = append(notes, fmt.Sprintf("hits came too fast from %s on, for %v of CPU time: long texts were left as the kernel read them",
 			at.Format("15:04:05.000"), lasted.Round(time.Millisecond)))
@@ -251,10 +268,11 @@ func (a *Attachment) Notes() (notes []string) {
 
 // Close ends the helper.
 func (a *Attachment) Close() {
-	if a.reader == nil {
+	reader := a.reader.Load()
+	if reader == nil {
 		return
 	}
-	if err := a.reader.Close(); err != nil {
+	if err := reader.Close(); err != nil {
 		a.options.Logger.Warn("long texts were not read to the end", "error", err)
 	}
 }

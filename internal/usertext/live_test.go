@@ -84,7 +84,7 @@ func followCalls(t *testing.T, way usertext.Way, calls, sleep int) (string, *use
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	var lines bytes.Buffer
-	account, err := follow.Run(ctx, follow.Options{Target: target, Sources: set.Sources, Out: &lines, Armed: func() {
+	account, err := follow.Run(ctx, follow.Options{Target: target, Sources: set.Sources, Seen: texts.Seen(), Out: &lines, Armed: func() {
 		fmt.Fprintln(in)
 		go func() {
 			said.Scan()
