@@ -139,7 +139,7 @@ func (in *interpreted) frames(r interp.Runtime, c interp.Call) []callchain.Frame
 		}
 		f, ok := in.last[code{c.Code, c.Cookie}]
 		if !ok {
-			f = Function{Level: interp.Level{Frame: interp.Frame{Function: gone}}, Runtime: r.Name()}
+			f = Function{Level: interp.Level{Frame: interp.Frame{Function: Gone}}, Runtime: r.Name()}
 		}
 		f.Line = 0
 		return in.interned(nil, f)
@@ -161,8 +161,8 @@ func (in *interpreted) frames(r interp.Runtime, c interp.Call) []callchain.Frame
 	return n.frames
 }
 
-// gone is the name of a function that ended before it was asked for.
-const gone = "[gone]"
+// Gone is the name of a function that ended before it was asked for.
+const Gone = "[gone]"
 
 // interned appends the frame of a function, if there is room for it.
 func (in *interpreted) interned(dst []callchain.Frame, f Function) []callchain.Frame {

@@ -30,10 +30,13 @@ const OnlyThorough = "only in make test-all"
 // Thorough skips a test unless nothing is to be left out.
 func Thorough(t testing.TB) {
 	t.Helper()
-	if os.Getenv(ThoroughVariable) == "" {
+	if !IsThorough() {
 		t.Skip(OnlyThorough)
 	}
 }
+
+// IsThorough tells whether nothing is to be left out.
+func IsThorough() bool { return os.Getenv(ThoroughVariable) != "" }
 
 // Emulated tells whether this machine is emulated.
 func Emulated() bool { return os.Getenv(Variable) != "" }
@@ -49,7 +52,7 @@ func Calls(n int) int {
 // Case tells whether the i-th of many cases that are alike is to be tested: each, or
 // one in n where the machine is emulated and it need not be thorough.
 func Case(i, n int) bool {
-	return !Emulated() || os.Getenv(ThoroughVariable) != "" || i%n == 0
+	return !Emulated() || IsThorough() || i%n == 0
 }
 
 // Patience returns how long to wait for what takes at most d: ten times as long

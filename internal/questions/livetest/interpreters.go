@@ -4,7 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // Interpreter is an interpreter that is installed.
@@ -39,6 +45,39 @@ func Interpreters(t *testing.T) (all []Interpreter) {
 		t.Skip("none of python3, php, perl, ruby is installed")
 	}
 	return installed
+}
+
+// OfEachLayout are of the Interpreters one of each way in which calls lie in memory, unless nothing
+// is to be left out.
+func OfEachLayout(t *testing.T) []Interpreter {
+	t.Helper()
+	all := Interpreters(t)
+	if testlimit.IsThorough() {
+		return all
+	}
+	return slices.DeleteFunc(all, func(i Interpreter) bool { // /usr/bin/python3 is 3.11
+		_, version, isOne := strings.Cut(i.Name, "python 3.")
+		return isOne && !slices.ContainsFunc([]string{"8.", "12.", "13."}, func(of string) bool { return strings.HasPrefix(version, of) })
+	})
+}
+
+// Calls are the functions of interpreted code in the user stack of a row, the outermost first, and
+// whether they were read too late to be sure.
+func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {
+	for _, f := range p.Stacks[row.User].Frames {
+		frame := &p.Frames[f]
+		late = late || frame.Name == stack.Late
+		if p.Objects[frame.Object].Runtime != "" {
+			names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
+		}
+	}
+	return names, late
+}
+
+// AreCalls tells whether the names of functions are those, but for functions that had gone before
+// their names were asked for: those of a program that has ended.
+func AreCalls(names, want []string) bool {
+	return slices.EqualFunc(names, want, func(name, want string) bool { return name == want || name == stack.Gone })
 }
 
 // Program makes the command that runs a program: the file without its suffix, and arguments.

@@ -29,7 +29,7 @@ func TestLiveChainsOfInterpretersAreThoseThatTheProgramMakes(t *testing.T) {
 		t.Skip("needs root")
 	}
 	rounds := map[string]int{"python": 10000, "php": 35000, "perl": 4000, "ruby": 10000}
-	for _, program := range livetest.Interpreters(t) {
+	for _, program := range livetest.OfEachLayout(t) {
 		for _, hz := range []uint64{99, 999} {
 			t.Run(fmt.Sprint(program.Name, " ", hz), func(t *testing.T) {
 				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: hz, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}}
@@ -59,15 +59,7 @@ func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total
 		}
 		value := row.Values[0]
 		all += value
-		var names []string
-		isLate := false
-		for _, f := range p.Stacks[row.User].Frames {
-			frame := &p.Frames[f]
-			isLate = isLate || frame.Name == stack.Late
-			if p.Objects[frame.Object].Runtime != "" {
-				names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
-			}
-		}
+		names, isLate := livetest.Calls(p, &row)
 		switch {
 		case isLate:
 			late += value
@@ -76,7 +68,7 @@ func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total
 			none += value
 			continue
 		}
-		if slices.Contains(names, "[gone]") {
+		if slices.Contains(names, stack.Gone) {
 			if slices.Contains(names, "down") {
 				gone += value
 			}
@@ -129,7 +121,7 @@ func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	for _, python := range livetest.Interpreters(t) {
+	for _, python := range livetest.OfEachLayout(t) {
 		if python.Language != "python" {
 			continue
 		}
