@@ -90,13 +90,14 @@ BEGIN { printf("ready\n"); } END { clear(@p); clear(@n); }`, "PROGRAM", program)
 }
 
 // The program reads at the return what the entry's pointers led to: a name that the function
-// does not change, and a struct of the kernel, which it may.
+// does not change, and a struct of the kernel, which it may. do_file_open is do_filp_open's name
+// since Linux 7.0.
 func TestLivePointersOfKernelFunctions(t *testing.T) {
 	needKprobes(t)
 	k := startKnown(t, "everything", "")
 	out := k.watchedBy(t, scripts.Program{Name: "pointers", Text: `struct filename { const char *name; };
-kprobe:do_filp_open { @f[tid] = (struct filename *)arg1; }
-kretprobe:do_filp_open /@f[tid]/ { printf("name %s\n", str(((struct filename *)@f[tid])->name)); delete(@f[tid]); }
+kprobe:do_fil*_open { @f[tid] = (struct filename *)arg1; }
+kretprobe:do_fil*_open /@f[tid]/ { printf("name %s\n", str(((struct filename *)@f[tid])->name)); delete(@f[tid]); }
 kprobe:do_sys_openat2 { @p[tid] = arg1; }
 kretprobe:do_sys_openat2 /@p[tid]/ { printf("path %s\n", str(@p[tid])); delete(@p[tid]); }
 `}, nil)
