@@ -26,11 +26,11 @@ type tier struct {
 
 var tiers = []tier{
 	{name: "unit", command: goTest("-skip=^Test(Live|Peer)")},
-	{name: "live", command: goTest("-p=2", "-parallel=4"), tests: "^TestLive", live: true},
+	{name: "live", command: goTest("-p=3", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
-	{name: "guest-ftrace", command: inVM("6.1"), guest: true, skipped: "live", shard: isFunctionTracer},
-	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isFunctionTracer(pkg) }},
+	{name: "guest-kernel", command: inVM("6.1"), guest: true, skipped: "live", shard: isOfTheKernel},
+	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isOfTheKernel(pkg) }},
 	{name: "vm-6.1", command: inVM("6.1", wholeMemory), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf", wholeMemory), guest: true},
 	{name: "vm-6.12", command: inVM("6.12", wholeMemory), guest: true},
@@ -47,7 +47,7 @@ type lane []tier
 // tier, which samples the whole host, has it for itself; emulated guests are two at a
 // time, since their tests sample programs that must get to run.
 var (
-	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-ftrace", "guest-others"}}
+	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-kernel", "guest-others"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1 vm-7 vm-arm64-pmu", "vm-arm64 vm-6.12 vm-nobpf"}}
 )
 
@@ -58,14 +58,16 @@ var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/profiler)$`)
 // of the guests' time.
 func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
 
-// isFunctionTracer tells whether a package's tests trace the kernel's functions, which
-// takes a third of the guests' time.
-func isFunctionTracer(pkg string) bool {
-	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace")
+// isOfTheKernel tells whether a package's tests trace the kernel's functions, which takes a third
+// of the guests' time.
+func isOfTheKernel(pkg string) bool {
+	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace") || strings.HasSuffix(pkg, "/kprobe")
 }
 
+// goTest compiles with -trimpath, as make check does: what is compiled then does not depend on where
+// the clone lies, so that a clean one finds it in Go's cache.
 func goTest(flags ...string) []string {
-	return append([]string{"go", "test", "-json", "-count=1", "-timeout=20m"}, flags...)
+	return append([]string{"go", "test", "-trimpath", "-json", "-count=1", "-timeout=20m"}, flags...)
 }
 
 // wholeMemory has room for the programs of all tests, which live in the guest's memory.

@@ -160,12 +160,12 @@ func (o options) do(ctx context.Context) (int, error) {
 	if dir := host.compilerDir(); dir != "" {
 		r.dirs = append(r.dirs, dir)
 	}
-	build := func(args ...string) error {
-		cmd := exec.CommandContext(ctx, "go", args...)
+	build := func(command string, args ...string) error {
+		cmd := exec.CommandContext(ctx, "go", append([]string{command, "-trimpath"}, args...)...)
 		cmd.Dir = module
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+k.arch)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+			return fmt.Errorf("go %s %s: %w\n%s", command, strings.Join(args, " "), err, out)
 		}
 		return nil
 	}

@@ -24,13 +24,13 @@ const (
 
 // runTests runs the tests in the guest and reports as go test does. The exit
 // code is 1 if a test failed.
-func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec, build func(args ...string) error) (int, error) {
+func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec, build func(command string, args ...string) error) (int, error) {
 	packages, patterns, err := o.chosenTests(ctx)
 	if err != nil {
 		return 0, err
 	}
 	binaries := filepath.Join(g.dir, "tests") + "/"
-	args := []string{"test", "-c", "-o", binaries}
+	args := []string{"-c", "-o", binaries}
 	for _, p := range packages {
 		args = append(args, p.ImportPath)
 		name := filepath.Base(p.ImportPath) + ".test"
@@ -42,7 +42,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 			})
 		}
 	}
-	if err := build(args...); err != nil {
+	if err := build("test", args...); err != nil {
 		return 0, err
 	}
 	if err := r.write(g.initrd, spec); err != nil {

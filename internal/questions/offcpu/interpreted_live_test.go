@@ -153,13 +153,9 @@ func TestLiveWaitsOfInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) 
 				p, _ := livetest.Run(t, program.Program("testdata/children", fmt.Sprint(rounds)), nil, collector(t, true), 0)
 				by := livetest.ByFunction(p, "in_")
 				t.Logf("%v", by)
-				least := uint64(math.MaxUint64)
+				least := uint64(math.MaxUint64) // a thread waits for the interpreter's lock as well: no bound above
 				for _, name := range []string{"in_parent", "in_thread", "in_child", "in_new_program"} {
 					least = min(least, by[name][1])
-					// A thread may wait for the interpreter's lock as well.
-					if by[name][1] > uint64(2*rounds) {
-						t.Errorf("%s waited %d times, want up to %d", name, by[name][1], rounds)
-					}
 				}
 				return least > 0
 			})
