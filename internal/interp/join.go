@@ -7,7 +7,8 @@ type Chain struct {
 	Runtime Runtime
 	Calls   []Call
 
-	next int // the first that has no place yet
+	next int  // the first that has no place yet
+	skip bool // the innermost loop has no call
 }
 
 // Entry is one level of a chain that is joined: a native frame, or a call.
@@ -22,11 +23,22 @@ type Entry struct {
 // with that address. The other calls replace the frames of their runtime's loop: each of
 // them those up to and including the next Entry. Calls that are left come last: they
 // belong to the part of the native chain that is missing, if it was truncated, else the two do
-// not fit. Join reports whether they do; if not, loops without calls stay what they are.
+// not fit. Join reports whether they do; if not, loops without calls stay what they are. Where
+// there is one loop more than there are calls for, the innermost one has just begun, or is about to
+// end: it stays what it is.
 func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain) (joined []Entry, fits bool) {
 	fits = true
+	for i := range chains {
+		c := &chains[i]
+		c.skip = !truncated && c.loops(native) == c.entries()+1
+	}
 	for i, f := range native {
 		c, loop := whose(chains, f)
+		if loop && c.skip {
+			c.skip = false
+			dst = append(dst, Entry{Native: i})
+			continue
+		}
 		if c == nil || loop && (c.next == len(c.Calls) || c.Calls[c.next].PC != 0) {
 			fits = fits && c == nil
 			dst = append(dst, Entry{Native: i})
@@ -46,6 +58,26 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 		}
 	}
 	return dst, fits
+}
+
+// loops is how many frames of its runtime's loop a native chain has.
+func (c *Chain) loops(native []callchain.Frame) (n int) {
+	for _, f := range native {
+		if c.Runtime.Loop(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// entries is how many loops the calls need.
+func (c *Chain) entries() (n int) {
+	for i := range c.Calls {
+		if call := &c.Calls[i]; call.PC == 0 && (call.Entry || i+1 == len(c.Calls) || c.Calls[i+1].PC != 0) {
+			n++
+		}
+	}
+	return n
 }
 
 // whose is the chain that has calls for a native frame, nil if it is a function of C; and

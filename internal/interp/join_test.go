@@ -41,8 +41,10 @@ func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
 			native(1, loop, 2, loop, 3), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 2 #11 4", true},
 		"no calls": {
 			native(1, 2), false, nil, "0 1", true},
-		"a loop without a call": {
-			native(loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "#10 1", false},
+		"a loop that has just begun": {
+			native(loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "0 #10", true},
+		"two loops without a call": {
+			native(loop, loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "#10 1 2", false},
 		"a call without a loop": {
 			native(1, loop, 2), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 2 #11", false},
 		"a call whose loop is beyond the end of the native chain": {

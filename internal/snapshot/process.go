@@ -33,7 +33,7 @@ func (l *look) process(tids []int) {
 		l.arch = l.arch.Compat()
 		l.unwinding = callchain.New(l.arch)
 	}
-	l.runtimes = stack.NewRuntimes()
+	l.runtimes = stack.NewRuntimes(l.processes)
 	l.user = userStacks{host: l.host(), arch: l.arch, pid: living, space: p, unwinder: l.unwinding, start: l.start, runtimes: l.runtimes}
 	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task, Compat: l.compat}

@@ -33,6 +33,8 @@ const maxFunctions = 1 << 18
 // while they live, and so names what ends before a report is made. It belongs to one
 // goroutine.
 type Runtimes struct {
+	processes *process.Table
+
 	all   []Function
 	index map[Function]int
 	by    map[*process.Process]*hosted
@@ -41,9 +43,9 @@ type Runtimes struct {
 	moments Moments
 }
 
-// NewRuntimes knows no process yet.
-func NewRuntimes() *Runtimes {
-	return &Runtimes{index: make(map[Function]int), by: make(map[*process.Process]*hosted)}
+// NewRuntimes knows no process of the table yet.
+func NewRuntimes(processes *process.Table) *Runtimes {
+	return &Runtimes{processes: processes, index: make(map[Function]int), by: make(map[*process.Process]*hosted)}
 }
 
 // Functions are what frames of the object Functions stand for. Later calls return more.
@@ -125,6 +127,10 @@ func (h *hosted) attach(p *process.Process) {
 		candidate = candidate || m.Object.Kind == process.File && (mayBeRuntime(m.Object.Path) || h.to.moments != nil && mayBeInterpreter(m.Object.Path))
 	}
 	if !candidate {
+		return
+	}
+	if h.to.processes.Refuses() {
+		h.version = 0 // it is asked again: the sample is
 		return
 	}
 	of := interp.NewProcess(p.PID, p)

@@ -35,7 +35,7 @@ type Store struct {
 func NewStore(processes *process.Table, full func() bool) *Store {
 	return &Store{
 		processes: processes, full: full, interner: callchain.NewInterner(),
-		memo: newMemo(processes.Host().Arch()), wholes: newWholes(), returns: make(returns), words: newWords(), runtimes: NewRuntimes(),
+		memo: newMemo(processes.Host().Arch()), wholes: newWholes(), returns: make(returns), words: newWords(), runtimes: NewRuntimes(processes),
 	}
 }
 

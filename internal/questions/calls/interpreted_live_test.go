@@ -89,6 +89,7 @@ func (c caller) check(t *testing.T, rounds, burn int) (exact uint64) {
 		n := row.Values[1]
 		all += n
 		names, isLate := livetest.Calls(p, &row)
+		livetest.CheckPlaces(t, p, &row)
 		switch {
 		case len(names) == 0:
 			none += n

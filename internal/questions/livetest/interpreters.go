@@ -74,6 +74,35 @@ func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {
 	return names, late
 }
 
+// CheckPlaces checks that functions of interpreted code stand inside the interpreter's own, which begin
+// with the program's start, and none of them outside a loop that has run others.
+func CheckPlaces(t *testing.T, p *profile.Profile, row *profile.Row) {
+	t.Helper()
+	named, started, loop := -1, -1, -1
+	var names []string
+	for i, f := range p.Stacks[row.User].Frames {
+		frame := &p.Frames[f]
+		names = append(names, frame.Name)
+		switch name, _, _ := strings.Cut(frame.Name, "+"); {
+		case p.Objects[frame.Object].Runtime == "":
+			if name == "_start" || name == "__libc_start_main" || name == "start_thread" || name == "__clone" {
+				started = i
+			}
+			if name == "_PyEval_EvalFrameDefault" {
+				loop = i
+			}
+		case loop >= 0 && frame.Name != stack.Late:
+			t.Errorf("%s stands below a loop that runs no function: %q", frame.Name, names)
+			return
+		case named < 0:
+			named = i
+		}
+	}
+	if named >= 0 && started > named {
+		t.Errorf("functions stand before the program's start: %q", names)
+	}
+}
+
 // AreCalls tells whether the names of functions are those, but for functions that had gone before
 // their names were asked for: those of a program that has ended.
 func AreCalls(names, want []string) bool {

@@ -66,6 +66,7 @@ func (k keeper) check(t *testing.T, rounds int, every uint64) (known bool) {
 	for _, row := range p.Rows {
 		blocks := float64(row.Values[0]) / keptBytes
 		names, isLate := livetest.Calls(p, &row)
+		livetest.CheckPlaces(t, p, &row)
 		at := slices.IndexFunc(names, func(name string) bool { return truth[name] > 0 })
 		switch {
 		case len(names) == 0:

@@ -67,6 +67,7 @@ func checkWaits(t *testing.T, p *profile.Profile, program *livetest.Interpreter)
 			continue
 		}
 		names, _ := livetest.Calls(p, &row)
+		livetest.CheckPlaces(t, p, &row)
 		call := ""
 		for _, f := range p.Stacks[row.Kernel].Frames {
 			call += " " + p.Frames[f].Name

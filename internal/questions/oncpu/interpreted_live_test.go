@@ -60,6 +60,7 @@ func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total
 		value := row.Values[0]
 		all += value
 		names, isLate := livetest.Calls(p, &row)
+		livetest.CheckPlaces(t, p, &row)
 		switch {
 		case isLate:
 			late += value
