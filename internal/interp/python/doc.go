@@ -1,4 +1,4 @@
-// Package python finds the calls of CPython 3.6 to 3.13.
+// Package python finds the calls of CPython 3.6 to 3.15.
 //
 //	_PyRuntime → PyInterpreterState → PyThreadState ─→ frame → frame → …
 //	                                      │               └ PyCodeObject, instruction

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 	"github.com/ringtap/ringtap/internal/interp/languages"
 	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
@@ -37,9 +38,7 @@ type known struct {
 // knownPrograms are those whose interpreters are installed.
 func knownPrograms(t *testing.T) (all []known) {
 	t.Helper()
-	home, _ := os.UserHomeDir()
-	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	for _, path := range append(pythons, "/usr/bin/python3") {
+	for _, path := range interptest.Pythons() {
 		all = append(all, known{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), []string{path, "testdata/shares.py"}, 10000, "<module>"})
 	}
 	for name, rest := range map[string][]string{"php": {"-d", "opcache.enable_cli=0", "testdata/shares.php"}, "perl": {"testdata/shares.pl"}, "ruby": {"--disable=gems", "testdata/shares.rb"}} {
