@@ -128,7 +128,10 @@ func TestRecordImages(t *testing.T) {
 			t.Fatal(end)
 		}
 		to.Memory = memory.Image()
-		interptest.Save(t, "testdata/3."+strconv.Itoa(r.minor)+".json", to)
+		name := "testdata/3." + strconv.Itoa(r.minor)
+		if r.frameCopy != 0 {
+			name += "t"
+		}
+		interptest.Save(t, name+".json", to)
 	}
-
 }
