@@ -3,7 +3,6 @@ package python
 import (
 	"debug/elf"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/elfimage"
 	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 )
 
 // The table has what gdb reads in the debug information of the releases that are installed.
@@ -123,29 +122,15 @@ func TestPeerThePiecesOfTheLoopAreThoseOfTheSymbolTable(t *testing.T) {
 	for _, path := range pythons(t) {
 		libs, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "../lib/libpython3.*.so.1.0"))
 		for _, file := range append(libs, path) {
-			f, err := elf.Open(file)
+			m := interptest.Module(t, file)
+			f, err := elf.NewFile(m.Image.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
 			symbols, err := f.Symbols()
 			if err != nil {
 				continue
 			}
-			r, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			info, err := r.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			image, err := elfimage.New(r, info.Size())
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := &interp.Module{Path: file, Image: image}
 			eval, ok := m.Symbol(loop)
 			if !ok {
 				continue
