@@ -18,7 +18,9 @@ type python struct {
 	tid   uint64 // where in libc's structure of a thread its id is
 	libc  bool   // that is known
 	loops []interp.Span
-	codes map[uint64]*code
+	// handlers is what runs the loop's instructions, in some builds, by offset.
+	handlers []interp.Span
+	codes    map[uint64]*code
 }
 
 // loop is the name of the loop.
@@ -43,6 +45,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	}
 	r.tid, r.libc = p.ThreadID()
 	r.loops = m.Pieces(eval, p.Arch)
+	r.handlers = findHandlers(p, m, r.loops)
 	return r, nil
 }
 

@@ -38,7 +38,7 @@ type seen struct {
 	code         uint64
 	copy         uint32
 	walk, cookie uint64
-	begin        uint64 // of the instructions, 0 if that is not known
+	begin, size  uint64 // of the instructions, in bytes; 0 if that is not known
 }
 
 // A walker remembers so many code objects for so many walks. One that is another by then can't
@@ -192,9 +192,14 @@ const tags = 3
 // call is what a frame says. Call.At is the offset of the instruction, which may be
 // before the first.
 func (w *walker) call(b []byte) interp.Call {
-	s := w.look(binary.LittleEndian.Uint64(b[w.frameCode:])&^tags, w.copyOf(b))
-	c := interp.Call{Code: s.code, Cookie: s.cookie}
-	switch last := binary.LittleEndian.Uint64(b[w.frameLast:]); {
+	code, last := binary.LittleEndian.Uint64(b[w.frameCode:])&^tags, binary.LittleEndian.Uint64(b[w.frameLast:])
+	s := w.look(code, w.copyOf(b))
+	if w.codeCopies != 0 && last-s.begin >= s.size { // a later copy is elsewhere
+		s.code = 0
+		s = w.look(code, w.copyOf(b))
+	}
+	c := interp.Call{Code: code, Cookie: s.cookie}
+	switch {
 	case w.minor >= locations:
 		c.At = last - s.begin
 		c.Entry = w.frameEntry != 0 && b[w.frameEntry] != 0
@@ -225,6 +230,7 @@ func (w *walker) look(code uint64, copy uint32) *seen {
 	if w.memory.Read(code, w.code) {
 		h := w.headOf(w.code)
 		s.cookie, s.begin = h.cookie(), w.begin(code, copy)
+		s.size = 2 * binary.LittleEndian.Uint64(w.code[w.kind+8:])
 	}
 	return s
 }
