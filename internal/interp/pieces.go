@@ -15,8 +15,8 @@ import (
 // Bounds on how much of a file is looked at for the pieces of one function: how many
 // there are, bytes of each, and bytes of other functions.
 const (
-	maxPieces = 16
-	maxPiece  = 1 << 20
+	maxPieces = 8
+	maxPiece  = 1 << 18
 	maxOthers = 1 << 18
 )
 

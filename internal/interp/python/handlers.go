@@ -19,7 +19,8 @@ const (
 	opcodes     = 256     // entries of the table
 	minHandlers = 100     // of those entries, how many differ
 	maxSmall    = 1 << 14 // bytes of a loop that has no instructions in it
-	maxCallees  = 32
+	maxCallees  = 32      // of the loop, that are looked at for the table
+	maxTables   = 1 << 12 // addresses that may be the table's
 )
 
 // handlers is a search for those functions, in amd64 code.
@@ -56,7 +57,7 @@ func findHandlers(p *interp.Process, m *interp.Module, loops []interp.Span) []in
 			data = append(data, named...)
 		}
 	}
-	for _, addr := range data {
+	for _, addr := range data[:min(len(data), maxTables)] {
 		if found := h.table(addr); found != nil {
 			return found
 		}
@@ -73,7 +74,7 @@ func (h *handlers) mentions(start, end uint64) (called, data []uint64) {
 	for at := start; len(code) > 0; {
 		inst, err := x86asm.Decode(code, 64)
 		if err != nil {
-			inst.Len = 1
+			inst = x86asm.Inst{Len: 1} // what it does not know is left out byte by byte
 		}
 		at, code = at+uint64(inst.Len), code[inst.Len:]
 		for _, arg := range inst.Args {
@@ -83,17 +84,26 @@ func (h *handlers) mentions(start, end uint64) (called, data []uint64) {
 					called = append(called, at+uint64(int64(arg)))
 				}
 			case x86asm.Imm:
-				data = append(data, uint64(arg))
+				data = h.add(data, uint64(arg))
 			case x86asm.Mem:
-				if arg.Base == x86asm.RIP {
-					data = append(data, at+uint64(arg.Disp))
-				} else if arg.Base == 0 {
-					data = append(data, uint64(arg.Disp))
+				switch arg.Base {
+				case x86asm.RIP:
+					data = h.add(data, at+uint64(arg.Disp))
+				case 0:
+					data = h.add(data, uint64(arg.Disp))
 				}
 			}
 		}
 	}
 	return called, data
+}
+
+// add appends an address where the file has something that is no code.
+func (h *handlers) add(data []uint64, addr uint64) []uint64 {
+	if _, ok := h.module.Image.Offset(addr); !ok || h.module.Image.Executable(addr) {
+		return data
+	}
+	return append(data, addr)
 }
 
 // table is where the functions are that a table has, nil if it is none: all that it has
