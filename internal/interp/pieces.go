@@ -13,11 +13,12 @@ import (
 )
 
 // Bounds on how much of a file is looked at for the pieces of one function: how many
-// there are, bytes of each, and bytes of other functions.
+// there are, bytes of each, other functions, and bytes of those.
 const (
-	maxPieces = 8
-	maxPiece  = 1 << 18
-	maxOthers = 1 << 18
+	maxPieces  = 8
+	maxPiece   = 1 << 18
+	maxRefused = 1 << 8
+	maxOthers  = 1 << 18
 )
 
 // extent is code of a file, by virtual addresses.
@@ -60,7 +61,7 @@ func (p *pieces) follow() {
 	for i := 0; i < len(p.found); i++ {
 		from := p.found[i]
 		for to := range p.jumps(from, p.read(from, maxPiece)) {
-			if len(p.found) == maxPieces || p.others <= 0 {
+			if len(p.found) == maxPieces || len(p.refused) == maxRefused || p.others <= 0 {
 				return
 			}
 			if known(p.found, to) || known(p.refused, to) || !p.image.Executable(to) {

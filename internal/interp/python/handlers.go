@@ -20,7 +20,7 @@ const (
 	minHandlers = 100     // of those entries, how many differ
 	maxSmall    = 1 << 14 // bytes of a loop that has no instructions in it
 	maxCallees  = 32      // of the loop, that are looked at for the table
-	maxTables   = 1 << 12 // addresses that may be the table's
+	maxTables   = 1 << 10 // addresses that may be the table's
 )
 
 // handlers is a search for those functions, in amd64 code.
