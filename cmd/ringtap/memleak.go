@@ -31,7 +31,7 @@ calls. It copies more within two seconds. A short command therefore has only the
 ten innermost callers. If the program keeps frame pointers, --unwind fp has all callers
 from the beginning.
 
-Functions of Python 3.6 to 3.13, PHP, Ruby and Perl have their names, as in on-cpu. ringtap
+Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in on-cpu. ringtap
 reads the calls of 1,250 allocations a second at most. The others count as well and have native
 stacks. A note says how many were read.
 `

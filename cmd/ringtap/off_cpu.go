@@ -26,7 +26,7 @@ counts if you watch a process, a thread or a control group (-p, -t, -g), with th
 functions it is in. It does not count if you watch the whole host, where thousands of
 threads wait all the time.
 
-Functions of Python 3.6 to 3.13, PHP, Ruby and Perl have their names and files without any flag
+Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names and files without any flag
 of theirs. ringtap looks every 2 ms which threads wait, reads their calls, and then makes sure
 that they waited all that time. Most waits shorter than 2 ms are over by then: their stacks
 show the interpreter's own functions. A note says how many stacks were read.

@@ -29,7 +29,7 @@ frame pointers therefore shows whole stacks. Go code is unwound by Go's own tabl
 --unwind fp takes the kernel's frame-pointer walk, which is cheaper, and adds the caller
 that this walk skips at the first instructions of a function.
 
-Functions of Python 3.6 to 3.13, PHP, Ruby and Perl have their names and files without any flag
+Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names and files without any flag
 of theirs. A helper process, near-reader, reads the interpreter's calls at each sample, before
 the thread runs on, and knows whether it was in time: the report says how many samples are
 exact. Where it came late, "[interpreted functions read late]" stands on the stack. The helper

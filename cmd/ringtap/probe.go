@@ -37,7 +37,7 @@ counts for their own stacks. The times include the cost of the probes, a microse
 more a call. ringtap counts hits of a place inside a function and of a definition with
 arguments, and times nothing there. --count counts everything and costs a program less.
 
-Functions of Python 3.6 to 3.13, PHP, Ruby and Perl have their names, as in on-cpu: ringtap
+Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in on-cpu: ringtap
 probe -u libc:malloc shows which Python function calls malloc. ringtap reads the calls of 1,250
 hits a second at most. The others count as well and have native stacks. A note says how many
 were read.

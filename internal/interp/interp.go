@@ -56,3 +56,9 @@ type Runtime interface {
 	// Loop tells whether a native frame is a loop of the runtime.
 	Loop(f callchain.Frame) bool
 }
+
+// Handlers is a Runtime whose loop has functions that are a part of it: each is called by
+// nothing else, and its frame is no level of the chain.
+type Handlers interface {
+	Handler(f callchain.Frame) bool
+}

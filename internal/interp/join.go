@@ -21,7 +21,8 @@ type Entry struct {
 // Join puts the calls of runtimes where they belong in a thread's native chain, both
 // leaf first, and appends the result to dst. A call with a PC replaces the native frame
 // with that address. The other calls replace the frames of their runtime's loop: each of
-// them those up to and including the next Entry. Calls that are left come last: they
+// them those up to and including the next Entry, and the frame of a function that is a
+// part of the loop goes with it. Calls that are left come last: they
 // belong to the part of the native chain that is missing, if it was truncated, else the two do
 // not fit. Join reports whether they do; if not, loops without calls stay what they are. Where
 // there is one loop more than there are calls for, the innermost one has just begun, or is about to
@@ -33,6 +34,9 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 		c.skip = !truncated && c.loops(native) == c.entries()+1
 	}
 	for i, f := range native {
+		if i+1 < len(native) && handles(chains, f, native[i+1]) {
+			continue
+		}
 		c, loop := whose(chains, f)
 		if loop && c.skip {
 			c.skip = false
@@ -58,6 +62,18 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 		}
 	}
 	return dst, fits
+}
+
+// handles tells whether a native frame is a part of a loop that has called it and that
+// has calls.
+func handles(chains []Chain, f, caller callchain.Frame) bool {
+	for i := range chains {
+		c := &chains[i]
+		if h, ok := c.Runtime.(Handlers); ok && !c.skip && c.next < len(c.Calls) && h.Handler(f) && c.Runtime.Loop(caller) {
+			return true
+		}
+	}
+	return false
 }
 
 // loops is how many frames of its runtime's loop a native chain has.

@@ -15,9 +15,15 @@ func (l loops) Name() string                               { return "loops" }
 func (l loops) Walker(Memory) Walker                       { return nil }
 func (l loops) Frames(dst []Frame, c Call) ([]Frame, bool) { return dst, true }
 func (l loops) Loop(f callchain.Frame) bool                { return f.Object == callchain.ObjectID(l) }
-func call(code uint64) Call                                { return Call{Code: code} }
-func entry(code uint64) Call                               { return Call{Code: code, Entry: true} }
-func generated(code, pc uint64) Call                       { return Call{Code: code, PC: pc} }
+
+// parts is a runtime whose loop is object 7, with parts that are object 6.
+type parts struct{ loops }
+
+func (parts) Handler(f callchain.Frame) bool { return f.Object == 6 }
+
+func call(code uint64) Call          { return Call{Code: code} }
+func entry(code uint64) Call         { return Call{Code: code, Entry: true} }
+func generated(code, pc uint64) Call { return Call{Code: code, PC: pc} }
 func native(objects ...callchain.ObjectID) []callchain.Frame {
 	var frames []callchain.Frame
 	for i, o := range objects {
@@ -54,6 +60,12 @@ func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
 		"two runtimes": {
 			native(1, loop, 2, other), false, []Chain{
 				{Runtime: loops(loop), Calls: []Call{call(10), entry(11)}}, {Runtime: loops(other), Calls: []Call{entry(20)}}}, "0 #10 #11 2 #20", true},
+		"a part of a loop": {
+			native(1, 6, loop, 2), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 #10 3", true},
+		"a part of a loop that runs, and one of a loop without a call": {
+			native(6, loop, 6, loop), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 1 #10", true},
+		"a part that no loop has called": {
+			native(6, 1, loop), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 1 #10", true},
 		"generated code": {
 			native(1, 2, 3), false, []Chain{{Runtime: loops(loop), Calls: []Call{generated(10, 1)}}}, "0 #10 2", true},
 		"generated code between interpreted calls": {

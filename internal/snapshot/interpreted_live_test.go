@@ -7,23 +7,19 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // Functions of Python are in the places of the frames of Python's loop, and of all
 // frames in the order that Python itself tells.
 func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
-	home, _ := os.UserHomeDir()
-	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	if path, err := exec.LookPath("/usr/bin/python3"); err == nil {
-		pythons = append(pythons, path)
-	}
+	pythons := interptest.Pythons()
 	if len(pythons) == 0 {
 		t.Skip("python3 is not installed")
 	}

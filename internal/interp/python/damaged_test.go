@@ -32,9 +32,8 @@ func (r *recorded) runtime(m interp.Memory) *python {
 	if r.Minor < described {
 		p.layout = layoutOf(r.Minor)
 	} else {
-		var o debugOffsets
-		o.parse(r.Offsets)
-		p.layout, _ = o.layout()
+		o, _ := parseOffsets(r.Offsets, r.Minor)
+		p.layout, _ = o.layout(r.Minor)
 	}
 	return p
 }
@@ -121,7 +120,7 @@ func TestRecordImages(t *testing.T) {
 		memory := interptest.NewRecorder(r.memory)
 		to := &recorded{Minor: r.minor, Head: r.head, Code: r.code, Place: r.tid, TID: p.pid}
 		if r.minor >= described {
-			to.Offsets = make([]byte, 73*8)
+			to.Offsets = make([]byte, offsetsSize(r.minor))
 			memory.Memory.Read(r.head-r.interpreters, to.Offsets)
 		}
 		var end callchain.End
@@ -129,7 +128,10 @@ func TestRecordImages(t *testing.T) {
 			t.Fatal(end)
 		}
 		to.Memory = memory.Image()
-		interptest.Save(t, "testdata/3."+strconv.Itoa(r.minor)+".json", to)
+		name := "testdata/3." + strconv.Itoa(r.minor)
+		if r.frameCopy != 0 {
+			name += "t"
+		}
+		interptest.Save(t, name+".json", to)
 	}
-
 }

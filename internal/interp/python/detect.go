@@ -1,9 +1,6 @@
 package python
 
 import (
-	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -21,10 +18,12 @@ type python struct {
 	tid   uint64 // where in libc's structure of a thread its id is
 	libc  bool   // that is known
 	loops []interp.Span
-	codes map[uint64]*code
+	// handlers is what runs the loop's instructions, in some builds, by offset.
+	handlers []interp.Span
+	codes    map[uint64]*code
 }
 
-// loop is the name of the loop: _PyEval_EvalFrameDefault.cold is a piece of it.
+// loop is the name of the loop.
 const loop = "_PyEval_EvalFrameDefault"
 
 // Detect attaches to a CPython whose own code is in a module.
@@ -48,7 +47,8 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 		// It may be mapped in a moment.
 		return nil, &interp.UnknownError{Name: r.name, Why: "its libc does not say where the ids of threads are"}
 	}
-	r.findLoops(m, eval)
+	r.loops = m.Pieces(eval, p.Arch)
+	r.handlers = findHandlers(p, m, r.loops)
 	return r, nil
 }
 
@@ -70,11 +70,11 @@ func (r *python) version(m *interp.Module) (why string) {
 			return "its version can't be read"
 		}
 		r.minor, r.name = int(b[2]), fmt.Sprintf("CPython %d.%d.%d", b[3], b[2], b[1])
-		const final = 0xf
+		const candidate = 0xc // for a release, whose structures it has
 		switch {
 		case b[3] != 3 || r.minor > newest || r.minor < locations:
 			return fmt.Sprintf("the releases that are known are 3.%d to 3.%d", oldest, newest)
-		case b[0]>>4 != final && r.minor < described:
+		case b[0]>>4 < candidate:
 			return "it is no release but one before"
 		}
 		return ""
@@ -112,42 +112,20 @@ func (r *python) find(p *interp.Process, m *interp.Module) (why string) {
 		return "it does not export _PyRuntime"
 	}
 	if r.minor >= described {
-		var o debugOffsets
-		b := make([]byte, binary.Size(o))
-		if !r.memory.Read(state.Addr, b) || !o.parse(b) {
+		b := make([]byte, offsetsSize(r.minor))
+		if !r.memory.Read(state.Addr, b) {
+			return "what it says of what lies where can't be read"
+		}
+		o, ok := parseOffsets(b, r.minor)
+		if !ok {
 			return "it does not say what lies where"
 		}
-		if r.layout, ok = o.layout(); !ok {
+		if r.layout, ok = o.layout(r.minor); !ok {
 			return "what it says of what lies where can't be"
 		}
 	}
 	r.head = state.Addr + r.interpreters
 	return ""
-}
-
-// findLoops finds the code of the loop: a compiler may have put pieces of it elsewhere,
-// which only a symbol table tells.
-func (r *python) findLoops(m *interp.Module, eval interp.Symbol) {
-	r.loops = append(r.loops, m.Span(eval))
-	s, ok := m.Image.SectionOf(elf.SHT_SYMTAB)
-	if !ok || s.Link >= uint32(len(m.Image.Sections)) {
-		return
-	}
-	table, err := m.Image.Bytes(s)
-	if err != nil {
-		return
-	}
-	text, err := m.Image.Bytes(&m.Image.Sections[s.Link])
-	if err != nil {
-		return
-	}
-	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
-		at := binary.LittleEndian.Uint32(table)
-		if uint64(at) < uint64(len(text)) && bytes.HasPrefix(text[at:], []byte(loop+".")) {
-			piece := interp.Symbol{Addr: binary.LittleEndian.Uint64(table[8:]) + m.Bias, Size: binary.LittleEndian.Uint64(table[16:])}
-			r.loops = append(r.loops, m.Span(piece))
-		}
-	}
 }
 
 // Name is of interp.Runtime.

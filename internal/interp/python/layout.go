@@ -14,11 +14,13 @@ type layout struct {
 	cframeFrame uint64 // _PyCFrame.current_frame
 
 	// PyFrameObject up to 3.10, later _PyInterpreterFrame. frameLast is f_lasti,
-	// prev_instr or instr_ptr.
-	frameBack, frameCode, frameLast, frameOwner, frameEntry uint64
+	// prev_instr or instr_ptr. frameCopy is tlbc_index, where threads have copies of the
+	// instructions of their own: 0 elsewhere.
+	frameBack, frameCode, frameLast, frameOwner, frameEntry, frameCopy uint64
 
-	// PyCodeObject. codeBytes is co_code_adaptive, the instructions themselves, from 3.11 on.
-	codeFirst, codeFile, codeName, codeLines, codeBytes uint64
+	// PyCodeObject. codeBytes is co_code_adaptive, the instructions themselves, from 3.11
+	// on; codeCopies is co_tlbc, the address of the copies.
+	codeFirst, codeFile, codeName, codeLines, codeBytes, codeCopies uint64
 
 	objects
 }
@@ -28,15 +30,23 @@ type objects struct {
 	kind                              uint64 // PyObject.ob_type
 	bytesSize, bytesValue             uint64 // PyBytesObject
 	textLength, textState, ascii, ucs uint64 // PyASCIIObject, its size and that of PyCompactUnicodeObject
+	textKind                          uint   // the bit of the state that the kind begins at
 }
+
+// Where the kind begins in the state of a string: behind two bits that tell whether it is
+// interned, or behind a byte where threads run without a global lock, from 3.14 on.
+const (
+	usualKind = 2
+	freeKind  = 8
+)
 
 // The sizes of a string's head became less with 3.12, which has no wstr.
 func objects36() objects {
-	return objects{kind: 8, bytesSize: 16, bytesValue: 32, textLength: 16, textState: 32, ascii: 48, ucs: 72}
+	return objects{kind: 8, bytesSize: 16, bytesValue: 32, textLength: 16, textState: 32, textKind: usualKind, ascii: 48, ucs: 72}
 }
 
 func objects312() objects {
-	return objects{kind: 8, bytesSize: 16, bytesValue: 32, textLength: 16, textState: 32, ascii: 40, ucs: 40 + wide}
+	return objects{kind: 8, bytesSize: 16, bytesValue: 32, textLength: 16, textState: 32, textKind: usualKind, ascii: 40, ucs: 40 + wide}
 }
 
 // wide is what a PyCompactUnicodeObject has behind a PyASCIIObject from 3.12 on: the
@@ -81,5 +91,6 @@ const (
 	locations = 11 // co_linetable of locations; frames in chunks
 	shims     = 12 // a frame without code where a loop begins
 	described = 13 // _Py_DebugOffsets
-	newest    = 13
+	copies    = 14 // instructions of each thread, where they run without a global lock
+	newest    = 15
 )

@@ -6,8 +6,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 )
 
 // The table has what gdb reads in the debug information of the releases that are installed.
@@ -107,4 +113,41 @@ func gdbValues(t *testing.T, gdb, lib string, keys map[string]uint64) map[string
 		t.Fatalf("gdb tells %d of %d:\n%s", len(values), len(keys), out)
 	}
 	return values
+}
+
+// The pieces of the loop that its jumps lead to are those that symbol tables name, but
+// for some that have a few bytes, which end the program.
+func TestPeerThePiecesOfTheLoopAreThoseOfTheSymbolTable(t *testing.T) {
+	compared := 0
+	for _, path := range pythons(t) {
+		libs, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "../lib/libpython3.*.so.1.0"))
+		for _, file := range append(libs, path) {
+			m := interptest.Module(t, file)
+			f, err := elf.NewFile(m.Image.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			symbols, err := f.Symbols()
+			if err != nil {
+				continue
+			}
+			eval, ok := m.Symbol(loop)
+			if !ok {
+				continue
+			}
+			compared++
+			want := []interp.Span{m.Span(eval)}
+			for _, s := range symbols {
+				if strings.HasPrefix(s.Name, loop+".") && s.Size > 16 {
+					want = append(want, m.Span(interp.Symbol{Addr: s.Value, Size: s.Size}))
+				}
+			}
+			if got := m.Pieces(eval, callchain.Host()); !slices.Equal(got, want) {
+				t.Errorf("%s: pieces at %#x, want %#x", file, got, want)
+			}
+		}
+	}
+	if compared == 0 {
+		t.Skip("no CPython with a symbol table is installed")
+	}
 }

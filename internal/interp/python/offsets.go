@@ -1,52 +1,64 @@
 package python
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 )
 
-// debugOffsets is _Py_DebugOffsets of 3.13 (Include/internal/pycore_runtime.h), which
-// _PyRuntime begins with.
-type debugOffsets struct {
-	Cookie                [8]byte
-	Version, FreeThreaded uint64
-	Runtime               struct{ Size, Finalizing, Interpreters uint64 }
-	Interpreter           struct {
-		Size, ID, Next, Threads, GC, Modules, Sys, Builtins, CEvalGIL uint64
-		GIL, GILEnabled, GILLocked, GILHolder                         uint64
-	}
-	Thread struct{ Size, Prev, Next, Interpreter, Frame, ID, NativeID, Chunk, Status uint64 }
-	Frame  struct{ Size, Previous, Executable, Instruction, Locals, Owner uint64 }
-	Code   struct {
-		Size, File, Name, QualName, Lines, First, Args, LocalNames, LocalKinds, Bytes uint64
-	}
-	Object      struct{ Size, Type uint64 }
-	Type        struct{ Size, Name, Repr, Flags uint64 }
-	Tuple, List struct{ Size, Items, Length uint64 }
-	Dict        struct{ Size, Keys, Values uint64 }
-	Float       struct{ Size, Value uint64 }
-	Long        struct{ Size, Tag, Digits uint64 }
-	Bytes       struct{ Size, Length, Value uint64 }
-	Text        struct{ Size, State, Length, ASCII uint64 }
+// debugOffsets is _Py_DebugOffsets, which _PyRuntime begins with, as words
+// (Include/internal/pycore_debug_offsets.h, of 3.13 pycore_runtime.h): a cookie, the
+// version, whether threads run without a global lock, then groups of offsets, each of one
+// structure, whose size is the group's first word.
+type debugOffsets []uint64
+
+// groups is the word that each group begins with that is used, and in that of threads
+// which word is that of the id.
+type groups struct {
+	interpreter, thread, frame, code, object, bytes, text int
+
+	threadID int
 }
 
-// cookie is what it begins with.
-const cookie = "xdebugpy"
-
-// parse decodes it, false where it is none.
-func (o *debugOffsets) parse(b []byte) bool {
-	return binary.Read(bytes.NewReader(b), binary.LittleEndian, o) == nil && string(o.Cookie[:]) == cookie
+// groupsOf is the groups of a minor release. That of the runtime is the first in all.
+func groupsOf(minor int) groups {
+	switch minor {
+	case described:
+		return groups{interpreter: 6, thread: 19, frame: 28, code: 34, object: 44, bytes: 64, text: 67, threadID: 5}
+	case copies:
+		return groups{interpreter: 6, thread: 22, frame: 31, code: 39, object: 50, bytes: 74, text: 77, threadID: 5}
+	}
+	return groups{interpreter: 6, thread: 22, frame: 39, code: 47, object: 58, bytes: 86, text: 89, threadID: 8}
 }
+
+// cookie is what it begins with, "xdebugpy".
+const cookie = 0x7970677562656478
+
+// parseOffsets decodes what a minor release has, false where it is none.
+func parseOffsets(b []byte, minor int) (debugOffsets, bool) {
+	o := make(debugOffsets, len(b)/8)
+	for i := range o {
+		o[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return o, len(b) >= offsetsSize(minor) && o[0] == cookie && o[1]>>16 == 3<<8|uint64(minor)
+}
+
+// offsetsSize is how many bytes of it are read.
+func offsetsSize(minor int) int { return 8 * (groupsOf(minor).text + 4) }
 
 // layout is what it says; false where that can't be.
-func (o *debugOffsets) layout() (layout, bool) {
-	l := layout{interpreters: o.Runtime.Interpreters, interpNext: o.Interpreter.Next, interpThreads: o.Interpreter.Threads,
-		threadPrev: o.Thread.Prev, threadNext: o.Thread.Next, threadFrame: o.Thread.Frame, threadID: o.Thread.ID, threadNative: o.Thread.NativeID,
-		frameBack: o.Frame.Previous, frameCode: o.Frame.Executable, frameLast: o.Frame.Instruction, frameOwner: o.Frame.Owner,
-		codeFirst: o.Code.First, codeFile: o.Code.File, codeName: o.Code.QualName, codeLines: o.Code.Lines, codeBytes: o.Code.Bytes,
-		objects: objects{kind: o.Object.Type, bytesSize: o.Bytes.Length, bytesValue: o.Bytes.Value,
-			textLength: o.Text.Length, textState: o.Text.State, ascii: o.Text.ASCII, ucs: o.Text.ASCII + wide}}
+func (o debugOffsets) layout(minor int) (layout, bool) {
+	g := groupsOf(minor)
+	free := o[2] != 0
+	interpreter, thread, frame, code, bytes, text := o[g.interpreter:], o[g.thread:], o[g.frame:], o[g.code:], o[g.bytes:], o[g.text:]
+	l := layout{interpreters: o[5], interpNext: interpreter[2], interpThreads: interpreter[3],
+		threadPrev: thread[1], threadNext: thread[2], threadFrame: thread[4], threadID: thread[g.threadID], threadNative: thread[g.threadID+1],
+		frameBack: frame[1], frameCode: frame[2], frameLast: frame[3], frameOwner: frame[5],
+		codeFile: code[1], codeName: code[3], codeLines: code[4], codeFirst: code[5], codeBytes: code[9],
+		objects: objects{kind: o[g.object+1], bytesSize: bytes[1], bytesValue: bytes[2],
+			textState: text[1], textLength: text[2], textKind: usualKind, ascii: text[3], ucs: text[3] + wide}}
+	if free && minor >= copies {
+		l.frameCopy, l.codeCopies, l.textKind = frame[7], code[10], freeKind
+	}
 	return l, l.sane()
 }
 
@@ -72,9 +84,9 @@ func (l *layout) threadSize() uint64 {
 }
 
 func (l *layout) frameSize() uint64 {
-	return max(l.frameBack, l.frameCode, l.frameLast, l.frameOwner, l.frameEntry) + 8
+	return max(l.frameBack, l.frameCode, l.frameLast, l.frameOwner, l.frameEntry, l.frameCopy) + 8
 }
 
 func (l *layout) codeSize() uint64 {
-	return max(l.kind, l.codeFirst, l.codeFile, l.codeName, l.codeLines, l.codeBytes) + 8
+	return max(l.kind, l.codeFirst, l.codeFile, l.codeName, l.codeLines, l.codeBytes, l.codeCopies) + 8
 }

@@ -19,8 +19,8 @@ func (r *python) text(addr uint64) (string, bool) {
 		return "", false
 	}
 	length := int64(binary.LittleEndian.Uint64(b[r.textLength:]))
-	state := binary.LittleEndian.Uint32(b[r.textState:])
-	kind, compact, ascii := int64(state>>2&7), state>>5&1 != 0, state>>6&1 != 0
+	state := binary.LittleEndian.Uint32(b[r.textState:]) >> r.textKind
+	kind, compact, ascii := int64(state&7), state>>3&1 != 0, state>>4&1 != 0
 	if length < 0 || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false
 	}

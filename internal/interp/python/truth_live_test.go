@@ -6,29 +6,41 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
-// pythons are the CPythons that are installed: those of pyenv, and the system's.
+// pythons are the CPythons that are installed.
 func pythons(t testing.TB) []string {
 	t.Helper()
-	home, _ := os.UserHomeDir()
-	found, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	if path, err := exec.LookPath("/usr/bin/python3"); err == nil {
-		found = append(found, path)
-	}
+	found := interptest.Pythons()
 	if len(found) == 0 {
 		t.Skip("python3 is not installed")
 	}
 	return found
+}
+
+// The live tests run what is installed; what no stable release of Debian has,
+// scripts/install-python gets.
+func TestTheNewestReleasesAreThereForTheLiveTests(t *testing.T) {
+	for minor := described + 1; minor <= newest; minor++ {
+		t.Run(fmt.Sprintf("3.%d", minor), func(t *testing.T) {
+			if !slices.ContainsFunc(pythons(t), func(path string) bool {
+				out, err := exec.Command(path, "--version").Output()
+				return err == nil && strings.HasPrefix(string(out), fmt.Sprintf("Python 3.%d.", minor))
+			}) {
+				t.Skipf("python3.%d is not installed", minor)
+			}
+		})
+	}
 }
 
 // truth is the chains of threads, by id, as the program knows them.

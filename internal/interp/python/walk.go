@@ -32,8 +32,14 @@ type known struct {
 	state uint64
 }
 
-// seen is a code object that was met, in which walk it was looked at, and what it was then.
-type seen struct{ code, walk, cookie uint64 }
+// seen is a code object that was met, with the copy of its instructions that a thread
+// runs, in which walk it was looked at, and what it was then.
+type seen struct {
+	code         uint64
+	copy         uint32
+	walk, cookie uint64
+	begin, size  uint64 // of the instructions, in bytes; 0 if that is not known
+}
 
 // A walker remembers so many code objects for so many walks. One that is another by then can't
 // be named, and is not taken for the new one.
@@ -179,14 +185,23 @@ func (w *walker) chain(dst []interp.Call) ([]interp.Call, callchain.End) {
 // ownedByLoop is the owner of a frame that stands for a loop (enum _frameowner).
 const ownedByLoop = 3
 
+// tags is the bits of a frame's reference to its code object that are no part of the
+// address, from 3.14 on.
+const tags = 3
+
 // call is what a frame says. Call.At is the offset of the instruction, which may be
 // before the first.
 func (w *walker) call(b []byte) interp.Call {
-	code := binary.LittleEndian.Uint64(b[w.frameCode:])
-	c := interp.Call{Code: code, Cookie: w.cookie(code)}
-	switch last := binary.LittleEndian.Uint64(b[w.frameLast:]); {
+	code, last := binary.LittleEndian.Uint64(b[w.frameCode:])&^tags, binary.LittleEndian.Uint64(b[w.frameLast:])
+	s := w.look(code, w.copyOf(b))
+	if w.codeCopies != 0 && last-s.begin >= s.size { // a later copy is elsewhere
+		s.code = 0
+		s = w.look(code, w.copyOf(b))
+	}
+	c := interp.Call{Code: code, Cookie: s.cookie}
+	switch {
 	case w.minor >= locations:
-		c.At = last - code - w.codeBytes
+		c.At = last - s.begin
 		c.Entry = w.frameEntry != 0 && b[w.frameEntry] != 0
 	case w.minor >= ranges:
 		c.At, c.Entry = uint64(int64(int32(last)))*2, true
@@ -196,20 +211,42 @@ func (w *walker) call(b []byte) interp.Call {
 	return c
 }
 
-// cookie is what tells a code object from a later one at its address: it may be freed before its
-// names are read.
-func (w *walker) cookie(code uint64) uint64 {
-	s := &w.codes[code>>4%knownCodes]
-	if s.code == code && s.walk+seenWalks > w.walks {
-		return s.cookie
+// copyOf is which copy of the instructions a frame runs.
+func (w *walker) copyOf(b []byte) uint32 {
+	if w.frameCopy == 0 {
+		return 0
 	}
-	cookie := uint64(unreadable)
+	return binary.LittleEndian.Uint32(b[w.frameCopy:])
+}
+
+// look reads of a code object what tells it from a later one at its address, as it may be
+// freed before its names are read, and where its instructions begin.
+func (w *walker) look(code uint64, copy uint32) *seen {
+	s := &w.codes[(code>>4+uint64(copy))%knownCodes]
+	if s.code == code && s.copy == copy && s.walk+seenWalks > w.walks {
+		return s
+	}
+	*s = seen{code: code, copy: copy, walk: w.walks, cookie: unreadable}
 	if w.memory.Read(code, w.code) {
 		h := w.headOf(w.code)
-		cookie = h.cookie()
+		s.cookie, s.begin = h.cookie(), w.begin(code, copy)
+		s.size = 2 * binary.LittleEndian.Uint64(w.code[w.kind+8:])
 	}
-	*s = seen{code, w.walks, cookie}
-	return cookie
+	return s
+}
+
+// begin is where the instructions of the code object begin that was read. The copies are
+// a number and as many addresses.
+func (w *walker) begin(code uint64, copy uint32) uint64 {
+	if w.codeCopies == 0 {
+		return code + w.codeBytes
+	}
+	array := binary.LittleEndian.Uint64(w.code[w.codeCopies:])
+	if n, ok := w.read(array); !ok || uint64(copy) >= n {
+		return 0
+	}
+	begin, _ := w.read(array + 8 + 8*uint64(copy))
+	return begin
 }
 
 // unreadable is the cookie of a code object that can't be read, and of no other.

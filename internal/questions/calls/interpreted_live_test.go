@@ -3,6 +3,7 @@ package calls_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -151,11 +152,25 @@ func (c caller) profile(t *testing.T, rounds, burn int) (p *profile.Profile, los
 	return profileOf(t, cmd.Process.Pid, in, said)
 }
 
+// libcOf is the libc that a process has mapped, which may be its interpreter's own.
+func libcOf(t *testing.T, pid int) string {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := regexp.MustCompile(`/\S+/libc\.so\.6`).FindString(string(maps))
+	if path == "" {
+		t.Fatalf("process %d has no libc", pid)
+	}
+	return path
+}
+
 // profileOf profiles the calls of getppid in a process, which begins to call when it is told to, and
 // says when it has.
 func profileOf(t *testing.T, pid int, in io.Writer, said *bufio.Reader) (p *profile.Profile, lost uint64) {
 	t.Helper()
-	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: "libc:getppid", Whole: true}
+	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: libcOf(t, pid) + ":getppid", Whole: true}
 	target := perfevent.Process(pid)
 	set, err := probe.Open(spec, probe.Options{Target: target, Calls: probe.AllCalls, UserStacks: true})
 	if err != nil {

@@ -1,13 +1,13 @@
 package livetest
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -26,9 +26,7 @@ type Interpreter struct {
 // there is none.
 func Interpreters(t *testing.T) (all []Interpreter) {
 	t.Helper()
-	home, _ := os.UserHomeDir()
-	pythons, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	for _, path := range append(pythons, "/usr/bin/python3") {
+	for _, path := range interptest.Pythons() {
 		all = append(all, Interpreter{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), "python", []string{path}, ".py", "<module>"})
 	}
 	all = append(all,
@@ -57,7 +55,7 @@ func OfEachLayout(t *testing.T) []Interpreter {
 	}
 	return slices.DeleteFunc(all, func(i Interpreter) bool { // /usr/bin/python3 is 3.11
 		_, version, isOne := strings.Cut(i.Name, "python 3.")
-		return isOne && !slices.ContainsFunc([]string{"8.", "12.", "13."}, func(of string) bool { return strings.HasPrefix(version, of) })
+		return isOne && !slices.ContainsFunc([]string{"8.", "12.", "13.", "14"}, func(of string) bool { return strings.HasPrefix(version, of) })
 	})
 }
 

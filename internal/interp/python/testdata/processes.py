@@ -47,7 +47,8 @@ else:
         run(create(), """if True:
             import os, json
             def inner(): os.read(%d, 1)
-            print(json.dumps({os.getpid(): [["inner", "<string>", 3], ["<module>", "<string>", 5]] + %s}), flush=True)
+            file = inner.__code__.co_filename
+            print(json.dumps({os.getpid(): [["inner", file, 3], ["<module>", file, 6]] + %s}), flush=True)
             inner()
         """ % (block_fd, json.dumps([["outer", __file__, 0], ["<module>", __file__, 0]])))
 

@@ -1,0 +1,24 @@
+package interp
+
+import (
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+)
+
+// FuzzJumps decodes bytes as code of both architectures.
+func FuzzJumps(f *testing.F) {
+	f.Add([]byte{0x0f, 0x84, 0, 0, 0, 0x80, 0xeb, 0xfe, 0xe9})
+	f.Add([]byte{0xff, 0xff, 0xff, 0x17, 0x41, 0, 0, 0x54})
+	f.Fuzz(func(t *testing.T, code []byte) {
+		for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
+			e := extent{1 << 20, 1<<20 + uint64(len(code))}
+			n := 0
+			for to := range (&pieces{arch: arch}).jumps(e, code) {
+				if n++; e.has(to) || n > len(code) {
+					t.Errorf("jump %d to %#x", n, to)
+				}
+			}
+		}
+	})
+}
