@@ -133,7 +133,7 @@ func TestLiveWaitsThatFollowEachOtherAreNotTakenForEachOther(t *testing.T) {
 				if whole {
 					on = nil
 				}
-				testlimit.Enough(t, 3000, func(rounds int) bool {
+				testlimit.Enough(t, 1500, func(rounds int) bool {
 					p, _ := livetest.Run(t, program.Program("testdata/waits", fmt.Sprint(rounds), "80"), on, collector(t, whole), 0)
 					by := checkWaits(t, p, &program)
 					t.Logf("%+v", by)
