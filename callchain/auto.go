@@ -13,14 +13,17 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 	if c.Runtime == nil && u.leafKeepsFramePointers(space, version, c) {
 		var end End
 		if dst, end = u.walked(dst, space, c, true); end == Complete {
+			u.followRecords(c)
 			return dst, end
 		}
 		walked = len(dst) - from
 	}
 	dst, end := u.Unwind(dst[:from], space, c)
-	switch {
-	case end == Complete, u.managed:
+	if end == Complete || u.managed {
 		return dst, end
+	}
+	u.alone = false
+	switch {
 	case u.hidden:
 		return dst, end // the registers are those of a caller that is not known
 	case len(u.pcs) == 0: // no registers
@@ -38,6 +41,29 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 		return u.longer(dst, from, end, space, c)
 	}
 	return dst, end
+}
+
+// followRecords finds out how far the frame records go that the kernel's chain was made of, where
+// memory behind the copy was read: see Reach.
+func (u *Unwinder) followRecords(c *Capture) {
+	m := u.machine
+	if len(c.Beyond.Pages) == 0 || !c.Regs.has(m.fp) {
+		return
+	}
+	u.mem = newMemory(m, c.Regs.v[m.sp], c.Stack, u.mem.reads)
+	u.mem.beyond = c.Beyond
+	record := c.Regs.v[m.fp]
+	for range c.Chain {
+		next, ok := u.mem.word(record)
+		if !ok {
+			return
+		}
+		if next <= record {
+			break // the outermost has none
+		}
+		record = next
+	}
+	u.alone = true
 }
 
 // longer returns the kernel's chain if it has more frames than the one that dst holds

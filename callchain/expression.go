@@ -65,8 +65,11 @@ type memory struct {
 	base  uint64
 	data  []byte
 	reads []uint32 // offsets of the words that were read
-	sizes bool     // what is no word was read
-	size  uint8    // of a word in bytes: 8 or 4
+	// others says that something else was read: what is no word, or lies beyond data.
+	others bool
+	size   uint8  // of a word in bytes: 8 or 4
+	beyond Beyond // what is known of the memory behind data
+	reach  uint64 // the highest address that was read behind it
 }
 
 // newMemory is a copy of a machine's stack that begins at an address. Reads are noted in
@@ -79,7 +82,7 @@ func newMemory(m *machine, base uint64, data []byte, reads []uint32) memory {
 func (m *memory) word(addr uint64) (uint64, bool) {
 	off := addr - m.base
 	if n := uint64(len(m.data)); off >= n || n-off < uint64(m.size) {
-		return 0, false
+		return m.behind(addr, uint64(m.size))
 	}
 	m.reads = append(m.reads, uint32(off))
 	if m.size == 4 {
@@ -92,11 +95,26 @@ func (m *memory) word(addr uint64) (uint64, bool) {
 func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 	off := addr - m.base
 	if n := uint64(len(m.data)); off >= n || n-off < uint64(size) || size == 0 || size > 8 || size&(size-1) != 0 {
-		return 0, false
+		return m.behind(addr, uint64(size))
 	}
-	m.sizes = true
+	m.others = true
 	var word [8]byte
 	copy(word[:], m.data[off:off+uint64(size)])
+	return binary.LittleEndian.Uint64(word[:]), true
+}
+
+// behind reads up to 8 bytes behind the copy.
+func (m *memory) behind(addr, size uint64) (uint64, bool) {
+	if addr < m.base || len(m.beyond.Pages) == 0 {
+		return 0, false
+	}
+	b := m.beyond.at(addr, size)
+	if b == nil {
+		return 0, false
+	}
+	m.others, m.reach = true, max(m.reach, addr+size)
+	var word [8]byte
+	copy(word[:], b)
 	return binary.LittleEndian.Uint64(word[:]), true
 }
 

@@ -196,5 +196,12 @@ func FuzzUnwind(f *testing.F) {
 		if frames, _ := u.Auto(nil, spaces[arch], &c); len(frames) > limit+len(c.Chain) {
 			t.Fatalf("%d frames", len(frames))
 		}
+		c.Beyond = paged(&c, c.Regs.SP()+uint64(len(stack)/2))
+		c.Stack = stack[:len(stack)/2]
+		limit += c.Beyond.size() / 8
+		if frames, _ := u.Auto(nil, spaces[arch], &c); len(frames) > limit+len(c.Chain) {
+			t.Fatalf("%d frames from %d bytes of stack and %d pages", len(frames), len(c.Stack), len(c.Beyond.Pages))
+		}
+		u.Reach()
 	})
 }

@@ -19,6 +19,7 @@ func (u *Unwinder) FromCallchain(dst []Frame, space AddressSpace, c *Capture) ([
 // walked does the work of FromCallchain. A strict walk ends before the first
 // address that was not read from a frame record.
 func (u *Unwinder) walked(dst []Frame, space AddressSpace, c *Capture, strict bool) ([]Frame, End) {
+	u.alone = false
 	if len(c.Chain) == 0 {
 		return dst, Lost
 	}

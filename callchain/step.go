@@ -20,7 +20,7 @@ const farAway = 64 << 20
 // missing says why memory at addr can't be read: it is beyond the end of the
 // copy, or no stack at all.
 func (u *Unwinder) missing(addr uint64) End {
-	if off := addr - u.mem.base; off < uint64(len(u.mem.data))+farAway {
+	if off := addr - u.mem.base; off < uint64(len(u.mem.data)+u.mem.beyond.size())+farAway {
 		return Cut
 	}
 	return Lost

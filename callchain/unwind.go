@@ -1,5 +1,7 @@
 package callchain
 
+import "slices"
+
 // End says how a chain ended.
 type End uint8
 
@@ -33,6 +35,8 @@ type Capture struct {
 	// Stack is the copied stack: Stack[0] is the byte at the stack pointer
 	// (PERF_SAMPLE_STACK_USER cut to its dyn_size).
 	Stack []byte
+	// Beyond is what was read of the stack behind the copy, at the same moment.
+	Beyond Beyond
 	// Other copies the stack at another stack pointer, for a thread whose memory can be
 	// read: the handler of a signal may have a stack of its own (sigaltstack(2)). It is
 	// asked once at most. nil: what was copied is all there is.
@@ -71,6 +75,7 @@ type Unwinder struct {
 	cache   []place
 
 	repeatable bool // see Repeatable
+	alone      bool // the memory is known that the last chain follows from: see Reach
 
 	trampoline uint64 // see Probed
 	returns    Returns
@@ -100,12 +105,13 @@ func New(arch Arch) *Unwinder {
 // executable, it appends nothing and the chain is Lost.
 func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	u.pcs = u.pcs[:0]
-	u.repeatable, u.managed = true, false
+	u.repeatable, u.managed, u.alone = true, false, true
 	if u.machine == nil || c.Regs.arch != u.arch {
 		return dst, Lost
 	}
 	u.regs = c.Regs
 	u.mem = newMemory(u.machine, c.Regs.v[u.machine.sp], c.Stack, u.mem.reads)
+	u.mem.beyond = c.Beyond
 	u.trampoline, u.returns, u.other = trampolineOf(space), c.Returns, c.Other
 	u.derivation.use(space)
 	u.capture, u.hidden = c, false
@@ -117,7 +123,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 	version := versionOf(space)
 	// Each frame but the leaf takes at least one word of the copy, except that
 	// a signal frame may lead back down. The limit ends a circle of those.
-	for limit := len(u.mem.data)/int(u.machine.word) + 2; limit > 0; limit-- {
+	for limit := (len(u.mem.data)+u.mem.beyond.size())/int(u.machine.word) + 2; limit > 0; limit-- {
 		pc := u.regs.v[u.machine.pc]
 		at := pc
 		if !s.exact {
@@ -187,7 +193,7 @@ func (u *Unwinder) leaves() bool {
 	if sp-u.mem.base < uint64(len(u.mem.data)) {
 		return false
 	}
-	u.mem.base, u.mem.data = sp, u.other(sp)
+	u.mem.base, u.mem.data, u.mem.beyond = sp, u.other(sp), Beyond{}
 	u.other = nil
 	u.repeatable = false // Reads are of one copy
 	return true
@@ -198,7 +204,21 @@ func (u *Unwinder) leaves() bool {
 // that Reads tells: in the same version of the address space, where these are the
 // same it is the same, whatever the other registers and words hold. So it need not be
 // unwound again.
-func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.sizes }
+func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.others }
+
+// Reach is where the memory ends that was read for the last chain; 0 if that is not known, as of
+// one by the kernel.
+func (u *Unwinder) Reach() uint64 {
+	switch {
+	case !u.alone:
+		return 0
+	case u.mem.reach > 0:
+		return u.mem.reach
+	case len(u.mem.reads) == 0:
+		return u.mem.base
+	}
+	return u.mem.base + uint64(slices.Max(u.mem.reads)) + uint64(u.mem.size)
+}
 
 // Reads returns where in the copied stack the words lie, of Arch.WordSize bytes, that the
 // last Unwind has read. They are valid until the next call.

@@ -1,6 +1,5 @@
-// Package moment knows what interpreted code was doing at the moment of a sample: the calls
-// of Python, PHP, Ruby and Perl in the sampled thread, read by package near while the thread
-// stood still.
+// Package moment knows what the memory of a sampled thread was at the moment of the sample, read by
+// package near while the thread stood still: the calls of Python, PHP, Ruby and Perl.
 //
 //	run, its process                        helper: the same program, run once more
 //	Watch: a process with an interpreter ──→ visitor.Hear: attach to its runtimes   visitor.go
@@ -10,6 +9,14 @@
 // The samples are those of the run's own session, so that each has at most one reading, of the
 // same CPU, thread and time. A reading comes up to a seventh of a second after its sample: At
 // waits for it.
+//
+// It also has what lies on the thread's stack behind the sample's copy of it, for stacks that are
+// deeper:
+//
+//	Deepen: a process with such stacks ────→ visitor.Hear: where its stacks may lie         visitor.go
+//	                                         sample → read on, hand over what is new        beyond.go
+//	At: pages ←── near's reading: pages, or hashes of those that are known                  beyond.go
+//	Top: where a stack ends ───────────────→ no more is read of it                          visitor.go
 //
 // A sample that begins a wait needs no helper. The thread stands still until it is switched to,
 // and the session's rings say when:

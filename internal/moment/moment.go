@@ -1,16 +1,13 @@
 package moment
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -18,9 +15,9 @@ import (
 
 // Bounds of a helper: see near.Options.
 const (
-	visitBytes = 48 << 10
+	visitBytes = 256 << 10
 	// A sample costs the reader of its CPU 20 to 120 µs, the more the fewer there are. It may
-	// take twice what is usual, and never more than a tenth of a CPU.
+	// take twice what is usual, and never more than a tenth of a CPU, but for beyondShare.
 	aSample    = 80e-6
 	leastShare = 0.02
 	mostShare  = 0.1
@@ -28,19 +25,22 @@ const (
 	Rate = mostShare / aSample
 )
 
-// maxWatched bounds the processes whose interpreters are read at a time. The helper frees no
-// memory, and takes about 150 KB for each process: after maxEnded that have ended, another one
-// follows it.
+// maxWatched bounds the processes whose interpreters, or deep stacks, are read at a time. The
+// helper frees no memory, and takes about 150 KB for each process: after maxEnded that have ended,
+// another one follows it.
 const (
 	maxWatched = 256
 	maxEnded   = 250
 )
 
 // errTooMany is why those of others are missing.
-var errTooMany = fmt.Errorf("interpreters of %d processes are read, and of no more", maxWatched)
+var errTooMany = fmt.Errorf("%d processes are read, and no more", maxWatched)
 
 // maxReadings bounds the readings that nobody has asked for.
 const maxReadings = 1 << 16
+
+// forgotten is how long after a sample its reading is kept.
+const forgotten = 10 * time.Second
 
 // patience is how long after a sample its reading is waited for.
 const patience = 2 * time.Second
@@ -49,6 +49,7 @@ const patience = 2 * time.Second
 type Calls struct {
 	Kind   near.Kind // None: Chains is empty
 	Chains []Chain
+	Beyond callchain.Beyond // of the stack; only if Kind is Exact
 }
 
 // Reader has the calls of the samples of a session. The helper begins with the first process
@@ -68,6 +69,7 @@ type Reader struct {
 	most     int            // maxEnded
 	watched  map[int]*target
 	readings map[sampled]Calls
+	vain     int    // readings of deep stacks in a row that were not exact
 	progress uint64 // readings of samples before that time have come
 	swept    uint64 // when the watched were looked after
 	over     bool   // no readings come any more
@@ -78,6 +80,9 @@ type Reader struct {
 // target is a process that is watched.
 type target struct {
 	process *process.Process
+	wants   []byte          // what the helper is told of it: attachTo, beyondOf
+	asked   uint64          // when beyondOf was last
+	tops    map[uint64]bool // topOf since then
 	since   uint64          // when it is; 0: not yet
 	threads map[uint32]bool // that were seen, of one in another pid namespace
 }
@@ -103,180 +108,34 @@ func New(session *perfevent.Session, frequency uint64, switched Switched, log *s
 	return r
 }
 
-// Watch has the samples of a process read, which has such runtimes. They are visited from some
-// milliseconds later on: see Wait.
-func (r *Reader) Watch(p *process.Process, runtimes []interp.Runtime) {
-	if r.leisure != nil {
-		if err := r.leisure.watch(p, runtimes); err != nil {
-			r.fail(p.PID, err)
-		}
-	}
-	if r.share > 0 {
-		r.visit(p)
-	}
-}
-
-// fail notes why the calls of a process are missing.
-func (r *Reader) fail(pid int, err error) {
-	r.log.Info("interpreted functions are not read", "pid", pid, "error", err)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.why == nil {
-		r.why = err
-	}
-}
-
-// visit has the samples of a process visited.
-func (r *Reader) visit(p *process.Process) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := r.watched[p.PID]; r.over || r.closed || t != nil && t.process == p {
-		return
-	}
-	if len(r.watched) >= maxWatched {
-		if r.why == nil {
-			r.why = errTooMany
-		}
-		return
-	}
-	t := &target{process: p}
-	if p.NSPID != p.PID {
-		t.threads = make(map[uint32]bool)
-	}
-	again := r.watched[p.PID] != nil
-	r.watched[p.PID] = t
-	r.ready.Go(func() { r.watch(t, again) })
-}
-
-// Wait returns when the processes are watched that Watch was called for.
-func (r *Reader) Wait() { r.ready.Wait() }
-
-// watch is the part of Watch that takes long. A helper may be followed by another one meanwhile,
-// which is then told the same.
-func (r *Reader) watch(t *target, again bool) {
-	pid := t.process.PID
-	for {
-		helper, err := r.ask(pid)
-		if err == nil {
-			err = tellOf(helper, pid, again)
-		}
-		if r.settle(t, helper, err) {
-			return
-		}
-	}
-}
-
-// tellOf has a helper watch a process, which is another program now if it is watched again.
-func tellOf(helper *near.Reader, pid int, again bool) error {
-	if again {
-		if err := helper.Unwatch(pid); err != nil {
-			return err
-		}
-	}
-	if err := helper.Watch(pid); err != nil {
-		return err
-	}
-	return helper.Tell(tell(attachTo, pid))
-}
-
-// settle ends a watch, unless its helper is no longer the one that is asked.
-func (r *Reader) settle(t *target, helper *near.Reader, err error) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case helper != nil && helper != r.helper:
-		return false
-	case err == nil:
-		t.since = perfevent.Now()
-	case errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
-	default:
-		r.log.Info("interpreted functions are not read", "pid", t.process.PID, "error", err)
-		if r.why == nil {
-			r.why = err
-		}
-	}
-	return true
-}
-
-// ask returns the helper that is to be told of a process more. It begins with the first, and
-// when it has kept the memory of many that have ended.
-func (r *Reader) ask(pid int) (*near.Reader, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.attached++; r.helper != nil && r.attached > len(r.watched)+r.most {
-		if err := r.replace(); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case r.helper != nil:
-		return r.helper, nil
-	case r.closed:
-		return nil, context.Canceled
-	}
-	return r.start(pid)
-}
-
-// replace ends the helper, and has what it watched watched by the next one.
-func (r *Reader) replace() error {
-	helper, cancel := r.helper, r.cancel
-	r.helper, r.attached = nil, 1
-	for _, t := range r.watched {
-		if t.since > 0 {
-			t.since = 0
-			r.ready.Go(func() { r.watch(t, false) })
-		}
-	}
-	r.mu.Unlock()
-	defer r.mu.Lock()
-	cancel()
-	return helper.Close()
-}
-
-// start starts the helper, with a process to watch.
-func (r *Reader) start(pid int) (*near.Reader, error) {
-	helper, err := near.StartBeside(r.session, pid, Visitor, nil, near.Options{
-		VisitBytes: visitBytes, Share: r.share, Round: r.advance, Logger: r.log})
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	r.helper = helper
-	r.cancel = func() {
-		cancel()
-		<-done
-	}
-	go func() {
-		defer close(done)
-		err := helper.Read(ctx, r.take)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if helper != r.helper {
-			return // another one has followed it
-		}
-		r.over = true
-		if err != nil {
-			r.why = err
-		}
-		r.changed.Broadcast()
-	}()
-	return helper, nil
-}
-
 // take keeps a reading.
-func (r *Reader) take(reading *near.Reading) error {
+func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) error {
 	c := Calls{Kind: reading.Verdict.Kind}
-	if c.Kind != near.None {
-		var ok bool
-		if c.Chains, ok = parse(reading.Data); !ok {
-			c = Calls{}
-		}
+	var beyond callchain.Beyond
+	if c.Kind == near.None {
+		r.log.Debug("nothing was read of a thread", "tid", reading.TID, "reason", reading.Verdict.Reason)
 	} else {
-		r.log.Debug("no interpreted functions", "tid", reading.TID, "reason", reading.Verdict.Reason)
+		chains, rest, ok := parse(reading.Data)
+		var isKnown bool
+		if beyond, isKnown = known.take(reading.CPU, rest); !isKnown {
+			if err := helper.Tell(news{what: resend}.message()); err != nil {
+				return err
+			}
+		}
+		switch {
+		case !ok:
+			c = Calls{}
+		case c.Kind == near.Exact:
+			c.Chains, c.Beyond = chains, beyond
+		default:
+			c.Chains = chains
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(beyond.Pages) > 0 {
+		r.judge(c.Kind == near.Exact)
+	}
 	if len(r.readings) >= maxReadings {
 		clear(r.readings)
 	}
@@ -294,22 +153,6 @@ func (r *Reader) advance(before uint64) {
 		r.sweep()
 	}
 	r.changed.Broadcast()
-}
-
-// sweep forgets processes that have ended.
-func (r *Reader) sweep() {
-	if r.helper == nil {
-		return
-	}
-	for pid, t := range r.watched {
-		if t.since == 0 || unix.Kill(pid, 0) != unix.ESRCH {
-			continue
-		}
-		delete(r.watched, pid)
-		if err := errors.Join(r.helper.Unwatch(pid), r.helper.Tell(tell(forget, pid))); err != nil {
-			r.log.Info("a process that has ended is still watched", "pid", pid, "error", err)
-		}
-	}
 }
 
 // At returns the calls of interpreted code that the thread of a sample was in. It waits for
@@ -331,7 +174,7 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	}
 	if t.threads != nil && !t.threads[s.TID] && r.helper != nil {
 		t.threads[s.TID] = true
-		_ = r.helper.Tell(tell(threadsOf, int(s.PID))) // one that has ended says so by Read
+		_ = r.helper.Tell(news{what: threadsOf, pid: int(s.PID)}.message()) // one that has ended says so by Read
 	}
 	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()

@@ -2,6 +2,8 @@ package moment
 
 import (
 	"cmp"
+	"encoding/binary"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -18,16 +20,25 @@ const Visitor = "interpreted calls"
 // NewVisitors makes the visitors of one helper, which find runtimes by detectors.
 func NewVisitors(detectors []interp.Detector) near.New {
 	t := &team{detectors: detectors, attached: make(map[int]*attached)}
-	return func([]byte) (near.Visitor, error) {
-		v := &visitor{team: t, calls: make([]interp.Call, 0, maxCalls)}
+	return func(config []byte) (near.Visitor, error) {
+		pages, n := binary.Uvarint(config)
+		if n <= 0 || pages == 0 || pages > maxTable {
+			return nil, errConfig
+		}
+		v := &visitor{team: t, calls: make([]interp.Call, 0, maxCalls), beyond: newBeyond(int(pages))}
 		v.of.Store(new([]watched))
 		t.all = append(t.all, v)
 		return v, nil
 	}
 }
 
-// maxCalls is how many calls of a thread are read: what visitBytes has room for.
-const maxCalls = visitBytes / (callWords * wordSize)
+// errConfig: a caller of another version.
+var errConfig = errors.New("the size of the table of pages makes no sense")
+
+const maxTable = 1 << 16
+
+// maxCalls is how many calls of a thread are read: less than visitBytes has room for.
+const maxCalls = 48 << 10 / (callWords * wordSize)
 
 // team is what the visitors of all CPUs share. It belongs to the goroutine that they hear on.
 type team struct {
@@ -40,6 +51,7 @@ type team struct {
 type attached struct {
 	runtimes []interp.Runtime
 	threads  []thread // by id; nil where both ids are the same
+	areas    []area   // in which its stacks are read behind the copies
 }
 
 // thread is the id of a thread, and the one that it has in its own pid namespace.
@@ -53,6 +65,7 @@ type visitor struct {
 	team   *team
 	of     atomic.Pointer[[]watched] // by pid
 	memory visitMemory
+	beyond *beyond
 	calls  []interp.Call
 	thread interp.Thread
 }
@@ -61,6 +74,7 @@ type visitor struct {
 type watched struct {
 	pid     uint32
 	threads []thread
+	areas   []area
 	walkers []walker
 }
 
@@ -70,13 +84,18 @@ type walker struct {
 }
 
 // Hear is of near.Hearer. The first visitor that is told attaches.
-func (v *visitor) Hear(news []byte) {
-	what, pid, ok := told(news)
+func (v *visitor) Hear(message []byte) {
+	n, ok := told(message)
 	if !ok {
 		return
 	}
 	if v == v.team.all[0] {
-		v.team.hear(what, pid)
+		v.team.hear(n)
+	}
+	what, pid := n.what, n.pid
+	if what == resend {
+		v.beyond.forget.Store(true)
+		return
 	}
 	all := slices.Clone(*v.of.Load())
 	at, found := slices.BinarySearchFunc(all, uint32(pid), func(w watched, pid uint32) int { return cmp.Compare(w.pid, pid) })
@@ -88,8 +107,10 @@ func (v *visitor) Hear(news []byte) {
 		return
 	case what == threadsOf && found:
 		all[at].threads = a.threads
+	case (what == beyondOf || what == noneBeyond || what == topOf) && found:
+		all[at].areas = a.areas
 	default:
-		w := watched{pid: uint32(pid), threads: a.threads}
+		w := watched{pid: uint32(pid), threads: a.threads, areas: a.areas}
 		for _, r := range a.runtimes {
 			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(&v.memory)})
 		}
@@ -103,12 +124,23 @@ func (v *visitor) Hear(news []byte) {
 }
 
 // hear takes note of a message.
-func (t *team) hear(what byte, pid int) {
+func (t *team) hear(n news) {
+	what, pid := n.what, n.pid
 	switch a := t.attached[pid]; {
 	case what == forget:
 		delete(t.attached, pid)
 	case what == threadsOf && a != nil:
 		a.threads = nested(pid)
+	case what == beyondOf:
+		if a == nil {
+			a = new(attached)
+			t.attached[pid] = a
+		}
+		a.areas = areas(pid)
+	case what == noneBeyond && a != nil:
+		a.areas = nil
+	case what == topOf && a != nil:
+		a.areas = split(a.areas, n.addr)
 	case what == attachTo:
 		delete(t.attached, pid)
 		table := process.NewTable(process.Options{})
@@ -116,7 +148,7 @@ func (t *team) hear(what byte, pid int) {
 		// The caller says why a runtime can't be read.
 		runtimes, _ := interp.Attach(interp.NewProcess(pid, table.Process(pid)), t.detectors)
 		if len(runtimes) > 0 {
-			t.attached[pid] = &attached{runtimes, nested(pid)}
+			t.attached[pid] = &attached{runtimes: runtimes, threads: nested(pid)}
 		}
 	}
 }
@@ -142,7 +174,14 @@ func nested(pid int) (threads []thread) {
 }
 
 // Wants is of near.Chooser.
-func (v *visitor) Wants(s *perfevent.Sample) bool { return v.find(s.PID) != nil }
+func (v *visitor) Wants(s *perfevent.Sample) bool {
+	w := v.find(s.PID)
+	if w == nil || len(w.walkers) > 0 {
+		return w != nil
+	}
+	at, end := v.beyond.of(s, w.areas)
+	return at < end
+}
 
 // find is the process with that pid; nil if it is not watched.
 func (v *visitor) find(pid uint32) *watched {
@@ -180,6 +219,17 @@ func (v *visitor) Visit(visit *near.Visit) error {
 	if w == nil {
 		return near.ErrMemory // it was forgotten a moment ago
 	}
+	if len(w.walkers) > 0 {
+		if err := v.walk(visit, w); err != nil {
+			return err
+		}
+	}
+	v.beyond.keep(visit, w.areas)
+	return nil
+}
+
+// walk hands over the calls of interpreted code.
+func (v *visitor) walk(visit *near.Visit, w *watched) error {
 	v.memory.visit, v.memory.err = visit, nil
 	if v.thread.TID = w.own(visit.Sample.TID); v.thread.TID == 0 {
 		return near.ErrMemory

@@ -46,18 +46,25 @@ func words(c *interp.Call) [callWords]uint64 {
 // entryBit is set in the fourth word of a call that has Call.Entry.
 const entryBit = 1
 
-// parse reads the data of a reading. It is the helper's, which reads hostile memory.
-func parse(data []byte) (chains []Chain, ok bool) {
+// beyondMark is in place of a runtime where no other chain follows, but what beyond has kept.
+const beyondMark = 0
+
+// parse reads the chains of a reading's data, and returns the rest. It is the helper's, which
+// reads hostile memory.
+func parse(data []byte) (chains []Chain, rest []byte, ok bool) {
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(data[i*wordSize:]) }
 	for len(data) > 0 {
 		if len(data) < headWords*wordSize {
-			return nil, false
+			return nil, nil, false
+		}
+		if word(0) == beyondMark {
+			return chains, data, true
 		}
 		c := Chain{Runtime: word(0), End: callchain.End(word(1) & 0xff)}
 		n := word(1) >> 8
 		data = data[headWords*wordSize:]
 		if n > uint64(len(data)/(callWords*wordSize)) {
-			return nil, false
+			return nil, nil, false
 		}
 		c.Calls = make([]interp.Call, n)
 		for i := range c.Calls {
@@ -67,26 +74,38 @@ func parse(data []byte) (chains []Chain, ok bool) {
 		data = data[int(n)*callWords*wordSize:]
 		chains = append(chains, c)
 	}
-	return chains, true
+	return chains, nil, true
 }
 
-// What a helper is told: one byte, and the pid in four.
+// What a helper is told: one byte, the pid in four, and an address in eight.
 const (
 	attachTo    = 'a' // with a new process of that pid
+	beyondOf    = 'b' // read its stacks behind the copies; its memory has changed
+	noneBeyond  = 'n' // do not any more
+	topOf       = 'e' // no stack that lies below an address goes on beyond it
+	resend      = 'r' // pages, as if none had been handed over
 	threadsOf   = 't' // list them, of a process in another pid namespace
 	forget      = 'f'
-	messageSize = 5
+	messageSize = 13
 )
 
-// tell makes a message.
-func tell(what byte, pid int) []byte {
-	return binary.LittleEndian.AppendUint32([]byte{what}, uint32(pid))
+// news is what a message says.
+type news struct {
+	what byte
+	pid  int
+	addr uint64 // of topOf
 }
 
-// told reads one.
-func told(b []byte) (what byte, pid int, ok bool) {
+// message is the news as a helper is told them.
+func (n news) message() []byte {
+	b := binary.LittleEndian.AppendUint32([]byte{n.what}, uint32(n.pid))
+	return binary.LittleEndian.AppendUint64(b, n.addr)
+}
+
+// told reads them.
+func told(b []byte) (n news, ok bool) {
 	if len(b) != messageSize {
-		return 0, 0, false
+		return news{}, false
 	}
-	return b[0], int(binary.LittleEndian.Uint32(b[1:])), true
+	return news{b[0], int(binary.LittleEndian.Uint32(b[1:])), binary.LittleEndian.Uint64(b[5:])}, true
 }

@@ -36,11 +36,11 @@ func TestWhatIsHandedOverIsRead(t *testing.T) {
 		{Runtime: IDOf("CPython 3.12.1"), End: callchain.Complete, Calls: []interp.Call{{Code: 1, At: 2, Cookie: 3}, {Code: 4, At: 5, Entry: true}}},
 		{Runtime: IDOf("Ruby 3.1.7"), End: callchain.Cut, Calls: []interp.Call{{Code: 1 << 63, Entry: true}}},
 	}
-	got, ok := parse(encoded(chains...))
+	got, _, ok := parse(encoded(chains...))
 	if !ok || !reflect.DeepEqual(got, chains) {
 		t.Errorf("%+v %t, want %+v", got, ok, chains)
 	}
-	if got, ok := parse(nil); !ok || len(got) != 0 {
+	if got, _, ok := parse(nil); !ok || len(got) != 0 {
 		t.Errorf("nothing is %+v %t", got, ok)
 	}
 }
@@ -48,31 +48,31 @@ func TestWhatIsHandedOverIsRead(t *testing.T) {
 func TestWhatIsCutShortIsNotRead(t *testing.T) {
 	data := encoded(Chain{Runtime: 1, Calls: []interp.Call{{Code: 1}, {Code: 2}}})
 	for n := 1; n < len(data); n++ {
-		if got, ok := parse(data[:n]); ok {
+		if got, _, ok := parse(data[:n]); ok {
 			t.Errorf("%d of %d bytes are %+v", n, len(data), got)
 		}
 	}
 }
 
 func TestMessagesAreUnderstood(t *testing.T) {
-	for _, pid := range []int{1, 1 << 21} {
-		if what, got, ok := told(tell(attachTo, pid)); what != attachTo || got != pid || !ok {
-			t.Errorf("%c %d %t, want %c %d", what, got, ok, attachTo, pid)
+	for _, want := range []news{{what: attachTo, pid: 1}, {what: topOf, pid: 1 << 21, addr: 1 << 47}} {
+		if got, ok := told(want.message()); got != want || !ok {
+			t.Errorf("%+v %t, want %+v", got, ok, want)
 		}
 	}
-	if _, _, ok := told([]byte{attachTo}); ok {
-		t.Error("half a message is understood")
+	if _, ok := told([]byte{attachTo}); ok {
+		t.Error("a message without a pid is one")
 	}
 }
 
 func FuzzReadings(f *testing.F) {
 	f.Add(encoded(Chain{Runtime: 1, Calls: []interp.Call{{Code: 1, Entry: true}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		chains, ok := parse(data)
+		chains, _, ok := parse(data)
 		if !ok {
 			return
 		}
-		again, ok := parse(encoded(chains...))
+		again, _, ok := parse(encoded(chains...))
 		if !ok || !slices.EqualFunc(chains, again, func(a, b Chain) bool { return reflect.DeepEqual(a, b) }) {
 			t.Errorf("%+v is %+v when it is read again", chains, again)
 		}

@@ -115,7 +115,7 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 		notes = append(notes, note)
 	}
 	if err := r.moments.Err(); err != nil {
-		notes = append(notes, fmt.Sprintf("functions of interpreted code are missing: %v", err))
+		notes = append(notes, fmt.Sprintf("functions of interpreted code, and callers in deep stacks, are missing: %v", err))
 	}
 	return notes
 }

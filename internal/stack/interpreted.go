@@ -17,6 +17,11 @@ import (
 type Moments interface {
 	// Watch says that samples of a process will be asked for, which has runtimes.
 	Watch(p *process.Process, runtimes []interp.Runtime)
+	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
+	// whole, if that can be.
+	Deepen(p *process.Process)
+	// Top says that no stack of a process which lies below an address goes on beyond it.
+	Top(p *process.Process, addr uint64)
 	// At returns the calls of a sample, and may wait for them.
 	At(s *perfevent.Sample) moment.Calls
 }
@@ -80,19 +85,25 @@ func newInterpreted(to *Runtimes, runtimes []interp.Runtime) *interpreted {
 	return in
 }
 
-// interpreted makes the user stack of a sample of a process that has interpreters.
-func (s *Store) interpreted(by *Stacker, p *process.Process, in *interpreted, sample *perfevent.Sample) User {
+// momentous makes the user stack of a sample of a process of which more is read at that moment.
+func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *perfevent.Sample) User {
 	if s.processes.Refuses() {
 		return User{ID: None} // it may have to wait
 	}
-	user := s.native(by, p, sample)
-	if !user.Found {
+	calls := s.runtimes.moments.At(sample)
+	user := s.native(by, p, sample, calls.Beyond)
+	switch {
+	case isDeep(by, user, sample):
+		s.deepen(p)
+	case user.End == callchain.Complete:
+		s.tellTop(p, calls.Beyond, user.reach)
+	}
+	if h.heap == nil || !user.Found {
 		return user
 	}
-	calls := s.runtimes.moments.At(sample)
 	user.Interpreted, user.Calls = true, calls.Kind
 	if user.Kept && len(calls.Chains) > 0 {
-		frames := s.joined(in, s.Stack(user.ID).Frames, user.End, &calls)
+		frames := s.joined(h.heap, s.Stack(user.ID).Frames, user.End, &calls)
 		user.ID, user.Kept = s.intern(frames, user.End == callchain.Cut)
 	}
 	return user

@@ -32,6 +32,7 @@ type chain struct {
 	words      []word
 	id         callchain.StackID
 	end        callchain.End
+	reach      uint64 // of User
 }
 
 // word is what lies at an offset of the copy.
@@ -101,7 +102,7 @@ func wordAt(host callchain.Arch, abi uint64, stack []byte) uint64 {
 
 // keep remembers the chain of the sample that find did not find, and the places of
 // the words that it follows from.
-func (m *memo) keep(by *Stacks, p *process.Process, sample *perfevent.Sample, reads []uint32, id callchain.StackID, end callchain.End) {
+func (m *memo) keep(by *Stacks, p *process.Process, sample *perfevent.Sample, reads []uint32, user User) {
 	if m.group == nil || len(reads) > memoWords {
 		return
 	}
@@ -111,7 +112,8 @@ func (m *memo) keep(by *Stacks, p *process.Process, sample *perfevent.Sample, re
 	for _, at := range reads {
 		words = append(words, word{at, wordAt(m.arch, sample.Regs.ABI, sample.Stack[at:])})
 	}
-	*c = chain{version: p.Version(), unwind: by.Unwind, entry: by.Entry, abi: sample.Regs.ABI, length: len(sample.Stack), words: words, id: id, end: end}
+	*c = chain{version: p.Version(), unwind: by.Unwind, entry: by.Entry, abi: sample.Regs.ABI, length: len(sample.Stack), words: words,
+		id: user.ID, end: user.End, reach: user.reach}
 	c.pc, c.sp, c.fp, _ = m.arch.Frame(sample.Regs.Mask, sample.Regs.Values)
 }
 

@@ -24,7 +24,7 @@ func TestAChainIsKnownByTheWordsThatItFollowsFrom(t *testing.T) {
 	if m.find(by, p, first) != nil {
 		t.Fatal("an empty memo knows a chain")
 	}
-	m.keep(by, p, first, []uint32{8, 24}, 7, callchain.Complete)
+	m.keep(by, p, first, []uint32{8, 24}, User{ID: 7, End: callchain.Complete})
 	for _, test := range []struct {
 		name   string
 		sample *perfevent.Sample

@@ -64,6 +64,7 @@ type hosted struct {
 	version uint64         // of the mappings that were looked at
 	runtime interp.Stepper // nil: none was found
 	heap    *interpreted   // nil: no interpreter whose calls are in its heap was found
+	deep    bool           // its stacks are read beyond the copies
 	mapped  bool           // the process names its code itself
 	failed  int            // attempts to attach
 	again   time.Time      // when the next attempt is due, after one that failed

@@ -63,6 +63,9 @@ type Stacks struct {
 	// Moments asks for the functions of interpreted code at the moments of the samples: see
 	// Store.Moments.
 	Moments bool
+	// Beyond has stacks that are deeper than the copy read at the moments of the samples, with
+	// Moments.
+	Beyond bool
 }
 
 // Copying returns the stacks with copies of so many bytes, unless Copy says how many.

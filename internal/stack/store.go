@@ -58,34 +58,50 @@ type User struct {
 	// Calls how they are known.
 	Interpreted bool
 	Calls       near.Kind
+
+	reach uint64 // callchain.Unwinder.Reach, with Stacks.Beyond
 }
 
 // User makes the user stack of a sample of a process. There is none where code would have to be
 // read that the process table refuses to read now (process.Table.CachedOnly).
 func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
-	if by.Moments {
-		if in := s.runtimes.heap(s.processes.Host(), p); in != nil {
-			return s.interpreted(by, p, in, sample)
+	if by.Moments && s.runtimes.moments != nil {
+		if h := s.runtimes.hosted(s.processes.Host(), p); h.heap != nil || h.deep {
+			return s.momentous(by, p, h, sample)
 		}
 	}
-	return s.native(by, p, sample)
+	user := s.native(by, p, sample, callchain.Beyond{})
+	if isDeep(by, user, sample) {
+		s.deepen(p)
+	}
+	return user
 }
 
 // native makes the user stack of a sample as its registers and its copy of the stack have it.
-func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
-	if c := s.memo.find(&by.Stacks, p, sample); c != nil {
+// What was read beyond the copy makes one whole that would be cut short.
+func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample, beyond callchain.Beyond) User {
+	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || len(beyond.Pages) == 0) {
 		by.note(p, sample)
-		return User{Found: true, Kept: true, ID: c.id, End: c.end}
+		return User{Found: true, Kept: true, ID: c.id, End: c.end, reach: c.reach}
 	}
+	by.capture.Beyond = beyond
 	frames, end := by.User(p, sample)
+	by.capture.Beyond = callchain.Beyond{}
 	if len(frames) == 0 || s.processes.Refused() {
 		return User{ID: None}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
-	if kept && by.Repeatable() {
-		s.memo.keep(&by.Stacks, p, sample, by.Reads(), id, end)
+	if !kept && len(beyond.Pages) > 0 {
+		return s.native(by, p, sample, callchain.Beyond{}) // the beginning may be known
 	}
-	return User{Found: true, Kept: kept, ID: id, End: end}
+	user := User{Found: true, Kept: kept, ID: id, End: end}
+	if by.Beyond {
+		user.reach = by.unwinder.Reach()
+	}
+	if kept && by.Repeatable() {
+		s.memo.keep(&by.Stacks, p, sample, by.Reads(), user)
+	}
+	return user
 }
 
 // Kernel makes the kernel stack of a sample: None if it has none, and false if there

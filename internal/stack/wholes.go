@@ -161,6 +161,9 @@ func (s *Store) complete(cut cutStack) callchain.StackID {
 			tail = i + 1
 		}
 	}
+	if n := len(frames) - 1; n > tail && slices.Contains(frames[tail:n], frames[n]) {
+		return None // it is cut in a recursion, and how deep that is nobody knows
+	}
 	hash := cut.program
 	for _, f := range frames[tail:] {
 		hash = begun(hash, f)

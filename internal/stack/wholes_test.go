@@ -20,6 +20,7 @@ func TestACutStackIsTheOnlyWholeOneThatBeginsLikeIt(t *testing.T) {
 		return id
 	}
 	first, second, other := chain(false, 1, 2, 3, 9), chain(false, 1, 2, 4, 9), chain(false, 5, 6, 9)
+	recursion := chain(false, 7, 8, 7, 8, 7, 8, 9)
 	unknown := chain(true, 1, 2, 3)
 	if _, ok := s.Completed("a", unknown); ok {
 		t.Error("completed where nothing is known")
@@ -28,6 +29,7 @@ func TestACutStackIsTheOnlyWholeOneThatBeginsLikeIt(t *testing.T) {
 	s.Whole("a", second)
 	s.Whole("b", other)
 	s.Whole("b", other)
+	s.Whole("b", recursion)
 	labeled, _ := s.With(chain(true, 1, 2, 4), "[file]")
 	wantLabeled, _ := s.With(second, "[file]")
 	tests := []struct {
@@ -44,6 +46,8 @@ func TestACutStackIsTheOnlyWholeOneThatBeginsLikeIt(t *testing.T) {
 		{"more than all of it", "a", chain(true, 1, 2, 4, 9, 9), None},
 		{"another program's", "a", chain(true, 5, 6), None},
 		{"the program's", "b", chain(true, 5), other},
+		{"a recursion that may be deeper", "b", chain(true, 7, 8, 7), None},
+		{"what leads to a recursion", "b", chain(true, 7, 8), recursion},
 		{"a label stays", "a", labeled, wantLabeled},
 		{"nothing but a label", "a", func() callchain.StackID { id, _ := s.With(None, "[x]"); return id }(), None},
 	}

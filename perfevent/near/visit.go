@@ -140,6 +140,9 @@ func (v *Visit) PeekPage(addr uint64) ([]byte, error) {
 	return v.Peek(addr, int(pageSize-addr%pageSize))
 }
 
+// Left is how many bytes can still be kept.
+func (v *Visit) Left() int { return cap(v.kept) - len(v.kept) }
+
 // Keep copies b to what is handed over.
 func (v *Visit) Keep(b []byte) error {
 	if cap(v.kept)-len(v.kept) < len(b) {

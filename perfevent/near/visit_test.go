@@ -53,8 +53,8 @@ func TestTextsAreReadUpToTheirEnd(t *testing.T) {
 	if b, err := v.LoadString(addr+10, 3); err != nil || string(b) != "fir" {
 		t.Errorf("cut: %q, %v", b, err)
 	}
-	if string(v.kept) != "firsthellofir" {
-		t.Errorf("%q is kept", v.kept)
+	if string(v.kept) != "firsthellofir" || v.Left() != pageSize-len(v.kept) {
+		t.Errorf("%q is kept, and %d bytes can be", v.kept, v.Left())
 	}
 	page[pageSize-1] = '!'
 	if _, err := v.LoadString(addr+pageSize-6, 100); !errors.Is(err, ErrMemory) {

@@ -20,7 +20,7 @@ func Open(run *questions.Run, idle bool) ([]table.Collector, error) {
 		return nil, usage.Errorf("-f %d: this kernel takes %d at most (%s)", run.Frequency, most, strings.ReplaceAll(sysctl, "/", "."))
 	}
 	stacks := run.Stacks()
-	stacks.Moments = stacks.User
+	stacks.Moments, stacks.Beyond = stacks.User, stacks.User
 	return []table.Collector{&Collector{
 		Event:     perfevent.CPUCycles(),
 		Frequency: run.Frequency,

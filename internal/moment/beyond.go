@@ -1,0 +1,237 @@
+package moment
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+// mostBeyond is how many bytes of a stack are read behind a sample's copy of it: what takes about
+// the time of a visit. Where more of it is new than a reading has room for, later ones go on.
+const mostBeyond = 1 << 20
+
+// beyondShare is the part of a CPU that may be spent on it.
+const beyondShare = 0.05
+
+// tablePages is how many pages the helper and its caller know of those of each CPU, so that equal
+// ones are handed over once. The caller keeps knownBytes of them at most.
+func tablePages(cpus int) int {
+	const (
+		knownBytes = 32 << 20
+		most       = 2048
+	)
+	pages := most
+	for pages > 1 && pages*cpus*callchain.PageSize > knownBytes {
+		pages /= 2
+	}
+	return pages
+}
+
+// area is memory in which a stack may lie.
+type area struct{ start, end uint64 }
+
+// maxAreas bounds those of a process.
+const maxAreas = 1 << 14
+
+// stackGap is how far below its area the kernel's record of a thread's first stack may begin: it
+// grows when it is used.
+const stackGap = 64 << 20
+
+// areas lists the writable memory of a process that is no file's: reading it waits for no other
+// device than the swap.
+func areas(pid int) (list []area) {
+	var host process.Host
+	err := host.Areas(pid, func(a *process.Area) bool {
+		switch {
+		case !a.Writable:
+		case len(a.Path) == 0:
+			list = append(list, area{a.Start, a.End})
+		case string(a.Path) == "[stack]":
+			below := uint64(0)
+			if n := len(list); n > 0 {
+				below = list[n-1].end
+			}
+			list = append(list, area{max(below, a.Start-min(a.Start, stackGap)), a.End})
+		}
+		return len(list) < maxAreas
+	})
+	if err != nil {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b area) int { return cmp.Compare(a.start, b.start) })
+	return list
+}
+
+// split is areas where one ends, and another one begins, at an address.
+func split(areas []area, at uint64) []area {
+	i, found := slices.BinarySearchFunc(areas, at, func(a area, at uint64) int { return cmp.Compare(a.start, at) })
+	if found || i == 0 || areas[i-1].end <= at || len(areas) >= 2*maxAreas {
+		return areas
+	}
+	areas = slices.Insert(slices.Clone(areas), i, area{at, areas[i-1].end})
+	areas[i-1].end = at
+	return areas
+}
+
+// endOf is where the area ends that an address lies in; 0 if none is known.
+func endOf(areas []area, addr uint64) uint64 {
+	low, high := 0, len(areas)
+	for low < high {
+		if middle := int(uint(low+high) >> 1); areas[middle].end <= addr {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(areas) || areas[low].start > addr {
+		return 0
+	}
+	return areas[low].end
+}
+
+// beyond reads stacks behind the samples' copies of them on one CPU. It hands over each page, or a
+// hash of it if the caller has it: both keep the same table of the pages that were handed over last.
+type beyond struct {
+	arch  callchain.Arch
+	seed  maphash.Seed
+	known []uint64 // hashes, each at its place
+	room  []byte
+	left  time.Duration // that may be spent
+	since time.Time
+	// forget says that the caller has other pages.
+	forget atomic.Bool
+}
+
+const roomPages = 16
+
+func newBeyond(pages int) *beyond {
+	return &beyond{arch: callchain.Host(), seed: maphash.MakeSeed(), known: make([]uint64, pages),
+		room: make([]byte, roomPages*callchain.PageSize), since: time.Now()}
+}
+
+// of is what lies behind the copy of a sample's stack, up to the end of its area: nothing for most.
+func (b *beyond) of(s *perfevent.Sample, areas []area) (at, end uint64) {
+	if len(areas) == 0 {
+		return 0, 0
+	}
+	_, sp, _, ok := b.arch.Frame(s.Regs.Mask, s.Regs.Values)
+	if !ok {
+		return 0, 0
+	}
+	at = sp + uint64(len(s.Stack))
+	end = endOf(areas, sp)
+	if at >= end {
+		return 0, 0
+	}
+	at &^= callchain.PageSize - 1
+	return at, min(end, at+mostBeyond)
+}
+
+// keep hands that over, as far as it is possible.
+func (b *beyond) keep(visit *near.Visit, areas []area) {
+	at, end := b.of(visit.Sample, areas)
+	if at == end || visit.Left() < headWords*wordSize {
+		return
+	}
+	began := time.Now()
+	if b.left = min(b.left+time.Duration(beyondShare*float64(began.Sub(b.since))), saved); b.left < 0 {
+		b.since = began
+		return
+	}
+	if b.forget.Swap(false) {
+		clear(b.known)
+	}
+	if visit.KeepWord(beyondMark) == nil && visit.KeepWord(at) == nil {
+		for at < end && b.keepPages(visit, at, min(int(end-at), len(b.room))) {
+			at += uint64(len(b.room))
+		}
+	}
+	b.since = time.Now()
+	b.left -= b.since.Sub(began)
+}
+
+// saved is how much of what was not spent may be spent later.
+const saved = 20 * time.Millisecond
+
+// keepPages hands over so many bytes. It reports false if not all were.
+func (b *beyond) keepPages(visit *near.Visit, at uint64, n int) bool {
+	if visit.Read(at, b.room[:n]) != nil {
+		return false
+	}
+	for from := 0; from+callchain.PageSize <= n; from += callchain.PageSize {
+		page := b.room[from : from+callchain.PageSize]
+		hash := maphash.Bytes(b.seed, page) | newPage
+		place := &b.known[placeOf(hash, len(b.known))]
+		if *place == hash {
+			if visit.KeepWord(hash&^newPage) != nil {
+				return false
+			}
+			continue
+		}
+		if visit.Left() < wordSize+len(page) {
+			return false
+		}
+		_, _ = visit.KeepWord(hash), visit.Keep(page) // there is room
+		*place = hash
+	}
+	return true
+}
+
+// newPage is set in a hash that the page itself comes after.
+const newPage = 1
+
+// placeOf is the place of a hash in a table of so many pages.
+func placeOf(hash uint64, pages int) int { return int(hash >> 1 % uint64(pages)) }
+
+// pages are those that the helper has handed over, by its CPUs.
+type pages struct {
+	each int // of a CPU
+	by   map[int][]knownPage
+}
+
+type knownPage struct {
+	hash uint64
+	page *callchain.Page
+}
+
+// take reads what beyond has kept. Each reading must be taken, in the order of the CPU's: it reports
+// false if one was not, and then all pages are to be handed over again.
+func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
+	word := func() uint64 {
+		w := binary.LittleEndian.Uint64(data)
+		data = data[wordSize:]
+		return w
+	}
+	if len(data) < headWords*wordSize {
+		return b, len(data) == 0
+	}
+	word() // the mark
+	b.From = word()
+	known := p.by[cpu]
+	if known == nil {
+		known = make([]knownPage, p.each)
+		p.by[cpu] = known
+	}
+	for len(data) >= wordSize {
+		hash := word()
+		place := &known[placeOf(hash, p.each)]
+		switch {
+		case hash&newPage != 0 && len(data) >= callchain.PageSize:
+			page := callchain.Page(data[:callchain.PageSize])
+			*place = knownPage{hash, &page}
+			data = data[callchain.PageSize:]
+		case hash&newPage != 0 || place.hash != hash|newPage:
+			return callchain.Beyond{}, false
+		}
+		b.Pages = append(b.Pages, place.page)
+	}
+	return b, len(data) == 0
+}

@@ -1,0 +1,142 @@
+package moment
+
+import (
+	"encoding/binary"
+	"log/slog"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+)
+
+// readingOf is what beyond keeps of pages that are told by a byte, those that are new with the
+// page.
+func readingOf(from uint64, isNew map[byte]bool, all ...byte) (data []byte) {
+	data = binary.LittleEndian.AppendUint64(data, beyondMark)
+	data = binary.LittleEndian.AppendUint64(data, from)
+	for _, n := range all {
+		hash := uint64(n) << 1
+		if !isNew[n] {
+			data = binary.LittleEndian.AppendUint64(data, hash)
+			continue
+		}
+		data = binary.LittleEndian.AppendUint64(data, hash|newPage)
+		page := make([]byte, callchain.PageSize)
+		page[0] = n
+		data = append(data, page...)
+	}
+	return data
+}
+
+func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
+	known := pages{each: 4, by: make(map[int][]knownPage)}
+	for i, test := range []struct {
+		cpu  int
+		data []byte
+		want []byte // nil: it is not what a helper writes
+	}{
+		{0, readingOf(0x1000, map[byte]bool{1: true, 2: true}, 1, 2), []byte{1, 2}},
+		{0, readingOf(0x1000, map[byte]bool{3: true}, 3, 2, 1), []byte{3, 2, 1}},
+		{1, readingOf(0x1000, nil, 1), nil}, // another CPU's helper thread
+		{0, readingOf(0x1000, map[byte]bool{5: true}, 5), []byte{5}},
+		{0, readingOf(0x1000, nil, 1), nil}, // 5 is in its place
+		{0, readingOf(0x1000, nil, 2, 5), []byte{2, 5}},
+		{0, readingOf(0x1000, nil), []byte{}},
+		{0, readingOf(0x1000, map[byte]bool{6: true}, 6)[:100], nil},
+		{0, readingOf(0x1000, nil, 2)[:20], nil},
+		{0, readingOf(0x1000, nil)[:9], nil},
+	} {
+		got, ok := known.take(test.cpu, test.data)
+		if ok != (test.want != nil) {
+			t.Errorf("reading %d: %v", i, ok)
+			continue
+		}
+		if ok && (got.From != 0x1000 || len(got.Pages) != len(test.want)) {
+			t.Errorf("reading %d: %d pages at %#x, want %d", i, len(got.Pages), got.From, len(test.want))
+			continue
+		}
+		for j, want := range test.want {
+			if n := got.Pages[j][0]; n != want {
+				t.Errorf("reading %d: page %d is %d, want %d", i, j, n, want)
+			}
+		}
+	}
+	if b, ok := known.take(0, nil); !ok || len(b.Pages) > 0 {
+		t.Errorf("nothing is %d pages, %v", len(b.Pages), ok)
+	}
+}
+
+func FuzzPages(f *testing.F) {
+	f.Add(readingOf(0x1000, map[byte]bool{1: true}, 1, 1), readingOf(0, nil, 1))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		known := pages{each: 8, by: make(map[int][]knownPage)}
+		for _, data := range [][]byte{first, second} {
+			b, ok := known.take(0, data)
+			if ok && len(b.Pages) > len(data)/wordSize {
+				t.Errorf("%d pages in %d bytes", len(b.Pages), len(data))
+			}
+			for i, page := range b.Pages {
+				if page == nil {
+					t.Errorf("page %d of %d is missing", i, len(b.Pages))
+				}
+			}
+		}
+	})
+}
+
+func TestTheEndOfAnArea(t *testing.T) {
+	list := []area{{0x1000, 0x3000}, {0x3000, 0x4000}, {0x8000, 0x9000}}
+	for addr, want := range map[uint64]uint64{0: 0, 0xfff: 0, 0x1000: 0x3000, 0x2fff: 0x3000, 0x3000: 0x4000, 0x4000: 0, 0x8fff: 0x9000, 0x9000: 0} {
+		if got := endOf(list, addr); got != want {
+			t.Errorf("the area of %#x ends at %#x, want %#x", addr, got, want)
+		}
+	}
+}
+
+func TestTheTableOfPagesIsSmallerWhereThereAreMoreCPUs(t *testing.T) {
+	for cpus, want := range map[int]int{1: 2048, 2: 2048, 4: 2048, 8: 1024, 64: 128, 8192: 1} {
+		if got := tablePages(cpus); got != want {
+			t.Errorf("%d CPUs: %d pages, want %d", cpus, got, want)
+		}
+	}
+}
+
+func TestAnAreaEndsWhereAStackDoes(t *testing.T) {
+	list := []area{{0x1000, 0x3000}, {0x3000, 0x4000}}
+	for _, test := range []struct {
+		at   uint64
+		want []area
+	}{
+		{0x2000, []area{{0x1000, 0x2000}, {0x2000, 0x3000}, {0x3000, 0x4000}}},
+		{0x1000, list},
+		{0x3000, list},
+		{0x4000, list},
+		{0x800, list},
+		{0x9000, list},
+	} {
+		if got := split(list, test.at); !slices.Equal(got, test.want) {
+			t.Errorf("at %#x: %#x, want %#x", test.at, got, test.want)
+		}
+	}
+}
+
+func TestDeepStacksAreNotReadInVain(t *testing.T) {
+	table := process.NewTable(process.Options{})
+	defer table.Close()
+	r := New(nil, 99, nil, slog.New(slog.DiscardHandler))
+	for range inVain - 1 {
+		r.judge(false)
+	}
+	r.judge(true)
+	if r.judge(false); r.vain != 1 {
+		t.Errorf("%d in a row were in vain, want 1", r.vain)
+	}
+	for range inVain - 1 {
+		r.judge(false)
+	}
+	if r.Deepen(table.Process(os.Getpid())); len(r.watched) > 0 {
+		t.Error("more are read, though none is exact")
+	}
+}

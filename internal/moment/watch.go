@@ -1,0 +1,275 @@
+package moment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
+)
+
+// Watch has the samples of a process read, which has such runtimes. They are visited from some
+// milliseconds later on: see Wait.
+func (r *Reader) Watch(p *process.Process, runtimes []interp.Runtime) {
+	if r.leisure != nil {
+		if err := r.leisure.watch(p, runtimes); err != nil {
+			r.fail(p.PID, err)
+		}
+	}
+	if r.share > 0 {
+		r.visit(p, attachTo)
+	}
+}
+
+// Deepen has the stacks of a process read behind the copies of its samples, where those are
+// visited. It is to be called again if a stack is not whole for all that.
+func (r *Reader) Deepen(p *process.Process) {
+	if r.share > 0 {
+		r.visit(p, beyondOf)
+	}
+}
+
+// Top says that no stack of a process which lies below an address goes on beyond it: what is there
+// need not be read.
+func (r *Reader) Top(p *process.Process, addr uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.watched[p.PID]
+	if t == nil || t.process != p || t.since == 0 || r.helper == nil || t.tops[addr] || len(t.tops) >= maxTops {
+		return
+	}
+	if t.tops == nil {
+		t.tops = make(map[uint64]bool)
+	}
+	t.tops[addr] = true
+	_ = r.helper.Tell(news{topOf, p.PID, addr}.message()) // one that has ended says so by Read
+}
+
+// maxTops bounds the stacks of a process whose ends are known.
+const maxTops = 1 << 8
+
+// inVain is how many readings of deep stacks in a row may not be exact. An ordinary user has no
+// witness, so that none is.
+const inVain = 100
+
+// judge has no more deep stacks read if it is in vain.
+func (r *Reader) judge(isExact bool) {
+	if isExact {
+		r.vain = 0
+		return
+	}
+	if r.vain++; r.vain != inVain || r.helper == nil {
+		return
+	}
+	for pid, t := range r.watched {
+		if i := slices.Index(t.wants, beyondOf); i >= 0 {
+			t.wants = slices.Delete(slices.Clone(t.wants), i, i+1)
+			_ = r.helper.Tell(news{what: noneBeyond, pid: pid}.message()) // one that has ended says so by Read
+		}
+	}
+}
+
+// askAgain is how long after beyondOf the helper may be told so again, in nanoseconds.
+const askAgain = 100e6
+
+// fail notes why the calls of a process are missing.
+func (r *Reader) fail(pid int, err error) {
+	r.log.Info("interpreted functions are not read", "pid", pid, "error", err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.why == nil {
+		r.why = err
+	}
+}
+
+// visit has the samples of a process visited.
+func (r *Reader) visit(p *process.Process, what byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.closed || what == beyondOf && r.vain >= inVain {
+		return
+	}
+	if t := r.watched[p.PID]; t != nil && t.process == p {
+		r.tellMore(t, what)
+		return
+	}
+	if len(r.watched) >= maxWatched {
+		if r.why == nil && what == attachTo {
+			r.why = errTooMany
+		}
+		return
+	}
+	t := &target{process: p, wants: []byte{what}, asked: perfevent.Now()}
+	if p.NSPID != p.PID {
+		t.threads = make(map[uint32]bool)
+	}
+	again := r.watched[p.PID] != nil
+	r.watched[p.PID] = t
+	r.ready.Go(func() { r.watch(t, again) })
+}
+
+// tellMore tells the helper something of a process that is watched. A watch that is under way does.
+func (r *Reader) tellMore(t *target, what byte) {
+	now := perfevent.Now()
+	switch known := slices.Contains(t.wants, what); {
+	case known && (what != beyondOf || now < t.asked+askAgain):
+		return
+	case !known:
+		t.wants = append(slices.Clip(t.wants), what)
+	}
+	if what == beyondOf {
+		t.asked = now
+		clear(t.tops)
+	}
+	if t.since > 0 && r.helper != nil {
+		_ = r.helper.Tell(news{what: what, pid: t.process.PID}.message()) // one that has ended says so by Read
+	}
+}
+
+// Wait returns when the processes are watched that Watch was called for.
+func (r *Reader) Wait() { r.ready.Wait() }
+
+// watch is the part of Watch that takes long. A helper may be followed by another one meanwhile,
+// which is then told the same.
+func (r *Reader) watch(t *target, again bool) {
+	pid := t.process.PID
+	for {
+		helper, wants, err := r.ask(t)
+		if err == nil {
+			err = tellOf(helper, pid, wants, again)
+		}
+		if r.settle(t, helper, wants, err) {
+			return
+		}
+	}
+}
+
+// tellOf has a helper watch a process, which is another program now if it is watched again.
+func tellOf(helper *near.Reader, pid int, wants []byte, again bool) error {
+	if again {
+		if err := helper.Unwatch(pid); err != nil {
+			return err
+		}
+	}
+	if err := helper.Watch(pid); err != nil {
+		return err
+	}
+	for _, what := range wants {
+		if err := helper.Tell(news{what: what, pid: pid}.message()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle ends a watch, unless its helper is no longer the one that is asked.
+func (r *Reader) settle(t *target, helper *near.Reader, told []byte, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case helper != nil && helper != r.helper, err == nil && len(told) < len(t.wants):
+		return false
+	case err == nil:
+		t.since = perfevent.Now()
+	case errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
+	default:
+		r.log.Info("a process is not read at the moments of its samples", "pid", t.process.PID, "error", err)
+		if r.why == nil && slices.Contains(told, attachTo) {
+			r.why = err
+		}
+	}
+	return true
+}
+
+// ask returns the helper that is to be told of a process more, and what. It begins with the first, and
+// when it has kept the memory of many that have ended.
+func (r *Reader) ask(t *target) (helper *near.Reader, wants []byte, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attached++; r.helper != nil && r.attached > len(r.watched)+r.most {
+		if err := r.replace(); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case r.helper != nil:
+		return r.helper, t.wants, nil
+	case r.closed:
+		return nil, nil, context.Canceled
+	}
+	helper, err = r.start(t.process.PID)
+	return helper, t.wants, err
+}
+
+// replace ends the helper, and has what it watched watched by the next one.
+func (r *Reader) replace() error {
+	helper, cancel := r.helper, r.cancel
+	r.helper, r.attached = nil, 1
+	for _, t := range r.watched {
+		if t.since > 0 {
+			t.since = 0
+			r.ready.Go(func() { r.watch(t, false) })
+		}
+	}
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	cancel()
+	return helper.Close()
+}
+
+// start starts the helper, with a process to watch.
+func (r *Reader) start(pid int) (*near.Reader, error) {
+	known := pages{each: tablePages(len(r.session.RingFiles())), by: make(map[int][]knownPage)}
+	config := binary.AppendUvarint(nil, uint64(known.each))
+	helper, err := near.StartBeside(r.session, pid, Visitor, config, near.Options{
+		VisitBytes: visitBytes, Share: r.share + beyondShare, Round: r.advance, Logger: r.log})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	r.helper = helper
+	r.cancel = func() {
+		cancel()
+		<-done
+	}
+	go func() {
+		defer close(done)
+		err := helper.Read(ctx, func(reading *near.Reading) error { return r.take(helper, &known, reading) })
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if helper != r.helper {
+			return // another one has followed it
+		}
+		r.over = true
+		if err != nil {
+			r.why = err
+		}
+		r.changed.Broadcast()
+	}()
+	return helper, nil
+}
+
+// sweep forgets processes that have ended, and readings that nobody has asked for.
+func (r *Reader) sweep() {
+	maps.DeleteFunc(r.readings, func(s sampled, _ Calls) bool { return s.time+uint64(forgotten) < r.swept })
+	if r.helper == nil {
+		return
+	}
+	for pid, t := range r.watched {
+		if t.since == 0 || unix.Kill(pid, 0) != unix.ESRCH {
+			continue
+		}
+		delete(r.watched, pid)
+		if err := errors.Join(r.helper.Unwatch(pid), r.helper.Tell(news{what: forget, pid: pid}.message())); err != nil {
+			r.log.Info("a process that has ended is still watched", "pid", pid, "error", err)
+		}
+	}
+}
