@@ -26,7 +26,7 @@ stacks are equal.
 With --unwind auto, ringtap copies up to 64 KiB of stack with each sample (32 KiB above 250
 Hz) and unwinds it with the tables that every distribution ships (.eh_frame). Code without
 frame pointers therefore shows whole stacks. Go code is unwound by Go's own tables.
-Of a stack deeper than that, ringtap reads up to 1 MiB more while the thread stands still.
+Of a stack deeper than its copy, ringtap reads up to 1 MiB more while the thread stands still.
 --unwind fp takes the kernel's frame-pointer walk, which is cheaper, and adds the caller
 that this walk skips at the first instructions of a function.
 
