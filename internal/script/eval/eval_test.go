@@ -38,6 +38,8 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"zero keeps the keys", `@a[1] = 5; zero(@a); print(@a)`, "@a[1]: 0"},
 		{"the header of a hit", `print(pid); print(tid); print(comm); print(cpu)`, "42\n43\ncat\n1"},
 		{"words stand for numbers", `print(signal_name(9)); print(fdpath(3))`, "signal_name-9\nfdpath-3"},
+		{"symbols have texts", `print(str(ksym(5)))`, "ksym-5"},
+		{"a number in a file", `print(file_number("a", "file")); print(file_number("7", "file"))`, "-1\n7"},
 		{"records have names", `$r = (a=1, b="x"); print($r.b); print($r.a)`, "x\n1"},
 		{"bswap and sizes", `print(bswap((uint32)1)); print(sizeof(uint32)); print(sizeof((uint8)1))`, "16777216\n4\n1"},
 		{"bytes of an array", `$a = (uint8[4])0x04030201; print($a[2])`, "3"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,14 +15,17 @@ import (
 
 // leaveOutMissing leaves out the tracepoints that this kernel does not have, and probes of returns
 // if it makes none, if the program's setting missing_probes asks for that and something is left.
-// What such a probe reads need not be known then. Else tracepoints that are not there are wrong.
+// What such a probe reads need not be known then. A kernel that makes no kprobes may still have
+// another way to a function's entry, but not to what its arguments point to without type information. Else tracepoints that are not there are wrong.
 func (s *session) leaveOutMissing() error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil // who can't read it can't attach either, which is said then
 	}
+	wanted := missingProbes(s.parsed)
+	_, noTypes := os.Stat("/sys/kernel/btf/vmlinux")
 	missing := func(p *syntax.AttachPoint) bool {
-		if p.Provider == "kretprobe" {
+		if p.Provider == "kretprobe" || p.Provider == "kprobe" && wanted == "ignore" && noTypes != nil {
 			return !tracefs.Has("kprobe_events")
 		}
 		if p.Provider != "tracepoint" || len(p.Args) != 2 || strings.ContainsAny(p.Text, "*?[") {
@@ -47,7 +51,6 @@ func (s *session) leaveOutMissing() error {
 		there = append(there, &syntax.Probe{Pos: probe.Pos, Points: points, Predicate: probe.Predicate, Body: probe.Body})
 		found = found || slices.ContainsFunc(points, func(p *syntax.AttachPoint) bool { return !firesHere(p) })
 	}
-	wanted := missingProbes(s.parsed)
 	switch {
 	case len(gone) == 0:
 		return nil
