@@ -50,7 +50,7 @@ func followedBy(sample, out *perfevent.Sample, at place) follow {
 		case a.Values[i] == b.Values[i]:
 		case register == resultRegister && mayReturn:
 		case stepping && register == ipRegister:
-		case probe && changesAtProbe(register, a.Values[i], b.Values[i]):
+		case probe && changesAtProbe(register, a.Values[i], b.Values[i], b):
 		default:
 			return otherFollows
 		}

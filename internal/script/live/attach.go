@@ -48,6 +48,7 @@ type Attachment struct {
 	symbolizer *symbolize.Symbolizer
 	stacks     *stacks
 	carried    carried
+	pointed    pointed
 }
 
 // attachedSet is what was attached for one event.
@@ -322,6 +323,7 @@ func (a *Attachment) Close() error {
 		errs = append(errs, a.symbolizer.Close())
 		a.engine = nil
 	}
+	errs = append(errs, a.endKept())
 	if a.texts != nil {
 		errs = append(errs, a.texts.Close())
 		a.texts = nil

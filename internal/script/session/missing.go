@@ -15,17 +15,14 @@ import (
 
 // leaveOutMissing leaves out the tracepoints that this kernel does not have, and probes of returns
 // if it makes none, if the program's setting missing_probes asks for that and something is left.
-// What such a probe reads need not be known then. A kernel that makes no kprobes may still have
-// another way to a function's entry, but not to what its arguments point to without type information. Else tracepoints that are not there are wrong.
+// What such a probe reads need not be known then. Else tracepoints that are not there are wrong.
 func (s *session) leaveOutMissing() error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil // who can't read it can't attach either, which is said then
 	}
-	wanted := missingProbes(s.parsed)
-	_, noTypes := os.Stat("/sys/kernel/btf/vmlinux")
 	missing := func(p *syntax.AttachPoint) bool {
-		if p.Provider == "kretprobe" || p.Provider == "kprobe" && wanted == "ignore" && noTypes != nil {
+		if p.Provider == "kretprobe" {
 			return !tracefs.Has("kprobe_events")
 		}
 		if p.Provider != "tracepoint" || len(p.Args) != 2 || strings.ContainsAny(p.Text, "*?[") {
@@ -34,23 +31,8 @@ func (s *session) leaveOutMissing() error {
 		_, err := tracefs.Format(p.Args[0], p.Args[1])
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	var there []*syntax.Probe
-	var gone []*syntax.AttachPoint
-	found := false
-	for _, probe := range s.parsed.Probes {
-		points := slices.DeleteFunc(slices.Clone(probe.Points), func(p *syntax.AttachPoint) bool {
-			if !missing(p) {
-				return false
-			}
-			gone = append(gone, p)
-			return true
-		})
-		if len(points) == 0 && len(probe.Points) > 0 {
-			continue
-		}
-		there = append(there, &syntax.Probe{Pos: probe.Pos, Points: points, Predicate: probe.Predicate, Body: probe.Body})
-		found = found || slices.ContainsFunc(points, func(p *syntax.AttachPoint) bool { return !firesHere(p) })
-	}
+	there, gone, found := s.without(missing)
+	wanted := missingProbes(s.parsed)
 	switch {
 	case len(gone) == 0:
 		return nil
@@ -63,6 +45,42 @@ func (s *session) leaveOutMissing() error {
 	}
 	s.parsed.Probes = there
 	return nil
+}
+
+// leaveOutUntyped leaves out the probes of functions of a kernel that has neither kprobes nor type
+// information, if the program ignores missing probes and something is left: another way to a
+// function's entry would not lead to what its arguments point to. It returns false if there are none.
+func (s *session) leaveOutUntyped() bool {
+	tracefs, _, err := ftrace.Mount()
+	if _, noTypes := os.Stat("/sys/kernel/btf/vmlinux"); err != nil || noTypes == nil || tracefs.Has("kprobe_events") {
+		return false
+	}
+	there, gone, found := s.without(func(p *syntax.AttachPoint) bool { return p.Provider == "kprobe" })
+	if len(gone) == 0 || !found || missingProbes(s.parsed) != "ignore" {
+		return false
+	}
+	s.parsed.Probes = there
+	return true
+}
+
+// without returns the probes without some attach points, these points, and whether something is left
+// that this process does not make fire itself.
+func (s *session) without(leftOut func(*syntax.AttachPoint) bool) (there []*syntax.Probe, gone []*syntax.AttachPoint, found bool) {
+	for _, probe := range s.parsed.Probes {
+		points := slices.DeleteFunc(slices.Clone(probe.Points), func(p *syntax.AttachPoint) bool {
+			if !leftOut(p) {
+				return false
+			}
+			gone = append(gone, p)
+			return true
+		})
+		if len(points) == 0 && len(probe.Points) > 0 {
+			continue
+		}
+		there = append(there, &syntax.Probe{Pos: probe.Pos, Points: points, Predicate: probe.Predicate, Body: probe.Body})
+		found = found || slices.ContainsFunc(points, func(p *syntax.AttachPoint) bool { return !firesHere(p) })
+	}
+	return there, gone, found
 }
 
 // noTracepoints says which tracepoints this kernel does not have, and what is like them. It is nil
