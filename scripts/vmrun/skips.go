@@ -23,6 +23,7 @@ var skips = []struct {
 	{`nobpf`, `CONFIG_DEBUG_INFO_BTF`},
 	{`[5-7n].*|arm64(-6\.12)?`, `no hardware counters`},
 	{`arm64.*`, `no msr PMU`},
+	{`.*`, `no library for TLS is installed`},
 	// Allocators are the host's, not the kernel's: its own live tests have them.
 	{`.*`, `(musl-gcc|libjemalloc\.so\.2|libtcmalloc_minimal\.so\.4) is not installed`},
 	// So are programs that are traced, and util-linux's script, which makes a terminal.
