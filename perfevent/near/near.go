@@ -18,8 +18,8 @@ import (
 // here.
 type Sampling struct {
 	perfevent.Sampling
-	// UserProbe says that the event is a probe of user code, whose instruction the kernel
-	// carries out.
+	// UserProbe says that the event is a probe of user code, whose instruction or return the
+	// kernel carries out.
 	UserProbe bool
 }
 

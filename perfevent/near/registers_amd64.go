@@ -42,15 +42,20 @@ func changesAtProbe(register int, from, to uint64, out *perfevent.Registers) boo
 	return false
 }
 
-// savedByPage is what the page that returns go through has on the stack meanwhile: three
-// registers (arch_uretprobe_trampoline in arch/x86/kernel/uprobes.c).
-const savedByPage = 24
+// The page that returns go through saves three registers on the stack and makes a system call,
+// which ends at this offset (uretprobe_trampoline_entry in arch/x86/kernel/uprobes.c).
+const (
+	savedByPage = 24
+	callInPage  = 13
+)
 
-// returnsThroughPage tells whether a thread is about to leave a system call with nothing but
-// what that needs in its registers, as it is in that page.
+// returnsThroughPage tells whether a thread is about to leave that system call.
 func returnsThroughPage(r *perfevent.Registers) bool {
-	return r.Mask == allRegisters && valueOf(r, countRegister) == valueOf(r, ipRegister) &&
-		valueOf(r, r11Register) == valueOf(r, flagsRegister)
+	if r.Mask != allRegisters {
+		return false
+	}
+	ip := valueOf(r, ipRegister)
+	return ip%4096 == callInPage && valueOf(r, countRegister) == ip && valueOf(r, r11Register) == valueOf(r, flagsRegister)
 }
 
 // stepsOver tells whether the thread is about to execute a copy of a probed instruction: the
