@@ -11,7 +11,7 @@ import (
 // still: see package near.
 func visitors() map[string]near.New {
 	return map[string]near.New{
-		exacttext.Visitor: exacttext.New,
+		exacttext.Visitor: exacttext.NewVisitors(),
 		moment.Visitor:    moment.NewVisitors(languages.Detectors()),
 	}
 }

@@ -2,7 +2,7 @@
 _ringtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options="" i
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs stackcount statsnoop swapin syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
+		COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version help' -- "$word"))
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -300,6 +300,15 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --sizes --output --format --buffer --verbose --print --help' ;;
+	cachestat)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --timestamp --counters --output --format --buffer --verbose --print --help' ;;
 	capable)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -527,6 +536,18 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+	sslsniff)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		-u|--uid) return ;;
+		-c|--comm) return ;;
+		--max-buffer-size) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --uid --comm --no-openssl --no-gnutls --no-nss --extra --latency --handshake --hexdump --max-buffer-size --output --format --buffer --verbose --print --help' ;;
 	stackcount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -588,6 +609,15 @@ _ringtap() {
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
 		options='--duration --pid --uid --port --ipv4 --ipv6 --relative-time --print-uid --lport --flows --output --format --buffer --verbose --print --help' ;;
+	tcpdrop)
+		case $before in
+		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
+		-d|--duration) return ;;
+		--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
+		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
+		esac
+		options='--pid --duration --ipv4 --ipv6 --no-stack --output --format --buffer --verbose --print --help' ;;
 	tcplife)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -697,7 +727,7 @@ _ringtap() {
 		case $before in
 		esac
 		options='--help' ;;
-	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs stackcount statsnoop swapin syscount tcpaccept tcpconnect tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
+	help) COMPREPLY=($(compgen -W 'on-cpu off-cpu memleak io readahead llc probe uprobe kprobe tpoint functrace funcgraph funcslower funccount hist run argdist bashreadline biolatency biosnoop bitesize cachestat capable cpudist dcsnoop drsnoop execsnoop exitsnoop ext4slower filelife fileslower funclatency gethostlatency hardirqs iolatency iosnoop killsnoop mountsnoop offcputime oomkill opensnoop profile runqlat runqslower softirqs sslsniff stackcount statsnoop swapin syscount tcpaccept tcpconnect tcpdrop tcplife tcpretrans tcpstates threadsnoop trace vfsstat wakeuptime writeback stack list check reset completion version' -- "$word")); return ;;
 	esac
 	if [[ $word == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$word"))

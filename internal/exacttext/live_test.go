@@ -20,7 +20,7 @@ import (
 const asCaller = "RINGTAP_TEST_CALLER"
 
 func TestMain(m *testing.M) {
-	near.Serve(map[string]near.New{Visitor: New})
+	near.Serve(map[string]near.New{Visitor: NewVisitors()})
 	if os.Getenv(asCaller) != "" {
 		callAll()
 		return

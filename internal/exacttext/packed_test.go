@@ -41,15 +41,16 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func TestTheVisitorTakesItsOwnConfigurationOnly(t *testing.T) {
-	config, err := encode([][]Text{{{Offset: 16, Vector: true, Limit: 100}}})
+	all := []wanted{{Texts: []Text{{Offset: 16, Vector: true, Limit: 100}}, Keeps: []Keep{{Slot: 1, Register: 5}}}}
+	config, err := encode(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := New(config)
-	if err != nil || !reflect.DeepEqual(v.(*visitor).texts, [][]Text{{{Offset: 16, Vector: true, Limit: 100}}}) {
+	v, err := NewVisitors()(config)
+	if err != nil || !reflect.DeepEqual(v.(*visitor).wanted, all) {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := New([]byte("junk")); err == nil {
+	if _, err := NewVisitors()([]byte("junk")); err == nil {
 		t.Error("junk is taken")
 	}
 }

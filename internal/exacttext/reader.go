@@ -15,6 +15,7 @@ import (
 type Sampling struct {
 	perfevent.Sampling
 	Texts []Text
+	Keeps []Keep // for the texts of later hits of the thread, of this sampling or another one
 }
 
 // Options are the bounds of a Reader.
@@ -44,18 +45,18 @@ type Reader struct {
 	err     error  // of near's Read
 }
 
-// Start begins to read texts, in a program whose main function has near.Serve call New. The
+// Start begins to read texts, in a program whose main function gives NewVisitors to near.Serve. The
 // caller opens its own events for the same hits after this.
 func Start(target perfevent.Target, samplings []Sampling, opts Options) (*Reader, error) {
 	var events []perfevent.Sampling
-	var texts [][]Text
+	var all []wanted
 	most := 0
 	for _, s := range samplings {
 		s.Raw = true
 		most = max(most, room(s.Texts))
-		events, texts = append(events, s.Sampling), append(texts, s.Texts)
+		events, all = append(events, s.Sampling), append(all, wanted{s.Texts, s.Keeps})
 	}
-	config, err := encode(texts)
+	config, err := encode(all)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (r *Reader) read(ctx context.Context) {
 	err := r.near.Read(ctx, func(reading *near.Reading) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if reading.Verdict.Kind != near.None {
+		if reading.Verdict.Kind != near.None && len(reading.Data) > 0 {
 			r.matcher.add(reading)
 		}
 		return nil

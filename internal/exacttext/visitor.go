@@ -9,7 +9,7 @@ import (
 	"github.com/ringtap/ringtap/perfevent/near"
 )
 
-// Visitor is the name of New for near.Serve.
+// Visitor is the name of NewVisitors for near.Serve.
 const Visitor = "texts"
 
 // Text says which text is read at a hit.
@@ -21,6 +21,9 @@ type Text struct {
 	// kernel's perf_regs.h.
 	InRegister bool
 	Register   int
+	// Kept says that the pointer is the one that the thread's last hit has kept in this slot,
+	// counted from 1 (see Sampling.Keeps); 0 says nothing.
+	Kept int
 	// Path leads from the pointer to the text. Each offset but the last one leads to another
 	// pointer, and the last one to the text; none is 0.
 	Path []int64
@@ -30,24 +33,42 @@ type Text struct {
 	Fetched, Full int
 	// Vector says that the pointer leads to pointers to texts, up to a null pointer.
 	Vector bool
+	// Raw says that the pointer leads to bytes, of which zero is one. As many as can be read are.
+	Raw bool
 	// Limit is how many bytes are read of a text; those of a vector together are no
 	// more than twice that.
 	Limit int
 }
 
-// New makes the visitor of a CPU.
-func New(config []byte) (near.Visitor, error) {
-	v := &visitor{}
-	if err := gob.NewDecoder(bytes.NewReader(config)).Decode(&v.texts); err != nil {
-		return nil, fmt.Errorf("read which texts are wanted: %w", err)
-	}
-	return v, nil
+// A Keep is a register whose value a hit keeps for later hits of its thread.
+type Keep struct {
+	Slot     int // from 1
+	Register int // as in Text
 }
 
-// encode is what New decodes: the texts of each sampling.
-func encode(texts [][]Text) ([]byte, error) {
+// wanted is what is done at the hits of a sampling.
+type wanted struct {
+	Texts []Text
+	Keeps []Keep
+}
+
+// NewVisitors returns what makes the visitors of all CPUs.
+func NewVisitors() near.New {
+	kept := &keptValues{}
+	return func(config []byte) (near.Visitor, error) {
+		v := &visitor{kept: kept}
+		if err := gob.NewDecoder(bytes.NewReader(config)).Decode(&v.wanted); err != nil {
+			return nil, fmt.Errorf("read which texts are wanted: %w", err)
+		}
+		kept.makeRoom(v.wanted)
+		return v, nil
+	}
+}
+
+// encode is what NewVisitors decodes: what is wanted at each sampling.
+func encode(all []wanted) ([]byte, error) {
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(texts); err != nil {
+	if err := gob.NewEncoder(&b).Encode(all); err != nil {
 		return nil, fmt.Errorf("say which texts are wanted: %w", err)
 	}
 	return b.Bytes(), nil
@@ -59,22 +80,28 @@ const maxElements = 32
 // visitor keeps the texts of a hit. Behind the bytes of each it keeps a trailer: of a length
 // that is not known before, there can be no header.
 type visitor struct {
-	texts    [][]Text // by sampling
+	wanted   []wanted // by sampling
+	kept     *keptValues
 	pointers [maxElements + 1]uint64
 	zero     [1]byte
 }
 
 // Visit implements near.Visitor.
 func (t *visitor) Visit(v *near.Visit) error {
-	texts := t.texts[v.Sample.Sampling]
+	for _, k := range t.wanted[v.Sample.Sampling].Keeps {
+		t.kept.keep(k.Slot, v.Sample.TID, v.Register(k.Register))
+	}
+	texts := t.wanted[v.Sample.Sampling].Texts
 	for i := range texts {
-		pointer := texts[i].pointer(v)
+		pointer := texts[i].pointer(v, t.kept)
 		length, state := 0, unread
 		addr, err := t.follow(v, pointer, texts[i].Path)
 		switch {
 		case err == near.ErrMemory:
 			err = nil
 		case err != nil, addr == 0, texts[i].wasFetched(v.Sample.Raw):
+		case texts[i].Raw:
+			length, state, err = t.raw(v, addr, texts[i].Limit)
 		case texts[i].Vector:
 			length, state, err = t.vector(v, addr, texts[i].Limit)
 		default:
@@ -94,7 +121,10 @@ func (t *visitor) Visit(v *near.Visit) error {
 }
 
 // pointer is what leads to the text.
-func (t *Text) pointer(v *near.Visit) uint64 {
+func (t *Text) pointer(v *near.Visit, kept *keptValues) uint64 {
+	if t.Kept > 0 {
+		return kept.of(t.Kept, v.Sample.TID)
+	}
 	if t.InRegister {
 		return v.Register(t.Register)
 	}
@@ -157,6 +187,29 @@ func (t *visitor) text(v *near.Visit, addr uint64, limit int) (length int, s sta
 			return length, whole, nil
 		}
 		addr += uint64(len(b))
+	}
+	return length, cut, nil
+}
+
+// raw keeps bytes, up to limit or to the first that can't be read.
+func (t *visitor) raw(v *near.Visit, addr uint64, limit int) (length int, s state, err error) {
+	for length < limit {
+		b, err := v.PeekPage(addr)
+		if err == near.ErrMemory {
+			break
+		}
+		if err != nil {
+			return length, unread, err
+		}
+		b = b[:min(len(b), limit-length)]
+		if err := v.Keep(b); err != nil {
+			return length, unread, err
+		}
+		length += len(b)
+		addr += uint64(len(b))
+	}
+	if length == 0 {
+		return 0, unread, nil
 	}
 	return length, cut, nil
 }

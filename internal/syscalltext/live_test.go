@@ -30,7 +30,7 @@ import (
 const asOpener = "RINGTAP_TEST_OPENER"
 
 func TestMain(m *testing.M) {
-	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.New})
+	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.NewVisitors()})
 	switch os.Getenv(asOpener) {
 	case "":
 	case asStarter:

@@ -16,6 +16,16 @@ type fetch struct {
 // isText tells whether an argument fetches one text.
 func isText(a *ftrace.FetchArg) bool { return a.Type == "string" || a.Type == "ustring" }
 
+// Register returns the number, of the kernel's perf_regs.h, of the register that a fetch argument
+// such as %si is.
+func Register(fetch string) (number int, ok bool) {
+	name, ok := strings.CutPrefix(fetch, "%")
+	if !ok {
+		return 0, false
+	}
+	return registers(name)
+}
+
 // parse reads an argument such as +8(+16(%dx)), as the kernel's probes of user code have it. It
 // returns false for those that do not begin at a register.
 func parse(text string) (f fetch, ok bool) {

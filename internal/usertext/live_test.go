@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.New})
+	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.NewVisitors()})
 	os.Exit(m.Run())
 }
 

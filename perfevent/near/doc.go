@@ -36,8 +36,8 @@
 //   - no record is missing that could say otherwise.
 //
 // A system call that was sampled may have written its result to its register by then. At a
-// user probe (perfevent.Sampling.UserProbe) the kernel may have carried out the probed instruction, or
-// be about to step over it.
+// user probe (perfevent.Sampling.UserProbe) the kernel may have carried out the probed instruction,
+// be about to step over it, or have sent a return on its way.
 //
 // Exact is about the sampled thread. Its memory may still be changed by other threads and by
 // devices. Nothing is known of CPUs that the kernel leaves to one thread each (nohz_full),

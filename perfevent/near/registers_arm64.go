@@ -15,7 +15,7 @@ const instruction = 4
 
 // changesAtProbe tells whether the kernel may have changed a register of a thread at a user
 // probe before any other code of the thread ran: past the instruction, which it emulated.
-func changesAtProbe(register int, from, to uint64) bool {
+func changesAtProbe(register int, from, to uint64, _ *perfevent.Registers) bool {
 	return register == ipRegister && to == from+instruction
 }
 

@@ -65,7 +65,7 @@ func followedBy(sample, out *perfevent.Sample, at place) follow {
 		case a.Values[i] == after:
 		case register == resultRegister && mayReturn:
 		case stepping && register == ipRegister:
-		case probe && changesAtProbe(register, a.Values[i], after):
+		case probe && changesAtProbe(register, a.Values[i], after, b):
 		default:
 			return otherFollows
 		}

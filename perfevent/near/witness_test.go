@@ -219,7 +219,7 @@ func TestAProbedPushOrStepIsNoChange(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the registers of arm64 do not show a step")
 	}
-	const sp, ip, flags = 7, 8, 9
+	const cx, sp, ip, flags, r11 = 2, 7, 8, 9, 19
 	for _, tt := range []struct {
 		name string
 		to   map[int]uint64
@@ -229,6 +229,10 @@ func TestAProbedPushOrStepIsNoChange(t *testing.T) {
 		{"pop", map[int]uint64{sp: 7000 + 8, ip: 8001}, otherFollows},
 		{"a step elsewhere", map[int]uint64{ip: 0x7fff0000, flags: 9000 | 1<<8}, sameFollows},
 		{"elsewhere", map[int]uint64{ip: 0x7fff0000}, otherFollows},
+		{"a return", map[int]uint64{sp: 7000 - 24, ip: 0x7fff000d, cx: 0x7fff000d, r11: 9000, flags: 9000}, sameFollows},
+		{"a return that has gone on", map[int]uint64{sp: 7000 - 16, ip: 0x7fff000d, cx: 0x7fff000d, r11: 9000, flags: 9000}, otherFollows},
+		{"another system call", map[int]uint64{sp: 7000 - 24, ip: 0x7fff00dd, cx: 0x7fff00dd, r11: 9000, flags: 9000}, otherFollows},
+		{"a return by another page", map[int]uint64{sp: 7000 - 24, ip: 0x7fff000d, cx: 0x7fff000e, r11: 9000, flags: 9000}, otherFollows},
 	} {
 		from := sampleOf(map[int]uint64{flags: 9000 &^ (1 << 8)})
 		if _, ok := tt.to[flags]; !ok {

@@ -23,10 +23,11 @@ var skips = []struct {
 	{`nobpf`, `CONFIG_DEBUG_INFO_BTF`},
 	{`[5-7n].*|arm64(-6\.12)?`, `no hardware counters`},
 	{`arm64.*`, `no msr PMU`},
+	{`.*`, `no library for TLS is installed`},
 	// Allocators are the host's, not the kernel's: its own live tests have them.
 	{`.*`, `(musl-gcc|libjemalloc\.so\.2|libtcmalloc_minimal\.so\.4) is not installed`},
 	// So are programs that are traced, and util-linux's script, which makes a terminal.
-	{`.*`, `(javac?|node|php|ruby|perl|python3?(\.\d+)*|script) is not installed`},
+	{`.*`, `(openssl|javac?|node|php|ruby|perl|python3?(\.\d+)*|script) is not installed`},
 	{`.*`, `none of python3, php, perl, ruby is installed`},
 	{`arm64.*`, `rustc is not installed`}, // Debian has its library for no other architecture
 }

@@ -25,6 +25,9 @@ func (c *checker) cast(e *syntax.Cast) Expr {
 	if unsized(t) {
 		t = from
 	}
+	if t.Kind == types.Struct && from.Kind == types.Array && from.Elem.Size == 1 && sizeOf(t) > 0 && sizeOf(t) <= sizeOf(from) {
+		return &Part{Typed: Typed{e.Pos, t}, X: c.whole(x)} // ringtap's own
+	}
 	if t.Kind == types.Struct && from.Kind != types.Struct {
 		c.hintf(e.Pos, fmt.Sprintf("cast to a pointer: (%s *)", describe(t)), "%s cannot be cast to %s itself", describe(from), describe(t))
 		return bad(e.Pos)

@@ -196,6 +196,9 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`begin { print(config.max_strln) }`, "1:21: this record has no max_strln (did you mean max_strlen?)"},
 		{`begin { assert_str(5) }`, "1:20: int8 is no string, and no array or pointer of characters"},
 		{`begin { container_of(1, 2, 3) }`, "1:9: container_of() takes a pointer, a type and a member of it (container_of($pointer, struct NAME, member))"},
+		{`begin { print(has_field(5)) }`, "1:15: has_field() takes args.NAME"},
+		{`tracepoint:a:b { if comptime (!has_field(args.flag)) { print(args.flags) } else { print(args.flag) } print(args.fla) }`,
+			"1:112: tracepoint:a:b has no argument fla (it has filename, flags)"},
 		{`begin { pid(other) }`, "1:13: pid() takes a mode (modes are curr_ns, init)"},
 		{`begin { static_assert(1 == 2, "no") }`, "1:9: no"},
 	} {

@@ -41,6 +41,17 @@ func checkTypeinfo(c *checker, e *syntax.Call) Expr {
 		[]Expr{c.literal(e.Pos, 0), c.text(e.Pos, baseName(t)), c.text(e.Pos, fullName(t))})
 }
 
+// checkHasField is has_field(args.NAME): whether this kernel's probe has the argument, as a constant.
+func checkHasField(c *checker, e *syntax.Call) Expr {
+	if f, ok := e.Args[0].(*syntax.Field); ok {
+		if id, ok := f.X.(*syntax.Ident); ok && id.Name == "args" && c.args(e.Pos) != nil {
+			return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(c.hasArgument(f.Name))}
+		}
+	}
+	c.errorf(e.Pos, "has_field() takes args.NAME")
+	return bad(e.Pos)
+}
+
 // baseName returns the word for the sort of a type, as typeinfo has it.
 func baseName(t *types.Type) string {
 	switch t.Kind {

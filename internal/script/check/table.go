@@ -171,7 +171,7 @@ var functionNames = []string{
 	"is_ptr", "is_integer", "is_unsigned_integer", "is_literal", "nsecs", "pid", "tid", "kstack",
 	"ustack", "dw_ustack", "assert", "static_assert", "signal", "signal_thread", "cgroup_path", "ksym",
 	"usym", "strncmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
-	"signal_name", "syscall_name", "fdpath", "memcmp", "is_err", "unwatch", "typeinfo", "container_of", "assert_str",
+	"signal_name", "syscall_name", "fdpath", "file_number", "has_field", "memcmp", "is_err", "unwatch", "typeinfo", "container_of", "assert_str",
 	"comm", "ppid", "pcomm", "leader_tid", "leader_comm",
 }
 
@@ -250,6 +250,10 @@ func lookup(name string) *function {
 		return &function{1, 1, false, texts(types.Int64, 1)}
 	case "str_concat":
 		return &function{2, 2, false, texts(nil, 2)}
+	case "file_number":
+		return &function{2, 2, false, texts(types.Int64, 2)}
+	case "has_field":
+		return &function{1, 1, false, checkHasField}
 	case "memcmp":
 		return &function{3, 3, false, texts(types.Int64, 2)}
 	case "strerror", "signal_name", "syscall_name":

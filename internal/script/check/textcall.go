@@ -89,6 +89,10 @@ func checkStr(c *checker, e *syntax.Call) Expr {
 	t := &types.Type{Kind: types.String, Size: size}
 	x := args[0]
 	switch from := x.Type(); {
+	case from.Kind == types.KSym && length == nil: // this and the next are ringtap's own
+		return &Call{Typed: Typed{e.Pos, t}, Func: "ksym", Args: []Expr{x}}
+	case from.Kind == types.Int && from.Name != "" && length == nil:
+		return &Call{Typed: Typed{e.Pos, t}, Func: "enum", Format: from.Name, Args: []Expr{x}}
 	case from.Kind == types.Int || from.Kind == types.Pointer:
 		return c.readAt(e.Pos, x, length, Text, t)
 	case stringy(from):

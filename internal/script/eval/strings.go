@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -26,6 +27,11 @@ func (c *compiler) strings(e *check.Call) intFunc {
 			a := cString(x(m))
 			return uint64(int64(strings.Index(a, cString(y(m)))))
 		}
+	case "file_number":
+		return func(m *Machine) uint64 {
+			b, _ := m.opts.Host.File(x(m), maxNumbers)
+			return uint64(numberOf(string(b), cString(y(m))))
+		}
 	case "strncmp":
 		n := c.int(e.Args[2])
 		return func(m *Machine) uint64 {
@@ -39,6 +45,24 @@ func (c *compiler) strings(e *check.Call) intFunc {
 	}
 	c.fail(e)
 	return func(*Machine) uint64 { return 0 }
+}
+
+// maxNumbers bounds what is read of a file with numbers, in bytes.
+const maxNumbers = 1 << 20
+
+// numberOf returns the number behind a name at the beginning of a line of a file such as
+// /proc/meminfo, or -1.
+func numberOf(file, name string) int64 {
+	for line := range strings.Lines(file) {
+		words := strings.Fields(line)
+		if len(words) < 2 || strings.TrimSuffix(words[0], ":") != name {
+			continue
+		}
+		if n, err := strconv.ParseInt(words[1], 10, 64); err == nil {
+			return n
+		}
+	}
+	return -1
 }
 
 // compareBytes compares n bytes. What is missing of a value is zero.
@@ -85,13 +109,16 @@ func (c *compiler) callText(e *check.Call) textFunc {
 	case "str_concat":
 		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T
 		return func(m *Machine) string { a := cString(x(m)); return resize(a+cString(y(m)), t) }
-	case "strerror", "signal_name", "syscall_name", "comm", "fdpath":
+	case "strerror", "signal_name", "syscall_name", "comm", "fdpath", "ksym":
 		n, name := c.int(e.Args[0]), e.Func
 		late := name == "comm" || name == "fdpath" // another program or file may be there by now
 		return func(m *Machine) string {
 			m.late = m.late || late
 			return m.opts.Host.Word(m.hit, name, int64(n(m)))
 		}
+	case "enum":
+		n, name := c.int(e.Args[0]), "enum "+e.Format
+		return func(m *Machine) string { return m.opts.Host.Word(m.hit, name, int64(n(m))) }
 	case "ntop":
 		return c.ntop(e)
 	case "macaddr":

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -19,13 +20,15 @@ import (
 type Arguments struct {
 	Spec *btf.Spec   // of the kernel, nil if it has none
 	BTF  *ctypes.BTF // the types of Spec
+	// Enums gets the names that tracepoints print for values of enums, by the enum's name.
+	Enums map[string]map[uint64]string
 }
 
 // Args returns the arguments of an attach point as a struct, in the order of the call.
 func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	switch p.Provider {
 	case "tracepoint":
-		return recordType(p)
+		return a.recordType(p)
 	case "rawtracepoint":
 		return nil, &syntax.Error{
 			Msg:  "the arguments of a raw tracepoint are those of a function that only BPF is called with",
@@ -97,7 +100,7 @@ func (a *Arguments) function(p *syntax.AttachPoint) (btf.Type, error) {
 }
 
 // recordType is the record of a tracepoint, of a pattern that of the first which matches.
-func recordType(p *syntax.AttachPoint) (*types.Type, error) {
+func (a *Arguments) recordType(p *syntax.AttachPoint) (*types.Type, error) {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err
@@ -121,10 +124,49 @@ func recordType(p *syntax.AttachPoint) (*types.Type, error) {
 		if f.Common {
 			continue
 		}
-		t.Fields = append(t.Fields, types.Field{Name: f.Name, Type: fieldType(f, system == "syscalls"), Offset: f.Offset})
+		of := fieldType(f, system == "syscalls")
+		if enum, ok := strings.CutPrefix(f.Type, "enum "); ok && of.Kind == types.Int && a.named(enum, format.PrintFmt, f.Name) {
+			of = &types.Type{Kind: types.Int, Size: of.Size, Signed: of.Signed, Name: enum}
+		}
+		t.Fields = append(t.Fields, types.Field{Name: f.Name, Type: of, Offset: f.Offset})
 		t.Size = max(t.Size, f.Offset+f.Size)
 	}
 	return t, nil
+}
+
+// named tells whether the values of an enum have names: those of the program, or those that a print
+// format has for a field.
+func (a *Arguments) named(enum, printFmt, field string) bool {
+	if a.Enums == nil || a.Enums[enum] != nil {
+		return a.Enums != nil
+	}
+	values := symbolic(printFmt, field)
+	if len(values) == 0 {
+		return false
+	}
+	a.Enums[enum] = values
+	return true
+}
+
+// symbolic returns the names that a print format has for the values of a field, where it prints
+// one of them: __print_symbolic(REC->field, { 1, "ONE" }, { 2, "TWO" }).
+func symbolic(printFmt, field string) map[uint64]string {
+	values := map[uint64]string{}
+	_, list, _ := strings.Cut(printFmt, "__print_symbolic(REC->"+field+",")
+	for {
+		open, rest, ok := strings.Cut(list, "{")
+		if !ok || strings.ContainsAny(open, ")\"") {
+			return values
+		}
+		pair, after, _ := strings.Cut(rest, "}")
+		number, name, _ := strings.Cut(pair, ",")
+		n, err := strconv.ParseUint(strings.TrimSpace(number), 0, 64)
+		text, textErr := strconv.Unquote(strings.TrimSpace(name))
+		if err == nil && textErr == nil {
+			values[n] = text
+		}
+		list = after
+	}
 }
 
 // firstMatch returns the first tracepoint that a pattern matches.

@@ -48,6 +48,7 @@ type Attachment struct {
 	symbolizer *symbolize.Symbolizer
 	stacks     *stacks
 	carried    carried
+	pointed    pointed
 }
 
 // attachedSet is what was attached for one event.
@@ -136,7 +137,7 @@ func (s *source) readsMemory() bool { return len(s.reads) > 0 || s.event.Reads }
 // attachAll attaches events. Functions that are not there it leaves out, as the program's
 // setting for missing probes says, if there is anything else to attach.
 func (a *Attachment) attachAll(events []*plan.Event) error {
-	var missing []error
+	var missing, impossible []error
 	for _, event := range events {
 		err := a.attach(event)
 		if merged, ok := inLibc(event); ok && isMissing(err) {
@@ -147,7 +148,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		switch {
 		case err == nil:
 		case a.program.Config.MissingProbes == "ignore" && isImpossible(err):
-			missing = slices.Insert(missing, 0, at(event, err)) // it says more than that a name is not there
+			impossible = append(impossible, at(event, err))
 		case a.program.Config.MissingProbes == "error" || !isMissing(err):
 			return at(event, err)
 		default:
@@ -157,8 +158,9 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 			}
 		}
 	}
-	if len(missing) == len(events) && len(missing) > 0 {
-		return missing[0]
+	all := append(impossible, missing...) // what says more than that a name is not there comes first
+	if len(all) == len(events) && len(all) > 0 {
+		return all[0]
 	}
 	return nil
 }
@@ -322,6 +324,7 @@ func (a *Attachment) Close() error {
 		errs = append(errs, a.symbolizer.Close())
 		a.engine = nil
 	}
+	errs = append(errs, a.endKept())
 	if a.texts != nil {
 		errs = append(errs, a.texts.Close())
 		a.texts = nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/exacttext"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/script/eval"
@@ -38,7 +39,7 @@ type feed struct {
 	*Attachment
 	handler   Handler
 	self      uint32
-	helper    uint32 // the process that reads texts exactly, or 0
+	helpers   []uint32 // the processes that read memory exactly
 	processes *process.Table
 	names     *process.Names
 	snapshot  func()
@@ -64,8 +65,11 @@ type hit struct {
 	taken  *taken           // memory, nil until it is asked for
 	entry  []byte           // the record of the function's entry, nil if there is none
 	comm   string           // unless "", the name of the thread
-	use    *use             // the clause that looks
-	eval   eval.Hit
+	// Memory at addresses that the thread has kept, once it is asked for.
+	kept                 []exacttext.Found
+	keptTaken, keptExact bool
+	use                  *use // the clause that looks
+	eval                 eval.Hit
 }
 
 // Value takes a value from the record, the stacks or the process.
@@ -149,7 +153,11 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		if err := a.texts.Start(a.options.Target, syscalltext.Options{Near: a.options.Near}); err != nil {
 			return Account{}, err
 		}
-		f.helper = a.texts.Helper()
+		f.helpers = append(f.helpers, a.texts.Helper())
+	}
+	a.startKept()
+	if a.pointed.reader != nil {
+		f.helpers = append(f.helpers, a.pointed.reader.PID())
 	}
 	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.isUrgent(), RingBytes: f.ringBytes(), WakeBytes: f.wakeBytes()}
 	source, err := f.open(opts)
@@ -208,6 +216,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 		f.account.Late, f.account.Rests = f.account.Late+f.texts.Late, f.texts.Rests()
+	}
+	if rests := f.restedKept(); rests != "" {
+		f.account.Rests = rests
 	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
@@ -298,12 +309,13 @@ func (f *feed) Record(record perfevent.Record) error {
 		return nil
 	}
 	source := f.sources[sample.Sampling]
-	if (sample.PID == f.self || sample.PID == f.helper && f.helper != 0) && !source.everybody {
+	if (sample.PID == f.self || sample.PID != 0 && slices.Contains(f.helpers, sample.PID)) && !source.everybody {
 		f.account.Own++
 		return nil
 	}
 	h := &f.hit
 	h.source, h.sample, h.of, h.raw, h.taken, h.comm = source, sample, nil, sample.Raw, nil, ""
+	h.kept, h.keptTaken = nil, false
 	if source.probe != nil && source.probe.Record != nil {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw

@@ -28,6 +28,13 @@ func (a *Attachment) Read(e *eval.Hit, addr uint64, b []byte) (ok, late bool) {
 		return false, false
 	}
 	f := h.feed
+	if found, exact := h.keptAt(addr); len(found) >= len(b) {
+		copy(b, found)
+		if !exact {
+			f.account.Late++
+		}
+		return true, !exact
+	}
 	f.account.Late++
 	if f.programs.changed(h.sample) {
 		f.account.Gone++
@@ -46,8 +53,11 @@ func (a *Attachment) Text(e *eval.Hit, addr uint64) (text string, late, ok bool)
 	if known, _, whole := bytes.Cut(h.stackFrom(addr), []byte{0}); whole {
 		return string(known), false, true
 	}
-	m, ok := a.carried.find(h.sample.PID, addr)
-	return m.data, !m.fixed, ok && m.text
+	if m, ok := a.carried.find(h.sample.PID, addr); ok && m.text {
+		return m.data, !m.fixed, true
+	}
+	text, exact, ok := h.keptText(addr)
+	return text, !exact, ok
 }
 
 // stackFrom returns what is known of the user stack at the hit, from an address on.

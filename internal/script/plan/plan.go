@@ -41,6 +41,10 @@ type Event struct {
 	KernelStack, UserStack bool
 	// Pieces are what memory the record has for reads at addresses out of maps.
 	Pieces []Piece
+	// Keeps are what addresses the record has that clauses keep in maps, and Kept what clauses
+	// read at such an address that the thread has kept.
+	Keeps []Keep
+	Kept  []Kept
 	// Reads says that clauses read the process's memory at addresses that only the running
 	// program knows.
 	Reads bool

@@ -19,6 +19,18 @@ type Piece struct {
 	Const  bool   // nobody changes it while the call lasts
 }
 
+// A Keep is a field of a user probe's record with an address that goes to a map.
+type Keep struct {
+	Slot  int // of the map, from 1
+	Field string
+}
+
+// Kept is memory at an address out of a map.
+type Kept struct {
+	Slot int
+	Size int // bytes from the address on, at most
+}
+
 // A Read is a read of memory at an address that a clause takes from a map, or computes.
 type Read struct {
 	syntax.Pos
@@ -29,6 +41,7 @@ type Read struct {
 const (
 	wayKept    = "what %s found there when it kept the address"
 	wayChanged = wayKept + ", marked ~: it may have changed"
+	wayNear    = "the copy of the stack, or the process while the thread stands still; a moment later where that is too late, marked ~"
 	wayLate    = "the copy of the stack, or the process a moment after the hit, marked ~; not the kernel's memory"
 )
 
@@ -196,6 +209,9 @@ func (p *planner) followPointers(prog *check.Program) {
 				}
 			}
 			way, exact := p.take(prog, &r, from)
+			if !exact && p.keep(prog, i, &r, from) {
+				way = wayNear
+			}
 			now = now || !exact
 			reads = append(reads, Read{r.pos, way})
 		}
@@ -239,6 +255,49 @@ func (p *planner) take(prog *check.Program, r *memoryRead, from []store) (way st
 		})
 	}
 	return way, exact
+}
+
+// keep has user probes keep the addresses that a clause at another one reads at, where they are
+// arguments of a function. It returns false where they are not.
+func (p *planner) keep(prog *check.Program, clause int, r *memoryRead, from []store) bool {
+	if r.from == nil || r.what.Form == check.Vector {
+		return false
+	}
+	offset := 0
+	for _, step := range r.from.steps {
+		if offset += step.Offset; step.Deref || offset < 0 {
+			return false
+		}
+	}
+	slot, found := 1+slices.Index(prog.Maps, r.from.of), false
+	for _, s := range from {
+		source := prog.Clauses[s.clause].Sources[s.source]
+		if source.Root != check.ArgRoot || len(source.Path) > 0 || source.Form != check.Plain {
+			continue
+		}
+		p.eachUse(s.clause, func(e *Event, u *Use) {
+			k := Keep{slot, u.Fields[s.source].Name}
+			if e.Place == User && !slices.Contains(e.Keeps, k) {
+				e.Keeps = append(e.Keeps, k)
+			}
+			found = found || e.Place == User
+		})
+	}
+	if !found {
+		return false
+	}
+	size := offset + max(r.what.Size, r.what.Type.Size)
+	p.eachUse(clause, func(e *Event, u *Use) {
+		i := slices.IndexFunc(e.Kept, func(k Kept) bool { return k.Slot == slot })
+		switch {
+		case e.Place != User:
+		case i >= 0:
+			e.Kept[i].Size = max(e.Kept[i].Size, size)
+		default:
+			e.Kept = append(e.Kept, Kept{slot, size})
+		}
+	})
+	return true
 }
 
 // piece is what an event can take along of what is read behind one of its sources.

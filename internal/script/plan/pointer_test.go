@@ -14,6 +14,12 @@ func kept(events []*Event) string {
 		for _, p := range e.Pieces {
 			fmt.Fprintf(&s, " %s%+d %s text=%v const=%v\n", p.Base, p.Offset, p.Field, p.Text, p.Const)
 		}
+		for _, k := range e.Keeps {
+			fmt.Fprintf(&s, " keeps %s in %d\n", k.Field, k.Slot)
+		}
+		for _, k := range e.Kept {
+			fmt.Fprintf(&s, " %d bytes at %d\n", k.Size, k.Slot)
+		}
 		for _, u := range e.Uses {
 			for _, r := range u.Reads {
 				fmt.Fprintf(&s, " %s\n", r.Way)
@@ -27,7 +33,7 @@ func kept(events []*Event) string {
 }
 
 func TestWhatIsBehindAPointerInAMapIsTakenAlongWhereThatIsRight(t *testing.T) {
-	const late = " " + wayLate + "\n"
+	const late, near = " " + wayLate + "\n", " " + wayNear + "\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"a name of a user function", `uprobe:libc:open { @p[tid] = arg0; } uretprobe:libc:open { print(str(@p[tid])); }`,
 			"p:libc:open v0=$arg1:u64 v1=+0($arg1):string\n v0+0 v1 text=true const=true\n" +
@@ -36,10 +42,13 @@ func TestWhatIsBehindAPointerInAMapIsTakenAlongWhereThatIsRight(t *testing.T) {
 			"p:libc:open v0=$arg1:u64 v1=+0($arg1):string\n v0+0 v1 text=true const=true\n" +
 				"r:libc:open\n what uprobe:libc:open found there when it kept the address\n"},
 		{"a buffer of a user function", `uprobe:libc:read { @p[tid] = arg1; } uretprobe:libc:read { print(str(@p[tid])); }`,
-			"p:libc:read v0=$arg2:u64\nr:libc:read\n" + late + " reads\n"},
+			"p:libc:read v0=$arg2:u64\n keeps v0 in 1\nr:libc:read\n 1024 bytes at 1\n" + near + " reads\n"},
+		{"buffers of user functions", `uprobe:libc:read, uprobe:libc:write { @n = arg2; @p[tid] = arg1; } uretprobe:libc:read { print(buf(@p[tid], 10)); print(buf(@p[tid], 20)); }`,
+			"p:libc:read v0=$arg3:u64 v1=$arg2:u64\n keeps v1 in 2\np:libc:write v0=$arg3:u64 v1=$arg2:u64\n keeps v1 in 2\n" +
+				"r:libc:read\n 20 bytes at 2\n" + near + near + " reads\n"},
 		{"a struct of a user function", `struct a { int x; struct a *next; };
 		  uprobe:/bin/a:f { @p[tid] = arg0; } uretprobe:/bin/a:f { print(((struct a *)@p[tid])->next->x); }`,
-			"p:/bin/a:f v0=$arg1:u64\nr:/bin/a:f\n" + late + late + " reads\n"},
+			"p:/bin/a:f v0=$arg1:u64\n keeps v0 in 1\nr:/bin/a:f\n 16 bytes at 1\n" + late + near + " reads\n"},
 		{"a parameter of a system call", `t:syscalls:open { @p[tid] = args.filename; } t:syscalls:exit { print(str(@p[tid])); }`,
 			"syscalls:open\n filename+0  text=true const=true\nsyscalls:exit\n what t:syscalls:open found there when it kept the address\n"},
 		{"a name of a kernel function", `kprobe:named { @p[tid] = arg0; } kretprobe:named { print(str(@p[tid])); }`,

@@ -20,13 +20,14 @@ import (
 type env struct {
 	*ctypes.Scope
 	kernel *kernelTypes
+	enums  map[string]map[uint64]string // the names of their values
 }
 
 // arguments knows the arguments of attach points. The kernel's type information is read for
 // those that need it.
 func (e *env) arguments(p *syntax.AttachPoint) *live.Arguments {
 	if p.Provider == "tracepoint" {
-		return &live.Arguments{}
+		return &live.Arguments{Enums: e.enums}
 	}
 	return &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
 }

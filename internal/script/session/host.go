@@ -195,9 +195,16 @@ func (s *session) Word(h *eval.Hit, function string, n int64) string {
 		return syscalls.Name(int(n))
 	case "comm":
 		return cmp.Or(commOf(int(n)), "N/A")
+	case "ksym":
+		return s.names.Symbol(uint64(n), false)
 	case "fdpath":
 		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", h.TID, n))
 		return path
+	}
+	if enum, ok := strings.CutPrefix(function, "enum "); ok {
+		if name, ok := s.names.Enum(enum, uint64(n)); ok {
+			return name
+		}
 	}
 	return strconv.FormatInt(n, 10)
 }

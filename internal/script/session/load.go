@@ -49,11 +49,15 @@ func (s *session) prepare() error {
 		return err
 	}
 	s.names.enums = enums(s.parsed)
-	host := &env{Scope: scope, kernel: kernel}
-	s.checked, err = check.Check(s.parsed, check.Options{
+	host := &env{Scope: scope, kernel: kernel, enums: s.names.enums}
+	checking := check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
-	})
+	}
+	s.checked, err = check.Check(s.parsed, checking)
+	if err != nil && s.leaveOutUntyped() {
+		s.checked, err = check.Check(s.parsed, checking)
+	}
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -30,23 +31,7 @@ func (s *session) leaveOutMissing() error {
 		_, err := tracefs.Format(p.Args[0], p.Args[1])
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	var there []*syntax.Probe
-	var gone []*syntax.AttachPoint
-	found := false
-	for _, probe := range s.parsed.Probes {
-		points := slices.DeleteFunc(slices.Clone(probe.Points), func(p *syntax.AttachPoint) bool {
-			if !missing(p) {
-				return false
-			}
-			gone = append(gone, p)
-			return true
-		})
-		if len(points) == 0 && len(probe.Points) > 0 {
-			continue
-		}
-		there = append(there, &syntax.Probe{Pos: probe.Pos, Points: points, Predicate: probe.Predicate, Body: probe.Body})
-		found = found || slices.ContainsFunc(points, func(p *syntax.AttachPoint) bool { return !firesHere(p) })
-	}
+	there, gone, found := s.without(missing)
 	wanted := missingProbes(s.parsed)
 	switch {
 	case len(gone) == 0:
@@ -60,6 +45,42 @@ func (s *session) leaveOutMissing() error {
 	}
 	s.parsed.Probes = there
 	return nil
+}
+
+// leaveOutUntyped leaves out the probes of functions of a kernel that has neither kprobes nor type
+// information, if the program ignores missing probes and something is left: another way to a
+// function's entry would not lead to what its arguments point to. It returns false if there are none.
+func (s *session) leaveOutUntyped() bool {
+	tracefs, _, err := ftrace.Mount()
+	if _, noTypes := os.Stat("/sys/kernel/btf/vmlinux"); err != nil || noTypes == nil || tracefs.Has("kprobe_events") {
+		return false
+	}
+	there, gone, found := s.without(func(p *syntax.AttachPoint) bool { return p.Provider == "kprobe" })
+	if len(gone) == 0 || !found || missingProbes(s.parsed) != "ignore" {
+		return false
+	}
+	s.parsed.Probes = there
+	return true
+}
+
+// without returns the probes without some attach points, these points, and whether something is left
+// that this process does not make fire itself.
+func (s *session) without(leftOut func(*syntax.AttachPoint) bool) (there []*syntax.Probe, gone []*syntax.AttachPoint, found bool) {
+	for _, probe := range s.parsed.Probes {
+		points := slices.DeleteFunc(slices.Clone(probe.Points), func(p *syntax.AttachPoint) bool {
+			if !leftOut(p) {
+				return false
+			}
+			gone = append(gone, p)
+			return true
+		})
+		if len(points) == 0 && len(probe.Points) > 0 {
+			continue
+		}
+		there = append(there, &syntax.Probe{Pos: probe.Pos, Points: points, Predicate: probe.Predicate, Body: probe.Body})
+		found = found || slices.ContainsFunc(points, func(p *syntax.AttachPoint) bool { return !firesHere(p) })
+	}
+	return there, gone, found
 }
 
 // noTracepoints says which tracepoints this kernel does not have, and what is like them. It is nil

@@ -64,6 +64,14 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 	}
 }
 
+func TestTextsOfEnumsAndStructsOfBytes(t *testing.T) {
+	const text = `enum word { ONE = 1 }; struct pair { uint8_t a; uint16_t b; };
+begin { $p = (struct pair)(uint8[8])0x04030201; printf("%s %s %d %d", str((enum word)1), str((enum word)2), $p.a, $p.b); exit(); }`
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != "ONE 2 1 1027" {
+		t.Errorf("it prints %q\n%s", got.stdout, got.stderr)
+	}
+}
+
 func TestPeerProgramsPrintWhatBpftracePrints(t *testing.T) {
 	version, err := exec.Command("bpftrace", "--version").Output()
 	if err != nil || !strings.Contains(string(version), "v0.17") {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -125,6 +126,27 @@ var knownWork = map[string]func(l net.Listener){
 			}
 		}
 	},
+	"drops": func(l net.Listener) { // of segments that belong nowhere in a connection
+		client, err := net.Dial("tcp4", l.Addr().String())
+		if err != nil {
+			panic(err)
+		}
+		server, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP)
+		if err != nil {
+			panic(err)
+		}
+		from, to := client.LocalAddr().(*net.TCPAddr).Port, l.Addr().(*net.TCPAddr).Port
+		for range known {
+			if err := unix.Sendto(fd, strayTCP(from, to), 0, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+				panic(err)
+			}
+		}
+		_, _ = client.Close(), server.Close()
+	},
 	"sleeps": func(net.Listener) {
 		for range known {
 			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
@@ -141,6 +163,24 @@ var knownWork = map[string]func(l net.Listener){
 		}
 		all.Wait()
 	},
+}
+
+// strayTCP is a segment between ports of 127.0.0.1 that has some data, and the numbers 1.
+func strayTCP(from, to int) []byte {
+	const push, ack = 8, 16
+	s := binary.BigEndian.AppendUint16(nil, uint16(from))
+	s = binary.BigEndian.AppendUint16(s, uint16(to))
+	s = append(s, 0, 0, 0, 1, 0, 0, 0, 1, 5<<4, push|ack, 2, 0, 0, 0, 0, 0)
+	s = append(s, "stray!"...)
+	sum := uint32(127<<8+127<<8+1+1) + unix.IPPROTO_TCP + uint32(len(s)) // of the addresses, too
+	for i := 0; i < len(s); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(s[i:]))
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	binary.BigEndian.PutUint16(s[16:], ^uint16(sum))
+	return s
 }
 
 // knownCall is a function that the known process calls.

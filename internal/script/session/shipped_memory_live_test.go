@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/loopdevice"
 	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // TestKnownMemory is the process that programs about memory watch: with pages it sends known pages
@@ -49,6 +52,8 @@ func TestKnownMemory(t *testing.T) {
 				}
 			}
 		}
+	case "cache": // which a device's pages come into, and are found in
+		readTwice(t, os.Getenv("SESSION_DEVICE"))
 	case "reclaim":
 		_ = os.WriteFile("/proc/sys/vm/nr_hugepages", []byte("10000"), 0)
 		_ = os.WriteFile("/proc/sys/vm/nr_hugepages", []byte("0"), 0)
@@ -57,9 +62,31 @@ func TestKnownMemory(t *testing.T) {
 	_, _ = input.ReadString('\n')
 }
 
-// vmstat returns the sum of the kernel's counters whose names begin with a prefix, and of others by name,
-// which a kernel may lack. It skips the
-// test on a kernel without the first.
+// readTwice reads what the kernel has not in memory, and again.
+func readTwice(t *testing.T, path string) {
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() // whereupon the pages of a device go
+	if err := unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 10*4096)
+	for range 2 {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n > 0; {
+			if n, err = unix.Read(int(file.Fd()), buf); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// vmstat returns the sum of the kernel's counters whose names begin with a prefix, and of others by
+// name, which a kernel may lack. It skips the test on a kernel without the first.
 func vmstat(t *testing.T, prefix string, others ...string) (sum int) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/vmstat")
@@ -149,6 +176,32 @@ func TestLiveSwapinCountsThePagesThatComeBack(t *testing.T) {
 	}
 	if sum < known || sum > came {
 		t.Errorf("%d pages came back to the process, and the kernel counted %d, in\n%s", sum, came, out)
+	}
+}
+
+func TestLiveCachestatTellsPagesThatAreThereFromThoseThatAreNot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: tracepoints")
+	}
+	if _, err := os.Stat("/sys/kernel/tracing/events/filemap/mm_filemap_get_pages"); err != nil {
+		needKprobes(t)
+	}
+	path, _ := loopdevice.New(t)
+	cmd := knownIn("memory:cache")
+	cmd.Env = append(cmd.Env, "SESSION_DEVICE="+path)
+	p := shippedNamed(t, "cachestat")
+	out, _ := watched(t, cmd, Options{Text: p.Text, File: p.Name, Named: map[string]string{"counters": "true"}, Target: &perfevent.Target{}}, " (")
+	const pages = 1 << 20 / 4096 // of the device
+	hits, misses := 0, 0
+	for _, line := range linesWith(out, "(") {
+		words := strings.Fields(line)
+		n, _ := strconv.Atoi(words[0])
+		hits += n
+		n, _ = strconv.Atoi(words[1])
+		misses += n
+	}
+	if hits != pages || misses != pages {
+		t.Errorf("%d hits and %d misses, want %d of each, in\n%s", hits, misses, pages, out)
 	}
 }
 

@@ -234,3 +234,35 @@ func (p *Printer) tuple(b []byte, t *types.Type, v value.Value, indent int) []by
 	}
 	return append(b, ')')
 }
+
+// appendLines appends the bytes of a buffer as text: what ends lines ends them, and what moves the
+// cursor otherwise is written out.
+func appendLines(b []byte, s string) []byte {
+	for line := range strings.Lines(s) {
+		text, end := strings.CutSuffix(line, "\n")
+		if end {
+			text = strings.TrimSuffix(text, "\r")
+		}
+		for i, part := range strings.Split(text, "\t") {
+			if i > 0 {
+				b = append(b, '\t')
+			}
+			b = escape.Append(b, []byte(part))
+		}
+		if end {
+			b = append(b, '\n')
+		}
+	}
+	return b
+}
+
+// appendHexLines appends the bytes of a buffer as hexadecimal digits, 16 bytes a line.
+func appendHexLines(b []byte, s string) []byte {
+	for i := range len(s) {
+		if i > 0 && i%16 == 0 {
+			b = append(b, '\n')
+		}
+		b = append(b, "0123456789abcdef"[s[i]>>4], "0123456789abcdef"[s[i]&15])
+	}
+	return b
+}

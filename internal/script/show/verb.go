@@ -29,10 +29,18 @@ func (v *verb) append(p *Printer, b []byte, arg value.Value) []byte {
 	case "p":
 		b = v.pointer(p, b, arg.N)
 	case "r":
+		if v.alternate {
+			b = v.cut(appendLines(b, arg.S), start)
+			break
+		}
 		b = v.cut(appendBuffer(b, arg.S, true, true), start)
 	case "rx":
 		b = v.cut(appendBuffer(b, arg.S, false, true), start)
 	case "rh":
+		if v.alternate {
+			b = v.cut(appendHexLines(b, arg.S), start)
+			break
+		}
 		b = v.cut(appendBuffer(b, arg.S, false, false), start)
 	default:
 		b = v.cut(v.text(p, b, arg), start)
