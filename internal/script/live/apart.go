@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -154,7 +155,7 @@ func (f *feed) decide(s *source) {
 	hits := 0
 	for v, of := range r.seen {
 		already := slices.ContainsFunc(before, func(k kept) bool { return k.values == v })
-		if of.times < window/16 || already || !quotable(v.comm) || len(before)+len(found) == maxApart {
+		if of.times < window/16 || already || !plan.Quotable(v.comm) || len(before)+len(found) == maxApart {
 			continue
 		}
 		found = append(found, kept{s, v, of.sample})
@@ -180,11 +181,6 @@ func (f *feed) decide(s *source) {
 		f.apart.refused = true
 		f.options.Logger.Debug("no more hits are counted apart", "error", err)
 	}
-}
-
-// quotable tells whether a filter can compare a name.
-func quotable(comm string) bool {
-	return !strings.ContainsAny(comm, "\"\\*?[") && strings.IndexFunc(comm, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
 // split returns the filters of what is found, and that of all hits which are neither that nor

@@ -25,6 +25,9 @@ func (s *session) follow(ctx context.Context) error {
 		s.printer.Lost(all.Lost)
 	}
 	if s.opts.Verbose {
+		for _, why := range s.attached.Unfiltered {
+			fmt.Fprintln(s.opts.Stderr, "not filtered by the kernel:", why)
+		}
 		s.books(&account)
 	}
 	for _, name := range slices.Sorted(maps.Keys(account.Missed)) {
