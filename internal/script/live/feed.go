@@ -262,6 +262,7 @@ func (f *feed) samplings() []perfevent.Sampling {
 		if s.probe != nil {
 			s.probe.PrepareRecord(&sampling)
 			sampling.Unweighted = unweighted(s)
+			sampling.CountRest = f.options.Books && sampling.Filter != ""
 		}
 		samplings = append(samplings, sampling)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// maxFilter is the longest filter, bytes: the kernel reads a page.
-const maxFilter = 4095
+// maxFilter is the longest filter, bytes: the kernel reads a page, and what perfevent puts around it
+// must be in it, too.
+const maxFilter = 4000
 
 // filterSources has the kernel filter the hits of the sources by what the plan says.
 func (a *Attachment) filterSources() {
