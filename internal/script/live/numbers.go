@@ -27,43 +27,50 @@ type number struct {
 
 // compare is a comparison of the number. ok is false if the kernel can't make it.
 func (n number) compare(t *plan.Test) (w words, ok bool) {
-	bitsOf, sign := n.possible(), 0
-	changed := false
+	low, high := n.halves()
 	for _, step := range t.Steps {
-		switch {
-		case !changed && n.fits(step):
-			continue // it changes nothing
-		case sign > 0 && step.Sign >= sign && step.Mask == 1<<step.Sign-1:
-			continue
-		case sign > 0 && step.Mask >= 1<<sign:
+		if low, high, ok = low.through(step), high.through(step), low.stays(step) && high.moves(step); !ok {
+			return n.compareBits(t)
+		}
+	}
+	return n.span(t, low, high), true
+}
+
+// compareBits is a comparison of some bits of the number.
+func (n number) compareBits(t *plan.Test) (w words, ok bool) {
+	some, sign := n.possible(), 0 // the bits that are compared, of which the highest may be a sign
+	for _, step := range t.Steps {
+		if sign > 0 && step.Mask >= 1<<sign {
 			return words{}, false
 		}
-		bitsOf, sign, changed = bitsOf&step.Mask, step.Sign, true
-		if sign > 0 && bitsOf>>(sign-1) == 0 {
+		some, sign = some&step.Mask, step.Sign
+		if sign > 0 && some>>(sign-1) == 0 {
 			sign = 0
 		}
 	}
-	if !changed {
-		return n.span(t), true
-	}
 	op, with := t.Op, t.N
-	if op == ">" && with == 0 && sign == 0 && int64(bitsOf) >= 0 {
+	if op == ">" && with == 0 && sign == 0 && int64(some) >= 0 {
 		op = "!="
 	}
-	if op != "==" && op != "!=" || n.whole || n.bits < 64 && bitsOf>>n.bits != 0 {
+	if op != "==" && op != "!=" || n.whole || n.bits < 64 && some>>n.bits != 0 {
 		return words{}, false
 	}
 	if sign > 0 {
 		kept := with & (1<<sign - 1)
-		if shift := 64 - sign; uint64(int64(kept<<shift)>>shift) != with {
+		if extended(kept, sign) != with {
 			return constant(op == "!="), true
 		}
 		with = kept
 	}
-	if with&^bitsOf != 0 {
+	if with&^some != 0 {
 		return constant(op == "!="), true
 	}
-	return n.isBits(bitsOf, with, op == "!="), true
+	return n.isBits(some, with, op == "!="), true
+}
+
+// extended is a number whose highest bit is its sign.
+func extended(value uint64, sign int) uint64 {
+	return uint64(int64(value<<(64-sign)) >> (64 - sign))
 }
 
 // constant is a filter that all hits pass, or none.
@@ -78,15 +85,6 @@ func (n number) possible() uint64 {
 		return 1<<64 - 1
 	}
 	return 1<<n.bits - 1
-}
-
-// fits tells whether a step leaves every value of the number as it is.
-func (n number) fits(s plan.Step) bool {
-	all := n.possible()
-	if n.signed && !n.positive && s.Sign > 0 {
-		return s.Sign >= n.bits && s.Mask == 1<<s.Sign-1
-	}
-	return all&^s.Mask == 0 && (s.Sign == 0 || all>>(s.Sign-1) == 0)
 }
 
 // isBits is that of some bits of the number exactly these are set, or not that.
@@ -115,63 +113,108 @@ func (n number) isBits(some, set uint64, not bool) words {
 
 // digits is a value of the number as the kernel reads it.
 func (n number) digits(value uint64) string {
-	if !n.signed {
-		return strconv.FormatUint(value, 10)
+	if n.signed {
+		return strconv.FormatInt(int64(extended(value, n.bits)), 10)
 	}
-	shift := 64 - n.bits
-	return strconv.FormatInt(int64(value<<shift)>>shift, 10)
+	return strconv.FormatUint(value<<(64-n.bits)>>(64-n.bits), 10)
 }
 
-// span are values one behind the other. The zero value has none.
+// span are values one behind the other, in the order of numbers with a sign and of those without.
+// The zero value has none.
 type span struct {
 	first, last uint64
 	any         bool
 }
 
-// span is a comparison of the number as it is.
-//
-// Numbers of 64 bits have two halves, with the highest bit clear and set. In each of them the order
-// of signed numbers is that of unsigned ones. They differ in which half is the lower one, and so may
-// the number in the record and the program that compares it.
-func (n number) span(t *plan.Test) words {
-	low, high := n.halves()
-	inLow, inHigh := low, high
+// halves are the values that the number may have, extended to 64 bits, with its highest bit clear
+// and set.
+func (n number) halves() (low, high span) {
+	top := uint64(1) << (n.bits - 1)
+	low, high = span{0, top - 1, true}, span{top, top + (top - 1), true}
+	switch {
+	case n.positive:
+		high = span{}
+	case n.signed:
+		high = span{-top, 1<<64 - 1, true}
+	}
+	return low, high
+}
+
+// stays tells whether a step leaves the values as they are.
+func (s span) stays(step plan.Step) bool {
+	return s.last&^step.Mask == 0 && (step.Sign == 0 || s.last>>(step.Sign-1) == 0)
+}
+
+// moves tells whether a step makes other values of the values that have a highest bit set, in the
+// same order and with that bit.
+func (s span) moves(step plan.Step) bool {
+	if !s.any {
+		return true
+	}
+	after := s.through(step)
+	top := s.first & -s.first // below it, the first has no bits and the last has all
+	return (top|(top-1))&^step.Mask == 0 && after.last-after.first == top-1 && int64(after.first^after.last) >= 0
+}
+
+// through are the ends of the values after a step.
+func (s span) through(step plan.Step) span {
+	s.first, s.last = s.first&step.Mask, s.last&step.Mask
+	if step.Sign > 0 {
+		s.first, s.last = extended(s.first, step.Sign), extended(s.last, step.Sign)
+	}
+	return s
+}
+
+// below are the values that are not above a value, as numbers with a sign or without.
+func (s span) below(value uint64, signed bool) span {
+	if int64(s.first^value) < 0 { // one has the highest of 64 bits
+		if signed == (int64(value) < 0) {
+			return span{}
+		}
+		return s
+	}
+	s.last = min(s.last, value)
+	if s.first > s.last {
+		return span{}
+	}
+	return s
+}
+
+// span is a comparison of the number as a whole, whose values the program has in two spans.
+func (n number) span(t *plan.Test, low, high span) words {
 	not := t.Op == "!=" || t.Op == ">" || t.Op == ">="
-	end := t.N // of what is not greater
+	within := func(s span) span { return s.below(t.N, t.Signed) }
 	switch t.Op {
 	case "==", "!=":
-		inLow, inHigh = low.from(t.N), high.from(t.N)
+		within = func(s span) span {
+			if !s.any || t.N < s.first || t.N > s.last {
+				return span{}
+			}
+			return span{t.N, t.N, true}
+		}
 	case "<", ">=":
 		if t.Signed && t.N == 1<<63 || !t.Signed && t.N == 0 {
 			return constant(not) // nothing is less
 		}
-		end--
+		within = func(s span) span { return s.below(t.N-1, t.Signed) }
 	}
-	switch inLowHalf := int64(end) >= 0; {
-	case t.Op == "==" || t.Op == "!=":
-		inLow, inHigh = inLow.to(t.N), inHigh.to(t.N)
-	case inLowHalf:
-		inLow = low.to(end)
-		if !t.Signed {
-			inHigh = span{}
-		}
-	default:
-		inHigh = high.to(end)
-		if t.Signed {
-			inLow = span{}
-		}
-	}
-	if inLow == low && inHigh == high {
+	all, some := [2]span{low, high}, [2]span{within(low), within(high)}
+	if some == all {
 		return constant(!not)
 	}
-	first, second := inLow, inHigh
-	if n.signed {
-		first, second = inHigh, inLow
+	if n.signed && high.any {
+		all[0], all[1], some[0], some[1] = all[1], all[0], some[1], some[0]
 	}
+	least, greatest := all[0].first, all[1].last
+	if !all[1].any {
+		greatest = all[0].last
+	}
+	// The kernel's order is that of all.
+	first, second := some[0], some[1]
 	switch {
 	case !first.any:
 		first, second = second, span{}
-	case second.any && first.last+1 == second.first:
+	case second.any && first.last == all[0].last && second.first == all[1].first:
 		first, second = span{first.first, second.last, true}, span{}
 	}
 	switch {
@@ -180,9 +223,9 @@ func (n number) span(t *plan.Test) words {
 	case !second.any && first.first == first.last && not:
 		return words{text: n.name + " != " + n.digits(first.first)}
 	}
-	text := n.within(first)
+	text := n.within(first, least, greatest)
 	if second.any {
-		text += " || " + n.within(second)
+		text += " || " + n.within(second, least, greatest)
 	}
 	if not {
 		text = "!(" + text + ")"
@@ -190,48 +233,10 @@ func (n number) span(t *plan.Test) words {
 	return words{text: text}
 }
 
-// halves are the values that the number may have, with the highest of 64 bits clear and set.
-func (n number) halves() (low, high span) {
-	all := n.possible()
-	switch {
-	case all < 1<<63:
-		return span{0, all, true}, span{}
-	case n.signed:
-		return span{0, 1<<(n.bits-1) - 1, true}, span{-(1 << (n.bits - 1)), all, true}
-	}
-	return span{0, 1<<63 - 1, true}, span{1 << 63, all, true}
-}
-
-// from is what of a span is not below a value.
-func (s span) from(value uint64) span {
-	s.first = max(s.first, value)
-	return s.checked()
-}
-
-// to is what of a span is not above a value.
-func (s span) to(value uint64) span {
-	s.last = min(s.last, value)
-	return s.checked()
-}
-
-func (s span) checked() span {
-	if !s.any || s.first > s.last {
-		return span{}
-	}
-	return s
-}
-
-// within is that the number is one of a span.
-func (n number) within(s span) string {
+// within is that the number is one of a span. Those of the number go from least to greatest.
+func (n number) within(s span, least, greatest uint64) string {
 	if s.first == s.last {
 		return n.name + " == " + n.digits(s.first)
-	}
-	low, high := n.halves()
-	least, greatest := low.first, low.last
-	if high.any && n.signed {
-		least = high.first
-	} else if high.any {
-		greatest = high.last
 	}
 	var parts []string
 	if s.first != least {

@@ -115,7 +115,7 @@ func (n number) values(random *rand.Rand) []uint64 {
 		for i := range uint64(3) {
 			all = append(all, half.first+i, half.last-i, half.first+(half.last-half.first)/2+i)
 		}
-		for range 20 {
+		for range 8 {
 			if v := random.Uint64() >> random.IntN(64); v >= half.first && v <= half.last {
 				all = append(all, v)
 			}
@@ -131,7 +131,9 @@ func TestTheKernelComparesNumbersAsProgramsDo(t *testing.T) {
 	for _, size := range []int{8, 16, 32} {
 		wrap := plan.Step{Mask: 1<<size - 1}
 		signed := plan.Step{Mask: 1<<size - 1, Sign: size}
-		steps = append(steps, []plan.Step{wrap}, []plan.Step{signed}, []plan.Step{wrap, {Mask: 0x85}}, []plan.Step{signed, {Mask: 0x185}},
+		lower := plan.Step{Mask: 1<<(size-1) - 1}
+		steps = append(steps, []plan.Step{lower}, []plan.Step{signed, lower}, []plan.Step{{Mask: 1<<(size+1) - 1}},
+			[]plan.Step{wrap}, []plan.Step{signed}, []plan.Step{wrap, {Mask: 0x85}}, []plan.Step{signed, {Mask: 0x185}},
 			[]plan.Step{wrap, {Mask: 1<<16 - 1, Sign: 16}}, []plan.Step{signed, {Mask: 1<<32 - 1}})
 	}
 	steps = append(steps, []plan.Step{{Mask: 1}}, []plan.Step{{Mask: 0x80}}, []plan.Step{{Mask: 0x8001}}, []plan.Step{{Mask: 1 << 63}},

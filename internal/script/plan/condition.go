@@ -36,6 +36,19 @@ type Step struct {
 	Sign int
 }
 
+// then adds a step, unless it changes nothing of what the last one leaves.
+func (t *Test) then(s Step) {
+	if n := len(t.Steps); n > 0 {
+		last := t.Steps[n-1]
+		whole := s.Sign > 0 && s.Sign >= last.Sign && s.Mask == 1<<s.Sign-1
+		positive := last.Mask&^s.Mask == 0 && (s.Sign == 0 || last.Mask>>(s.Sign-1) == 0)
+		if last.Sign > 0 && whole || last.Sign == 0 && positive {
+			return
+		}
+	}
+	t.Steps = append(t.Steps, s)
+}
+
 // String returns the condition in the kernel's words, where it has words for it.
 func (c *Condition) String() string {
 	if c.Op == "" {

@@ -219,7 +219,7 @@ func (f *filterer) number(e check.Expr) (Test, bool) {
 			if e.T.Signed {
 				step.Sign = 8 * e.T.Size
 			}
-			test.Steps = append(test.Steps, step)
+			test.then(step)
 		}
 		return test, true
 	case *check.Binary:
@@ -232,7 +232,7 @@ func (f *filterer) number(e check.Expr) (Test, bool) {
 			return Test{}, false
 		}
 		test, ok := f.number(x)
-		test.Steps = append(test.Steps, Step{Mask: k.N})
+		test.then(Step{Mask: k.N})
 		return test, ok
 	}
 	return Test{}, false
