@@ -155,7 +155,7 @@ func (f *feed) decide(s *source) {
 	hits := 0
 	for v, of := range r.seen {
 		already := slices.ContainsFunc(before, func(k kept) bool { return k.values == v })
-		if of.times < window/16 || already || !plan.Quotable(v.comm) || len(before)+len(found) == maxApart {
+		if of.times < window/16 || already || r.comm && !plan.Quotable(v.comm) || len(before)+len(found) == maxApart {
 			continue
 		}
 		found = append(found, kept{s, v, of.sample})
