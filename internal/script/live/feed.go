@@ -157,7 +157,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		return Account{}, err
 	}
 	defer source.Close()
-	f.apart.session = source
+	f.apart.session, f.apart.logger = source, a.options.Logger
 	f.watchRepeats()
 	return f.follow(ctx, source)
 }
