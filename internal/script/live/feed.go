@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -75,6 +76,9 @@ func (h *hit) Value(source int) value.Value { return h.use.values[source](h) }
 func (h *hit) Comm() string {
 	if h.comm != "" {
 		return h.comm
+	}
+	if h.sample.TID == 0 && !h.feed.options.Nested {
+		return "swapper/" + strconv.Itoa(int(h.sample.CPU)) // what the kernel calls a CPU's idle thread
 	}
 	return string(h.feed.names.Name(h.sample.TID))
 }
