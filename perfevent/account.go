@@ -27,6 +27,7 @@ type Account struct {
 	Filtered   uint64 // left out because they were not the target's
 	Lost       uint64 // samples that did not fit in the ring
 	Apart      uint64 // hits that were counted in place of a sample: see Session.CountApart
+	Rest       uint64 // hits that the filter kept out, which are in no other number: see Sampling.CountRest
 	// Overwritten is, of recent samples, those that later ones were written over.
 	Overwritten uint64
 	Throttled   uint64 // times that the kernel stopped the event because it fired too often
@@ -70,6 +71,10 @@ func (s *Session) Accounts() ([]Account, error) {
 		c, err := s.bookedCount(e)
 		if err != nil {
 			return nil, fmt.Errorf("read the count of %s: %w", s.samplings[e.sampling].Event, err)
+		}
+		if e.part == theRest {
+			accounts[e.sampling].Rest += c.value
+			continue
 		}
 		accounts[e.sampling].enter(c)
 	}

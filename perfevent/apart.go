@@ -62,11 +62,12 @@ type apart struct {
 	handed   uint64 // passing samples that were handed on, and such as were lost
 }
 
-// The parts of events in CountApart.
+// The parts of events in CountApart, and in CountRest.
 const (
 	noPart  = iota
 	counts  // counts the hits of a filter
 	passing // samples them for a moment
+	theRest // counts what a sampling's filter keeps out: Sampling.CountRest
 )
 
 // openApart opens the events that take over, disabled. Those of a CPU are a group, whose leader
@@ -194,7 +195,7 @@ func (s *Session) bookApart(rec Record) Record {
 func (s *Session) Apart() ([]uint64, error) {
 	totals := make([]uint64, len(s.apart))
 	for _, e := range s.events {
-		if e.part == noPart {
+		if e.part == noPart || e.part == theRest {
 			continue
 		}
 		c, err := readCount(e.fd, s.format)

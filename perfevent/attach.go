@@ -294,6 +294,11 @@ func (s *Session) fitsFiles(what string, subjects int) error {
 	if s.hasSideBand() {
 		events++
 	}
+	for i := range s.samplings {
+		if s.only == nil && s.samplings[i].CountRest {
+			events++
+		}
+	}
 	need := subjects * len(s.cpus) * events
 	if uint64(need+len(open)+fileSlack) <= limit.Cur {
 		return nil

@@ -5,7 +5,7 @@ type eventInfo struct {
 	sampling int32 // index of the sampling; sideBand for a dummy event; notAnEvent
 	origin   int32 // which attachment (thread) the event belongs to, see duplicates
 	apart    int32 // of a part: its place in Session.apart
-	part     uint8 // of CountApart
+	part     uint8 // of CountApart and CountRest
 	set      int32 // 0 for those of Open, then counting the growths, see growth
 }
 

@@ -117,7 +117,7 @@ func (s *Session) beginGrowth(g *growth) error {
 	g.set = int32(len(s.grow.sets))
 	g.first = make(map[source]uint64)
 	for _, e := range s.events {
-		if g.changes(int(e.sampling)) && e.part != counts {
+		if g.changes(int(e.sampling)) && e.part != counts && e.part != theRest {
 			g.old = append(g.old, e)
 		}
 	}
@@ -180,7 +180,7 @@ func (s *Session) endGrowth() error {
 	}
 	var kept []attached
 	for _, e := range s.events {
-		if !g.changes(int(e.sampling)) || e.part == counts || e.set == g.set && e.part != passing {
+		if !g.changes(int(e.sampling)) || e.part == counts || e.part == theRest || e.set == g.set && e.part != passing {
 			kept = append(kept, e)
 		}
 	}

@@ -76,7 +76,7 @@ func TestLiveFilterHoldsForThreadsAndChildrenToo(t *testing.T) {
 				target = Process(h.pid())
 			}
 			s := open(t, target, []Sampling{
-				{Event: event, Period: 1, Raw: true, Filter: fmt.Sprintf("n < %d", calls/4)},
+				{Event: event, Period: 1, Raw: true, Filter: fmt.Sprintf("n < %d", calls/4), CountRest: true},
 				{Event: event, Period: 1, Raw: true},
 			}, Options{RingBytes: ring})
 			enable(t, s)
@@ -94,6 +94,9 @@ func TestLiveFilterHoldsForThreadsAndChildrenToo(t *testing.T) {
 			accounts, accountsErr := s.Accounts()
 			if err := errors.Join(err, accountsErr); err != nil {
 				t.Fatal(err)
+			}
+			if rest := accounts[0].Rest; rest != called-called/4 || accounts[1].Rest != 0 {
+				t.Errorf("%s, ring %d: the filter keeps %d of %d calls out", target, ring, rest, called)
 			}
 			for i, want := range []uint64{called / 4, called} {
 				if a := accounts[i]; !a.Exact || a.Counted != want || a.Received != samples[i] || a.Received+a.Lost != want || ring > 0 != (a.Lost > 0) {

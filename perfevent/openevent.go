@@ -147,7 +147,13 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 		if err := s.setFilter(fd, sampling); err != nil {
 			return errors.Join(err, unix.Close(fd))
 		}
-		return s.joinOrOwn(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin})
+		if err := s.joinOrOwn(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin}); err != nil {
+			return err
+		}
+		if sampling.Filter == "" || !sampling.CountRest || s.only != nil {
+			return nil
+		}
+		return s.openRest(cpu, index, on, fd)
 	}
 	failure := s.openError(sampling.Event.String(), sampling, err)
 	if failure.Kind == ErrPermission && !sampling.ExcludeKernel {
@@ -165,6 +171,24 @@ func (s *Session) openSampling(cpu, index int, on subject) error {
 		}
 	}
 	return failure
+}
+
+// openRest opens an event that counts what the filter of a sampling keeps out. It is on when the
+// sampling's event is, which leads its group.
+func (s *Session) openRest(cpu, index int, on subject, group int) error {
+	rest := s.samplings[index]
+	rest.Filter = "!(" + rest.Filter + ")"
+	attr := sampleAttr(&rest, on.inherit && s.target.kind == processTarget, s.watermark(), s.format)
+	attr.Bits &^= unix.PerfBitDisabled
+	attr.Sample = 0 // it makes no samples
+	fd, err := perfEventOpen(&attr, rest.Event.text, on, s.cpus[cpu], group)
+	if err != nil {
+		return s.openError(rest.Event.String(), &rest, err)
+	}
+	if err := s.setFilter(fd, &rest); err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
+	return s.add(fd, cpu, eventInfo{sampling: int32(index), origin: on.origin, part: theRest})
 }
 
 // openCounter opens an event that only counts.

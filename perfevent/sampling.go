@@ -56,8 +56,11 @@ type Sampling struct {
 
 	// Filter is a condition on a tracepoint's fields that the kernel checks
 	// before it makes a sample (Documentation/trace/events.rst, section
-	// "Event filtering"); "" lets all through. A Uprobe has no fields to ask.
+	// "Event filtering"); "" lets all through. A Uprobe has no fields to ask, but COMM and CPU.
 	Filter string
+	// CountRest counts the hits that Filter keeps out: Account.Rest. A hit costs as much
+	// again, where it is kept out.
+	CountRest bool
 
 	// SystemWide samples the whole system, whatever the target is: what the target
 	// began and others end. It needs the privileges of System.

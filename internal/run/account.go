@@ -20,6 +20,7 @@ func (a *Account) Sum(first, n int) perfevent.Account {
 		sum.Weight += e.Weight
 		sum.Duplicates += e.Duplicates
 		sum.Filtered += e.Filtered
+		sum.Rest += e.Rest
 		sum.Lost += e.Lost
 		sum.Apart += e.Apart
 		sum.Overwritten += e.Overwritten

@@ -2,14 +2,11 @@ package live
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -22,9 +19,17 @@ import (
 //	                                       end: Session.Apart → the clauses, Hit.Times
 type apart struct {
 	session counter
+	logger  *slog.Logger
 	kept    []kept // in the order in which the session has them
 	refused bool
-	named   bool // the threads of this process have ownName
+	named   bool       // the threads of this process have ownName
+	asked   chan asked // has the answer to what the session was asked last; nil if that is known
+}
+
+// asked is what a session was asked to count, and its answer.
+type asked struct {
+	found []kept
+	err   error
 }
 
 // counter is the part of perfevent.Session that counts apart.
@@ -38,56 +43,6 @@ type kept struct {
 	source *source
 	values values
 	sample perfevent.Sample
-}
-
-// values are what tells all that the clauses at a hit do.
-type values struct {
-	n    [maxValues]uint64
-	comm string
-}
-
-// Bounds of what is counted apart: of the values of a hit, and of the combinations of them of
-// a source, each of which costs every hit of the tracepoint the test of a filter.
-const (
-	maxValues = 3
-	maxApart  = 12
-)
-
-// repeats looks for values that come again at the hits of a source. It looks at window hits out
-// of each round, unless they take longer than storm.
-type repeats struct {
-	fields   []*ftrace.Field
-	comm     bool
-	hits     int // of the round
-	from, to uint64
-	seen     map[values]*seen
-}
-
-type seen struct {
-	times  int
-	sample perfevent.Sample // the first; Raw alone is kept
-}
-
-const (
-	window = 512
-	round  = 4096
-	storm  = 20_000_000 // nanoseconds
-)
-
-// newRepeats returns what looks at a source's hits, nil if they can't be counted apart.
-func newRepeats(s *source, fields []string, comm bool) *repeats {
-	r := &repeats{comm: comm, seen: make(map[values]*seen)}
-	for _, name := range fields {
-		f := s.probe.Format.Field(name)
-		if f == nil || f.Array || f.Location != ftrace.Inline || f.String {
-			return nil
-		}
-		r.fields = append(r.fields, f)
-	}
-	if len(r.fields) > maxValues {
-		return nil
-	}
-	return r
 }
 
 // watchRepeats has the sources looked at whose hits can be counted apart.
@@ -140,51 +95,64 @@ func (f *feed) look(h *hit) {
 
 // decide has the kernel count what most hits of a window are, if there is such a thing.
 func (f *feed) decide(s *source) {
-	r := s.repeats
-	if r.to-r.from > storm || f.apart.refused {
+	a := &f.apart
+	if !s.repeats.isStorm() || a.isAsked() || a.refused {
 		return
 	}
-	var before []kept
-	for _, k := range f.apart.kept {
+	var before, found []kept
+	for _, k := range a.kept {
 		if k.source == s {
 			before = append(before, k)
 		}
 	}
-	var found []kept
-	hits := 0
-	for v, of := range r.seen {
-		already := slices.ContainsFunc(before, func(k kept) bool { return k.values == v })
-		if of.times < window/16 || already || !quotable(v.comm) || len(before)+len(found) == maxApart {
-			continue
-		}
-		found = append(found, kept{s, v, of.sample})
-		hits += of.times
+	for _, v := range s.repeats.most(before) {
+		found = append(found, kept{s, v, s.repeats.seen[v].sample})
 	}
-	if hits < window/4 {
+	if len(found) == 0 {
 		return
 	}
-	if !f.apart.named && !s.everybody {
-		if err := nameSelf(); err != nil {
-			f.apart.refused = true
-			f.options.Logger.Debug("no hits are counted apart", "error", err)
-			return
-		}
-		f.apart.named = true
-	}
+	sampling := slices.Index(f.sources, s)
 	filters, rest := s.split(before, found)
-	err := f.apart.session.CountApart(slices.Index(f.sources, s), filters, rest)
-	switch {
-	case err == nil:
-		f.apart.kept = append(f.apart.kept, found...)
-	case !errors.Is(err, perfevent.ErrGrowing):
-		f.apart.refused = true
-		f.options.Logger.Debug("no more hits are counted apart", "error", err)
+	// On a machine that is busy with the storm this takes seconds, in which the rings must be read.
+	a.asked = make(chan asked, 1)
+	go func() { a.asked <- asked{found, a.ask(sampling, filters, rest, !s.everybody)} }()
+}
+
+// ask asks the session to count hits apart, without those of this process if it is alone.
+func (a *apart) ask(sampling int, filters []string, rest string, named bool) error {
+	if named && !a.named {
+		if err := nameSelf(); err != nil {
+			return err
+		}
+		a.named = true
+	}
+	return a.session.CountApart(sampling, filters, rest)
+}
+
+// isAsked tells whether there is no answer yet to what the session was asked last.
+func (a *apart) isAsked() bool {
+	if a.asked == nil {
+		return false
+	}
+	select {
+	case answer := <-a.asked:
+		a.take(answer)
+		return false
+	default:
+		return true
 	}
 }
 
-// quotable tells whether a filter can compare a name.
-func quotable(comm string) bool {
-	return !strings.ContainsAny(comm, "\"\\*?[") && strings.IndexFunc(comm, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+// take takes the answer of the session.
+func (a *apart) take(answer asked) {
+	a.asked = nil
+	switch {
+	case answer.err == nil:
+		a.kept = append(a.kept, answer.found...)
+	case !errors.Is(answer.err, perfevent.ErrGrowing):
+		a.refused = true
+		a.logger.Debug("no more hits are counted apart", "error", answer.err)
+	}
 }
 
 // split returns the filters of what is found, and that of all hits which are neither that nor
@@ -234,38 +202,11 @@ func (s *source) condition(v values) string {
 	return strings.Join(conditions, " && ")
 }
 
-// ownName is what the threads of this process are called while the kernel counts hits: it can
-// leave a process out by this alone.
-func ownName() string { return fmt.Sprintf("ringtap:%d", os.Getpid()) }
-
-// nameSelf gives all threads of this process the name. A thread that is born has that of the one
-// that makes it, so that it is done when all are seen to have it twice.
-func nameSelf() error {
-	for clean := 0; clean < 2; {
-		clean++
-		comms, err := filepath.Glob("/proc/self/task/*/comm")
-		if err != nil {
-			return err
-		}
-		for _, path := range comms {
-			is, err := os.ReadFile(path)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // it has ended
-			}
-			if err == nil && strings.TrimSuffix(string(is), "\n") != ownName() {
-				clean = 0
-				err = os.WriteFile(path, []byte(ownName()), 0)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // settle runs the clauses for what the kernel has counted.
 func (f *feed) settle() error {
+	if f.apart.asked != nil {
+		f.apart.take(<-f.apart.asked)
+	}
 	if len(f.apart.kept) == 0 {
 		return nil
 	}

@@ -27,12 +27,16 @@ type Options struct {
 	Target perfevent.Target
 	View   probe.View   // how files are found
 	Near   bool         // see syscalltext.Options
+	Books  bool         // Account.Probes says what the kernel has filtered
+	Nested bool         // this process is in a namespace of processes below the first
 	Logger *slog.Logger // nil discards
 }
 
 // Attachment is what a program attaches. Nothing is traced until Run.
 type Attachment struct {
 	Notes []string // sentences that the user should read
+	// Unfiltered says of which events the kernel does not filter all that it was to, and why.
+	Unfiltered []string
 
 	program  *check.Program
 	commutes bool // the order of hits does not matter to the program
@@ -98,6 +102,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if err := a.attachAll(events); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.filterSources()
 	if err := a.attachTexts(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -299,6 +304,10 @@ func (a *Attachment) attachTexts() error {
 	}
 	for i, s := range a.sources[:a.texted] {
 		s.probe = &a.texts.Sources[i]
+		if a.texts.Methods[i] == syscalltext.Kprobe && s.probe.Filter != "" {
+			s.probe.Filter = "" // the records are of another event
+			a.Unfiltered = append(a.Unfiltered, s.name+": its texts come from a probe of the kernel that has other fields")
+		}
 		s.sample = s.probe.Sampling()
 	}
 	a.aside = a.texts.Aside

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -79,6 +80,9 @@ func (h *hit) Value(source int) value.Value { return h.use.values[source](h) }
 func (h *hit) Comm() string {
 	if h.comm != "" {
 		return h.comm
+	}
+	if h.sample.TID == 0 && !h.feed.options.Nested {
+		return "swapper/" + strconv.Itoa(int(h.sample.CPU)) // what the kernel calls a CPU's idle thread
 	}
 	return string(h.feed.names.Name(h.sample.TID))
 }
@@ -165,7 +169,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 		return Account{}, err
 	}
 	defer source.Close()
-	f.apart.session = source
+	f.apart.session, f.apart.logger = source, a.options.Logger
 	f.watchRepeats()
 	return f.follow(ctx, source)
 }
@@ -273,6 +277,7 @@ func (f *feed) samplings() []perfevent.Sampling {
 		if s.probe != nil {
 			s.probe.PrepareRecord(&sampling)
 			sampling.Unweighted = unweighted(s)
+			sampling.CountRest = f.options.Books && sampling.Filter != ""
 		}
 		samplings = append(samplings, sampling)
 	}

@@ -13,6 +13,10 @@ import (
 func (f *feed) open(opts perfevent.Options) (*run.Live, error) {
 	samplings := f.samplings()
 	opened, err := run.Open(f.options.Target, samplings, opts)
+	for errors.Is(err, perfevent.ErrFilter) && f.dropFilter(err) {
+		samplings = f.samplings()
+		opened, err = run.Open(f.options.Target, samplings, opts)
+	}
 	if !errors.Is(err, perfevent.ErrKernelExcluded) || slices.ContainsFunc(f.sources, func(s *source) bool { return s.probe != nil }) {
 		return opened, err
 	}

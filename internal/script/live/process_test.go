@@ -30,3 +30,10 @@ func TestNamespacesAreThoseOfProc(t *testing.T) {
 		}
 	}
 }
+
+func TestIdleThreadsAreCalledAsTheKernelCallsThem(t *testing.T) {
+	h := hit{feed: &feed{Attachment: &Attachment{}}, sample: &perfevent.Sample{Header: perfevent.Header{CPU: 3}}}
+	if name := h.Comm(); name != "swapper/3" {
+		t.Errorf("CPU 3 idles in %q", name)
+	}
+}

@@ -72,15 +72,19 @@ func pure(e check.Expr) bool {
 		return true
 	}
 	ok := true
-	check.Walk(e, func(e check.Expr) {
-		switch e.(type) {
-		case *check.Const, *check.Local, *check.Header, *check.FromHit, *check.Unary, *check.Binary, *check.Cond,
-			*check.Convert, *check.MakeTuple, *check.Member:
-		default:
-			ok = false
-		}
-	})
+	check.Walk(e, func(e check.Expr) { ok = ok && plain(e) })
 	return ok
+}
+
+// plain tells whether an expression, but for those in it, has a value of the hit and of variables,
+// and does nothing.
+func plain(e check.Expr) bool {
+	switch e.(type) {
+	case *check.Const, *check.Local, *check.Header, *check.FromHit, *check.Unary, *check.Binary, *check.Cond,
+		*check.Convert, *check.MakeTuple, *check.Member:
+		return true
+	}
+	return false
 }
 
 // Bare tells whether the clauses of an event take from a hit only what its record has: no

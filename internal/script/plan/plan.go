@@ -48,6 +48,8 @@ type Event struct {
 	// Reads says that clauses read the process's memory at addresses that only the running
 	// program knows.
 	Reads bool
+	// Filter is what the kernel may filter the hits by; nil for nothing.
+	Filter *Condition
 }
 
 // String returns the definition with its fetch arguments.
@@ -135,6 +137,9 @@ func Make(prog *check.Program, host Host) ([]*Event, []*syntax.Error) {
 		}
 	}
 	p.followPointers(prog)
+	if len(p.errs) == 0 {
+		p.filter(prog)
+	}
 	return p.events, p.errs
 }
 

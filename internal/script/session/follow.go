@@ -25,6 +25,9 @@ func (s *session) follow(ctx context.Context) error {
 		s.printer.Lost(all.Lost)
 	}
 	if s.opts.Verbose {
+		for _, why := range s.attached.Unfiltered {
+			fmt.Fprintln(s.opts.Stderr, "not filtered by the kernel:", why)
+		}
 		s.books(&account)
 	}
 	for _, name := range slices.Sorted(maps.Keys(account.Missed)) {
@@ -59,12 +62,15 @@ func (s *session) follow(ctx context.Context) error {
 func (s *session) books(account *live.Account) {
 	out := s.opts.Stderr
 	for _, b := range account.Probes {
-		if b.Received+b.Lost+b.Apart+b.Throttled+b.Filtered == 0 {
+		if b.Received+b.Lost+b.Apart+b.Throttled+b.Filtered+b.Rest == 0 {
 			continue
 		}
 		fmt.Fprintf(out, "%s: %d received, %d lost", b.Name, b.Received, b.Lost)
 		if b.Apart > 0 {
 			fmt.Fprintf(out, ", %d counted in the kernel", b.Apart)
+		}
+		if b.Rest > 0 {
+			fmt.Fprintf(out, ", %d filtered by the kernel", b.Rest)
 		}
 		if b.Filtered > 0 {
 			fmt.Fprintf(out, ", %d of other targets", b.Filtered)
@@ -78,7 +84,8 @@ func (s *session) books(account *live.Account) {
 		fmt.Fprintln(out)
 	}
 	all := account.All()
-	fmt.Fprintf(out, "%d hits received, %d counted in the kernel, %d lost, %d left out as ringtap's own\n", all.Received, all.Apart, all.Lost, account.Own)
+	fmt.Fprintf(out, "%d hits received, %d counted in the kernel, %d lost, %d left out as ringtap's own, %d filtered by the kernel\n",
+		all.Received, all.Apart, all.Lost, account.Own, all.Rest)
 }
 
 // never is an event that no clause sees: a program that watches a target but has no probes in

@@ -147,7 +147,9 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		s.events = append(s.events, never())
 	}
 	if len(s.events) > 0 {
-		s.attached, err = live.Attach(s.checked, s.events, live.Options{Target: target, View: s.opts.View, Near: s.opts.Near, Logger: s.opts.Logger})
+		s.attached, err = live.Attach(s.checked, s.events, live.Options{
+			Target: target, View: s.opts.View, Near: s.opts.Near, Books: s.opts.Verbose, Nested: nested(), Logger: s.opts.Logger,
+		})
 		if err != nil {
 			return failed, s.placed(err)
 		}
