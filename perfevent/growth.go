@@ -46,6 +46,9 @@ type retired struct {
 // each CPU stands for itself, in each sampling, since its events are enabled at a
 // time of their own.
 //
+// A hit that was under way while the new events were enabled is of the old ones alone, so that
+// they must be there until it is through: see quiesce.
+//
 // A hit that an event has counted when it is disabled may not be recorded by it
 // any more. The new event has that hit too, so that none is missing, but Counted
 // is then above the sum of the rest by one (seen once in thirty growths).
@@ -141,6 +144,7 @@ func (s *Session) beginGrowth(g *growth) error {
 				return err
 			}
 		}
+		quiesce(s.cpus)
 	}
 	if err := s.controlEvents(g.old, unix.PERF_EVENT_IOC_DISABLE); err != nil {
 		return err
