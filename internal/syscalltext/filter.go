@@ -33,7 +33,7 @@ func (a *Attachment) filter(i int, params []Param, o Options) error {
 	}
 	source.Keep = f.Match
 	exact, rest, ok := f.ByAddress()
-	if way == Kprobe || !ok {
+	if way == Kprobe || a.events[i] == nil || !ok { // the record has the text
 		return nil
 	}
 	for _, filter := range []string{exact, rest} {

@@ -47,6 +47,7 @@ type Options struct {
 	CPUs    int               // for ncpus
 	Missing string            // the setting missing_probes of a program that has none: error, warn or ignore; "" for warn
 	Env     Env
+	Untyped func() bool // the kernel has no type information; nil: it has
 }
 
 // maxPasses bounds how often the types of a program are inferred. Each pass makes at least one

@@ -57,7 +57,11 @@ func (c *checker) field(e *syntax.Field) Expr {
 	}
 	f, offset := c.findField(s, e.Name)
 	if f == nil && s.Size == 0 && len(c.fieldNames(s)) == 0 {
-		c.hintf(e.Pos, "define it, or #include the header that does", "%s is not known here", describe(s))
+		hint := "define it, or #include the header that does"
+		if c.opts.Untyped != nil && c.opts.Untyped() {
+			hint = "this kernel has no type information (BTF): " + hint
+		}
+		c.hintf(e.Pos, hint, "%s is not known here", describe(s))
 		return bad(e.Pos)
 	}
 	if f == nil {

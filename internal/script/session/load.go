@@ -53,6 +53,7 @@ func (s *session) prepare() error {
 	checking := check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
+		Untyped: func() bool { return kernel.open() == nil },
 	}
 	s.checked, err = check.Check(s.parsed, checking)
 	if err != nil && s.leaveOutUntyped() {

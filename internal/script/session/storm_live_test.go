@@ -135,13 +135,13 @@ func TestLiveTheTotalsOfAStormAreWhole(t *testing.T) {
 			[]string{fmt.Sprintf("[90001000, 90001001) %d ", half)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			apart := tt.apart && !testlimit.Emulated() // where nothing is fast enough to be a storm
+			apart := tt.apart && !testlimit.Emulated() // where little is fast enough to be a storm
 			out, books := stormed(t, tt.program, apart)
 			t.Log(books)
 			if !regexp.MustCompile(`hits received, \d+ counted in the kernel, 0 lost`).MatchString(books) {
 				t.Fatal("hits are lost")
 			}
-			if counted := !strings.Contains(books, ", 0 counted in the kernel"); counted != apart {
+			if counted := !strings.Contains(books, ", 0 counted in the kernel"); counted != apart && counted != tt.apart {
 				t.Errorf("the kernel counts: %v", counted)
 			}
 			spaces := regexp.MustCompile(` +`).ReplaceAllString(out, " ")

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct node { uint64_t value; struct node *next; };
+// A node lies in one page.
+struct node { uint64_t value; struct node *next; } __attribute__((aligned(16)));
 
 __attribute__((noinline)) uint64_t hit(const char *text, struct node *list, uint64_t n) {
 	uint64_t sum = text[0] + n;
