@@ -1,14 +1,18 @@
 package interp
 
-import "github.com/ringtap/ringtap/callchain"
+import (
+	"slices"
+
+	"github.com/ringtap/ringtap/callchain"
+)
 
 // Chain is the calls of one runtime in a thread, leaf first.
 type Chain struct {
 	Runtime Runtime
 	Calls   []Call
 
-	next int  // the first that has no place yet
-	skip bool // the innermost loop has no call
+	next int // the first that has no place yet
+	skip int // how many of the innermost loops have no call
 }
 
 // Entry is one level of a chain that is joined: a native frame, or a call.
@@ -22,24 +26,36 @@ type Entry struct {
 // leaf first, and appends the result to dst. A call with a PC replaces the native frame
 // with that address. The other calls replace the frames of their runtime's loop: each of
 // them those up to and including the next Entry, and the frame of a function that is a
-// part of the loop goes with it. Calls that are left come last: they
-// belong to the part of the native chain that is missing, if it was truncated, else the two do
-// not fit. Join reports whether they do; if not, loops without calls stay what they are. Where
-// there is one loop more than there are calls for, the innermost one has just begun, or is about to
-// end: it stays what it is.
+// part of the loop goes with it. Calls that are left of a truncated native chain come last: they
+// belong to the part of it that is missing.
+//
+// In a chain that is whole, the outermost calls belong to the outermost loops. Where there is one
+// loop more than there are calls for, the innermost one has just begun, or is about to end: it
+// stays what it is. Else the two do not fit, as Join reports: innermost loops without calls stay
+// what they are, and innermost calls without a loop, which have ended, are left out.
 func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain) (joined []Entry, fits bool) {
 	fits = true
 	for i := range chains {
 		c := &chains[i]
-		c.skip = !truncated && c.loops(native) == c.entries()+1
+		if truncated || slices.ContainsFunc(c.Calls, func(call Call) bool { return call.PC != 0 }) {
+			continue
+		}
+		more := c.loops(native) - c.entries()
+		c.skip = max(0, more)
+		fits = fits && (more == 0 || more == 1)
+		for ; more < 0; c.next++ {
+			if c.Calls[c.next].Entry || c.next+1 == len(c.Calls) {
+				more++
+			}
+		}
 	}
 	for i, f := range native {
 		if i+1 < len(native) && handles(chains, f, native[i+1]) {
 			continue
 		}
 		c, loop := whose(chains, f)
-		if loop && c.skip {
-			c.skip = false
+		if loop && c.skip > 0 {
+			c.skip--
 			dst = append(dst, Entry{Native: i})
 			continue
 		}
@@ -69,7 +85,7 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 func handles(chains []Chain, f, caller callchain.Frame) bool {
 	for i := range chains {
 		c := &chains[i]
-		if h, ok := c.Runtime.(Handlers); ok && !c.skip && c.next < len(c.Calls) && h.Handler(f) && c.Runtime.Loop(caller) {
+		if h, ok := c.Runtime.(Handlers); ok && c.skip == 0 && c.next < len(c.Calls) && h.Handler(f) && c.Runtime.Loop(caller) {
 			return true
 		}
 	}

@@ -50,9 +50,9 @@ func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
 		"a loop that has just begun": {
 			native(loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "0 #10", true},
 		"two loops without a call": {
-			native(loop, loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "#10 1 2", false},
+			native(loop, loop, loop), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10)}}}, "0 1 #10", false},
 		"a call without a loop": {
-			native(1, loop, 2), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 2 #11", false},
+			native(1, loop, 2), false, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #11 2", false},
 		"a call whose loop is beyond the end of the native chain": {
 			native(1, loop), true, []Chain{{Runtime: loops(loop), Calls: []Call{entry(10), entry(11)}}}, "0 #10 #11", true},
 		"no native chain": {
