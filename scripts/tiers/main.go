@@ -52,7 +52,7 @@ var (
 )
 
 // slowest are the packages that a tier begins with, so that none runs alone at its end.
-var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/(profiler|questions/oncpu|script/session))$`)
+var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/profiler)$`)
 
 // isCommand tells whether a package is a program. The tests of programs take half
 // of the guests' time.
@@ -61,7 +61,7 @@ func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
 // isOfTheKernel tells whether a package's tests trace the kernel's functions, which takes a third
 // of the guests' time.
 func isOfTheKernel(pkg string) bool {
-	return strings.HasSuffix(pkg, "/functrace") || strings.HasSuffix(pkg, "/kprobe")
+	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace") || strings.HasSuffix(pkg, "/kprobe")
 }
 
 // goTest compiles with -trimpath, as make check does: what is compiled then does not depend on where

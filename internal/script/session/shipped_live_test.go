@@ -67,14 +67,16 @@ func TestLiveEveryShippedProgramAttaches(t *testing.T) {
 	}
 }
 
-// shippedTests are runs of programs beside a process that knows what it does. In words and lines,
+// shippedTest is a run of a program beside a process that knows what it does. In words and lines,
 // PID is that process, PORT is the port that it listens at, and DEVICE is its block device.
-var shippedTests = []struct {
+type shippedTest struct {
 	program string
 	words   []string
 	work    string
 	check   shippedCheck
-}{
+}
+
+var shippedTests = []shippedTest{
 	{"opensnoop", []string{"--failed=true"}, "calls", lines(known, `PID -1 /nonexistent/of-the-tests-of-shipped-programs/`)},
 	{"killsnoop", []string{"--signals=true"}, "calls", lines(known, `PID PID SIGCONT 0$`)},
 	{"syscount", []string{"--calls=true", "--by-pid=true"}, "calls", lines(1, `^PID exe getsid 100$`)},
@@ -134,34 +136,44 @@ func TestLiveShippedProgramsSeeWhatAProcessDoes(t *testing.T) {
 			if test.work == "reads" {
 				device, number = loopdevice.New(t)
 			}
-			k := startKnown(t, test.work, device)
-			names := strings.NewReplacer("PID", fmt.Sprint(k.cmd.Process.Pid), "PORT", k.port, "DEVICE", number)
-			var words []string
-			for _, word := range test.words {
-				words = append(words, names.Replace(word))
-			}
-			out := k.watchedBy(t, programs[test.program], words)
-			pattern := regexp.MustCompile(names.Replace(test.check.pattern))
-			n := 0
-			for line := range strings.Lines(out) {
-				found := pattern.FindStringSubmatch(strings.Join(strings.Fields(line), " "))
-				switch {
-				case found == nil:
-				case test.check.summed:
-					add, err := strconv.Atoi(found[1])
-					if err != nil {
-						t.Fatal(err)
-					}
-					n += add
-				default:
-					n++
-				}
+			out, n := test.run(t, programs[test.program], device, number)
+			if test.work == "retransmissions" && n < test.check.least {
+				// Of what a processor hits in an interrupt while it idles, Linux 6.18 delivers some only.
+				out, n = test.run(t, programs[test.program], device, number)
 			}
 			if n < test.check.least || n > test.check.most {
-				t.Errorf("%d of %s, want %d to %d, in\n%s", n, pattern, test.check.least, test.check.most, out)
+				t.Errorf("%d of %s, want %d to %d, in\n%s", n, test.check.pattern, test.check.least, test.check.most, out)
 			}
 		})
 	}
+}
+
+// run runs the program beside a process that does the work, and counts what is found in its output.
+func (test *shippedTest) run(t *testing.T, program scripts.Program, device, number string) (out string, n int) {
+	t.Helper()
+	k := startKnown(t, test.work, device)
+	names := strings.NewReplacer("PID", fmt.Sprint(k.cmd.Process.Pid), "PORT", k.port, "DEVICE", number)
+	var words []string
+	for _, word := range test.words {
+		words = append(words, names.Replace(word))
+	}
+	out = k.watchedBy(t, program, words)
+	pattern := regexp.MustCompile(names.Replace(test.check.pattern))
+	for line := range strings.Lines(out) {
+		found := pattern.FindStringSubmatch(strings.Join(strings.Fields(line), " "))
+		switch {
+		case found == nil:
+		case test.check.summed:
+			add, err := strconv.Atoi(found[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += add
+		default:
+			n++
+		}
+	}
+	return out, n
 }
 
 func TestLiveShippedProgramsRefuseWhatTheirOptionsDoNotMean(t *testing.T) {
