@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestMain(m *testing.M) {
 
 // tlsSizes are how many bytes the known process sends by TLS, one after the other, there and back.
 var tlsSizes = []int{100, 4097, 16384}
+
+// tlsEnd is what it sends last. Nobody waits for the end of these calls.
+var tlsEnd = []byte("\x00end")
 
 // tlsData is what it sends: binary, and never the same.
 func tlsData(i int) []byte {
@@ -59,8 +63,8 @@ func TestKnownTLS(t *testing.T) {
 		exchange(t, clientIn, serverOut, tlsData(i))
 		exchange(t, serverIn, clientOut, tlsData(i))
 	}
-	exchange(t, clientIn, serverOut, []byte("\x00end")) // the calls before have returned then
-	exchange(t, serverIn, clientOut, []byte("\x00end"))
+	exchange(t, clientIn, serverOut, tlsEnd) // the calls before have returned then
+	exchange(t, serverIn, clientOut, tlsEnd)
 	fmt.Println("done")
 	_, _ = input.ReadString('\n')
 	clientIn.Close()
@@ -108,39 +112,77 @@ func TestLiveSslsniffShowsWhatIsSentAndReceived(t *testing.T) {
 	p := shippedNamed(t, "sslsniff")
 	named := map[string]string{"hexdump": "true", "max-buffer-size": "16384", "comm": "openssl"}
 	out, _ := watched(t, knownIn("tls:"+dir), Options{Text: p.Text, File: p.Name, Near: true, Named: named}, "")
+	shown, late := 0, 0
 	for _, function := range []string{"READ/RECV", "WRITE/SEND"} {
-		all := dataOf(out, function)
-		for i := range tlsSizes { // in one piece or several
-			n := 0
-			for _, data := range all {
-				n += strings.Count(data.String(), hex.EncodeToString(tlsData(i)))
-			}
-			if n != 2 { // once by each of the two
-				t.Errorf("%s has the %d bytes %d times, want 2, of %q", function, tlsSizes[i], n, linesWith(out, "openssl"))
-			}
+		of := tlsCallsOf(t, out, function)
+		if len(of) != 2 {
+			t.Errorf("%s of %d processes, want the client and the server: %q", function, len(of), linesWith(out, "openssl"))
+		}
+		for pid, calls := range of {
+			shown += len(calls)
+			late += checkTLSCalls(t, function+" of process "+pid, calls)
 		}
 	}
-	t.Logf("%d of %d calls' data were read late", len(linesWith(out, "~")), strings.Count(out, "----- DATA -----"))
+	if t.Logf("%d of %d calls were read late", late, shown); late > shown/2 {
+		t.Errorf("%d of %d calls were read late, want at most half", late, shown)
+	}
 }
 
-// dataOf joins the hexadecimal data of a function's calls, of each process.
-func dataOf(out, function string) map[string]*strings.Builder {
-	all := map[string]*strings.Builder{}
+// tlsCall is a call as sslsniff shows it. The data of one that was read late may be anything.
+type tlsCall struct {
+	length int
+	late   bool
+	data   string // hexadecimal
+}
+
+// tlsCallsOf returns a function's calls in each process, in their order.
+func tlsCallsOf(t *testing.T, out, function string) map[string][]tlsCall {
+	of := map[string][]tlsCall{}
 	pid, data := "", false
 	for line := range strings.Lines(out) {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "~")
+		line = strings.TrimSpace(line)
 		switch words := strings.Fields(line); {
 		case strings.HasPrefix(line, "-----"):
 			data = line == "----- DATA -----"
 		case data && pid != "":
-			all[pid].WriteString(line)
-		case !data && len(words) > 3 && words[0] == function:
-			if pid = words[3]; all[pid] == nil {
-				all[pid] = &strings.Builder{}
+			call := &of[pid][len(of[pid])-1]
+			call.late = call.late || strings.HasPrefix(line, "~")
+			call.data += strings.TrimPrefix(line, "~")
+		case !data && len(words) > 4 && words[0] == function:
+			pid = words[3]
+			length, err := strconv.Atoi(words[4])
+			if err != nil {
+				t.Fatalf("%v, in %q", err, line)
 			}
+			of[pid] = append(of[pid], tlsCall{length: length})
 		case !data && len(words) > 0:
 			pid = ""
 		}
 	}
-	return all
+	return of
+}
+
+// checkTLSCalls checks that together the calls are the known data, whole, and that every
+// call shows its part of it or is marked as late. It returns how many are marked.
+func checkTLSCalls(t *testing.T, what string, calls []tlsCall) (late int) {
+	var known []byte
+	for i := range tlsSizes {
+		known = append(known, tlsData(i)...)
+	}
+	all, at := append(known, tlsEnd...), 0
+	for i, call := range calls {
+		if at+call.length > len(all) {
+			t.Fatalf("%s: call %d ends at byte %d, of %d that were sent", what, i, at+call.length, len(all))
+		}
+		if want := hex.EncodeToString(all[at : at+call.length]); call.late {
+			late++
+		} else if call.data != want {
+			t.Errorf("%s: call %d is not marked as late and shows %q, want %q", what, i, call.data, want)
+		}
+		at += call.length
+	}
+	if at < len(known) {
+		t.Errorf("%s: %d calls show %d bytes, of %d that were sent", what, len(calls), at, len(known))
+	}
+	return late
 }
