@@ -230,19 +230,19 @@ func (v *visitor) Visit(visit *near.Visit) error {
 
 // walk hands over the calls of interpreted code.
 func (v *visitor) walk(visit *near.Visit, w *watched) error {
-	v.memory.visit, v.memory.err = visit, nil
+	v.memory.visit = visit
 	if v.thread.TID = w.own(visit.Sample.TID); v.thread.TID == 0 {
 		return near.ErrMemory
 	}
 	for i := range w.walkers {
+		v.memory.err = nil
 		calls, end := w.walkers[i].Walk(v.calls[:0], &v.thread)
-		if end == callchain.Lost {
-			if v.memory.err != nil {
-				return v.memory.err
-			}
-			return near.ErrMemory
-		}
-		if len(calls) == 0 {
+		switch {
+		case v.memory.err == near.ErrTime: // a walker may do without what it could not read
+			return near.ErrTime
+		case end == callchain.Lost:
+			return cmp.Or(v.memory.err, near.ErrMemory)
+		case len(calls) == 0:
 			continue
 		}
 		if err := keep(visit, w.walkers[i].runtime, calls, end); err != nil {

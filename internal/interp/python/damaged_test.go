@@ -1,6 +1,7 @@
 package python
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,5 +134,37 @@ func TestRecordImages(t *testing.T) {
 			name += "t"
 		}
 		interptest.Save(t, name+".json", to)
+	}
+}
+
+// failing is memory of which nothing can be read after so many times.
+type failing struct {
+	interp.Memory
+	left int
+}
+
+func (m *failing) Read(addr uint64, b []byte) bool {
+	m.left--
+	return m.left >= 0 && m.Memory.Read(addr, b)
+}
+
+// What a walk could not read, because its time was over, the next one reads.
+func TestAWalkIsWholeAfterOneThatCouldNotReadAll(t *testing.T) {
+	for _, r := range recordings(t) {
+		p, thread := r.runtime(r.Memory), &interp.Thread{TID: r.TID}
+		for reads, isCut := 0, true; isCut; reads++ {
+			memory := &failing{r.Memory, reads}
+			w := p.Walker(memory)
+			w.Walk(make([]interp.Call, 0, maxDepth), thread)
+			isCut, memory.left = memory.left < 0, math.MaxInt
+			calls, end := w.Walk(make([]interp.Call, 0, maxDepth), thread)
+			var frames []interp.Frame
+			for _, c := range calls {
+				frames, _ = p.Frames(frames, c)
+			}
+			if end != callchain.Complete || !slices.Equal(frames, r.Frames) {
+				t.Errorf("3.%d after %d reads: %s, got %q, want %q", r.Minor, reads, end, lines(frames), lines(r.Frames))
+			}
+		}
 	}
 }

@@ -226,12 +226,13 @@ func (w *walker) look(code uint64, copy uint32) *seen {
 	if s.code == code && s.copy == copy && s.walk+seenWalks > w.walks {
 		return s
 	}
-	*s = seen{code: code, copy: copy, walk: w.walks, cookie: unreadable}
-	if w.memory.Read(code, w.code) {
-		h := w.headOf(w.code)
-		s.cookie, s.begin = h.cookie(), w.begin(code, copy)
-		s.size = 2 * binary.LittleEndian.Uint64(w.code[w.kind+8:])
+	if !w.memory.Read(code, w.code) {
+		*s = seen{cookie: unreadable} // and the next walk tries again
+		return s
 	}
+	h := w.headOf(w.code)
+	*s = seen{code: code, copy: copy, walk: w.walks, cookie: h.cookie(), size: 2 * binary.LittleEndian.Uint64(w.code[w.kind+8:])}
+	s.begin = w.begin(code, copy)
 	return s
 }
 

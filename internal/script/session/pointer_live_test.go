@@ -67,8 +67,12 @@ func TestLivePointersThatMapsKeepAreReadWhileTheThreadStandsStill(t *testing.T) 
 			t.Errorf("round %d: %q is not marked", i, found)
 		}
 	}
-	if exact == 0 { // the reader rests where it would take too much of a slow machine
-		t.Error("no text is exact")
+	least := rounds / 2
+	if testlimit.Emulated() { // the reader rests where it would take too much of a slow machine
+		least = 1
+	}
+	if exact < least {
+		t.Errorf("%d texts are exact, want at least %d", exact, least)
 	}
 	t.Logf("%d of %d texts are exact", exact, rounds)
 }
