@@ -77,6 +77,7 @@ func (k keeper) check(t *testing.T, rounds int, every uint64) (known bool) {
 			continue
 		case blocks > 0.5 && at < 0:
 			t.Errorf("%.1f blocks stand by %v", blocks, names)
+			continue
 		case at < 0:
 			continue // small things
 		}
