@@ -131,9 +131,10 @@ func (a *Attachment) attach(source *probe.Source, o Options) (Method, *event, er
 		return None, nil, nil
 	}
 	hasText := slices.ContainsFunc(params, func(p Param) bool { return f.Field(printfmt.SyscallText(p.Name)) != nil })
+	own := &event{layout: newLayout(f, params), own: f} // of a tracepoint that has the texts' beginnings
 	switch {
-	case hasText && o.Method == "":
-		return Tracepoint, &event{layout: newLayout(f, params), own: f}, nil
+	case hasText && o.Method == "" && o.Near:
+		return Tracepoint, own, nil
 	case hasText && o.Method == Tracepoint:
 		return Tracepoint, nil, nil
 	case o.Method == Tracepoint:
@@ -150,6 +151,9 @@ func (a *Attachment) attach(source *probe.Source, o Options) (Method, *event, er
 			return Kprobe, inner, err
 		}
 		o.Logger.Info("no kprobe for the text of a system call", "event", f.Name, "error", err)
+		if hasText {
+			return Tracepoint, own, nil
+		}
 	}
 	way := Memory
 	if o.Near && o.Method != Memory {
