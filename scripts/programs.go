@@ -91,6 +91,16 @@ func (p *Program) Arguments() (least, most int) {
 	return least, most
 }
 
+// Number returns the name of the i-th argument, such as SECONDS, and whether it is a number.
+func (p *Program) Number(i int) (name string, ok bool) {
+	words := strings.Fields(p.Usage)
+	if i >= len(words) {
+		return "", false
+	}
+	name = strings.Trim(words[i], "[].")
+	return name, name != "TEXT" && name != "PROBE"
+}
+
 // readHead reads the comment at the head.
 func (p *Program) readHead() {
 	var head strings.Builder

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,6 +84,12 @@ func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
 		return usagef("unexpected argument %q: %s takes %s", flags.Arg(most), s.Name, counted(most))
 	case n < least && (n > 0 || !print):
 		return usagef("%s takes a %s", s.Name, strings.TrimSuffix(strings.Fields(s.Usage)[n], "..."))
+	}
+	for i, arg := range flags.Args() {
+		name, isNumber := s.Number(i)
+		if _, err := strconv.ParseUint(arg, 0, 63); isNumber && err != nil {
+			return usagef("%s %q: want a whole number", name, arg)
+		}
 	}
 	r.Named = map[string]string{}
 	line := scripts.CommandLine{Args: flags.Args(), Options: map[string][]string{}, Library: libraryName}
