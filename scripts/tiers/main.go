@@ -29,8 +29,8 @@ var tiers = []tier{
 	{name: "live", command: goTest("-p=3", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
-	{name: "guest-kernel", command: inVM("6.1"), guest: true, skipped: "live", shard: isOfTheKernel},
-	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isOfTheKernel(pkg) }},
+	{name: "guest-functions", command: inVM("6.1"), guest: true, skipped: "live", shard: usesFunctionTracer},
+	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !usesFunctionTracer(pkg) }},
 	{name: "vm-6.1", command: inVM("6.1", wholeMemory), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf", wholeMemory), guest: true},
 	{name: "vm-6.12", command: inVM("6.12", wholeMemory), guest: true},
@@ -47,21 +47,21 @@ type lane []tier
 // tier, which samples the whole host, has it for itself; emulated guests are two at a
 // time, since their tests sample programs that must get to run.
 var (
-	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-kernel", "guest-others"}}
+	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-functions", "guest-others"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1 vm-7 vm-arm64-pmu", "vm-arm64 vm-6.12 vm-nobpf"}}
 )
 
 // slowest are the packages that a tier begins with, so that none runs alone at its end.
-var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/profiler)$`)
+var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/(profiler|questions/oncpu|script/session))$`)
 
 // isCommand tells whether a package is a program. The tests of programs take half
 // of the guests' time.
 func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
 
-// isOfTheKernel tells whether a package's tests trace the kernel's functions, which takes a third
+// usesFunctionTracer tells whether a package's tests need the function tracer, which takes a quarter
 // of the guests' time.
-func isOfTheKernel(pkg string) bool {
-	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace") || strings.HasSuffix(pkg, "/kprobe")
+func usesFunctionTracer(pkg string) bool {
+	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace")
 }
 
 // goTest compiles with -trimpath, as make check does: what is compiled then does not depend on where
