@@ -25,6 +25,7 @@ import (
 // options are the command line's.
 type options struct {
 	kernel  string
+	boot    string
 	cpus    int
 	memory  int
 	timeout time.Duration
@@ -63,6 +64,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := pflag.NewFlagSet("vm", pflag.ContinueOnError)
 	f.StringVar(&o.kernel, "kernel", "6.1", "the kernel to boot; --kernel help lists them")
+	f.StringVar(&o.boot, "boot", "", "more of the kernel's command line, such as preempt=full")
 	f.IntVar(&o.cpus, "cpus", 2, "CPUs of the guest")
 	f.IntVar(&o.memory, "memory", 1536, "its memory in MiB")
 	f.DurationVar(&o.timeout, "timeout", 0, "kill the guest after so long (tests: 30m)")
@@ -194,7 +196,7 @@ func (o options) do(ctx context.Context) (int, error) {
 		}
 	}
 	g := &guest{kernel: k, vmlinuz: filepath.Join(image, "vmlinuz"), initrd: filepath.Join(dir, "initrd"),
-		cpus: o.cpus, memory: o.memory, dir: dir, tools: host, kvm: newKVM(c), instructions: o.icount}
+		cpus: o.cpus, memory: o.memory, append: o.boot, dir: dir, tools: host, kvm: newKVM(c), instructions: o.icount}
 	if o.test {
 		return o.runTests(ctx, g, r, spec, build)
 	}

@@ -26,6 +26,7 @@ type guest struct {
 	kernel   kernel
 	vmlinuz  string
 	initrd   string
+	append   string // more of the kernel's command line
 	cpus     int
 	memory   int    // MiB
 	dir      string // private, for sockets
@@ -93,7 +94,7 @@ func (g *guest) boot(ctx context.Context, a accelerator, input func(*gob.Encoder
 		"-cpu", cpu, "-accel", a.accel, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-m", fmt.Sprint(g.memory), "-smp", fmt.Sprint(g.cpus),
 		"-kernel", g.vmlinuz, "-initrd", g.initrd,
-		"-append", "console="+m.console+" quiet panic=-1 reboot=t"+m.boot+environment,
+		"-append", "console="+m.console+" quiet panic=-1 reboot=t"+m.boot+environment+" "+g.append,
 		"-device", "virtio-serial-pci",
 		"-chardev", "socket,id=control,path="+filepath.Join(g.dir, "control"),
 		"-device", "virtserialport,chardev=control,name="+wire.ControlPort,
