@@ -80,7 +80,7 @@ func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error)
 }
 
 // watch has the waits of a process read, also those that have begun already.
-func (l *leisure) watch(p *process.Process, runtimes []interp.Runtime) error {
+func (l *leisure) watch(p *process.Process, runtimes []*interp.Namer) error {
 	t := newReads(p, runtimes)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,6 +153,11 @@ func (l *leisure) round() bool {
 	read := l.waits.take(func(w *wait) bool { return targets[w.pid].walk(w) }, time.Now().Add(roundTime))
 	if len(read) > 0 {
 		l.look()
+	}
+	for _, w := range read {
+		if w.state == isRead {
+			w.reading.by.names.note(w.reading.calls.Chains)
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

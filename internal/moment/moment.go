@@ -80,6 +80,7 @@ type Reader struct {
 // target is a process that is watched.
 type target struct {
 	process *process.Process
+	names   namers          // nil: it has no runtimes
 	wants   []byte          // what the helper is told of it: attachTo, beyondOf
 	asked   uint64          // when beyondOf was last
 	tops    map[uint64]bool // topOf since then
@@ -131,6 +132,8 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 			c.Chains = chains
 		}
 	}
+	var names namers
+	defer func() { names.note(c.Chains) }()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(beyond.Pages) > 0 {
@@ -140,6 +143,9 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 		clear(r.readings)
 	}
 	r.readings[sampled{uint32(reading.CPU), reading.TID, reading.Time}] = c
+	if t := r.watched[int(reading.PID)]; t != nil {
+		names = t.names
+	}
 	return nil
 }
 

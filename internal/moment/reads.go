@@ -15,6 +15,7 @@ type reads struct {
 	isNew   bool // no round has read its threads yet
 	memory  timedMemory
 	walkers []walker
+	names   namers
 	calls   []interp.Call
 	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
 }
@@ -25,8 +26,8 @@ type reading struct {
 	calls Calls
 }
 
-func newReads(p *process.Process, runtimes []interp.Runtime) *reads {
-	t := &reads{isNew: true, memory: timedMemory{Live: interp.Live(p.PID)}, calls: make([]interp.Call, 0, maxCalls)}
+func newReads(p *process.Process, runtimes []*interp.Namer) *reads {
+	t := &reads{isNew: true, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes), calls: make([]interp.Call, 0, maxCalls)}
 	for _, r := range runtimes {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
 	}
@@ -50,11 +51,11 @@ func (t *reads) walk(w *wait) bool {
 			return false
 		}
 	}
-	t.memory.until = time.Now().Add(walkTime)
+	t.memory.until, t.memory.refused = time.Now().Add(walkTime), false
 	w.reading = reading{by: t, calls: Calls{Kind: near.Exact}}
 	for i := range t.walkers {
 		calls, end := t.walkers[i].Walk(t.calls[:0], &interp.Thread{TID: tid})
-		if end == callchain.Lost {
+		if end == callchain.Lost || t.memory.refused { // a walker may do without what it could not read
 			return false
 		}
 		if len(calls) > 0 {
@@ -86,10 +87,15 @@ func (t *reads) ownID(tid uint32) int {
 // timedMemory is the memory of a process until some time.
 type timedMemory struct {
 	interp.Live
-	until time.Time
+	until   time.Time
+	refused bool // a read came later
 }
 
 // Read is of interp.Memory.
 func (m *timedMemory) Read(addr uint64, b []byte) bool {
-	return time.Now().Before(m.until) && m.Live.Read(addr, b)
+	if !time.Now().Before(m.until) {
+		m.refused = true
+		return false
+	}
+	return m.Live.Read(addr, b)
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // Watch has the samples of a process read, which has such runtimes. They are visited from some
-// milliseconds later on: see Wait.
-func (r *Reader) Watch(p *process.Process, runtimes []interp.Runtime) {
+// milliseconds later on: see Wait. The functions are named as soon as their calls are known.
+func (r *Reader) Watch(p *process.Process, runtimes []*interp.Namer) {
 	if r.leisure != nil {
 		if err := r.leisure.watch(p, runtimes); err != nil {
 			r.fail(p.PID, err)
 		}
 	}
 	if r.share > 0 {
-		r.visit(p, attachTo)
+		r.visit(p, attachTo, newNamers(runtimes))
 	}
 }
 
@@ -32,7 +32,7 @@ func (r *Reader) Watch(p *process.Process, runtimes []interp.Runtime) {
 // visited. It is to be called again if a stack is not whole for all that.
 func (r *Reader) Deepen(p *process.Process) {
 	if r.share > 0 {
-		r.visit(p, beyondOf)
+		r.visit(p, beyondOf, nil)
 	}
 }
 
@@ -90,13 +90,16 @@ func (r *Reader) fail(pid int, err error) {
 }
 
 // visit has the samples of a process visited.
-func (r *Reader) visit(p *process.Process, what byte) {
+func (r *Reader) visit(p *process.Process, what byte, names namers) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over || r.closed || what == beyondOf && r.vain >= inVain {
 		return
 	}
 	if t := r.watched[p.PID]; t != nil && t.process == p {
+		if names != nil {
+			t.names = names
+		}
 		r.tellMore(t, what)
 		return
 	}
@@ -106,7 +109,7 @@ func (r *Reader) visit(p *process.Process, what byte) {
 		}
 		return
 	}
-	t := &target{process: p, wants: []byte{what}, asked: perfevent.Now()}
+	t := &target{process: p, names: names, wants: []byte{what}, asked: perfevent.Now()}
 	if p.NSPID != p.PID {
 		t.threads = make(map[uint32]bool)
 	}

@@ -142,6 +142,9 @@ func matching(t *testing.T, p *profile.Profile, built truth.Built) float64 {
 	if all < 25 {
 		t.Fatalf("only %d samples: %+v", all, p.Accounts)
 	}
+	if right == 0 {
+		t.Logf("none is: %+v", p.Accounts)
+	}
 	logged := 0
 	for text, n := range wrong {
 		if logged++; logged <= 5 {

@@ -16,7 +16,7 @@ import (
 // Moments knows the calls of interpreted code at the moments of samples: a moment.Reader.
 type Moments interface {
 	// Watch says that samples of a process will be asked for, which has runtimes.
-	Watch(p *process.Process, runtimes []interp.Runtime)
+	Watch(p *process.Process, runtimes []*interp.Namer)
 	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
 	// whole, if that can be.
 	Deepen(p *process.Process)
@@ -49,8 +49,7 @@ func (f *Runtimes) heap(host process.Host, p *process.Process) *interpreted {
 type interpreted struct {
 	to    *Runtimes
 	by    map[uint64]interp.Runtime // by moment.IDOf
-	known map[place]*names
-	last  map[code]Function // what was named last
+	known map[place]names
 	room  []interp.Frame
 }
 
@@ -59,9 +58,6 @@ type place struct {
 	runtime          interp.Runtime
 	code, at, cookie uint64
 }
-
-// code is a function whose object was not replaced.
-type code struct{ code, cookie uint64 }
 
 // names are the frames of a place, as they were a while ago.
 type names struct {
@@ -77,8 +73,8 @@ const (
 	fresh    = 100 * time.Millisecond
 )
 
-func newInterpreted(to *Runtimes, runtimes []interp.Runtime) *interpreted {
-	in := &interpreted{to: to, by: make(map[uint64]interp.Runtime), known: make(map[place]*names), last: make(map[code]Function)}
+func newInterpreted(to *Runtimes, runtimes []*interp.Namer) *interpreted {
+	in := &interpreted{to: to, by: make(map[uint64]interp.Runtime), known: make(map[place]names)}
 	for _, r := range runtimes {
 		in.by[moment.IDOf(r.Name())] = r
 	}
@@ -137,51 +133,30 @@ func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.
 // frames are what a call stands for, the innermost first.
 func (in *interpreted) frames(r interp.Runtime, c interp.Call) []callchain.Frame {
 	at := place{r, c.Code, c.At, c.Cookie}
-	n := in.known[at]
 	now := time.Now()
-	if n != nil && now.Sub(n.asked) < fresh {
+	if n, ok := in.known[at]; ok && now.Sub(n.asked) < fresh {
 		return n.frames
 	}
 	named, ok := r.Frames(in.room[:0], c)
-	in.room = named
 	if !ok {
-		if n != nil {
-			return n.frames // it was there when the thread was in it
+		named = append(named, interp.Frame{Function: Gone})
+	}
+	in.room = named
+	frames := make([]callchain.Frame, 0, len(named))
+	for _, frame := range named {
+		if f, ok := in.to.frame(Function{Level: interp.Level{Frame: frame}, Runtime: r.Name()}); ok {
+			frames = append(frames, f)
 		}
-		f, ok := in.last[code{c.Code, c.Cookie}]
-		if !ok {
-			f = Function{Level: interp.Level{Frame: interp.Frame{Function: Gone}}, Runtime: r.Name()}
-		}
-		f.Line = 0
-		return in.interned(nil, f)
 	}
 	if len(in.known) >= maxKnown {
 		clear(in.known)
-		clear(in.last)
 	}
-	if n == nil {
-		n = new(names)
-		in.known[at] = n
-	}
-	n.frames, n.asked = nil, now
-	for _, frame := range named {
-		f := Function{Level: interp.Level{Frame: frame}, Runtime: r.Name()}
-		in.last[code{c.Code, c.Cookie}] = f
-		n.frames = in.interned(n.frames, f)
-	}
-	return n.frames
+	in.known[at] = names{frames, now}
+	return frames
 }
 
 // Gone is the name of a function that ended before it was asked for.
 const Gone = "[gone]"
-
-// interned appends the frame of a function, if there is room for it.
-func (in *interpreted) interned(dst []callchain.Frame, f Function) []callchain.Frame {
-	if frame, ok := in.to.frame(f); ok {
-		return append(dst, frame)
-	}
-	return dst
-}
 
 // mayBeInterpreter tells by a file's name whether it may hold an interpreter.
 func mayBeInterpreter(file string) bool {

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"sync"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/interp"
@@ -11,6 +12,7 @@ import (
 // is refused is as if it could not be read.
 type metered struct {
 	mem  interp.Memory
+	mu   sync.Mutex // of what follows
 	left int // reads of a page or less
 	full time.Time
 }
@@ -23,7 +25,12 @@ const (
 
 // Read is of interp.Memory.
 func (m *metered) Read(addr uint64, b []byte) bool {
-	cost := 1 + len(b)/readSize
+	return m.grants(1+len(b)/readSize) && m.mem.Read(addr, b)
+}
+
+func (m *metered) grants(cost int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.left < cost {
 		m.refill(time.Now())
 		if m.left < cost {
@@ -31,7 +38,7 @@ func (m *metered) Read(addr uint64, b []byte) bool {
 		}
 	}
 	m.left -= cost
-	return m.mem.Read(addr, b)
+	return true
 }
 
 // refill grants what has become due since the last time.

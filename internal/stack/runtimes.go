@@ -139,8 +139,12 @@ func (h *hosted) attach(p *process.Process) {
 	if h.to.moments != nil {
 		runtimes, err := interp.Attach(of, languages.Detectors())
 		if len(runtimes) > 0 {
-			h.heap = newInterpreted(h.to, runtimes)
-			h.to.moments.Watch(p, runtimes)
+			var namers []*interp.Namer
+			for _, r := range runtimes {
+				namers = append(namers, interp.NewNamer(r))
+			}
+			h.heap = newInterpreted(h.to, namers)
+			h.to.moments.Watch(p, namers)
 		} else if err != nil {
 			h.fail(p, err)
 		}
