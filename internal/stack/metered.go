@@ -13,7 +13,7 @@ import (
 type metered struct {
 	mem  interp.Memory
 	mu   sync.Mutex // of what follows
-	left int // reads of a page or less
+	left int        // reads of a page or less
 	full time.Time
 }
 
