@@ -143,7 +143,7 @@ func matching(t *testing.T, p *profile.Profile, built truth.Built) float64 {
 		t.Fatalf("only %d samples: %+v", all, p.Accounts)
 	}
 	if right == 0 {
-		t.Logf("none is: %+v", p.Accounts)
+		t.Logf("no sample has the program's chain: %+v", p.Accounts)
 	}
 	logged := 0
 	for text, n := range wrong {

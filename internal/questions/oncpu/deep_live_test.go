@@ -27,7 +27,7 @@ func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 		way   string
 		hz    uint64
 		flag  string
-		share uint64 // of a hundred stacks, so many are whole at least, where nothing else runs
+		share uint64 // of a hundred stacks, so many are whole at least
 	}{
 		{"main", 99, without, 90},
 		{"main", 999, without, 90},
@@ -48,9 +48,8 @@ func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 	}
 }
 
-// runDeep tells whether so many of a hundred stacks are whole, or half as many where make test-all
-// does not have the machine for itself: a visit may take no longer there, and reads less. It fails
-// the test if a whole one is none of the program's.
+// runDeep tells whether so many of a hundred stacks are whole. It fails the test if a whole stack is
+// not one that the program makes.
 func runDeep(t *testing.T, cmd *exec.Cmd, hz, share uint64) (enough bool) {
 	t.Helper()
 	collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: hz,
@@ -76,9 +75,6 @@ func runDeep(t *testing.T, cmd *exec.Cmd, hz, share uint64) (enough bool) {
 		}
 	}
 	t.Logf("%d stacks are whole and %d cut short; of all %d samples %d are cut short, and %d joined", whole, cut, account.Received, account.Truncated, account.Joined)
-	if !testlimit.IsThorough() {
-		share /= 2
-	}
 	// An emulated machine reads less in the time of a visit than these stacks are.
 	return testlimit.Emulated() || whole > 0 && whole*100 >= (whole+cut)*share
 }
