@@ -2,7 +2,6 @@ package live
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 
@@ -43,7 +42,8 @@ func (a *Attachment) attachCounted(s *source, set *probe.Set) (ok bool, err erro
 	}
 	c.own = make([]int64, len(set.Places()))
 	if err := c.open(); err != nil {
-		return false, errors.Join(err, c.close())
+		a.options.Logger.Debug("hits can't be counted without records", "error", err)
+		return false, c.close()
 	}
 	a.counted = append(a.counted, c)
 	return true, nil
