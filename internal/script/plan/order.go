@@ -148,7 +148,7 @@ func (e *Event) Repeats(prog *check.Program) (fields []string, comm, ok bool) {
 // event do, which is then the same for any number of hits between two looks at the maps.
 func (e *Event) Placed(prog *check.Program) bool {
 	if e.Place != Kernel || len(e.Uses) == 0 || len(e.Fetch) > 0 || e.Entry != nil || e.KernelStack || e.UserStack ||
-		len(e.Pieces) > 0 || len(e.Keeps) > 0 || len(e.Kept) > 0 || e.Reads || !onlyAggregates(prog) {
+		len(e.Pieces) > 0 || len(e.Keeps) > 0 || len(e.Kept) > 0 || e.Reads || !onlyAggregates(prog) || startsCommands(prog) {
 		return false
 	}
 	for _, use := range e.Uses {
@@ -159,6 +159,23 @@ func (e *Event) Placed(prog *check.Program) bool {
 		}
 	}
 	return true
+}
+
+// startsCommands tells whether a program starts others. They would be taken for ringtap itself
+// where hits have no samples.
+func startsCommands(prog *check.Program) bool {
+	starts := false
+	look := func(e check.Expr) {
+		call, ok := e.(*check.Call)
+		starts = starts || ok && call.Func == "system"
+	}
+	for _, clause := range prog.Clauses {
+		check.Walk(clause.Body, look)
+	}
+	for _, function := range prog.Functions {
+		check.Walk(function.Body, look)
+	}
+	return starts
 }
 
 // asksOnly tells whether of the values that every hit has a clause asks for none but these.

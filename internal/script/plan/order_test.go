@@ -74,6 +74,7 @@ func TestThePlaceOfAHitTellsAllThatItsClausesDo(t *testing.T) {
 		{`kprobe:vfs_* { @[kstack] = count(); }`, false},
 		{`kprobe:vfs_* { @ = hist(1); }`, false},
 		{`kprobe:vfs_* { @++; }`, false},
+		{`kprobe:vfs_* { @ = count(); } i:s:1 { if (1) { system("true"); } }`, false},
 		{`kprobe:vfs_* { @[probe] = count(); exit(); }`, false},
 		{`config = { max_map_keys = 5 } kprobe:vfs_* { @[probe] = count(); }`, false},
 		{`uprobe:libc:str* { @[probe] = count(); }`, false},
