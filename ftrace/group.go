@@ -25,6 +25,7 @@ type Group struct {
 	fs    *FS
 	file  string
 	owner *owner
+	adds  func() bool // FS.AddsPlaces, asked once
 
 	mu     sync.Mutex
 	events []string // defined and not yet removed
@@ -50,7 +51,7 @@ func (t *FS) NewGroup(file string) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a group of events: %w", err)
 	}
-	return &Group{fs: t, file: file, owner: owner}, nil
+	return &Group{fs: t, file: file, owner: owner, adds: sync.OnceValue(t.AddsPlaces)}, nil
 }
 
 // Name is the group's name, the system of its events.

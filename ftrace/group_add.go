@@ -31,7 +31,7 @@ func (g *Group) Add(d Dynamic) error {
 		return fmt.Errorf("add to event %s/%s: %w", g.Name(), d.Event, fs.ErrClosed)
 	case !slices.Contains(g.events, d.Event):
 		return fmt.Errorf("add to event %s/%s: %w", g.Name(), d.Event, fs.ErrNotExist)
-	case !g.fs.AddsPlaces():
+	case !g.adds():
 		return fmt.Errorf("add to event %s/%s: %w", g.Name(), d.Event, errors.ErrUnsupported)
 	}
 	if err := d.check(g.Name()); err != nil {

@@ -107,7 +107,7 @@ func (p *Pipe) Close() error {
 func (p *Pipe) Read(hand func(e, next *Entry) error) (more bool, err error) {
 	safe, latest := p.seen, p.seen
 	for _, c := range p.cpus {
-		pages, err := c.read(p.layout)
+		pages, err := c.read(p.layout, maxPages)
 		if err != nil {
 			return false, fmt.Errorf("read the trace buffer of CPU %d: %w", c.cpu, err)
 		}
@@ -133,6 +133,20 @@ func (p *Pipe) Drain(hand func(e, next *Entry) error) error {
 			return p.hand(^uint64(0), hand)
 		}
 	}
+}
+
+// DrainUntil hands on all that was recorded up to a time of the buffer's trace_clock, which is
+// past. What came later stays for the next call: it may be records of the reading itself.
+func (p *Pipe) DrainUntil(until uint64, hand func(e, next *Entry) error) error {
+	for _, c := range p.cpus {
+		for pages := 1; pages > 0 && c.latest <= until; {
+			var err error
+			if pages, err = c.read(p.layout, 1); err != nil {
+				return fmt.Errorf("read the trace buffer of CPU %d: %w", c.cpu, err)
+			}
+		}
+	}
+	return p.hand(until, hand)
 }
 
 // hand hands on the records up to a time, the earliest first.
@@ -166,9 +180,9 @@ func (p *Pipe) hand(until uint64, hand func(e, next *Entry) error) error {
 	}
 }
 
-// read reads the pages that are there, up to maxPages.
-func (c *cpuPipe) read(layout pageLayout) (pages int, err error) {
-	for ; pages < maxPages; pages++ {
+// read reads the pages that are there, up to so many.
+func (c *cpuPipe) read(layout pageLayout, most int) (pages int, err error) {
+	for ; pages < most; pages++ {
 		page := make([]byte, layout.size) // its records stay in use
 		n, err := unix.Read(c.fd, page)
 		switch {

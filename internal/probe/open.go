@@ -88,6 +88,7 @@ type Set struct {
 	options Options
 	kprobes []*kprobe.Attachment
 	hits    func() ([]uint64, error) // of each place; nil unless places share an event
+	places  []uint64                 // where these are
 	numbers map[string]int           // of functions that are told apart, in Functions
 	untimed []string                 // functions whose returns can't be seen
 	why     string                   // of all of these; "" for the usual reason
@@ -162,6 +163,7 @@ func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter str
 		for i := range places {
 			at, name := place(i)
 			named[at] = name
+			s.places = append(s.places, at)
 		}
 	}
 	first := len(s.Sources)
@@ -198,6 +200,9 @@ func (s *Set) Shared() bool { return s.hits != nil }
 // Hits returns how often each of the Functions was hit, in their order, whoever hit
 // it. It is for a Set of one file, or of the kernel, that is Shared.
 func (s *Set) Hits() ([]uint64, error) { return s.hits() }
+
+// Places returns where each of what Hits counts is: see Source.Places.
+func (s *Set) Places() []uint64 { return s.places }
 
 // Missed returns how many hits the kernel itself left out: of functions that its
 // handling of probes calls, and of returns when too many calls were under way.

@@ -39,6 +39,31 @@ var kernelProbes = []measurement{
 		},
 	},
 	{
+		name: "count", kernel: "6.1", // to functions that a program of the language counts the calls of
+		alone: functionsArmed, ready: launched, under: functionsArmed,
+		read: []reading{during("armed"), during("functions"), {"end", ending}},
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap run -e 'kprobe:vfs_* { @[probe] = count(); }'"},
+			{name: "bpftrace", line: "bpftrace -e 'kprobe:vfs_* { @[probe] = count(); }'"},
+		},
+		compare: []comparison{
+			{what: "run 'kprobe:vfs_* { @[probe] = count(); }', from start until no function more is armed: against bpftrace", unit: "s", own: "ringtap: armed", peer: "bpftrace: armed", most: 0.1},
+			{what: "the same, from Ctrl-C to the end: against bpftrace", unit: "s", own: "ringtap: end", peer: "bpftrace: end", most: 1},
+			{what: "ringtap's functions", unit: "functions", own: "ringtap: functions", most: -1},
+			{what: "bpftrace's functions", unit: "functions", own: "bpftrace: functions", most: -1},
+		},
+	},
+	{
+		name: "count", kernel: "6.1", // a call counted by such a program
+		workload: hitsProgram,
+		alone:    readZero, ready: patched("vfs_read"), under: readZero, read: []reading{beyond(""), beyond("elapsed")},
+		tools: []tool{
+			{name: "ringtap", line: "$ringtap run -e 'kprobe:vfs_* { @[probe] = count(); }'"},
+			{name: "bpftrace", line: "bpftrace -e 'kprobe:vfs_* { @[probe] = count(); }'"},
+		},
+		compare: perCall("6.1", "run 'kprobe:vfs_* { @[probe] = count(); }'", "bpftrace"),
+	},
+	{
 		name: "funccount", kernel: "6.1", // a call counted
 		workload: hitsProgram,
 		alone:    readZero, ready: patched("vfs_read"), under: readZero, read: []reading{beyond(""), beyond("elapsed")},
@@ -46,7 +71,7 @@ var kernelProbes = []measurement{
 			{name: "ringtap", line: "$ringtap funccount vfs_*"},
 			{name: "bpftrace", line: "bpftrace -e 'kprobe:vfs_* { @[func] = count(); }'"},
 		},
-		compare: perCall("6.1", "bpftrace"),
+		compare: perCall("6.1", "funccount 'vfs_*'", "bpftrace"),
 	},
 	{
 		name: "funccount", kernel: "nobpf",
@@ -56,7 +81,7 @@ var kernelProbes = []measurement{
 			{name: "ringtap", line: "$ringtap funccount vfs_*"},
 			{name: "perf-tools' funccount", line: "bash $perftools/kernel/funccount vfs_*"},
 		},
-		compare: perCall("nobpf", "perf-tools' funccount"),
+		compare: perCall("nobpf", "funccount 'vfs_*'", "perf-tools' funccount"),
 	},
 }
 
@@ -76,8 +101,8 @@ func perStack(kind, suffix string) []comparison {
 }
 
 // perCall are the rows of counting a wildcard of functions on one kernel.
-func perCall(kernel, peer string) []comparison {
-	what := kernel + ": a call counted by funccount 'vfs_*'"
+func perCall(kernel, command, peer string) []comparison {
+	what := kernel + ": a call counted by " + command
 	return []comparison{
 		{what: what + ": against " + peer, unit: "ns", own: "ringtap", peer: peer, most: 1},
 		{what: what + ", with the tool's own work: against " + peer, unit: "ns", own: "ringtap: elapsed", peer: peer + ": elapsed", most: 1},

@@ -13,10 +13,12 @@ type Account struct {
 	// another probe, or too many calls were under way.
 	Missed map[string]uint64
 	Own    uint64 // ringtap's own hits, which no clause saw
-	Unseen uint64 // hits that still waited when Patience was over, which no clause saw
-	Stacks uint64 // hits whose stack was one too many to be kept
-	Late   uint64 // reads of the memory of processes after the hits
-	Gone   uint64 // of these, those of programs that did not run any more
+	// OwnSeen are ringtap's own hits that clauses saw: too many to be told from others'.
+	OwnSeen uint64
+	Unseen  uint64 // hits that still waited when Patience was over, which no clause saw
+	Stacks  uint64 // hits whose stack was one too many to be kept
+	Late    uint64 // reads of the memory of processes after the hits
+	Gone    uint64 // of these, those of programs that did not run any more
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64

@@ -204,6 +204,11 @@ func (s *source) condition(v values) string {
 
 // settle runs the clauses for what the kernel has counted.
 func (f *feed) settle() error {
+	if !f.ended {
+		if err := f.takeCounts(); err != nil {
+			return err
+		}
+	}
 	if f.apart.asked != nil {
 		f.apart.take(<-f.apart.asked)
 	}

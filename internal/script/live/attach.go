@@ -42,6 +42,7 @@ type Attachment struct {
 	commutes bool // the order of hits does not matter to the program
 	options  Options
 	sources  []*source
+	counted  []*counted
 	sets     []attachedSet
 	texts    *syscalltext.Attachment // nil if no system call's text is asked for
 	texted   int                     // sources of texts, which are the first
@@ -107,12 +108,21 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 		return nil, errors.Join(err, a.Close())
 	}
 	a.joinEntries()
-	for _, s := range a.sources {
+	for _, s := range a.all() {
 		if err := a.prepare(s); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
 	return a, nil
+}
+
+// all returns the sources, those whose hits are counted too.
+func (a *Attachment) all() []*source {
+	all := slices.Clone(a.sources)
+	for _, c := range a.counted {
+		all = append(all, c.source)
+	}
+	return all
 }
 
 // prepare prepares what the clauses at a source take.
@@ -199,7 +209,7 @@ func isImpossible(err error) bool {
 // Probes is how many probes are attached.
 func (a *Attachment) Probes() int {
 	n := 0
-	for _, s := range a.sources {
+	for _, s := range a.all() {
 		n += max(1, len(s.places)) * len(s.event.Uses)
 	}
 	return n
@@ -251,7 +261,11 @@ func (a *Attachment) attach(event *plan.Event) error {
 		if s.Function < len(set.Functions) {
 			added.name = set.Functions[s.Function]
 		}
-		a.sources = append(a.sources, added)
+		if ok, err := a.attachCounted(added, set); err != nil {
+			return err
+		} else if !ok {
+			a.sources = append(a.sources, added)
+		}
 	}
 	return nil
 }
@@ -338,6 +352,10 @@ func (a *Attachment) Close() error {
 		errs = append(errs, a.texts.Close())
 		a.texts = nil
 	}
+	for _, c := range a.counted {
+		errs = append(errs, c.close())
+	}
+	a.counted = nil
 	for _, set := range a.sets {
 		errs = append(errs, set.Close())
 	}

@@ -53,7 +53,8 @@ type feed struct {
 	impatience
 	raw     []byte // that a source made
 	account Account
-	ended   bool // the program wants no more
+	ended   bool  // the program wants no more
+	failed  error // of a Tick
 }
 
 // hit is a sample that clauses look at.
@@ -205,6 +206,11 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
 	}
+	for _, c := range f.counted {
+		if err := c.start(); err != nil {
+			return Account{}, err
+		}
+	}
 	at := source.Now()
 	if err := source.Enable(); err != nil {
 		return Account{}, err
@@ -212,9 +218,11 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	f.snapshot() // before the program says that it traces: who waits for that may be gone soon after
 	if f.handler.Start(at) {
 		err = engine.Run(ctx, f)
+	} else {
+		f.ended = true
 	}
 	f.snapshot()
-	err = errors.Join(err, f.settle())
+	err = errors.Join(err, f.failed, f.settle())
 	f.account.Stacks = f.stacks.dropped
 	f.account.Late += f.memories.late
 	if f.texts != nil {
@@ -227,7 +235,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
 	f.account.Probes = f.books()
-	return f.account, errors.Join(err, accountErr, f.missed())
+	return f.account, errors.Join(err, accountErr, f.bookCounts(), f.missed())
 }
 
 // isUrgent tells whether memory is read as soon as records come. Reads at addresses that only the
@@ -359,9 +367,10 @@ func (f *feed) run(of eval.Hit) {
 // Due is the time of the next tick.
 func (f *feed) Due() (at uint64, ok bool) { return f.handler.Due() }
 
-// Tick runs the program's intervals.
+// Tick runs the program's intervals, which see all that was counted by then.
 func (f *feed) Tick() {
-	if !f.handler.Tick() {
+	if f.failed = f.takeCounts(); f.failed != nil || !f.handler.Tick() {
+		f.ended = true
 		f.cancel()
 	}
 }

@@ -45,18 +45,13 @@ func (h *hit) function() string {
 	if h.source.places == nil {
 		return h.source.name
 	}
-	// The first field of a probe's record is __probe_ip or, of a return, __probe_func.
-	const first = 8
-	if len(h.raw) < first+8 {
+	addr, ok := firstAddress(h.raw)
+	if !ok {
 		return h.source.name
 	}
-	addr := binary.NativeEndian.Uint64(h.raw[first:])
 	if int64(addr) < 0 { // in the kernel
-		// The probe of a function that begins with endbr64 is behind that.
-		for _, at := range []uint64{addr, addr - 4} {
-			if name, ok := h.source.places[at]; ok {
-				return name
-			}
+		if place, ok := h.source.kernelPlace(addr); ok {
+			return h.source.places[place]
 		}
 		return h.source.name
 	}
@@ -66,4 +61,27 @@ func (h *hit) function() string {
 		}
 	}
 	return h.source.name
+}
+
+// firstAddress returns the first field of a probe's record, which is __probe_ip or, of a return,
+// __probe_func.
+func firstAddress(raw []byte) (addr uint64, ok bool) {
+	if len(raw) < addressAt+8 {
+		return 0, false
+	}
+	return binary.NativeEndian.Uint64(raw[addressAt:]), true
+}
+
+// addressAt is where firstAddress is.
+const addressAt = 8
+
+// kernelPlace returns which of the places of a source an address of the kernel is.
+func (s *source) kernelPlace(addr uint64) (place uint64, ok bool) {
+	// The probe of a function that begins with endbr64 is behind that.
+	for _, at := range []uint64{addr, addr - 4} {
+		if _, ok := s.places[at]; ok {
+			return at, true
+		}
+	}
+	return 0, false
 }

@@ -11,6 +11,20 @@ import (
 // Commutes tells whether a program comes to the same result in whatever order it sees its
 // hits: its clauses at events only aggregate, and nothing looks at the maps meanwhile.
 func Commutes(prog *check.Program) bool {
+	for _, clause := range prog.Clauses {
+		for _, point := range clause.Points {
+			switch point.Provider {
+			case "interval", "self", "test", "bench":
+				return false
+			}
+		}
+	}
+	return onlyAggregates(prog)
+}
+
+// onlyAggregates tells whether hits may come in any order from one look at the maps to the
+// next: clauses at events only aggregate.
+func onlyAggregates(prog *check.Program) bool {
 	if prog.Config.MaxMapKeys > 0 {
 		return false // the first keys stay
 	}
@@ -23,9 +37,7 @@ func Commutes(prog *check.Program) bool {
 		hit := false
 		for _, point := range clause.Points {
 			switch point.Provider {
-			case "begin", "end":
-			case "interval", "self", "test", "bench":
-				return false
+			case "begin", "end", "interval", "self", "test", "bench":
 			default:
 				hit = true
 			}
@@ -130,6 +142,40 @@ func (e *Event) Repeats(prog *check.Program) (fields []string, comm, ok bool) {
 		comm = comm || !asksOnly(clause, "probe", "ncpus", "cpid")
 	}
 	return fields, comm, true
+}
+
+// Placed tells whether the place of a hit of a kernel function tells all that the clauses of its
+// event do, which is then the same for any number of hits between two looks at the maps.
+func (e *Event) Placed(prog *check.Program) bool {
+	if e.Place != Kernel || len(e.Uses) == 0 || len(e.Fetch) > 0 || e.Entry != nil || e.KernelStack || e.UserStack ||
+		len(e.Pieces) > 0 || len(e.Keeps) > 0 || len(e.Kept) > 0 || e.Reads || !onlyAggregates(prog) || startsCommands(prog) {
+		return false
+	}
+	for _, use := range e.Uses {
+		clause := prog.Clauses[use.Clause]
+		other := func(f Field) bool { return f.From != Function }
+		if slices.ContainsFunc(use.Fields, other) || !asksOnly(clause, "probe", "ncpus", "cpid") || !multiplies(clause.Body) {
+			return false
+		}
+	}
+	return true
+}
+
+// startsCommands tells whether a program starts others. They would be taken for ringtap itself
+// where hits have no samples.
+func startsCommands(prog *check.Program) bool {
+	starts := false
+	look := func(e check.Expr) {
+		call, ok := e.(*check.Call)
+		starts = starts || ok && call.Func == "system"
+	}
+	for _, clause := range prog.Clauses {
+		check.Walk(clause.Body, look)
+	}
+	for _, function := range prog.Functions {
+		check.Walk(function.Body, look)
+	}
+	return starts
 }
 
 // asksOnly tells whether of the values that every hit has a clause asks for none but these.

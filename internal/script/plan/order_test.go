@@ -54,3 +54,38 @@ func TestFieldsTellWhatIsTheSameHitTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestThePlaceOfAHitTellsAllThatItsClausesDo(t *testing.T) {
+	for _, tt := range []struct {
+		program string
+		want    bool
+	}{
+		{`kprobe:vfs_* { @[probe] = count(); }`, true},
+		{`kprobe:vfs_* { @[func] = count(); }`, true},
+		{`kretprobe:vfs_* { @ = count(); }`, true},
+		{`kprobe:vfs_* / probe != "kprobe:vfs_read" / { @s = sum(2); }`, true},
+		{`kprobe:vfs_* { @ = count(); } i:s:1 { print(@); clear(@); exit(); } END { clear(@); }`, true},
+		{`kprobe:vfs_* { @ = count(); } t:a:b { @x[args.dfd] = count(); }`, true},
+		{`kprobe:vfs_* { @ = count(); } t:a:b { print(@); }`, false},
+		{`kprobe:vfs_* { @ = count(); } kprobe:vfs_* { @x[pid] = count(); }`, false},
+		{`kprobe:vfs_* { @[comm] = count(); }`, false},
+		{`kprobe:vfs_* / pid == 5 / { @ = count(); }`, false},
+		{`kprobe:vfs_* { @ = sum(arg0); }`, false},
+		{`kprobe:vfs_* { @[kstack] = count(); }`, false},
+		{`kprobe:vfs_* { @ = hist(1); }`, false},
+		{`kprobe:vfs_* { @++; }`, false},
+		{`kprobe:vfs_* { @ = count(); } i:s:1 { if (1) { system("true"); } }`, false},
+		{`kprobe:vfs_* { @[probe] = count(); exit(); }`, false},
+		{`config = { max_map_keys = 5 } kprobe:vfs_* { @[probe] = count(); }`, false},
+		{`uprobe:libc:str* { @[probe] = count(); }`, false},
+	} {
+		prog, host := checked(t, tt.program)
+		events, errs := Make(prog, host)
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		if got := events[0].Placed(prog); got != tt.want {
+			t.Errorf("%s: %v", tt.program, got)
+		}
+	}
+}

@@ -32,6 +32,9 @@ func (s *session) explain(w io.Writer) {
 			for i, f := range u.Fields {
 				fmt.Fprintf(w, "    %s: %s\n", typeName(s.checked.Clauses[u.Clause].Sources[i].Type), placeOf(f))
 			}
+			if e.Placed(s.checked) {
+				fmt.Fprintf(w, "    counted by the kernel at each place, if there are many: no record of a hit\n")
+			}
 			if e.Filter != nil {
 				fmt.Fprintf(w, "    filtered by the kernel: %s\n", e.Filter)
 			}

@@ -37,6 +37,9 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Unseen > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d hits were left out: they still waited when the program ended\n", account.Unseen)
 	}
+	if account.OwnSeen > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of the hits are ringtap's own\n", account.OwnSeen)
+	}
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
 	}
