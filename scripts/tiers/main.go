@@ -29,8 +29,8 @@ var tiers = []tier{
 	{name: "live", command: goTest("-p=3", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
-	{name: "guest-functions", command: inVM("6.1"), guest: true, skipped: "live", shard: usesFunctionTracer},
-	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !usesFunctionTracer(pkg) }},
+	{name: "guest-functions", command: inVM("6.1"), guest: true, skipped: "live", shard: isFunctions},
+	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isFunctions(pkg) }},
 	{name: "vm-6.1", command: inVM("6.1", wholeMemory), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf", wholeMemory), guest: true},
 	{name: "vm-6.12", command: inVM("6.12", wholeMemory), guest: true},
@@ -58,10 +58,10 @@ var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/(profiler|questions/onc
 // of the guests' time.
 func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
 
-// usesFunctionTracer tells whether a package's tests need the function tracer, which takes a quarter
-// of the guests' time.
-func usesFunctionTracer(pkg string) bool {
-	return strings.HasSuffix(pkg, "/ftrace") || strings.HasSuffix(pkg, "/functrace")
+// isFunctions tells whether a package traces kernel functions, by probes or the function tracer.
+// The tests of these packages take two fifths of the guests' time.
+func isFunctions(pkg string) bool {
+	return strings.HasSuffix(pkg, "/kprobe") || strings.HasSuffix(pkg, "/functrace")
 }
 
 // goTest compiles with -trimpath, as make check does: what is compiled then does not depend on where
