@@ -21,7 +21,7 @@ type python struct {
 	libc  bool   // that is known
 	loops []interp.Span
 	// handlers is what runs the loop's instructions, in some builds, by offset.
-	handlers []interp.Span
+	handlers interp.Spans
 	codes    map[uint64]*code
 	files    interp.Files
 	switches map[callchain.ObjectID]bool // whether objects are greenlet's
