@@ -8,7 +8,7 @@ import (
 
 // paged is a copy's memory from the page on in which an address of it lies.
 func paged(c *Capture, from uint64) Beyond {
-	b := Beyond{From: from &^ (PageSize - 1)}
+	b := Beyond{Stretch: Stretch{From: from &^ (PageSize - 1)}}
 	sp := c.Regs.SP()
 	rest, at := c.Stack[from-sp:], from-b.From
 	if before := min(from-sp, at); before > 0 {
@@ -63,7 +63,7 @@ func TestAStackThatGoesOnBeyondItsCopyIsWhole(t *testing.T) {
 func TestWordsBeyondTheCopy(t *testing.T) {
 	page := new(Page)
 	binary.LittleEndian.PutUint64(page[PageSize-8:], 7)
-	b := Beyond{From: 0x10000, Pages: []*Page{new(Page), page}}
+	b := Beyond{Stretch: Stretch{From: 0x10000, Pages: []*Page{new(Page), page}}, Top: Stretch{From: 0x20000, Pages: []*Page{page}}}
 	for _, test := range []struct {
 		addr, size uint64
 		want       []byte
@@ -74,6 +74,9 @@ func TestWordsBeyondTheCopy(t *testing.T) {
 		{0x11ff9, 8, nil},
 		{0x10ffc, 8, nil}, // in two pages
 		{0x12000, 1, nil},
+		{0x20ff8, 1, []byte{7}},
+		{0x20ffc, 8, nil},
+		{0x21000, 1, nil},
 		{0xffff, 1, nil},
 		{0, 8, nil},
 		{1<<64 - 1, 8, nil},

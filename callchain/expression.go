@@ -105,7 +105,7 @@ func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 
 // behind reads up to 8 bytes behind the copy.
 func (m *memory) behind(addr, size uint64) (uint64, bool) {
-	if addr < m.base || len(m.beyond.Pages) == 0 {
+	if addr < m.base || m.beyond.Empty() {
 		return 0, false
 	}
 	b := m.beyond.at(addr, size)

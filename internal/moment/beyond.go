@@ -18,8 +18,15 @@ import (
 // the time of a visit. Where more of it is new than a reading has room for, later ones go on.
 const mostBeyond = 1 << 20
 
-// beyondShare is the part of a CPU that may be spent on it.
+// beyondShare is the part of a CPU that may be spent on it, beside what topBytes take.
 const beyondShare = 0.05
+
+// Where a stack goes on for muchBeyond, its outermost bytes are read first: most of it may be a variable
+// of a function that lies there, as the stack of Ruby's own that each of its threads has.
+const (
+	muchBeyond = 256 << 10
+	topBytes   = 4 * callchain.PageSize
+)
 
 // tablePages is how many pages the helper and its caller know of those of each CPU, so that equal
 // ones are handed over once. The caller keeps knownBytes of them at most.
@@ -131,41 +138,66 @@ func (b *beyond) of(s *perfevent.Sample, areas []area) (at, end uint64) {
 	if at >= end {
 		return 0, 0
 	}
-	at &^= callchain.PageSize - 1
-	return at, min(end, at+mostBeyond)
+	return at &^ (callchain.PageSize - 1), end
 }
 
 // keep hands that over, as far as it is possible.
 func (b *beyond) keep(visit *near.Visit, areas []area) {
 	at, end := b.of(visit.Sample, areas)
-	if at == end || visit.Left() < headWords*wordSize {
-		return
-	}
-	began := time.Now()
-	if b.left = min(b.left+time.Duration(beyondShare*float64(began.Sub(b.since))), saved); b.left < 0 {
-		b.since = began
+	if at == end || visit.Left() < beyondWords*wordSize {
 		return
 	}
 	if b.forget.Swap(false) {
 		clear(b.known)
 	}
-	if visit.KeepWord(beyondMark) == nil && visit.KeepWord(at) == nil {
-		for at < end && b.keepPages(visit, at, min(int(end-at), len(b.room))) {
-			at += uint64(len(b.room))
+	top := b.readTop(visit, at, end)
+	began := time.Now()
+	b.left = min(b.left+time.Duration(beyondShare*float64(began.Sub(b.since))), saved)
+	if b.left < 0 && top == 0 {
+		b.since = began
+		return
+	}
+	for _, word := range [beyondWords]uint64{beyondMark, at, top} {
+		_ = visit.KeepWord(word) // there is room
+	}
+	if top > 0 && !b.keepPages(visit, topBytes) {
+		b.since = began
+		return // there was room
+	}
+	end = min(end, at+mostBeyond)
+	for b.left >= 0 && at < end {
+		n := min(int(end-at), len(b.room))
+		if visit.Read(at, b.room[:n]) != nil || !b.keepPages(visit, n) {
+			break
 		}
+		at += uint64(n)
 	}
 	b.since = time.Now()
 	b.left -= b.since.Sub(began)
 }
 
+// beyondWords are the words before what is kept: a mark, where it begins, and where the pages of its
+// end begin, which come first; 0 where it is read in one piece.
+const beyondWords = 3
+
+// readTop reads the outermost bytes of a stack that goes on for long. It returns where they begin; 0
+// if they are not read.
+func (b *beyond) readTop(visit *near.Visit, at, end uint64) uint64 {
+	const pages = topBytes / callchain.PageSize
+	if end-at < muchBeyond || visit.Left() < beyondWords*wordSize+pages*(wordSize+callchain.PageSize) {
+		return 0
+	}
+	if visit.Read(end-topBytes, b.room[:topBytes]) != nil {
+		return 0
+	}
+	return end - topBytes
+}
+
 // saved is how much of what was not spent may be spent later.
 const saved = 20 * time.Millisecond
 
-// keepPages hands over so many bytes. It reports false if not all were.
-func (b *beyond) keepPages(visit *near.Visit, at uint64, n int) bool {
-	if visit.Read(at, b.room[:n]) != nil {
-		return false
-	}
+// keepPages hands over so many bytes that were read. It reports false if not all were.
+func (b *beyond) keepPages(visit *near.Visit, n int) bool {
 	for from := 0; from+callchain.PageSize <= n; from += callchain.PageSize {
 		page := b.room[from : from+callchain.PageSize]
 		hash := maphash.Bytes(b.seed, page) | newPage
@@ -205,23 +237,19 @@ type knownPage struct {
 // take reads what beyond has kept. Each reading must be taken, in the order of the CPU's: it reports
 // false if one was not, and then all pages are to be handed over again.
 func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
-	word := func() uint64 {
-		w := binary.LittleEndian.Uint64(data)
-		data = data[wordSize:]
-		return w
-	}
-	if len(data) < headWords*wordSize {
+	if len(data) < beyondWords*wordSize {
 		return b, len(data) == 0
 	}
-	word() // the mark
-	b.From = word()
+	b.From, b.Top.From = binary.LittleEndian.Uint64(data[wordSize:]), binary.LittleEndian.Uint64(data[2*wordSize:])
+	data = data[beyondWords*wordSize:]
 	known := p.by[cpu]
 	if known == nil {
 		known = make([]knownPage, p.each)
 		p.by[cpu] = known
 	}
 	for len(data) >= wordSize {
-		hash := word()
+		hash := binary.LittleEndian.Uint64(data)
+		data = data[wordSize:]
 		place := &known[placeOf(hash, p.each)]
 		switch {
 		case hash&newPage != 0 && len(data) >= callchain.PageSize:
@@ -231,7 +259,11 @@ func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
 		case hash&newPage != 0 || place.hash != hash|newPage:
 			return callchain.Beyond{}, false
 		}
-		b.Pages = append(b.Pages, place.page)
+		if b.Top.From > 0 && len(b.Top.Pages) < topBytes/callchain.PageSize {
+			b.Top.Pages = append(b.Top.Pages, place.page)
+		} else {
+			b.Pages = append(b.Pages, place.page)
+		}
 	}
 	return b, len(data) == 0
 }

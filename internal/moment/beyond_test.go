@@ -12,10 +12,11 @@ import (
 )
 
 // readingOf is what beyond keeps of pages that are told by a byte, those that are new with the
-// page.
-func readingOf(from uint64, isNew map[byte]bool, all ...byte) (data []byte) {
-	data = binary.LittleEndian.AppendUint64(data, beyondMark)
-	data = binary.LittleEndian.AppendUint64(data, from)
+// page. The first ones are those from top on, if that is not 0.
+func readingOf(from, top uint64, isNew map[byte]bool, all ...byte) (data []byte) {
+	for _, word := range [beyondWords]uint64{beyondMark, from, top} {
+		data = binary.LittleEndian.AppendUint64(data, word)
+	}
 	for _, n := range all {
 		hash := uint64(n) << 1
 		if !isNew[n] {
@@ -37,16 +38,16 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 		data []byte
 		want []byte // nil: it is not what a helper writes
 	}{
-		{0, readingOf(0x1000, map[byte]bool{1: true, 2: true}, 1, 2), []byte{1, 2}},
-		{0, readingOf(0x1000, map[byte]bool{3: true}, 3, 2, 1), []byte{3, 2, 1}},
-		{1, readingOf(0x1000, nil, 1), nil}, // another CPU's helper thread
-		{0, readingOf(0x1000, map[byte]bool{5: true}, 5), []byte{5}},
-		{0, readingOf(0x1000, nil, 1), nil}, // 5 is in its place
-		{0, readingOf(0x1000, nil, 2, 5), []byte{2, 5}},
-		{0, readingOf(0x1000, nil), []byte{}},
-		{0, readingOf(0x1000, map[byte]bool{6: true}, 6)[:100], nil},
-		{0, readingOf(0x1000, nil, 2)[:20], nil},
-		{0, readingOf(0x1000, nil)[:9], nil},
+		{0, readingOf(0x1000, 0, map[byte]bool{1: true, 2: true}, 1, 2), []byte{1, 2}},
+		{0, readingOf(0x1000, 0, map[byte]bool{3: true}, 3, 2, 1), []byte{3, 2, 1}},
+		{1, readingOf(0x1000, 0, nil, 1), nil}, // another CPU's helper thread
+		{0, readingOf(0x1000, 0, map[byte]bool{5: true}, 5), []byte{5}},
+		{0, readingOf(0x1000, 0, nil, 1), nil}, // 5 is in its place
+		{0, readingOf(0x1000, 0, nil, 2, 5), []byte{2, 5}},
+		{0, readingOf(0x1000, 0, nil), []byte{}},
+		{0, readingOf(0x1000, 0, map[byte]bool{6: true}, 6)[:100], nil},
+		{0, readingOf(0x1000, 0, nil, 2)[:20], nil},
+		{0, readingOf(0x1000, 0, nil)[:9], nil},
 	} {
 		got, ok := known.take(test.cpu, test.data)
 		if ok != (test.want != nil) {
@@ -68,8 +69,19 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 	}
 }
 
+func TestTheTopOfAStackComesFirst(t *testing.T) {
+	known := pages{each: 16, by: make(map[int][]knownPage)}
+	b, ok := known.take(0, readingOf(0x1000, 0x100000, map[byte]bool{1: true, 2: true, 3: true}, 1, 1, 1, 2, 3))
+	if !ok || b.From != 0x1000 || b.Top.From != 0x100000 || len(b.Top.Pages) != topBytes/callchain.PageSize || len(b.Pages) != 1 {
+		t.Fatalf("%d pages at %#x, %d at %#x, %v", len(b.Pages), b.From, len(b.Top.Pages), b.Top.From, ok)
+	}
+	if b.Top.Pages[3][0] != 2 || b.Pages[0][0] != 3 || b.End() != 0x100000+topBytes {
+		t.Errorf("they are %d and %d, and end at %#x", b.Top.Pages[3][0], b.Pages[0][0], b.End())
+	}
+}
+
 func FuzzPages(f *testing.F) {
-	f.Add(readingOf(0x1000, map[byte]bool{1: true}, 1, 1), readingOf(0, nil, 1))
+	f.Add(readingOf(0x1000, 0, map[byte]bool{1: true}, 1, 1), readingOf(0, 0x9000, nil, 1))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		known := pages{each: 8, by: make(map[int][]knownPage)}
 		for _, data := range [][]byte{first, second} {

@@ -133,7 +133,7 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(beyond.Pages) > 0 {
+	if !beyond.Empty() {
 		r.judge(c.Kind == near.Exact)
 	}
 	if len(r.readings) >= maxReadings {

@@ -25,8 +25,7 @@ const muchBeyond = 64 << 10
 
 // tellTop says where a whole stack ends, if what was read beyond the copy goes on.
 func (s *Store) tellTop(p *process.Process, beyond callchain.Beyond, reach uint64) {
-	end := beyond.From + uint64(len(beyond.Pages))*callchain.PageSize
-	if reach > 0 && reach+muchBeyond < end {
+	if reach > 0 && reach+muchBeyond < beyond.End() {
 		s.runtimes.moments.Top(p, (reach+callchain.PageSize-1)&^(callchain.PageSize-1))
 	}
 }

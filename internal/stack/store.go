@@ -80,7 +80,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 // native makes the user stack of a sample as its registers and its copy of the stack have it.
 // What was read beyond the copy makes one whole that would be cut short.
 func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample, beyond callchain.Beyond) User {
-	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || len(beyond.Pages) == 0) {
+	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || beyond.Empty()) {
 		by.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end, reach: c.reach}
 	}
@@ -91,7 +91,7 @@ func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample
 		return User{ID: None}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
-	if !kept && len(beyond.Pages) > 0 {
+	if !kept && !beyond.Empty() {
 		return s.native(by, p, sample, callchain.Beyond{}) // the beginning may be known
 	}
 	user := User{Found: true, Kept: kept, ID: id, End: end}
