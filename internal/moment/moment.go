@@ -84,7 +84,6 @@ type target struct {
 	asked   uint64          // when beyondOf was last
 	tops    map[uint64]bool // topOf since then
 	since   uint64          // when it is; 0: not yet
-	threads map[uint32]bool // that were seen, of one in another pid namespace
 }
 
 // sampled is which sample a reading is of.
@@ -171,10 +170,6 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	}
 	if t.since == 0 || s.Time < t.since {
 		return Calls{}
-	}
-	if t.threads != nil && !t.threads[s.TID] && r.helper != nil {
-		t.threads[s.TID] = true
-		_ = r.helper.Tell(news{what: threadsOf, pid: int(s.PID)}.message()) // one that has ended says so by Read
 	}
 	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()

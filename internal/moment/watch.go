@@ -107,9 +107,6 @@ func (r *Reader) visit(p *process.Process, what byte) {
 		return
 	}
 	t := &target{process: p, wants: []byte{what}, asked: perfevent.Now()}
-	if p.NSPID != p.PID {
-		t.threads = make(map[uint32]bool)
-	}
 	again := r.watched[p.PID] != nil
 	r.watched[p.PID] = t
 	r.ready.Go(func() { r.watch(t, again) })

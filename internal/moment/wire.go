@@ -84,7 +84,6 @@ const (
 	noneBeyond  = 'n' // do not any more
 	topOf       = 'e' // no stack that lies below an address goes on beyond it
 	resend      = 'r' // pages, as if none had been handed over
-	threadsOf   = 't' // list them, of a process in another pid namespace
 	forget      = 'f'
 	messageSize = 13
 )
