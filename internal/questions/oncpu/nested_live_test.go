@@ -53,6 +53,7 @@ func TestLiveBriefThreadsInAPIDNamespaceAreSeen(t *testing.T) {
 				return all >= 100 && named*10 >= all*8
 			})
 		})
+		return // the ids are the kernel's, the same for all of them
 	}
 }
 
