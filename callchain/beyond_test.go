@@ -120,3 +120,29 @@ func TestTheRecordsOfTheKernelsChainAreFollowed(t *testing.T) {
 		t.Errorf("the stack ends at %#x, though it was not read to its end", u.Reach())
 	}
 }
+
+// What a chain leads over need not be known.
+func TestAChainLeadsOverAVariable(t *testing.T) {
+	const variable = 3 * PageSize / 8 // words
+	stack := make([]uint64, variable+1024)
+	stack[1], stack[2] = at(variable+600), toyFramed+9
+	stack[variable+600], stack[variable+601] = 0, toyStart+5
+	all := newToy(t, toyFramed, at(1), stack...)
+	cut := all.c
+	cut.Stack = all.c.Stack[:512]
+	cut.Beyond.Top = paged(&all.c, at(variable+512)&^(PageSize-1)).Stretch
+	u := New(AMD64)
+	frames, end := u.Unwind(nil, &all.space, &cut)
+	if len(frames) != 3 || end != Complete {
+		t.Fatalf("%d frames, %v, want 3", len(frames), end)
+	}
+	if from, to := u.Gap(); from != at(3) || to != cut.Beyond.Top.From {
+		t.Errorf("it leads over %#x to %#x, want %#x to %#x", from, to, at(3), cut.Beyond.Top.From)
+	}
+	cut.Stack, cut.Beyond = all.c.Stack, Beyond{}
+	if u.Unwind(nil, &all.space, &cut); !isNothing(u.Gap()) {
+		t.Error("it leads over something, though all was copied")
+	}
+}
+
+func isNothing(from, to uint64) bool { return from == 0 && to == 0 }

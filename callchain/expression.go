@@ -70,6 +70,7 @@ type memory struct {
 	size   uint8  // of a word in bytes: 8 or 4
 	beyond Beyond // what is known of the memory behind data
 	reach  uint64 // the highest address that was read behind it
+	low    uint64 // the same, but for the Top
 }
 
 // newMemory is a copy of a machine's stack that begins at an address. Reads are noted in
@@ -112,7 +113,9 @@ func (m *memory) behind(addr, size uint64) (uint64, bool) {
 	if b == nil {
 		return 0, false
 	}
-	m.others, m.reach = true, max(m.reach, addr+size)
+	if m.others, m.reach = true, max(m.reach, addr+size); addr < m.beyond.Top.From {
+		m.low = max(m.low, addr+size)
+	}
 	var word [8]byte
 	copy(word[:], b)
 	return binary.LittleEndian.Uint64(word[:]), true

@@ -99,9 +99,9 @@ func FuzzPages(f *testing.F) {
 }
 
 func TestTheEndOfAnArea(t *testing.T) {
-	list := []area{{0x1000, 0x3000}, {0x3000, 0x4000}, {0x8000, 0x9000}}
+	list := []area{{0x1000, 0x3000, 0}, {0x3000, 0x4000, 0}, {0x8000, 0x9000, 0}}
 	for addr, want := range map[uint64]uint64{0: 0, 0xfff: 0, 0x1000: 0x3000, 0x2fff: 0x3000, 0x3000: 0x4000, 0x4000: 0, 0x8fff: 0x9000, 0x9000: 0} {
-		if got := endOf(list, addr); got != want {
+		if got := areaOf(list, addr).end; got != want {
 			t.Errorf("the area of %#x ends at %#x, want %#x", addr, got, want)
 		}
 	}
@@ -116,12 +116,12 @@ func TestTheTableOfPagesIsSmallerWhereThereAreMoreCPUs(t *testing.T) {
 }
 
 func TestAnAreaEndsWhereAStackDoes(t *testing.T) {
-	list := []area{{0x1000, 0x3000}, {0x3000, 0x4000}}
+	list := []area{{0x1000, 0x3000, 0}, {0x3000, 0x4000, 0}}
 	for _, test := range []struct {
 		at   uint64
 		want []area
 	}{
-		{0x2000, []area{{0x1000, 0x2000}, {0x2000, 0x3000}, {0x3000, 0x4000}}},
+		{0x2000, []area{{0x1000, 0x2000, 0}, {0x2000, 0x3000, 0}, {0x3000, 0x4000, 0}}},
 		{0x1000, list},
 		{0x3000, list},
 		{0x4000, list},
@@ -131,6 +131,25 @@ func TestAnAreaEndsWhereAStackDoes(t *testing.T) {
 		if got := split(list, test.at); !slices.Equal(got, test.want) {
 			t.Errorf("at %#x: %#x, want %#x", test.at, got, test.want)
 		}
+	}
+}
+
+func TestChainsLeadOverAPartOfAnArea(t *testing.T) {
+	list := []area{{0x10000, 0x30000, 0}, {0x30000, 0x40000, 0}}
+	for _, test := range []struct{ from, to, want uint64 }{
+		{0x12000, 0x2c000, 0x12000},
+		{0x12000, 0x2b000, 0}, // the top is larger than what is read of it
+		{0x2c000, 0x2c000, 0},
+		{0x32000, 0x2c000, 0},
+		{0x2000, 0x2c000, 0},
+	} {
+		if got := over(list, test.from, test.to); got[0].over != test.want || list[0].over != 0 {
+			t.Errorf("over %#x to %#x: %#x, want %#x", test.from, test.to, got[0].over, test.want)
+		}
+	}
+	known := over(list, 0x12000, 0x2c000)
+	if got := split(known, 0x20000); got[0].over != 0 || got[1].over != 0 {
+		t.Errorf("split it is over %#x and %#x", got[0].over, got[1].over)
 	}
 }
 
@@ -148,7 +167,7 @@ func TestDeepStacksAreNotReadInVain(t *testing.T) {
 	for range inVain - 1 {
 		r.judge(false)
 	}
-	if r.Deepen(table.Process(os.Getpid())); len(r.watched) > 0 {
+	if r.Deepen(table.Process(os.Getpid()), false); len(r.watched) > 0 {
 		t.Error("more are read, though none is exact")
 	}
 }

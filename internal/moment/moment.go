@@ -82,7 +82,9 @@ type target struct {
 	process *process.Process
 	wants   []byte          // what the helper is told of it: attachTo, beyondOf
 	asked   uint64          // when beyondOf was last
-	tops    map[uint64]bool // topOf since then
+	tops    map[uint64]bool // topOf, and the ends of overOf, since then
+	over    bool            // overOf was told
+	uneven  bool            // a stack was not whole although its end was read: overOf is told no more
 	since   uint64          // when it is; 0: not yet
 }
 

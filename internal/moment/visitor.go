@@ -99,7 +99,7 @@ func (v *visitor) Hear(message []byte) {
 		all = slices.Delete(all, at, at+1)
 	case a == nil:
 		return
-	case (what == beyondOf || what == noneBeyond || what == topOf) && found:
+	case (what == beyondOf || what == noneBeyond || what == topOf || what == overOf) && found:
 		all[at].areas = a.areas
 	default:
 		w := watched{pid: uint32(pid), nested: a.nested, areas: a.areas}
@@ -131,6 +131,8 @@ func (t *team) hear(n news) {
 		a.areas = nil
 	case what == topOf && a != nil:
 		a.areas = split(a.areas, n.addr)
+	case what == overOf && a != nil:
+		a.areas = over(a.areas, n.addr, n.to)
 	case what == attachTo:
 		delete(t.attached, pid)
 		table := process.NewTable(process.Options{})
@@ -150,8 +152,7 @@ func (v *visitor) Wants(s *perfevent.Sample) bool {
 	if w == nil || len(w.walkers) > 0 {
 		return w != nil
 	}
-	at, end := v.beyond.of(s, w.areas)
-	return at < end
+	return v.beyond.of(s, w.areas).end > 0
 }
 
 // find is the process with that pid; nil if it is not watched.

@@ -59,7 +59,9 @@ type User struct {
 	Interpreted bool
 	Calls       near.Kind
 
-	reach uint64 // callchain.Unwinder.Reach, with Stacks.Beyond
+	// With Stacks.Beyond:
+	reach uint64    // callchain.Unwinder.Reach
+	gap   [2]uint64 // callchain.Unwinder.Gap
 }
 
 // User makes the user stack of a sample of a process. There is none where code would have to be
@@ -72,7 +74,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
 	if isDeep(by, user, sample) {
-		s.deepen(p)
+		s.deepen(p, false)
 	}
 	return user
 }
@@ -97,6 +99,7 @@ func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample
 	user := User{Found: true, Kept: kept, ID: id, End: end}
 	if by.Beyond {
 		user.reach = by.unwinder.Reach()
+		user.gap[0], user.gap[1] = by.unwinder.Gap()
 	}
 	if kept && by.Repeatable() {
 		s.memo.keep(&by.Stacks, p, sample, by.Reads(), user)
