@@ -3,12 +3,12 @@ package stack
 import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/perfevent"
 )
 
-// isDeep tells whether a sample's stack is cut short though much of it was copied.
-func isDeep(by *Stacker, user User, sample *perfevent.Sample) bool {
-	return by.Beyond && user.End == callchain.Cut && user.Found && len(sample.Stack) >= fastCopy
+// isDeep tells whether a sample's stack goes on behind the copy. That may be short: the kernel copies up
+// to the first page that the program has not used yet.
+func isDeep(by *Stacker, user User) bool {
+	return by.Beyond && user.End == callchain.Cut && user.Found
 }
 
 // deepen has the stacks of a process read beyond the copies from its next samples on.

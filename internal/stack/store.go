@@ -73,7 +73,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 		}
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
-	if isDeep(by, user, sample) {
+	if isDeep(by, user) {
 		s.deepen(p, false)
 	}
 	return user

@@ -53,13 +53,16 @@ func TestLiveStacksWithALargeVariableAreWhole(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	program := livetest.Program(t, "variable", "-pthread")
-	for _, hz := range []uint64{99, 999} {
-		t.Run(fmt.Sprint(hz), func(t *testing.T) {
-			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: hz,
+	program := livetest.Program(t, "variable", "-pthread", "-fno-stack-clash-protection")
+	for _, test := range []struct {
+		hz  uint64
+		way string
+	}{{99, "used"}, {999, "used"}, {99, "unused"}} {
+		t.Run(fmt.Sprint(test.hz, " ", test.way), func(t *testing.T) {
+			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: test.hz,
 				Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true, Beyond: true}}
 			testlimit.Enough(t, 1000, func(ms int) bool {
-				p, account := livetest.Run(t, exec.Command(program, strconv.Itoa(ms)), perfevent.Started, collector, 0)
+				p, account := livetest.Run(t, exec.Command(program, strconv.Itoa(ms), test.way), perfevent.Started, collector, 0)
 				var whole, cut uint64
 				for _, row := range p.Rows {
 					if row.User == profile.None {

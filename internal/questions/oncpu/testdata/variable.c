@@ -1,10 +1,12 @@
-// A thread whose outermost function has a large variable, as each thread of Ruby has: usage: variable MS
+// A thread whose outermost function has a large variable, as each thread of Ruby has: usage: variable MS used|unused
 #include <alloca.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static volatile unsigned long x;
+static int is_used;
 
 __attribute__((noinline)) void work(void)
 {
@@ -20,7 +22,7 @@ __attribute__((noinline)) void *outermost(void *arg)
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
-		variable[x % (1 << 20)]++;
+		variable[is_used ? x % (1 << 20) : 0]++;
 		work();
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
@@ -31,7 +33,10 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	if (argc < 2 || pthread_create(&thread, NULL, outermost, (void *)atol(argv[1])))
+	if (argc < 3)
+		return 1;
+	is_used = !strcmp(argv[2], "used");
+	if (pthread_create(&thread, NULL, outermost, (void *)atol(argv[1])))
 		return 1;
 	pthread_join(thread, NULL);
 	return 0;
