@@ -47,7 +47,7 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 // memory behind the copy was read: see Reach.
 func (u *Unwinder) followRecords(c *Capture) {
 	m := u.machine
-	if len(c.Beyond.Pages) == 0 || !c.Regs.has(m.fp) {
+	if c.Beyond.Empty() || !c.Regs.has(m.fp) {
 		return
 	}
 	u.mem = newMemory(m, c.Regs.v[m.sp], c.Stack, u.mem.reads)

@@ -8,7 +8,7 @@ import (
 
 // paged is a copy's memory from the page on in which an address of it lies.
 func paged(c *Capture, from uint64) Beyond {
-	b := Beyond{From: from &^ (PageSize - 1)}
+	b := Beyond{Stretch: Stretch{From: from &^ (PageSize - 1)}}
 	sp := c.Regs.SP()
 	rest, at := c.Stack[from-sp:], from-b.From
 	if before := min(from-sp, at); before > 0 {
@@ -63,7 +63,7 @@ func TestAStackThatGoesOnBeyondItsCopyIsWhole(t *testing.T) {
 func TestWordsBeyondTheCopy(t *testing.T) {
 	page := new(Page)
 	binary.LittleEndian.PutUint64(page[PageSize-8:], 7)
-	b := Beyond{From: 0x10000, Pages: []*Page{new(Page), page}}
+	b := Beyond{Stretch: Stretch{From: 0x10000, Pages: []*Page{new(Page), page}}, Top: Stretch{From: 0x20000, Pages: []*Page{page}}}
 	for _, test := range []struct {
 		addr, size uint64
 		want       []byte
@@ -74,6 +74,9 @@ func TestWordsBeyondTheCopy(t *testing.T) {
 		{0x11ff9, 8, nil},
 		{0x10ffc, 8, nil}, // in two pages
 		{0x12000, 1, nil},
+		{0x20ff8, 1, []byte{7}},
+		{0x20ffc, 8, nil},
+		{0x21000, 1, nil},
 		{0xffff, 1, nil},
 		{0, 8, nil},
 		{1<<64 - 1, 8, nil},
@@ -117,3 +120,29 @@ func TestTheRecordsOfTheKernelsChainAreFollowed(t *testing.T) {
 		t.Errorf("the stack ends at %#x, though it was not read to its end", u.Reach())
 	}
 }
+
+// What a chain leads over need not be known.
+func TestAChainLeadsOverAVariable(t *testing.T) {
+	const variable = 3 * PageSize / 8 // words
+	stack := make([]uint64, variable+1024)
+	stack[1], stack[2] = at(variable+600), toyFramed+9
+	stack[variable+600], stack[variable+601] = 0, toyStart+5
+	all := newToy(t, toyFramed, at(1), stack...)
+	cut := all.c
+	cut.Stack = all.c.Stack[:512]
+	cut.Beyond.Top = paged(&all.c, at(variable+512)&^(PageSize-1)).Stretch
+	u := New(AMD64)
+	frames, end := u.Unwind(nil, &all.space, &cut)
+	if len(frames) != 3 || end != Complete {
+		t.Fatalf("%d frames, %v, want 3", len(frames), end)
+	}
+	if from, to := u.Gap(); from != at(3) || to != cut.Beyond.Top.From {
+		t.Errorf("it leads over %#x to %#x, want %#x to %#x", from, to, at(3), cut.Beyond.Top.From)
+	}
+	cut.Stack, cut.Beyond = all.c.Stack, Beyond{}
+	if u.Unwind(nil, &all.space, &cut); !isNothing(u.Gap()) {
+		t.Error("it leads over something, though all was copied")
+	}
+}
+
+func isNothing(from, to uint64) bool { return from == 0 && to == 0 }

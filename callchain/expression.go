@@ -70,6 +70,7 @@ type memory struct {
 	size   uint8  // of a word in bytes: 8 or 4
 	beyond Beyond // what is known of the memory behind data
 	reach  uint64 // the highest address that was read behind it
+	low    uint64 // the same, but for the Top
 }
 
 // newMemory is a copy of a machine's stack that begins at an address. Reads are noted in
@@ -105,14 +106,16 @@ func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 
 // behind reads up to 8 bytes behind the copy.
 func (m *memory) behind(addr, size uint64) (uint64, bool) {
-	if addr < m.base || len(m.beyond.Pages) == 0 {
+	if addr < m.base || m.beyond.Empty() {
 		return 0, false
 	}
 	b := m.beyond.at(addr, size)
 	if b == nil {
 		return 0, false
 	}
-	m.others, m.reach = true, max(m.reach, addr+size)
+	if m.others, m.reach = true, max(m.reach, addr+size); addr < m.beyond.Top.From {
+		m.low = max(m.low, addr+size)
+	}
 	var word [8]byte
 	copy(word[:], b)
 	return binary.LittleEndian.Uint64(word[:]), true

@@ -220,6 +220,18 @@ func (u *Unwinder) Reach() uint64 {
 	return u.mem.base + uint64(slices.Max(u.mem.reads)) + uint64(u.mem.size)
 }
 
+// Gap is the memory below the Top that the last chain leads over; nothing if it does not lead there.
+func (u *Unwinder) Gap() (from, to uint64) {
+	if !u.alone || len(u.mem.beyond.Top.Pages) == 0 || u.mem.reach <= u.mem.beyond.Top.From {
+		return 0, 0
+	}
+	from = max(u.mem.low, u.mem.base)
+	if len(u.mem.reads) > 0 {
+		from = max(from, u.mem.base+uint64(slices.Max(u.mem.reads))+uint64(u.mem.size))
+	}
+	return from, u.mem.beyond.Top.From
+}
+
 // Reads returns where in the copied stack the words lie, of Arch.WordSize bytes, that the
 // last Unwind has read. They are valid until the next call.
 func (u *Unwinder) Reads() []uint32 { return u.mem.reads }

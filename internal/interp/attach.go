@@ -14,12 +14,16 @@ type Process struct {
 	Memory  Memory
 	Arch    callchain.Arch
 	Modules []*Module // by address
+	Files
 }
+
+// Files are those that a process has mapped, at any time. The zero value has none.
+type Files struct{ space *process.Process }
 
 // NewProcess lists the modules of a process of this machine, by the caller's model of it.
 // The pid may be that of any thread that has the process's memory still.
 func NewProcess(pid int, space *process.Process) *Process {
-	p := &Process{PID: space.NSPID, Memory: Live(pid), Arch: callchain.Host()}
+	p := &Process{PID: space.NSPID, Memory: Live(pid), Arch: callchain.Host(), Files: Files{space}}
 	seen := make(map[*process.Object]bool)
 	for m := range space.Mapped {
 		if m.Object.Kind != process.File || seen[m.Object] {
@@ -31,6 +35,18 @@ func NewProcess(pid int, space *process.Process) *Process {
 		}
 	}
 	return p
+}
+
+// Path is that of the file that an object is, "" if the process has none mapped.
+func (f Files) Path(id callchain.ObjectID) string {
+	if f.space != nil {
+		for m := range f.space.Mapped {
+			if m.Object.ID == id && m.Object.Kind == process.File {
+				return m.Object.Path
+			}
+		}
+	}
+	return ""
 }
 
 // Symbol is the first symbol of that name in all modules.

@@ -62,3 +62,10 @@ type Runtime interface {
 type Handlers interface {
 	Handler(f callchain.Frame) bool
 }
+
+// Switcher is a Runtime with libraries that set a thread's calls aside and run others on top of their
+// native frames, as greenlets of Python: a walk finds those that run.
+type Switcher interface {
+	// Switches tells whether a native frame is of such a library, which calls the loop.
+	Switches(f callchain.Frame) bool
+}

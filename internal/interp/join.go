@@ -11,8 +11,9 @@ type Chain struct {
 	Runtime Runtime
 	Calls   []Call
 
-	next int // the first that has no place yet
-	skip int // how many of the innermost loops have no call
+	next   int // the first that has no place yet
+	skip   int // how many of the innermost loops have no call
+	native int // how many of the innermost native frames are of its calls
 }
 
 // Entry is one level of a chain that is joined: a native frame, or a call.
@@ -33,14 +34,19 @@ type Entry struct {
 // loop more than there are calls for, the innermost one has just begun, or is about to end: it
 // stays what it is. Else the two do not fit, as Join reports: innermost loops without calls stay
 // what they are, and innermost calls without a loop, which have ended, are left out.
+//
+// The calls of a Switcher belong to the loops inside its last switch alone. What is further out stays
+// what it is, whole or not.
 func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain) (joined []Entry, fits bool) {
 	fits = true
 	for i := range chains {
 		c := &chains[i]
-		if truncated || slices.ContainsFunc(c.Calls, func(call Call) bool { return call.PC != 0 }) {
+		inside, switched := c.inside(native)
+		c.native = len(inside)
+		if truncated && !switched || slices.ContainsFunc(c.Calls, func(call Call) bool { return call.PC != 0 }) {
 			continue
 		}
-		more := c.loops(native) - c.entries()
+		more := c.loops(inside) - c.entries()
 		c.skip = max(0, more)
 		fits = fits && (more == 0 || more == 1)
 		for ; more < 0; c.next++ {
@@ -53,7 +59,7 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 		if i+1 < len(native) && handles(chains, f, native[i+1]) {
 			continue
 		}
-		c, loop := whose(chains, f)
+		c, loop := whose(chains, i, f)
 		if loop && c.skip > 0 {
 			c.skip--
 			dst = append(dst, Entry{Native: i})
@@ -112,11 +118,33 @@ func (c *Chain) entries() (n int) {
 	return n
 }
 
-// whose is the chain that has calls for a native frame, nil if it is a function of C; and
-// whether the frame is a loop.
-func whose(chains []Chain, f callchain.Frame) (c *Chain, loop bool) {
+// inside is the native frames that a chain's calls may be in: all of them, or those inside the last
+// switch to them.
+func (c *Chain) inside(native []callchain.Frame) (frames []callchain.Frame, switched bool) {
+	s, ok := c.Runtime.(Switcher)
+	if !ok {
+		return native, false
+	}
+	loops := 0
+	for i, f := range native {
+		switch {
+		case c.Runtime.Loop(f):
+			loops++
+		case loops > 0 && loops+1 >= c.entries() && s.Switches(f):
+			return native[:i], true
+		}
+	}
+	return native, false
+}
+
+// whose is the chain that has calls for a native frame, the one of that number, nil if it is none of
+// theirs; and whether the frame is a loop.
+func whose(chains []Chain, number int, f callchain.Frame) (c *Chain, loop bool) {
 	for i := range chains {
 		c := &chains[i]
+		if number >= c.native {
+			continue
+		}
 		if c.next < len(c.Calls) && c.Calls[c.next].PC != 0 && c.Calls[c.next].PC == f.PC() {
 			return c, false
 		}

@@ -21,6 +21,11 @@ type parts struct{ loops }
 
 func (parts) Handler(f callchain.Frame) bool { return f.Object == 6 }
 
+// switched is a runtime whose loop is object 7; object 5 switches to other calls of it.
+type switched struct{ loops }
+
+func (switched) Switches(f callchain.Frame) bool { return f.Object == 5 }
+
 func call(code uint64) Call          { return Call{Code: code} }
 func entry(code uint64) Call         { return Call{Code: code, Entry: true} }
 func generated(code, pc uint64) Call { return Call{Code: code, PC: pc} }
@@ -66,6 +71,18 @@ func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
 			native(6, loop, 6, loop), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 1 #10", true},
 		"a part that no loop has called": {
 			native(6, 1, loop), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 1 #10", true},
+		"calls on top of others": {
+			native(1, loop, 2, 5, 5, loop, 3), false, []Chain{{Runtime: switched{loop}, Calls: []Call{call(10), entry(11)}}}, "0 #10 #11 2 3 4 5 6", true},
+		"calls on top of others, where a loop has just begun": {
+			native(loop, loop, 5, loop, 3), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2 3 4", true},
+		"calls on top of others that are cut": {
+			native(loop, loop, 5, loop, 3), true, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2 3 4", true},
+		"calls on top of others, and these on top of others": {
+			native(1, loop, 5, loop, 5, loop), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2 3 4 5", true},
+		"calls that are about to switch": {
+			native(5, loop, 2), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2", true},
+		"a function that is told of each switch": {
+			native(loop, 5, loop, loop, 5, loop), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10), entry(11), entry(12)}}}, "#10 1 #11 #12 4 5", true},
 		"generated code": {
 			native(1, 2, 3), false, []Chain{{Runtime: loops(loop), Calls: []Call{generated(10, 1)}}}, "0 #10 2", true},
 		"generated code between interpreted calls": {

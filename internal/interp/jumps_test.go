@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -13,8 +14,13 @@ func FuzzJumps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code []byte) {
 		for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
 			e := extent{1 << 20, 1<<20 + uint64(len(code))}
+			p := &pieces{arch: arch}
+			called, handlers := len(slices.Collect(p.calls(e.start, code))), len(slices.Collect(p.handlers(e.start, code)))
+			if handlers > called || called > len(code) || p.dispatches(code) > len(code) {
+				t.Errorf("%d handlers of %d calls", handlers, called)
+			}
 			n := 0
-			for to := range (&pieces{arch: arch}).jumps(e, code) {
+			for to := range p.jumps(e, code) {
 				if n++; e.has(to) || n > len(code) {
 					t.Errorf("jump %d to %#x", n, to)
 				}

@@ -2,7 +2,9 @@ package interp
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
+	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/elfimage"
@@ -141,6 +143,15 @@ type Span struct {
 // Has tells whether a frame is in the code.
 func (s Span) Has(f callchain.Frame) bool {
 	return f.Object == s.Object && s.Start <= f.Offset && f.Offset < s.End
+}
+
+// Spans are code of one file, sorted, none in another.
+type Spans []Span
+
+// Has tells whether a frame is in one of them.
+func (s Spans) Has(f callchain.Frame) bool {
+	i, found := slices.BinarySearchFunc(s, f.Offset, func(s Span, offset uint64) int { return cmp.Compare(s.Start, offset) })
+	return found && s[i].Has(f) || i > 0 && s[i-1].Has(f)
 }
 
 // Span is where the code of a function is; nowhere if it has none in the file.

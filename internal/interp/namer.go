@@ -41,6 +41,12 @@ func (n *Namer) Handler(f callchain.Frame) bool {
 	return ok && h.Handler(f)
 }
 
+// Switches is of Switcher. It reports false if the runtime is no Switcher.
+func (n *Namer) Switches(f callchain.Frame) bool {
+	s, ok := n.Runtime.(Switcher)
+	return ok && s.Switches(f)
+}
+
 // Frames is of Runtime. Of a function that is gone it returns what it was when it was named last,
 // without its line if that was elsewhere in it.
 func (n *Namer) Frames(dst []Frame, c Call) ([]Frame, bool) {

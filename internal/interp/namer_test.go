@@ -3,6 +3,8 @@ package interp
 import (
 	"slices"
 	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
 )
 
 // mortal is a runtime whose functions end.
@@ -39,6 +41,24 @@ func TestFunctionsThatAreGoneAreWhatTheyWere(t *testing.T) {
 		got, ok := n.Frames([]Frame{before}, test.call)
 		if ok != (test.want != nil) || !slices.Equal(got, append([]Frame{before}, test.want...)) {
 			t.Errorf("%s: %v, %v; want %v", test.name, got, ok, test.want)
+		}
+	}
+}
+
+func TestANamerHasThePartsAndTheSwitchesOfItsRuntime(t *testing.T) {
+	part, other, loop := callchain.Frame{Object: 6}, callchain.Frame{Object: 5}, callchain.Frame{Object: 7}
+	for _, test := range []struct {
+		name              string
+		runtime           Runtime
+		handles, switches bool
+	}{
+		{"neither", loops(7), false, false},
+		{"parts", parts{7}, true, false},
+		{"switches", switched{7}, false, true},
+	} {
+		n := NewNamer(test.runtime)
+		if n.Handler(part) != test.handles || n.Switches(other) != test.switches || n.Handler(loop) || n.Switches(loop) {
+			t.Errorf("%s: a part %v, a switch %v, the loop %v and %v", test.name, n.Handler(part), n.Switches(other), n.Handler(loop), n.Switches(loop))
 		}
 	}
 }

@@ -123,20 +123,13 @@ func (p *pieces) jumps(e extent, code []byte) iter.Seq[uint64] {
 	}
 }
 
-// jumpsAMD64 is where jumps and conditional jumps lead to. What the decoder does not know
-// is left out byte by byte.
+// jumpsAMD64 is where jumps and conditional jumps lead to.
 func jumpsAMD64(at uint64, code []byte) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for len(code) > 0 {
-			size := 1
-			if inst, err := x86asm.Decode(code, 64); err == nil {
-				size = inst.Len
-				to, ok := inst.Args[0].(x86asm.Rel)
-				if ok && inst.Op != x86asm.CALL && !yield(at+uint64(size)+uint64(int64(to))) {
-					return
-				}
+		for end, inst := range instructions(at, code) {
+			if to, ok := inst.Args[0].(x86asm.Rel); ok && inst.Op != x86asm.CALL && !yield(end+uint64(int64(to))) {
+				return
 			}
-			at, code = at+uint64(size), code[size:]
 		}
 	}
 }

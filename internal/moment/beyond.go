@@ -18,8 +18,15 @@ import (
 // the time of a visit. Where more of it is new than a reading has room for, later ones go on.
 const mostBeyond = 1 << 20
 
-// beyondShare is the part of a CPU that may be spent on it.
+// beyondShare is the part of a CPU that may be spent on it, beside what topBytes take.
 const beyondShare = 0.05
+
+// Where a stack goes on for muchBeyond, its outermost bytes are read first: most of it may be a variable
+// of a function that lies there, as the stack of Ruby's own that each of its threads has.
+const (
+	muchBeyond = 256 << 10
+	topBytes   = 4 * callchain.PageSize
+)
 
 // tablePages is how many pages the helper and its caller know of those of each CPU, so that equal
 // ones are handed over once. The caller keeps knownBytes of them at most.
@@ -36,7 +43,12 @@ func tablePages(cpus int) int {
 }
 
 // area is memory in which a stack may lie.
-type area struct{ start, end uint64 }
+type area struct {
+	start, end uint64
+	// over is where memory begins that no chain leads through, up to topBytes before the end; 0 where
+	// that is not known.
+	over uint64
+}
 
 // maxAreas bounds those of a process.
 const maxAreas = 1 << 14
@@ -53,13 +65,13 @@ func areas(pid int) (list []area) {
 		switch {
 		case !a.Writable:
 		case len(a.Path) == 0:
-			list = append(list, area{a.Start, a.End})
+			list = append(list, area{start: a.Start, end: a.End})
 		case string(a.Path) == "[stack]":
 			below := uint64(0)
 			if n := len(list); n > 0 {
 				below = list[n-1].end
 			}
-			list = append(list, area{max(below, a.Start-min(a.Start, stackGap)), a.End})
+			list = append(list, area{start: max(below, a.Start-min(a.Start, stackGap)), end: a.End})
 		}
 		return len(list) < maxAreas
 	})
@@ -76,13 +88,24 @@ func split(areas []area, at uint64) []area {
 	if found || i == 0 || areas[i-1].end <= at || len(areas) >= 2*maxAreas {
 		return areas
 	}
-	areas = slices.Insert(slices.Clone(areas), i, area{at, areas[i-1].end})
-	areas[i-1].end = at
+	areas = slices.Insert(slices.Clone(areas), i, area{start: at, end: areas[i-1].end})
+	areas[i-1].end, areas[i-1].over = at, 0
 	return areas
 }
 
-// endOf is where the area ends that an address lies in; 0 if none is known.
-func endOf(areas []area, addr uint64) uint64 {
+// over is areas of which one has no chain through what lies between two addresses.
+func over(areas []area, from, to uint64) []area {
+	i := slices.IndexFunc(areas, func(a area) bool { return a.start <= from && from < a.end })
+	if i < 0 || from >= to || to != areas[i].end-topBytes {
+		return areas
+	}
+	areas = slices.Clone(areas)
+	areas[i].over = from
+	return areas
+}
+
+// areaOf is the area that an address lies in; an empty one if none is known.
+func areaOf(areas []area, addr uint64) area {
 	low, high := 0, len(areas)
 	for low < high {
 		if middle := int(uint(low+high) >> 1); areas[middle].end <= addr {
@@ -92,9 +115,9 @@ func endOf(areas []area, addr uint64) uint64 {
 		}
 	}
 	if low == len(areas) || areas[low].start > addr {
-		return 0
+		return area{}
 	}
-	return areas[low].end
+	return areas[low]
 }
 
 // beyond reads stacks behind the samples' copies of them on one CPU. It hands over each page, or a
@@ -118,54 +141,85 @@ func newBeyond(pages int) *beyond {
 }
 
 // of is what lies behind the copy of a sample's stack, up to the end of its area: nothing for most.
-func (b *beyond) of(s *perfevent.Sample, areas []area) (at, end uint64) {
+func (b *beyond) of(s *perfevent.Sample, areas []area) area {
 	if len(areas) == 0 {
-		return 0, 0
+		return area{}
 	}
 	_, sp, _, ok := b.arch.Frame(s.Regs.Mask, s.Regs.Values)
 	if !ok {
-		return 0, 0
+		return area{}
 	}
-	at = sp + uint64(len(s.Stack))
-	end = endOf(areas, sp)
-	if at >= end {
-		return 0, 0
+	at, a := sp+uint64(len(s.Stack)), areaOf(areas, sp)
+	if at >= a.end {
+		return area{}
 	}
-	at &^= callchain.PageSize - 1
-	return at, min(end, at+mostBeyond)
+	a.start = at &^ (callchain.PageSize - 1)
+	if a.over > 0 && a.end-a.start < topBytes {
+		a.over = 0
+	}
+	return a
 }
 
 // keep hands that over, as far as it is possible.
 func (b *beyond) keep(visit *near.Visit, areas []area) {
-	at, end := b.of(visit.Sample, areas)
-	if at == end || visit.Left() < headWords*wordSize {
-		return
-	}
-	began := time.Now()
-	if b.left = min(b.left+time.Duration(beyondShare*float64(began.Sub(b.since))), saved); b.left < 0 {
-		b.since = began
+	a := b.of(visit.Sample, areas)
+	if a.end == 0 || visit.Left() < beyondWords*wordSize {
 		return
 	}
 	if b.forget.Swap(false) {
 		clear(b.known)
 	}
-	if visit.KeepWord(beyondMark) == nil && visit.KeepWord(at) == nil {
-		for at < end && b.keepPages(visit, at, min(int(end-at), len(b.room))) {
-			at += uint64(len(b.room))
+	top := b.readTop(visit, &a)
+	began := time.Now()
+	b.left = min(b.left+time.Duration(beyondShare*float64(began.Sub(b.since))), saved)
+	if b.left < 0 && top == 0 {
+		b.since = began
+		return
+	}
+	for _, word := range [beyondWords]uint64{beyondMark, a.start, top} {
+		_ = visit.KeepWord(word) // there is room
+	}
+	if top > 0 && !b.keepPages(visit, topBytes) {
+		b.since = began
+		return // there was room
+	}
+	at, end := a.start, min(a.end, a.start+mostBeyond)
+	if a.over > 0 {
+		end = min(end, a.over)
+	}
+	for b.left >= 0 && at < end {
+		n := min(int(end-at), len(b.room))
+		if visit.Read(at, b.room[:n]) != nil || !b.keepPages(visit, n) {
+			break
 		}
+		at += uint64(n)
 	}
 	b.since = time.Now()
 	b.left -= b.since.Sub(began)
 }
 
+// beyondWords are the words before what is kept: a mark, where it begins, and where the pages of its
+// end begin, which come first; 0 where it is read in one piece.
+const beyondWords = 3
+
+// readTop reads the outermost bytes of a stack that goes on for long. It returns where they begin; 0
+// if they are not read.
+func (b *beyond) readTop(visit *near.Visit, a *area) uint64 {
+	const pages = topBytes / callchain.PageSize
+	if a.over == 0 && a.end-a.start < muchBeyond || visit.Left() < beyondWords*wordSize+pages*(wordSize+callchain.PageSize) {
+		return 0
+	}
+	if visit.Read(a.end-topBytes, b.room[:topBytes]) != nil {
+		return 0
+	}
+	return a.end - topBytes
+}
+
 // saved is how much of what was not spent may be spent later.
 const saved = 20 * time.Millisecond
 
-// keepPages hands over so many bytes. It reports false if not all were.
-func (b *beyond) keepPages(visit *near.Visit, at uint64, n int) bool {
-	if visit.Read(at, b.room[:n]) != nil {
-		return false
-	}
+// keepPages hands over so many bytes that were read. It reports false if not all were.
+func (b *beyond) keepPages(visit *near.Visit, n int) bool {
 	for from := 0; from+callchain.PageSize <= n; from += callchain.PageSize {
 		page := b.room[from : from+callchain.PageSize]
 		hash := maphash.Bytes(b.seed, page) | newPage
@@ -205,23 +259,19 @@ type knownPage struct {
 // take reads what beyond has kept. Each reading must be taken, in the order of the CPU's: it reports
 // false if one was not, and then all pages are to be handed over again.
 func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
-	word := func() uint64 {
-		w := binary.LittleEndian.Uint64(data)
-		data = data[wordSize:]
-		return w
-	}
-	if len(data) < headWords*wordSize {
+	if len(data) < beyondWords*wordSize {
 		return b, len(data) == 0
 	}
-	word() // the mark
-	b.From = word()
+	b.From, b.Top.From = binary.LittleEndian.Uint64(data[wordSize:]), binary.LittleEndian.Uint64(data[2*wordSize:])
+	data = data[beyondWords*wordSize:]
 	known := p.by[cpu]
 	if known == nil {
 		known = make([]knownPage, p.each)
 		p.by[cpu] = known
 	}
 	for len(data) >= wordSize {
-		hash := word()
+		hash := binary.LittleEndian.Uint64(data)
+		data = data[wordSize:]
 		place := &known[placeOf(hash, p.each)]
 		switch {
 		case hash&newPage != 0 && len(data) >= callchain.PageSize:
@@ -231,7 +281,11 @@ func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
 		case hash&newPage != 0 || place.hash != hash|newPage:
 			return callchain.Beyond{}, false
 		}
-		b.Pages = append(b.Pages, place.page)
+		if b.Top.From > 0 && len(b.Top.Pages) < topBytes/callchain.PageSize {
+			b.Top.Pages = append(b.Top.Pages, place.page)
+		} else {
+			b.Pages = append(b.Pages, place.page)
+		}
 	}
 	return b, len(data) == 0
 }

@@ -12,10 +12,11 @@ import (
 )
 
 // readingOf is what beyond keeps of pages that are told by a byte, those that are new with the
-// page.
-func readingOf(from uint64, isNew map[byte]bool, all ...byte) (data []byte) {
-	data = binary.LittleEndian.AppendUint64(data, beyondMark)
-	data = binary.LittleEndian.AppendUint64(data, from)
+// page. The first ones are those from top on, if that is not 0.
+func readingOf(from, top uint64, isNew map[byte]bool, all ...byte) (data []byte) {
+	for _, word := range [beyondWords]uint64{beyondMark, from, top} {
+		data = binary.LittleEndian.AppendUint64(data, word)
+	}
 	for _, n := range all {
 		hash := uint64(n) << 1
 		if !isNew[n] {
@@ -37,16 +38,16 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 		data []byte
 		want []byte // nil: it is not what a helper writes
 	}{
-		{0, readingOf(0x1000, map[byte]bool{1: true, 2: true}, 1, 2), []byte{1, 2}},
-		{0, readingOf(0x1000, map[byte]bool{3: true}, 3, 2, 1), []byte{3, 2, 1}},
-		{1, readingOf(0x1000, nil, 1), nil}, // another CPU's helper thread
-		{0, readingOf(0x1000, map[byte]bool{5: true}, 5), []byte{5}},
-		{0, readingOf(0x1000, nil, 1), nil}, // 5 is in its place
-		{0, readingOf(0x1000, nil, 2, 5), []byte{2, 5}},
-		{0, readingOf(0x1000, nil), []byte{}},
-		{0, readingOf(0x1000, map[byte]bool{6: true}, 6)[:100], nil},
-		{0, readingOf(0x1000, nil, 2)[:20], nil},
-		{0, readingOf(0x1000, nil)[:9], nil},
+		{0, readingOf(0x1000, 0, map[byte]bool{1: true, 2: true}, 1, 2), []byte{1, 2}},
+		{0, readingOf(0x1000, 0, map[byte]bool{3: true}, 3, 2, 1), []byte{3, 2, 1}},
+		{1, readingOf(0x1000, 0, nil, 1), nil}, // another CPU's helper thread
+		{0, readingOf(0x1000, 0, map[byte]bool{5: true}, 5), []byte{5}},
+		{0, readingOf(0x1000, 0, nil, 1), nil}, // 5 is in its place
+		{0, readingOf(0x1000, 0, nil, 2, 5), []byte{2, 5}},
+		{0, readingOf(0x1000, 0, nil), []byte{}},
+		{0, readingOf(0x1000, 0, map[byte]bool{6: true}, 6)[:100], nil},
+		{0, readingOf(0x1000, 0, nil, 2)[:20], nil},
+		{0, readingOf(0x1000, 0, nil)[:9], nil},
 	} {
 		got, ok := known.take(test.cpu, test.data)
 		if ok != (test.want != nil) {
@@ -68,8 +69,19 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 	}
 }
 
+func TestTheTopOfAStackComesFirst(t *testing.T) {
+	known := pages{each: 16, by: make(map[int][]knownPage)}
+	b, ok := known.take(0, readingOf(0x1000, 0x100000, map[byte]bool{1: true, 2: true, 3: true}, 1, 1, 1, 2, 3))
+	if !ok || b.From != 0x1000 || b.Top.From != 0x100000 || len(b.Top.Pages) != topBytes/callchain.PageSize || len(b.Pages) != 1 {
+		t.Fatalf("%d pages at %#x, %d at %#x, %v", len(b.Pages), b.From, len(b.Top.Pages), b.Top.From, ok)
+	}
+	if b.Top.Pages[3][0] != 2 || b.Pages[0][0] != 3 || b.End() != 0x100000+topBytes {
+		t.Errorf("they are %d and %d, and end at %#x", b.Top.Pages[3][0], b.Pages[0][0], b.End())
+	}
+}
+
 func FuzzPages(f *testing.F) {
-	f.Add(readingOf(0x1000, map[byte]bool{1: true}, 1, 1), readingOf(0, nil, 1))
+	f.Add(readingOf(0x1000, 0, map[byte]bool{1: true}, 1, 1), readingOf(0, 0x9000, nil, 1))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		known := pages{each: 8, by: make(map[int][]knownPage)}
 		for _, data := range [][]byte{first, second} {
@@ -87,9 +99,9 @@ func FuzzPages(f *testing.F) {
 }
 
 func TestTheEndOfAnArea(t *testing.T) {
-	list := []area{{0x1000, 0x3000}, {0x3000, 0x4000}, {0x8000, 0x9000}}
+	list := []area{{0x1000, 0x3000, 0}, {0x3000, 0x4000, 0}, {0x8000, 0x9000, 0}}
 	for addr, want := range map[uint64]uint64{0: 0, 0xfff: 0, 0x1000: 0x3000, 0x2fff: 0x3000, 0x3000: 0x4000, 0x4000: 0, 0x8fff: 0x9000, 0x9000: 0} {
-		if got := endOf(list, addr); got != want {
+		if got := areaOf(list, addr).end; got != want {
 			t.Errorf("the area of %#x ends at %#x, want %#x", addr, got, want)
 		}
 	}
@@ -104,12 +116,12 @@ func TestTheTableOfPagesIsSmallerWhereThereAreMoreCPUs(t *testing.T) {
 }
 
 func TestAnAreaEndsWhereAStackDoes(t *testing.T) {
-	list := []area{{0x1000, 0x3000}, {0x3000, 0x4000}}
+	list := []area{{0x1000, 0x3000, 0}, {0x3000, 0x4000, 0}}
 	for _, test := range []struct {
 		at   uint64
 		want []area
 	}{
-		{0x2000, []area{{0x1000, 0x2000}, {0x2000, 0x3000}, {0x3000, 0x4000}}},
+		{0x2000, []area{{0x1000, 0x2000, 0}, {0x2000, 0x3000, 0}, {0x3000, 0x4000, 0}}},
 		{0x1000, list},
 		{0x3000, list},
 		{0x4000, list},
@@ -119,6 +131,25 @@ func TestAnAreaEndsWhereAStackDoes(t *testing.T) {
 		if got := split(list, test.at); !slices.Equal(got, test.want) {
 			t.Errorf("at %#x: %#x, want %#x", test.at, got, test.want)
 		}
+	}
+}
+
+func TestChainsLeadOverAPartOfAnArea(t *testing.T) {
+	list := []area{{0x10000, 0x30000, 0}, {0x30000, 0x40000, 0}}
+	for _, test := range []struct{ from, to, want uint64 }{
+		{0x12000, 0x2c000, 0x12000},
+		{0x12000, 0x2b000, 0}, // the top is larger than what is read of it
+		{0x2c000, 0x2c000, 0},
+		{0x32000, 0x2c000, 0},
+		{0x2000, 0x2c000, 0},
+	} {
+		if got := over(list, test.from, test.to); got[0].over != test.want || list[0].over != 0 {
+			t.Errorf("over %#x to %#x: %#x, want %#x", test.from, test.to, got[0].over, test.want)
+		}
+	}
+	known := over(list, 0x12000, 0x2c000)
+	if got := split(known, 0x20000); got[0].over != 0 || got[1].over != 0 {
+		t.Errorf("split it is over %#x and %#x", got[0].over, got[1].over)
 	}
 }
 
@@ -136,7 +167,7 @@ func TestDeepStacksAreNotReadInVain(t *testing.T) {
 	for range inVain - 1 {
 		r.judge(false)
 	}
-	if r.Deepen(table.Process(os.Getpid())); len(r.watched) > 0 {
+	if r.Deepen(table.Process(os.Getpid()), false); len(r.watched) > 0 {
 		t.Error("more are read, though none is exact")
 	}
 }

@@ -83,9 +83,10 @@ type target struct {
 	names   namers          // nil: it has no runtimes
 	wants   []byte          // what the helper is told of it: attachTo, beyondOf
 	asked   uint64          // when beyondOf was last
-	tops    map[uint64]bool // topOf since then
+	tops    map[uint64]bool // topOf, and the ends of overOf, since then
+	over    bool            // overOf was told
+	uneven  bool            // a stack was not whole although its end was read: overOf is told no more
 	since   uint64          // when it is; 0: not yet
-	threads map[uint32]bool // that were seen, of one in another pid namespace
 }
 
 // sampled is which sample a reading is of.
@@ -136,7 +137,7 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 	defer func() { names.note(c.Chains) }()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(beyond.Pages) > 0 {
+	if !beyond.Empty() {
 		r.judge(c.Kind == near.Exact)
 	}
 	if len(r.readings) >= maxReadings {
@@ -177,10 +178,6 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	}
 	if t.since == 0 || s.Time < t.since {
 		return Calls{}
-	}
-	if t.threads != nil && !t.threads[s.TID] && r.helper != nil {
-		t.threads[s.TID] = true
-		_ = r.helper.Tell(news{what: threadsOf, pid: int(s.PID)}.message()) // one that has ended says so by Read
 	}
 	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()

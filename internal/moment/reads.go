@@ -17,7 +17,7 @@ type reads struct {
 	walkers []walker
 	names   namers
 	calls   []interp.Call
-	own     map[uint32]int // ids of threads in the process's own pid namespace; nil if they are the same
+	nested  bool // the process is in another pid namespace
 }
 
 // reading is the calls of a thread that waits.
@@ -27,12 +27,9 @@ type reading struct {
 }
 
 func newReads(p *process.Process, runtimes []*interp.Namer) *reads {
-	t := &reads{isNew: true, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes), calls: make([]interp.Call, 0, maxCalls)}
+	t := &reads{isNew: true, nested: p.NSPID != p.PID, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes), calls: make([]interp.Call, 0, maxCalls)}
 	for _, r := range runtimes {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
-	}
-	if p.NSPID != p.PID {
-		t.own = make(map[uint32]int)
 	}
 	return t
 }
@@ -46,10 +43,12 @@ func (t *reads) walk(w *wait) bool {
 		return false
 	}
 	tid := int(w.samples[0].tid)
-	if t.own != nil {
-		if tid = t.ownID(w.samples[0].tid); tid == 0 {
-			return false
+	if t.nested {
+		status, err := process.Host{}.Status(tid)
+		if err != nil {
+			return false // it has ended
 		}
+		tid = status.NSPID
 	}
 	t.memory.until, t.memory.refused = time.Now().Add(walkTime), false
 	w.reading = reading{by: t, calls: Calls{Kind: near.Exact}}
@@ -63,25 +62,6 @@ func (t *reads) walk(w *wait) bool {
 		}
 	}
 	return true
-}
-
-// maxOwn bounds the threads whose ids are remembered.
-const maxOwn = 1 << 12
-
-// ownID is the id of a thread in its own pid namespace; 0 if it has ended.
-func (t *reads) ownID(tid uint32) int {
-	if own, ok := t.own[tid]; ok {
-		return own
-	}
-	if len(t.own) >= maxOwn {
-		clear(t.own)
-	}
-	status, err := process.Host{}.Status(int(tid))
-	if err != nil {
-		return 0
-	}
-	t.own[tid] = status.NSPID
-	return status.NSPID
 }
 
 // timedMemory is the memory of a process until some time.

@@ -50,14 +50,8 @@ type team struct {
 // attached is a process that has runtimes.
 type attached struct {
 	runtimes []interp.Runtime
-	threads  []thread // by id; nil where both ids are the same
-	areas    []area   // in which its stacks are read behind the copies
-}
-
-// thread is the id of a thread, and the one that it has in its own pid namespace.
-type thread struct {
-	tid uint32
-	own int
+	nested   bool   // it is in another pid namespace
+	areas    []area // in which its stacks are read behind the copies
 }
 
 // visitor walks the interpreters of threads on one CPU.
@@ -73,7 +67,7 @@ type visitor struct {
 // watched is a process whose samples are visited.
 type watched struct {
 	pid     uint32
-	threads []thread
+	nested  bool
 	areas   []area
 	walkers []walker
 }
@@ -105,12 +99,10 @@ func (v *visitor) Hear(message []byte) {
 		all = slices.Delete(all, at, at+1)
 	case a == nil:
 		return
-	case what == threadsOf && found:
-		all[at].threads = a.threads
-	case (what == beyondOf || what == noneBeyond || what == topOf) && found:
+	case (what == beyondOf || what == noneBeyond || what == topOf || what == overOf) && found:
 		all[at].areas = a.areas
 	default:
-		w := watched{pid: uint32(pid), threads: a.threads, areas: a.areas}
+		w := watched{pid: uint32(pid), nested: a.nested, areas: a.areas}
 		for _, r := range a.runtimes {
 			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(&v.memory)})
 		}
@@ -129,8 +121,6 @@ func (t *team) hear(n news) {
 	switch a := t.attached[pid]; {
 	case what == forget:
 		delete(t.attached, pid)
-	case what == threadsOf && a != nil:
-		a.threads = nested(pid)
 	case what == beyondOf:
 		if a == nil {
 			a = new(attached)
@@ -141,36 +131,19 @@ func (t *team) hear(n news) {
 		a.areas = nil
 	case what == topOf && a != nil:
 		a.areas = split(a.areas, n.addr)
+	case what == overOf && a != nil:
+		a.areas = over(a.areas, n.addr, n.to)
 	case what == attachTo:
 		delete(t.attached, pid)
 		table := process.NewTable(process.Options{})
 		defer table.Close()
 		// The caller says why a runtime can't be read.
-		runtimes, _ := interp.Attach(interp.NewProcess(pid, table.Process(pid)), t.detectors)
+		of := table.Process(pid)
+		runtimes, _ := interp.Attach(interp.NewProcess(pid, of), t.detectors)
 		if len(runtimes) > 0 {
-			t.attached[pid] = &attached{runtimes: runtimes, threads: nested(pid)}
+			t.attached[pid] = &attached{runtimes: runtimes, nested: of.NSPID != pid}
 		}
 	}
-}
-
-// nested lists the threads of a process that is in another pid namespace.
-func nested(pid int) (threads []thread) {
-	var host process.Host
-	status, err := host.Status(pid)
-	if err != nil || status.NSPID == pid {
-		return nil
-	}
-	tids, err := host.Threads(pid)
-	if err != nil {
-		return nil
-	}
-	for _, tid := range tids {
-		if status, err := host.Status(tid); err == nil {
-			threads = append(threads, thread{uint32(tid), status.NSPID})
-		}
-	}
-	slices.SortFunc(threads, func(a, b thread) int { return cmp.Compare(a.tid, b.tid) })
-	return threads
 }
 
 // Wants is of near.Chooser.
@@ -179,8 +152,7 @@ func (v *visitor) Wants(s *perfevent.Sample) bool {
 	if w == nil || len(w.walkers) > 0 {
 		return w != nil
 	}
-	at, end := v.beyond.of(s, w.areas)
-	return at < end
+	return v.beyond.of(s, w.areas).end > 0
 }
 
 // find is the process with that pid; nil if it is not watched.
@@ -198,19 +170,6 @@ func (v *visitor) find(pid uint32) *watched {
 		return nil
 	}
 	return &all[low]
-}
-
-// own is a thread's id in its own pid namespace; 0 if that is not known.
-func (w *watched) own(tid uint32) int {
-	if w.threads == nil {
-		return int(tid)
-	}
-	for i := range w.threads {
-		if w.threads[i].tid == tid {
-			return w.threads[i].own
-		}
-	}
-	return 0
 }
 
 // Visit is of near.Visitor.
@@ -231,8 +190,12 @@ func (v *visitor) Visit(visit *near.Visit) error {
 // walk hands over the calls of interpreted code.
 func (v *visitor) walk(visit *near.Visit, w *watched) error {
 	v.memory.visit = visit
-	if v.thread.TID = w.own(visit.Sample.TID); v.thread.TID == 0 {
-		return near.ErrMemory
+	if v.thread.TID = int(visit.Sample.TID); w.nested {
+		own, err := visit.OwnTID()
+		if err != nil {
+			return err
+		}
+		v.thread.TID = own
 	}
 	for i := range w.walkers {
 		v.memory.err = nil

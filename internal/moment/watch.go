@@ -29,10 +29,28 @@ func (r *Reader) Watch(p *process.Process, runtimes []*interp.Namer) {
 }
 
 // Deepen has the stacks of a process read behind the copies of its samples, where those are
-// visited. It is to be called again if a stack is not whole for all that.
-func (r *Reader) Deepen(p *process.Process) {
-	if r.share > 0 {
-		r.visit(p, beyondOf, nil)
+// visited. It is to be called again if a stack is not whole for all that, with whether its end was read.
+func (r *Reader) Deepen(p *process.Process, isRead bool) {
+	if r.share == 0 {
+		return
+	}
+	r.visit(p, beyondOf, nil)
+	if isRead {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if t := r.watched[p.PID]; t != nil {
+			t.uneven = t.uneven || t.over
+		}
+	}
+}
+
+// Over says that the chains of stacks of a process which lie below an address lead over what lies between
+// it and another one, which then need not be read. Where that turns out wrong, all is read again.
+func (r *Reader) Over(p *process.Process, from, to uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.watched[p.PID]; t != nil && !t.uneven && r.tell(p, to, news{overOf, p.PID, from, to}) {
+		t.over = true
 	}
 }
 
@@ -41,15 +59,21 @@ func (r *Reader) Deepen(p *process.Process) {
 func (r *Reader) Top(p *process.Process, addr uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tell(p, addr, news{what: topOf, pid: p.PID, addr: addr})
+}
+
+// tell tells the helper something of a stack that ends there, once.
+func (r *Reader) tell(p *process.Process, end uint64, n news) bool {
 	t := r.watched[p.PID]
-	if t == nil || t.process != p || t.since == 0 || r.helper == nil || t.tops[addr] || len(t.tops) >= maxTops {
-		return
+	if t == nil || t.process != p || t.since == 0 || r.helper == nil || t.tops[end] || len(t.tops) >= maxTops {
+		return false
 	}
 	if t.tops == nil {
 		t.tops = make(map[uint64]bool)
 	}
-	t.tops[addr] = true
-	_ = r.helper.Tell(news{topOf, p.PID, addr}.message()) // one that has ended says so by Read
+	t.tops[end] = true
+	_ = r.helper.Tell(n.message()) // one that has ended says so by Read
+	return true
 }
 
 // maxTops bounds the stacks of a process whose ends are known.
@@ -110,9 +134,6 @@ func (r *Reader) visit(p *process.Process, what byte, names namers) {
 		return
 	}
 	t := &target{process: p, names: names, wants: []byte{what}, asked: perfevent.Now()}
-	if p.NSPID != p.PID {
-		t.threads = make(map[uint32]bool)
-	}
 	again := r.watched[p.PID] != nil
 	r.watched[p.PID] = t
 	r.ready.Go(func() { r.watch(t, again) })

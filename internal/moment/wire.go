@@ -77,29 +77,30 @@ func parse(data []byte) (chains []Chain, rest []byte, ok bool) {
 	return chains, nil, true
 }
 
-// What a helper is told: one byte, the pid in four, and an address in eight.
+// What a helper is told: one byte, the pid in four, and two addresses in eight each.
 const (
 	attachTo    = 'a' // with a new process of that pid
 	beyondOf    = 'b' // read its stacks behind the copies; its memory has changed
+	overOf      = 'o' // chains of stacks below an address lead over what lies up to another one
 	noneBeyond  = 'n' // do not any more
 	topOf       = 'e' // no stack that lies below an address goes on beyond it
 	resend      = 'r' // pages, as if none had been handed over
-	threadsOf   = 't' // list them, of a process in another pid namespace
 	forget      = 'f'
-	messageSize = 13
+	messageSize = 21
 )
 
 // news is what a message says.
 type news struct {
 	what byte
 	pid  int
-	addr uint64 // of topOf
+	addr uint64 // of topOf and overOf
+	to   uint64 // of overOf
 }
 
 // message is the news as a helper is told them.
 func (n news) message() []byte {
 	b := binary.LittleEndian.AppendUint32([]byte{n.what}, uint32(n.pid))
-	return binary.LittleEndian.AppendUint64(b, n.addr)
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, n.addr), n.to)
 }
 
 // told reads them.
@@ -107,5 +108,5 @@ func told(b []byte) (n news, ok bool) {
 	if len(b) != messageSize {
 		return news{}, false
 	}
-	return news{b[0], int(binary.LittleEndian.Uint32(b[1:])), binary.LittleEndian.Uint64(b[5:])}, true
+	return news{b[0], int(binary.LittleEndian.Uint32(b[1:])), binary.LittleEndian.Uint64(b[5:]), binary.LittleEndian.Uint64(b[13:])}, true
 }

@@ -55,7 +55,7 @@ func TestWhatIsCutShortIsNotRead(t *testing.T) {
 }
 
 func TestMessagesAreUnderstood(t *testing.T) {
-	for _, want := range []news{{what: attachTo, pid: 1}, {what: topOf, pid: 1 << 21, addr: 1 << 47}} {
+	for _, want := range []news{{what: attachTo, pid: 1}, {what: topOf, pid: 1 << 21, addr: 1 << 47}, {what: overOf, pid: 3, addr: 1 << 46, to: 1 << 47}} {
 		if got, ok := told(want.message()); got != want || !ok {
 			t.Errorf("%+v %t, want %+v", got, ok, want)
 		}

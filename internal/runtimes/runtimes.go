@@ -90,6 +90,7 @@ type process struct {
 	version     string // of Python, "3.11"
 	generated   uint64 // in code without a name that was made at run time
 	interpreted uint64 // in Python's interpreter, none of its functions named
+	read        bool   // some of its functions were: what is not is too short, which the report says
 }
 
 func (p *process) kind() runtime {
@@ -101,10 +102,13 @@ func (p *process) kind() runtime {
 
 // unnamed is how much of the profile's metric has no names that the program could give.
 func (p *process) unnamed() uint64 {
-	if p.kind() == python {
-		return p.interpreted
+	switch {
+	case p.kind() != python:
+		return p.generated
+	case p.read:
+		return 0
 	}
-	return p.generated
+	return p.interpreted
 }
 
 // add adds a stack of the process.
@@ -116,7 +120,9 @@ func (p *process) add(in *profile.Profile, frames []int, value uint64) {
 		switch {
 		case object.Path == anonymous && f.Name == "":
 			generated = true
-		case strings.HasPrefix(f.Name, "py::"), object.Runtime != "":
+		case object.Runtime != "":
+			named, p.read = true, true
+		case strings.HasPrefix(f.Name, "py::"):
 			named = true
 		case strings.HasPrefix(f.Name, "_PyEval_EvalFrameDefault"):
 			interpreted = true

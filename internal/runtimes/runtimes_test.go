@@ -57,3 +57,15 @@ func TestTheNoteSaysWhatTheRuntimeNeeds(t *testing.T) {
 		})
 	}
 }
+
+func TestAPythonWhoseFunctionsWereReadNeedsNothing(t *testing.T) {
+	p := profileOf("python3", "/usr/bin/python3.11", profile.Frame{Object: 1, Name: "_PyEval_EvalFrameDefault"}, 50)
+	p.Objects = append(p.Objects, profile.Object{Path: "[CPython 3.11.2]", Runtime: "CPython 3.11.2"})
+	p.Frames = append(p.Frames, profile.Frame{Object: len(p.Objects) - 1, Name: "work"})
+	p.Stacks = append(p.Stacks, profile.Stack{Frames: []int{0, len(p.Frames) - 1}})
+	p.Rows = append(p.Rows, profile.Row{Process: 0, User: len(p.Stacks) - 1, Kernel: profile.None, Values: []uint64{1}})
+	var seen Seen
+	if notes := seen.Notes(p); len(notes) > 0 {
+		t.Errorf("%q", notes)
+	}
+}

@@ -18,10 +18,13 @@ type Moments interface {
 	// Watch says that samples of a process will be asked for, which has runtimes.
 	Watch(p *process.Process, runtimes []*interp.Namer)
 	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
-	// whole, if that can be.
-	Deepen(p *process.Process)
+	// whole, if that can be. The end of this one may have been read.
+	Deepen(p *process.Process, isRead bool)
 	// Top says that no stack of a process which lies below an address goes on beyond it.
 	Top(p *process.Process, addr uint64)
+	// Over says that the chains of stacks which lie below an address lead over what lies between it and
+	// another one.
+	Over(p *process.Process, from, to uint64)
 	// At returns the calls of a sample, and may wait for them.
 	At(s *perfevent.Sample) moment.Calls
 }
@@ -89,10 +92,10 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	calls := s.runtimes.moments.At(sample)
 	user := s.native(by, p, sample, calls.Beyond)
 	switch {
-	case isDeep(by, user, sample):
-		s.deepen(p)
+	case isDeep(by, user):
+		s.deepen(p, len(calls.Beyond.Top.Pages) > 0)
 	case user.End == callchain.Complete:
-		s.tellTop(p, calls.Beyond, user.reach)
+		s.tellTop(p, calls.Beyond, &user)
 	}
 	if h.heap == nil || !user.Found {
 		return user

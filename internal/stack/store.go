@@ -59,7 +59,9 @@ type User struct {
 	Interpreted bool
 	Calls       near.Kind
 
-	reach uint64 // callchain.Unwinder.Reach, with Stacks.Beyond
+	// With Stacks.Beyond:
+	reach uint64    // callchain.Unwinder.Reach
+	gap   [2]uint64 // callchain.Unwinder.Gap
 }
 
 // User makes the user stack of a sample of a process. There is none where code would have to be
@@ -71,8 +73,8 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 		}
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
-	if isDeep(by, user, sample) {
-		s.deepen(p)
+	if isDeep(by, user) {
+		s.deepen(p, false)
 	}
 	return user
 }
@@ -80,7 +82,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 // native makes the user stack of a sample as its registers and its copy of the stack have it.
 // What was read beyond the copy makes one whole that would be cut short.
 func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample, beyond callchain.Beyond) User {
-	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || len(beyond.Pages) == 0) {
+	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || beyond.Empty()) {
 		by.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end, reach: c.reach}
 	}
@@ -91,12 +93,13 @@ func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample
 		return User{ID: None}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
-	if !kept && len(beyond.Pages) > 0 {
+	if !kept && !beyond.Empty() {
 		return s.native(by, p, sample, callchain.Beyond{}) // the beginning may be known
 	}
 	user := User{Found: true, Kept: kept, ID: id, End: end}
 	if by.Beyond {
 		user.reach = by.unwinder.Reach()
+		user.gap[0], user.gap[1] = by.unwinder.Gap()
 	}
 	if kept && by.Repeatable() {
 		s.memo.keep(&by.Stacks, p, sample, by.Reads(), user)

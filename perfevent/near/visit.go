@@ -64,6 +64,7 @@ type Visit struct {
 	word     [8]byte
 	page     [pageSize]byte // the memory at pageAt, if that is not 0
 	pageAt   uint64
+	path     [32]byte
 	local    unix.Iovec
 	remote   unix.RemoteIovec
 }

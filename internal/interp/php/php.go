@@ -16,7 +16,9 @@ type php struct {
 	head   uint64 // where the address of the innermost frame is
 	file   uint64 // of the function that has it: zend_op_array.filename
 	loop   interp.Span
-	known  map[uint64]*function
+	// handlers run instructions for the loop, those that compilers have not put into it.
+	handlers interp.Spans
+	known    map[uint64]*function
 }
 
 // The structures that are the same in all releases, in bytes.
@@ -85,7 +87,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 		return nil, &interp.UnknownError{Name: r.name, Why: "it is a thread-safe build, whose frames each thread has elsewhere"}
 	}
 	r.head, r.file = globals.Addr+current, file
-	r.loop = m.Span(loop)
+	r.loop, r.handlers = m.Span(loop), m.Handlers(loop, p.Arch)
 	return r, nil
 }
 
@@ -129,3 +131,6 @@ func (r *php) Name() string { return r.name }
 
 // Loop is of interp.Runtime.
 func (r *php) Loop(f callchain.Frame) bool { return r.loop.Has(f) }
+
+// Handler is of interp.Handlers.
+func (r *php) Handler(f callchain.Frame) bool { return r.handlers.Has(f) }

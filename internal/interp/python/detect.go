@@ -2,6 +2,8 @@ package python
 
 import (
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
@@ -19,8 +21,10 @@ type python struct {
 	libc  bool   // that is known
 	loops []interp.Span
 	// handlers is what runs the loop's instructions, in some builds, by offset.
-	handlers []interp.Span
+	handlers interp.Spans
 	codes    map[uint64]*code
+	files    interp.Files
+	switches map[callchain.ObjectID]bool // whether objects are greenlet's
 }
 
 // loop is the name of the loop.
@@ -36,7 +40,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	if !ok {
 		return nil, nil
 	}
-	r := &python{memory: p.Memory, code: kind.Addr, codes: make(map[uint64]*code)}
+	r := &python{memory: p.Memory, code: kind.Addr, codes: make(map[uint64]*code), files: p.Files, switches: make(map[callchain.ObjectID]bool)}
 	if why := r.version(m); why != "" {
 		return nil, &interp.UnknownError{Name: r.name, Why: why, Help: r.help()}
 	}
@@ -139,4 +143,16 @@ func (r *python) Loop(f callchain.Frame) bool {
 		}
 	}
 	return false
+}
+
+// Switches is of interp.Switcher: greenlet, on which gevent and eventlet are built, begins the chain
+// of each greenlet anew.
+func (r *python) Switches(f callchain.Frame) bool {
+	is, known := r.switches[f.Object]
+	if !known {
+		name := path.Base(r.files.Path(f.Object))
+		is = strings.HasPrefix(name, "_greenlet.") || strings.HasPrefix(name, "greenlet.")
+		r.switches[f.Object] = is
+	}
+	return is
 }

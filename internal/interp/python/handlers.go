@@ -32,7 +32,7 @@ type handlers struct {
 
 // findHandlers finds the functions of instructions by the table, to which the loop leads,
 // or what it calls. There are none in most builds.
-func findHandlers(p *interp.Process, m *interp.Module, loops []interp.Span) []interp.Span {
+func findHandlers(p *interp.Process, m *interp.Module, loops []interp.Span) interp.Spans {
 	size := uint64(0)
 	for _, s := range loops {
 		size += s.End - s.Start
@@ -108,7 +108,7 @@ func (h *handlers) add(data []uint64, addr uint64) []uint64 {
 
 // table is where the functions are that a table has, nil if it is none: all that it has
 // is where functions begin.
-func (h *handlers) table(addr uint64) (found []interp.Span) {
+func (h *handlers) table(addr uint64) (found interp.Spans) {
 	var words [8 * opcodes]byte
 	if addr%8 != 0 || !h.memory.Read(addr+h.module.Bias, words[:]) {
 		return nil
@@ -129,7 +129,4 @@ func (h *handlers) table(addr uint64) (found []interp.Span) {
 }
 
 // Handler is of interp.Handlers.
-func (r *python) Handler(f callchain.Frame) bool {
-	i, found := slices.BinarySearchFunc(r.handlers, f.Offset, func(s interp.Span, offset uint64) int { return cmp.Compare(s.Start, offset) })
-	return found && r.handlers[i].Has(f) || i > 0 && r.handlers[i-1].Has(f)
-}
+func (r *python) Handler(f callchain.Frame) bool { return r.handlers.Has(f) }

@@ -2,6 +2,7 @@ package ruby
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -15,6 +16,7 @@ type ruby struct {
 	head   uint64 // ruby_single_main_ractor
 	tid    uint64 // where in libc's structure of a thread its id is
 	loop   interp.Span
+	core   []interp.Span // what the loop calls to run instructions, vm_exec_core
 	known  map[uint64]*method
 }
 
@@ -46,7 +48,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	if r.tid, ok = p.ThreadID(); !ok {
 		return nil, unknown("its libc does not say where the ids of threads are")
 	}
-	r.head, r.loop = head.Addr, m.Span(loop)
+	r.head, r.loop, r.core = head.Addr, m.Span(loop), m.Core(loop, p.Arch)
 	return r, nil
 }
 
@@ -55,6 +57,11 @@ func (r *ruby) Name() string { return r.name }
 
 // Loop is of interp.Runtime.
 func (r *ruby) Loop(f callchain.Frame) bool { return r.loop.Has(f) }
+
+// Handler is of interp.Handlers.
+func (r *ruby) Handler(f callchain.Frame) bool {
+	return slices.ContainsFunc(r.core, func(s interp.Span) bool { return s.Has(f) })
+}
 
 // word reads a word into b, which has room for it.
 func (r *ruby) word(addr uint64, b []byte) (uint64, bool) {

@@ -48,6 +48,46 @@ func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 	}
 }
 
+// What lies between the copy and the outermost functions need not be read to find these.
+func TestLiveStacksWithALargeVariableAreWhole(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	program := livetest.Program(t, "variable", "-pthread", "-fno-stack-clash-protection")
+	for _, test := range []struct {
+		hz  uint64
+		way string
+	}{{99, "used"}, {999, "used"}, {99, "unused"}} {
+		t.Run(fmt.Sprint(test.hz, " ", test.way), func(t *testing.T) {
+			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: test.hz,
+				Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true, Beyond: true}}
+			testlimit.Enough(t, 1000, func(ms int) bool {
+				p, account := livetest.Run(t, exec.Command(program, strconv.Itoa(ms), test.way), perfevent.Started, collector, 0)
+				var whole, cut uint64
+				for _, row := range p.Rows {
+					if row.User == profile.None {
+						continue
+					}
+					names := chainOf(p, row.User)
+					at := slices.Index(names, "outermost")
+					switch {
+					case at < 0:
+					case p.Stacks[row.User].Truncated:
+						cut += row.Values[0]
+					case at == 0 || !slices.Contains(names[:at], "start_thread"):
+						t.Errorf("%d samples have the chain %q", row.Values[0], names)
+					default:
+						whole += row.Values[0]
+					}
+				}
+				t.Logf("%d stacks are whole, %d cut short, %d joined", whole, cut, account.Joined)
+				read := whole - min(whole, account.Joined) // not before the first reading
+				return read >= 20 && read*10 >= (whole+cut)*6
+			})
+		})
+	}
+}
+
 // runDeep tells whether so many of a hundred stacks are whole. It fails the test if a whole stack is
 // not one that the program makes.
 func runDeep(t *testing.T, cmd *exec.Cmd, hz, share uint64) (enough bool) {

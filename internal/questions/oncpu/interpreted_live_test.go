@@ -161,3 +161,42 @@ func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
 		})
 	}
 }
+
+// Time in a loop is that of the function that it runs, also where functions without symbols run
+// instructions for it.
+func TestLiveTimeInALoopIsThatOfTheFunction(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	least := map[string]uint64{"php": 50, "ruby": 30} // in percent
+	for _, program := range livetest.OfEachLayout(t) {
+		if least[program.Language] == 0 {
+			continue
+		}
+		t.Run(program.Name, func(t *testing.T) {
+			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto, Moments: true}}
+			testlimit.Enough(t, 10000, func(rounds int) bool {
+				p, _ := livetest.Run(t, program.Program("testdata/shares", fmt.Sprint(rounds)), perfevent.Started, collector, 0)
+				var all, own uint64
+				for _, row := range p.Rows {
+					if row.User == profile.None || row.Kernel != profile.None {
+						continue
+					}
+					if names, late := livetest.Calls(p, &row); late || len(names) == 0 || names[len(names)-1] != "burn" {
+						continue
+					}
+					frames := p.Stacks[row.User].Frames
+					all += row.Values[0]
+					if p.Objects[p.Frames[frames[len(frames)-1]].Object].Runtime != "" {
+						own += row.Values[0]
+					}
+				}
+				t.Logf("%d of %d samples in burn are its own", own, all)
+				if least := least[program.Language]; all >= 50 && own*100 < all*least {
+					t.Errorf("%d of %d samples in burn are its own, want %d%%", own, all, least)
+				}
+				return all >= 50
+			})
+		})
+	}
+}
