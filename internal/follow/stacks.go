@@ -71,7 +71,7 @@ func (s *stacks) text(id callchain.StackID) []byte {
 		return text
 	}
 	of := s.store.Stack(id)
-	frames, objects := s.symbolizer.Stack(of, s.processes.Objects())
+	frames, objects := s.symbolizer.Stack(s.store.Set([]stack.Stack{of}))
 	for i := range frames {
 		text = appendFrame(text, &frames[i], objects)
 	}
@@ -84,9 +84,15 @@ func (s *stacks) text(id callchain.StackID) []byte {
 }
 
 // appendFrame appends a frame's line: the function and the distance from its
-// start, and the file that it lies in.
+// start, and the file that it lies in; of a runtime's function its file and line; a label as it is.
 func appendFrame(dst []byte, f *profile.Frame, objects []profile.Object) []byte {
 	object := &objects[f.Object]
+	if object.Labels {
+		return fmt.Appendf(dst, " => %s\n", escape.Text(f.Name))
+	}
+	if file, line := f.Source(object); file != "" {
+		return fmt.Appendf(dst, " => %s (%s:%d)\n", escape.Text(f.Name), escape.Text(file), line)
+	}
 	dst = fmt.Appendf(dst, " => %s", escape.Text(f.String()))
 	if !object.Kernel || object.Path != "[kernel]" {
 		dst = fmt.Appendf(dst, " (%s)", escape.Text(object.Path))
