@@ -3,6 +3,7 @@ package follow
 import (
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -30,7 +31,7 @@ func TestAFrameIsItsFunctionAndItsFile(t *testing.T) {
 		{profile.Frame{Object: 3, Name: "ext4_sync", Offset: 1}, " => ext4_sync+0x1 ([ext4])\n"},
 		{profile.Frame{Object: 4, Name: "Main.run()\x1b", Lines: []profile.Line{{File: "Main\n.java", Line: 7}}}, ` => Main.run()\x1b (Main\n.java:7)` + "\n"},
 		{profile.Frame{Object: 4, Name: "StubRoutines", Offset: 9}, " => StubRoutines+0x9 ([HotSpot 17])\n"},
-		{profile.Frame{Object: 5, Name: stack.Late}, " => [interpreted functions read late]\n"},
+		{profile.Frame{Object: 5, Name: moment.Late}, " => [interpreted functions read late]\n"},
 	} {
 		if got := string(appendFrame(nil, &test.frame, objects)); got != test.want {
 			t.Errorf("%+v is %q, want %q", test.frame, got, test.want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -59,6 +60,7 @@ type Reader struct {
 	share   float64  // 0: no samples are visited
 	leisure *leisure // nil: none begin a wait
 	log     *slog.Logger
+	thinned atomic.Uint32 // the most hits of a probe from one that wakes to the next, so far
 
 	ready    sync.WaitGroup // of watches under way
 	mu       sync.Mutex     // of what follows

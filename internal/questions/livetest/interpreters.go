@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/interp/interptest"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -64,7 +65,7 @@ func OfEachLayout(t *testing.T) []Interpreter {
 func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {
 	for _, f := range p.Stacks[row.User].Frames {
 		frame := &p.Frames[f]
-		late = late || frame.Name == stack.Late
+		late = late || frame.Name == moment.Late
 		if p.Objects[frame.Object].Runtime != "" {
 			names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
 		}
@@ -89,7 +90,7 @@ func CheckPlaces(t *testing.T, p *profile.Profile, row *profile.Row) {
 			if name == "_PyEval_EvalFrameDefault" {
 				loop = i
 			}
-		case loop >= 0 && frame.Name != stack.Late:
+		case loop >= 0 && frame.Name != moment.Late:
 			t.Errorf("%s stands below a loop that runs no function: %q", frame.Name, names)
 			return
 		case named < 0:

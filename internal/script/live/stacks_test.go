@@ -3,8 +3,8 @@ package live
 import (
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
-	"github.com/ringtap/ringtap/internal/stack"
 )
 
 func TestAFrameIsALineOfItsMode(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAFrameIsALineOfItsMode(t *testing.T) {
 			"Main.run() (Main.java:7)", "               5 Main.run() (Main.java:7)", "5", " 0x5"},
 		{profile.Frame{Name: "StubRoutines", Address: 9, Offset: 9}, runtime,
 			"StubRoutines+9", "               9 StubRoutines+9 ([HotSpot 17])", "9", " 0x9"},
-		{profile.Frame{Name: stack.Late}, profile.Object{Path: "[labels]", Labels: true}, stack.Late, stack.Late, stack.Late, stack.Late},
+		{profile.Frame{Name: moment.Late}, profile.Object{Path: "[labels]", Labels: true}, moment.Late, moment.Late, moment.Late, moment.Late},
 	} {
 		for mode, want := range map[string]string{"bpftrace": test.bpftrace, "perf": test.perf, "raw": test.raw, "build_id": test.build} {
 			if got := line(&test.frame, &test.object, mode); got != want {
