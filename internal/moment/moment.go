@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,7 @@ type Reader struct {
 	mu       sync.Mutex     // of what follows
 	changed  *sync.Cond     // progress, or over
 	helper   *near.Reader   // nil: it has not begun
+	helpers  []uint32       // processes that it is and was
 	cancel   func()         // of its Read
 	attached int            // processes that it was told of
 	most     int            // maxEnded
@@ -190,6 +192,13 @@ func (r *Reader) pop(s *perfevent.Sample) Calls {
 	c := r.readings[at]
 	delete(r.readings, at)
 	return c
+}
+
+// IsHelper tells whether a process is the helper, or was: what it does is ringtap's own doing.
+func (r *Reader) IsHelper(pid uint32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.helpers, pid)
 }
 
 // Rung is the lowest way that a thread of the helper runs in, and false if there is none.

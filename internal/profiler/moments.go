@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/moment"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
@@ -67,11 +68,7 @@ func (r *profiling) prepareMoments() {
 	if r.moments == nil {
 		return
 	}
-	pids := r.source.Processes()
-	if len(pids) == 0 {
-		pids = r.source.Host().Running()
-	}
-	for _, pid := range pids {
+	for _, pid := range run.Watched(r.source) {
 		r.recorder.Prepare(pid)
 	}
 	r.moments.Wait()
