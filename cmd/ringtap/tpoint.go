@@ -39,7 +39,8 @@ given; so are all texts while calls come too fast for near. FILTER compares text
 
 With -u, functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in probe: of
 1,250 hits a second at most, and a note says of how many. Those of Java and Node.js always have.
-With --text memory there are none of Python, PHP, Ruby and Perl.
+At events of the scheduler, of interrupts and in raw_syscalls, and with --text memory, there are
+none of Python, PHP, Ruby and Perl.
 `
 
 func traceTracepoint(ctx context.Context, out *console, args []string) (err error) {
@@ -114,7 +115,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		isUrgent = false // stacks have functions of interpreted code
 	}
 	stacks := stack.Lines(user, kernel)
-	stacks.Moments = true
+	stacks.Moments = !probe.Recur(set.Sources)
 	err = trace(ctx, out, &t, tracing{
 		name: rest[0], sources: texts.Sources, seen: texts.Seen(), urgent: isUrgent, aside: texts.Aside, helper: texts.Helper(), stacks: stacks, target: target, command: command,
 	})
