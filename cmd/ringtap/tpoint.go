@@ -111,7 +111,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 		return err
 	}
 	isUrgent := texts.Seen() != nil
-	if user && !areLate(texts) {
+	if user && texts.AtMoments() {
 		isUrgent = false // stacks have functions of interpreted code
 	}
 	stacks := stack.Lines(user, kernel)
@@ -121,13 +121,6 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	})
 	sayTexts(out.stderr, texts)
 	return wrongSpec(set.ExplainFilter(err))
-}
-
-// areLate tells whether texts are read from memory when the records come, and not at the moments of the calls.
-func areLate(texts *syscalltext.Attachment) bool {
-	return slices.ContainsFunc(texts.Methods, func(m syscalltext.Method) bool {
-		return m == syscalltext.Memory || m == syscalltext.Near && texts.Helper() == 0
-	})
 }
 
 // sayTexts says which texts are not those of the calls.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -23,6 +24,7 @@ type stacks struct {
 	room       []byte
 	bytes      int
 	dropped    uint64 // stacks that were too many to be kept
+	calls      moment.Tally
 }
 
 // maxStackBytes bounds the memory of distinct stacks.
@@ -56,6 +58,9 @@ func (s *stacks) kernel(h *hit, t *types.Type) uint64 {
 // user returns the number of a hit's user stack.
 func (s *stacks) user(h *hit, t *types.Type) uint64 {
 	of := s.store.User(h.source.stacker, h.process(), h.sample)
+	if of.Interpreted {
+		s.calls.Count(of.Calls)
+	}
 	return s.limited(of.ID, t)
 }
 
