@@ -216,19 +216,6 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	return f.account, errors.Join(err, accountErr)
 }
 
-// seen is Options.Seen, which is offered no samples but those of its caller's events.
-func (f *follower) seen() func(perfevent.Record) {
-	if f.moments == nil || f.opts.Seen == nil {
-		return f.opts.Seen
-	}
-	known := len(f.opts.Sources) + len(f.opts.Aside)
-	return func(record perfevent.Record) {
-		if sample, ok := record.(*perfevent.Sample); !ok || sample.Sampling < known {
-			f.opts.Seen(record)
-		}
-	}
-}
-
 // Record takes one record.
 func (f *follower) Record(record perfevent.Record) error {
 	f.snapshot()
