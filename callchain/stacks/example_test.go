@@ -9,15 +9,16 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/ringtap/ringtap/callchain/stacks"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // A whole profiler: what a process does, as the folded stacks that flame graphs are made
-// of, each with the number of its samples.
-func profile(ctx context.Context, pid int) map[string]int {
+// of, each with the number of its samples, once there are so many.
+func profile(ctx context.Context, pid, samples int) map[string]int {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
 	profiler := stacks.New(stacks.Options{})
 	defer profiler.Close()
 	sampling := perfevent.Sampling{Event: perfevent.CPUClock(), Frequency: 999, ExcludeKernel: true}
@@ -32,6 +33,9 @@ func profile(ctx context.Context, pid int) map[string]int {
 		profiler.Handle(record)
 		if sample, ok := record.(*perfevent.Sample); ok {
 			counts[profiler.Sample(sample)]++
+			if samples--; samples == 0 {
+				enough()
+			}
 		}
 		return nil
 	}))
@@ -42,12 +46,10 @@ func profile(ctx context.Context, pid int) map[string]int {
 	return folded
 }
 
-// The example's own process is sampled for half a second.
+// The example samples its own process.
 func Example() {
 	go work()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
-	defer cancel()
-	folded := profile(ctx, os.Getpid())
+	folded := profile(context.Background(), os.Getpid(), 100)
 	hottest := slices.MaxFunc(slices.Collect(maps.Keys(folded)), func(a, b string) int {
 		return cmp.Compare(folded[a], folded[b])
 	})

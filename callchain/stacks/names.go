@@ -15,7 +15,7 @@ import (
 type Frame struct {
 	Function string // demangled; "" if it is not known
 	Offset   uint64 // in the function, in bytes; of the return address less one for a caller
-	Object   string // path of the file, "[kernel]", "[vdso]", "[module]", "[anon]"; raw bytes
+	Object   string // path of the file, "[kernel]", "[vdso]", "[module]", "[anon]", "[HotSpot 17]"; raw bytes
 	Address  uint64 // offset in the object's file; an address in the kernel and in memory without a file
 	Kernel   bool
 }
@@ -56,11 +56,11 @@ func (s *Stacks) Name(frames []callchain.Frame) []Frame {
 	var at []int // their places in list
 	for i, f := range frames {
 		list[i] = Frame{Address: f.Offset, Object: "[unknown]"}
-		if objects[f.Object] != nil {
+		if objects[f.Object] != nil || f.Object >= stack.Functions {
 			known, at = append(known, f), append(at, i)
 		}
 	}
-	named, in := s.names.Stack(stack.Stack{Frames: known}, objects)
+	named, in := s.names.Stack(s.store.Set([]stack.Stack{{Frames: known}}))
 	for i, f := range named {
 		o := &in[f.Object]
 		list[at[i]] = Frame{Function: f.Name, Offset: f.Offset, Object: o.Path, Address: f.Address, Kernel: o.Kernel}

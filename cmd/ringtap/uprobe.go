@@ -42,6 +42,9 @@ ringtap moves a probe forward past instructions that change nothing visible if t
 would have to single-step there. The definition that it prints shows the place; --exact
 turns this off.
 
+With -s, functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in probe: of
+1,250 hits a second at most, and a note says of how many. Those of Java and Node.js always have.
+
 The kernel fetches 4 KiB at a hit, and no text that is longer. ringtap reads such texts by a
 helper while the thread stands still, up to 56 KiB at a hit, from the first one on (--text near:
 with it). What is still cut ends in "..."; ~"TEXT" was read a moment after the hit.
@@ -143,7 +146,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []str
 		about = "" // there are several
 	}
 	stacks := stack.Lines(u.user, u.kernel)
-	stacks.Entry = set.AtEntry
+	stacks.Entry, stacks.Moments = set.AtEntry, true
 	texts, err := usertext.Attach(set.Sources, usertext.Options{Target: target, Way: usertext.Way(u.text), Logger: out.logger(u.verbose)})
 	if err != nil {
 		return err

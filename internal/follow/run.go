@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace/printfmt"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/run"
@@ -26,10 +27,10 @@ type Options struct {
 	Target   perfevent.Target
 	Sources  []probe.Source
 	Aside    []perfevent.Sampling   // that are opened behind the sources, for Seen alone
-	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none
+	Stacks   stack.Stacks           // that are shown after each line; the zero value shows none. See Urgent
 	Duration time.Duration          // 0: until the context is done or the target has ended
 	Seen     func(perfevent.Record) // see perfevent.Reader.Unordered
-	Urgent   bool                   // Seen must see each record as soon as it comes
+	Urgent   bool                   // Seen must see each record as soon as it comes: nothing is read for Stacks.Moments
 	Helper   uint32                 // a process whose hits are ringtap's own; 0: none
 	MaxRate  uint64                 // hits a second at which the run ends, with a *RateError; 0: none
 	MaxHits  uint64                 // after which the run ends; 0: none
@@ -53,7 +54,14 @@ type Account struct {
 	// Filtered are those that probe.Source.Keep left out, and Unread those of which it
 	// could not tell.
 	Filtered, Unread uint64
+	// Calls are the shown ones of processes with an interpreter.
+	Calls moment.Tally
+
+	notes []string
 }
+
+// Notes are those of run.Account, and how the functions of interpreted code are known.
+func (a *Account) Notes() []string { return append(a.Account.Notes(), a.notes...) }
 
 // spoolBytes is how much may wait while the output takes nothing.
 const spoolBytes = 64 << 20
@@ -70,11 +78,20 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	if !f.wantsProcesses() {
 		opts.SideBand = perfevent.SideBandNames
 	}
-	source, err := run.Open(o.Target, f.samplings(), opts)
+	samplings := f.samplings()
+	if f.opts.Stacks.Moments {
+		opts.Shared = true
+		samplings = append(samplings, moment.Dither(samplings)...)
+	}
+	source, err := run.Open(o.Target, samplings, opts)
 	if err != nil {
 		return Account{}, err
 	}
 	defer source.Close()
+	if f.opts.Stacks.Moments {
+		f.moments, f.pace = moment.New(source.Session, moment.Rate, nil, f.opts.Logger), moment.NewPace(samplings, 0)
+		defer f.closeMoments()
+	}
 	return f.follow(ctx, source)
 }
 
@@ -83,6 +100,7 @@ func newFollower(o Options) (*follower, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Stacks.Moments = o.Stacks.Moments && o.Stacks.User && !o.Urgent
 	f := &follower{opts: o, self: uint32(os.Getpid()), rate: rate{max: o.MaxRate}}
 	for i := range o.Sources {
 		source := &o.Sources[i]
@@ -107,6 +125,10 @@ type follower struct {
 	processes *process.Table
 	stacks    *stacks // nil if none are shown
 	places    []places
+	// moments has the calls of interpreted code, of hits that pace has wake it; nil: none are asked for.
+	moments *moment.Reader
+	pace    moment.Pace
+	hits    uint64
 
 	raw      []byte // that Source.Record made
 	line     []byte // under way
@@ -140,9 +162,13 @@ func (f *follower) samplings() []perfevent.Sampling {
 
 // follow follows the events of a source.
 func (f *follower) follow(ctx context.Context, source run.Source) (Account, error) {
+	spool := spoolBytes
+	if f.moments != nil {
+		spool *= 2 // hits wait for what is read of them
+	}
 	engine, err := run.New(source, run.Options{
 		NoProcesses: !f.wantsProcesses(), Unwind: f.opts.Stacks.User,
-		Duration: f.opts.Duration, Spool: spoolBytes, Unordered: f.opts.Seen, Logger: f.opts.Logger,
+		Duration: f.opts.Duration, Spool: spool, Unordered: f.seen(), Logger: f.opts.Logger,
 	})
 	if err != nil {
 		return Account{}, err
@@ -157,6 +183,7 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 		symbolizer := symbolize.New(symbolize.Options{CachePerfMaps: true, Late: late, Host: source.Host(), Logger: f.opts.Logger})
 		defer symbolizer.Close() // the debug files were only read
 		f.stacks = newStacks(f.opts.Stacks, f.processes, symbolizer)
+		f.prepareMoments(source)
 	}
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
@@ -176,7 +203,7 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	f.snapshot()
 	f.flush()
 	if f.stacks != nil {
-		f.account.Cut = f.stacks.cut
+		f.account.Cut, f.account.Calls, f.account.notes = f.stacks.cut, f.stacks.calls, f.momentNotes()
 	}
 	if err == nil {
 		err = f.writeErr
@@ -200,7 +227,8 @@ func (f *follower) Record(record perfevent.Record) error {
 	if sample.Sampling >= len(f.opts.Sources) {
 		return nil // aside
 	}
-	if sample.PID == f.self || sample.PID == f.opts.Helper && sample.PID != 0 {
+	f.hits++
+	if sample.PID == f.self || sample.PID == f.opts.Helper && sample.PID != 0 || f.moments != nil && f.moments.IsHelper(sample.PID) {
 		f.account.Own++
 		return nil
 	}
@@ -256,6 +284,9 @@ func (f *follower) Round(before uint64) error {
 	f.flush()
 	if f.writeErr != nil {
 		return f.writeErr
+	}
+	if f.moments != nil {
+		f.pace.Look(f.moments, f.hits, before)
 	}
 	return f.rate.check(before, f.account.Shown+f.account.Own+f.account.Filtered+f.account.Unread)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -21,6 +22,8 @@ type stacks struct {
 	texts      map[callchain.StackID][]byte
 	size       int // bytes of texts
 	cut        uint64
+	calls      moment.Tally
+	unknown    []error // runtimes whose functions can't be told
 }
 
 // maxTexts bounds the memory that distinct stacks take, in bytes.
@@ -56,6 +59,9 @@ func (s *stacks) append(dst, head []byte, sample *perfevent.Sample) []byte {
 		if user.End == callchain.Cut {
 			s.cut++
 		}
+		if user.Interpreted {
+			s.calls.Count(user.Calls)
+		}
 		if user.Found {
 			dst = append(append(dst, head...), "<user stack trace>\n"...)
 			dst = append(dst, s.text(user.ID)...)
@@ -71,7 +77,9 @@ func (s *stacks) text(id callchain.StackID) []byte {
 		return text
 	}
 	of := s.store.Stack(id)
-	frames, objects := s.symbolizer.Stack(of, s.processes.Objects())
+	set := s.store.Set([]stack.Stack{of})
+	s.note(set.Unknown)
+	frames, objects := s.symbolizer.Stack(set)
 	for i := range frames {
 		text = appendFrame(text, &frames[i], objects)
 	}
@@ -83,10 +91,30 @@ func (s *stacks) text(id callchain.StackID) []byte {
 	return text
 }
 
+// maxUnknown bounds the runtimes that are told of.
+const maxUnknown = 16
+
+// note notes runtimes whose functions can't be told.
+func (s *stacks) note(unknown []error) {
+	s.unknown = append(s.unknown, unknown[:min(len(unknown), maxUnknown-len(s.unknown))]...)
+}
+
+// errors are why functions of runtimes can't be told.
+func (s *stacks) errors() []error {
+	s.note(s.store.Set(nil).Unknown)
+	return s.unknown
+}
+
 // appendFrame appends a frame's line: the function and the distance from its
-// start, and the file that it lies in.
+// start, and the file that it lies in; of a runtime's function its file and line; a label as it is.
 func appendFrame(dst []byte, f *profile.Frame, objects []profile.Object) []byte {
 	object := &objects[f.Object]
+	if object.Labels {
+		return fmt.Appendf(dst, " => %s\n", escape.Text(f.Name))
+	}
+	if file, line := f.Source(object); file != "" {
+		return fmt.Appendf(dst, " => %s (%s:%d)\n", escape.Text(f.Name), escape.Text(file), line)
+	}
 	dst = fmt.Appendf(dst, " => %s", escape.Text(f.String()))
 	if !object.Kernel || object.Path != "[kernel]" {
 		dst = fmt.Appendf(dst, " (%s)", escape.Text(object.Path))

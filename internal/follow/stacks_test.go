@@ -3,6 +3,7 @@ package follow
 import (
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -16,6 +17,8 @@ func TestAFrameIsItsFunctionAndItsFile(t *testing.T) {
 		{Path: "/usr/bin/bash"},
 		{Path: "/tmp/\x1b[31m"},
 		{Path: "[ext4]", Kernel: true},
+		{Path: "[HotSpot 17]", Runtime: "HotSpot 17"},
+		{Path: "[labels]", Labels: true},
 	}
 	for _, test := range []struct {
 		frame profile.Frame
@@ -26,6 +29,9 @@ func TestAFrameIsItsFunctionAndItsFile(t *testing.T) {
 		{profile.Frame{Object: 1, Address: 0x1234}, " => 0x1234 (/usr/bin/bash)\n"},
 		{profile.Frame{Object: 2, Name: "evil\n", Offset: 0}, ` => evil\n+0x0 (/tmp/\x1b[31m)` + "\n"},
 		{profile.Frame{Object: 3, Name: "ext4_sync", Offset: 1}, " => ext4_sync+0x1 ([ext4])\n"},
+		{profile.Frame{Object: 4, Name: "Main.run()\x1b", Lines: []profile.Line{{File: "Main\n.java", Line: 7}}}, ` => Main.run()\x1b (Main\n.java:7)` + "\n"},
+		{profile.Frame{Object: 4, Name: "StubRoutines", Offset: 9}, " => StubRoutines+0x9 ([HotSpot 17])\n"},
+		{profile.Frame{Object: 5, Name: moment.Late}, " => [interpreted functions read late]\n"},
 	} {
 		if got := string(appendFrame(nil, &test.frame, objects)); got != test.want {
 			t.Errorf("%+v is %q, want %q", test.frame, got, test.want)

@@ -36,13 +36,17 @@ type Entry struct {
 // what they are, and innermost calls without a loop, which have ended, are left out.
 //
 // The calls of a Switcher belong to the loops inside its last switch alone. What is further out stays
-// what it is, whole or not.
+// what it is, whole or not. Where a switch is under way and the chain is not whole, it may be that of other
+// calls, whose stack is being put back: it stays what it is.
 func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain) (joined []Entry, fits bool) {
 	fits = true
 	for i := range chains {
 		c := &chains[i]
-		inside, switched := c.inside(native)
+		inside, switched, switching := c.inside(native)
 		c.native = len(inside)
+		if truncated && !switched && switching {
+			c.next = len(c.Calls)
+		}
 		if truncated && !switched || slices.ContainsFunc(c.Calls, func(call Call) bool { return call.PC != 0 }) {
 			continue
 		}
@@ -119,22 +123,25 @@ func (c *Chain) entries() (n int) {
 }
 
 // inside is the native frames that a chain's calls may be in: all of them, or those inside the last
-// switch to them.
-func (c *Chain) inside(native []callchain.Frame) (frames []callchain.Frame, switched bool) {
+// switch to them. A switch to others, or back, may be under way.
+func (c *Chain) inside(native []callchain.Frame) (frames []callchain.Frame, switched, switching bool) {
 	s, ok := c.Runtime.(Switcher)
 	if !ok {
-		return native, false
+		return native, false, false
 	}
 	loops := 0
 	for i, f := range native {
 		switch {
 		case c.Runtime.Loop(f):
 			loops++
-		case loops > 0 && loops+1 >= c.entries() && s.Switches(f):
-			return native[:i], true
+		case !s.Switches(f):
+		case loops == 0:
+			switching = true
+		case loops+1 >= c.entries():
+			return native[:i], true, switching
 		}
 	}
-	return native, false
+	return native, false, switching
 }
 
 // whose is the chain that has calls for a native frame, the one of that number, nil if it is none of

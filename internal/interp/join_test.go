@@ -81,6 +81,10 @@ func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
 			native(1, loop, 5, loop, 5, loop), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2 3 4 5", true},
 		"calls that are about to switch": {
 			native(5, loop, 2), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2", true},
+		"calls that are about to switch, on a stack that is cut outside the last switch": {
+			native(5, loop, 5, 3), true, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10)}}}, "0 #10 2 3", true},
+		"a switch under way, on a stack that is cut": {
+			native(5, loop, 2), true, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10), entry(11)}}}, "0 1 2", false},
 		"a function that is told of each switch": {
 			native(loop, 5, loop, loop, 5, loop), false, []Chain{{Runtime: switched{loop}, Calls: []Call{entry(10), entry(11), entry(12)}}}, "#10 1 #11 #12 4 5", true},
 		"generated code": {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -59,11 +61,13 @@ type Reader struct {
 	share   float64  // 0: no samples are visited
 	leisure *leisure // nil: none begin a wait
 	log     *slog.Logger
+	thinned atomic.Uint32 // the most hits of a probe from one that wakes to the next, so far
 
 	ready    sync.WaitGroup // of watches under way
 	mu       sync.Mutex     // of what follows
 	changed  *sync.Cond     // progress, or over
 	helper   *near.Reader   // nil: it has not begun
+	helpers  []uint32       // processes that it is and was
 	cancel   func()         // of its Read
 	attached int            // processes that it was told of
 	most     int            // maxEnded
@@ -191,6 +195,13 @@ func (r *Reader) pop(s *perfevent.Sample) Calls {
 	c := r.readings[at]
 	delete(r.readings, at)
 	return c
+}
+
+// IsHelper tells whether a process is the helper, or was: what it does is ringtap's own doing.
+func (r *Reader) IsHelper(pid uint32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.helpers, pid)
 }
 
 // Rung is the lowest way that a thread of the helper runs in, and false if there is none.

@@ -190,6 +190,7 @@ func tellOf(helper *near.Reader, pid int, wants []byte, again bool) error {
 			return err
 		}
 	}
+	helper.Heard(patience) // else its first samples are not read
 	return nil
 }
 
@@ -259,7 +260,7 @@ func (r *Reader) start(pid int) (*near.Reader, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	r.helper = helper
+	r.helper, r.helpers = helper, append(r.helpers, uint32(helper.PID()))
 	r.cancel = func() {
 		cancel()
 		<-done

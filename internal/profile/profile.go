@@ -107,6 +107,16 @@ func (f *Frame) String() string {
 	return fmt.Sprintf("%s+%#x", f.Name, f.Offset)
 }
 
+// Source is the file and the line of a function of a runtime, as Python's, in its object: "" where they are
+// not known, and of native code.
+func (f *Frame) Source(object *Object) (file string, line int) {
+	if object.Runtime == "" || f.Name == "" || len(f.Lines) == 0 {
+		return "", 0
+	}
+	l := &f.Lines[len(f.Lines)-1]
+	return l.File, l.Line
+}
+
 // Line is one level of inlining at a frame.
 type Line struct {
 	Function string

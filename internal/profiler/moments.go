@@ -1,14 +1,13 @@
 package profiler
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/moment"
+	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
-	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // wantsMoments tells whether a plan asks for the calls of interpreted code.
@@ -35,7 +34,7 @@ func (r *profiling) startMoments() stack.Moments {
 			for _, s := range r.plans[i].Samplings {
 				frequency = max(frequency, s.Frequency)
 				if s.Soon && s.Period == 1 {
-					frequency = moment.Rate // or less: see waking
+					frequency = moment.Rate // or less: see moment.Pace
 				}
 			}
 		}
@@ -69,11 +68,7 @@ func (r *profiling) prepareMoments() {
 	if r.moments == nil {
 		return
 	}
-	pids := r.source.Processes()
-	if len(pids) == 0 {
-		pids = r.source.Host().Running()
-	}
-	for _, pid := range pids {
+	for _, pid := range run.Watched(r.source) {
 		r.recorder.Prepare(pid)
 	}
 	r.moments.Wait()
@@ -89,7 +84,7 @@ func (r *profiling) closeMoments() {
 }
 
 // momentNotes says how the calls of interpreted code of a window are known.
-func (r *profiling) momentNotes(w *table.Window) (notes []string) {
+func (r *profiling) momentNotes(w *table.Window) []string {
 	if r.moments == nil {
 		return nil
 	}
@@ -97,25 +92,5 @@ func (r *profiling) momentNotes(w *table.Window) (notes []string) {
 	for i := range w.Counts {
 		c.Add(w.Counts[i])
 	}
-	if all := c.Exact + c.Near + c.Native; all > 0 {
-		share := func(n uint64) float64 { return 100 * float64(n) / float64(all) }
-		note := fmt.Sprintf("interpreted frames: %.1f%% exact, %.1f%% near, %.1f%% none (%d samples)", share(c.Exact), share(c.Near), share(c.Native), all)
-		if c.Near > 0 {
-			note += fmt.Sprintf("; near: the thread may have run on before they were read, %s stands on them", stack.Late)
-		}
-		if c.Native > 0 && r.switched() != nil {
-			note += fmt.Sprintf("; none: most waits shorter than %v are over before they are read", moment.LookEvery)
-		}
-		if rung, ok := r.moments.Rung(); ok && rung != near.FIFO {
-			note += fmt.Sprintf("; the reader is %s", rung)
-		}
-		if n := r.thinned.Load(); n > 0 && c.Native > 0 {
-			note += fmt.Sprintf("; none: the hits came too fast to read the functions of all, and those of one in %d were read, or more", n)
-		}
-		notes = append(notes, note)
-	}
-	if err := r.moments.Err(); err != nil {
-		notes = append(notes, fmt.Sprintf("functions of interpreted code, and callers in deep stacks, are missing: %v", err))
-	}
-	return notes
+	return r.moments.Notes(c.Tally)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
@@ -44,7 +45,7 @@ func open(target perfevent.Target, collectors []table.Collector, opts perfevent.
 		}
 		some, _ := examples(target, plans, opts.Recent)
 		if opts.Shared {
-			some = append(some, dither(plans)...)
+			some = append(some, moment.Dither(all)...)
 		}
 		source, err = run.Open(target, append(all, some...), opts)
 		if err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -117,8 +116,7 @@ type profiling struct {
 	recorder *table.Recorder
 	begin    clocks
 	growths  []growth       // of the collectors' samplings
-	wakings  []waking       // likewise
-	thinned  atomic.Uint32  // the most hits of a probe from one that wakes to the next, so far
+	paces    []moment.Pace  // likewise
 	alarms   *alarms        // nil without Options.Trigger
 	moments  *moment.Reader // nil: nobody asks for the calls of interpreted code
 }
@@ -134,7 +132,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
 		first := samplings(r.plans)
-		r.growths, r.wakings = append(r.growths, newGrowth(&plan, first)), append(r.wakings, newWaking(&plan, first))
+		r.growths, r.paces = append(r.growths, newGrowth(&plan, first)), append(r.paces, moment.NewPace(plan.Samplings, first))
 		r.plans = append(r.plans, plan)
 		userStacks, kernelStacks = userStacks || plan.Stacks.User, kernelStacks || plan.Stacks.Kernel
 	}
@@ -271,7 +269,9 @@ func (t tables) Round(before uint64) error {
 	if r.live != nil {
 		for i, own := range counts {
 			own.Lost = counts[0].Lost // whose they were is not known
-			r.wake(&r.wakings[i], own, before)
+			if r.moments != nil {
+				r.paces[i].Look(r.moments, own.Stacked, before)
+			}
 			r.grow(&r.growths[i], own, before)
 		}
 	}

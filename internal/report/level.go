@@ -95,23 +95,13 @@ func (l *leveler) frame(id int) []level {
 // beginning is known. The address is left out, so that such code folds to one
 // box and not to one a sample; tables, JSON and pprof carry the address.
 func frameName(p *profile.Profile, f *profile.Frame) string {
-	if file, _ := source(p, f); file != "" {
+	if file, _ := f.Source(&p.Objects[f.Object]); file != "" {
 		return escapeFrame(fmt.Sprintf("%s (%s)", f.Name, shortPath(file)))
 	}
 	if f.Name != "" {
 		return escapeFrame(f.Name)
 	}
 	return "[unknown] (" + objectName(&p.Objects[f.Object]) + ")"
-}
-
-// source is the file and line of a function of a runtime, as Python's: "" where they are not
-// known, and of other frames.
-func source(p *profile.Profile, f *profile.Frame) (file string, line int) {
-	if p.Objects[f.Object].Runtime == "" || f.Name == "" || len(f.Lines) == 0 {
-		return "", 0
-	}
-	l := &f.Lines[len(f.Lines)-1]
-	return l.File, l.Line
 }
 
 // shortPath is the last two parts of a path: many files are called __init__.py.
@@ -122,7 +112,7 @@ func shortPath(file string) string {
 
 // place is frameName with the place in the function, as tables show it.
 func place(p *profile.Profile, f *profile.Frame) string {
-	file, line := source(p, f)
+	file, line := f.Source(&p.Objects[f.Object])
 	switch {
 	case p.Objects[f.Object].Labels:
 		return escapeFrame(f.Name)

@@ -25,6 +25,15 @@ type Source interface {
 	Account() (Account, error)
 }
 
+// Watched are the processes that a source's records are of from the beginning on: those that are
+// watched, or all that run.
+func Watched(source Source) []int {
+	if pids := source.Processes(); len(pids) > 0 {
+		return pids
+	}
+	return source.Host().Running()
+}
+
 // Live is the rings of this machine.
 type Live struct {
 	*perfevent.Session

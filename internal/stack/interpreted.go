@@ -29,10 +29,6 @@ type Moments interface {
 	At(s *perfevent.Sample) moment.Calls
 }
 
-// Late is the label that a stack has as its leaf whose interpreted functions were read when the
-// thread may have run on.
-const Late = "[interpreted functions read late]"
-
 // Moments has stacks show the functions of interpreted code.
 func (s *Store) Moments(m Moments) { s.runtimes.moments = m }
 
@@ -120,7 +116,7 @@ func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.
 	s.entries, _ = interp.Join(s.entries[:0], native, end != callchain.Complete, chains)
 	frames := s.frames[:0]
 	if calls.Kind == near.Near && len(chains) > 0 {
-		frames = append(frames, s.words.frame(Late))
+		frames = append(frames, s.words.frame(moment.Late))
 	}
 	for _, e := range s.entries {
 		if e.Native >= 0 {

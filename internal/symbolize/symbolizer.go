@@ -108,12 +108,11 @@ func (s *Symbolizer) Profile(set *stack.Set, progress func(done, all int)) *prof
 	return p
 }
 
-// Stack names the frames of one stack, which lie in the objects of a process table.
-// They are leaf first, and each tells its object as an index of the second result.
-func (s *Symbolizer) Stack(of stack.Stack, objects map[callchain.ObjectID]*process.Object) ([]profile.Frame, []profile.Object) {
-	set := stack.NewSet([]stack.Stack{of}, objects)
-	p := s.Profile(&set, nil)
-	frames := make([]profile.Frame, 0, len(of.Frames))
+// Stack names the frames of a set's first stack. They are leaf first, and each tells its object as an
+// index of the second result.
+func (s *Symbolizer) Stack(of stack.Set) ([]profile.Frame, []profile.Object) {
+	p := s.Profile(&of, nil)
+	frames := make([]profile.Frame, 0, len(of.Stacks[0].Frames))
 	for _, i := range slices.Backward(p.Stacks[0].Frames) {
 		frames = append(frames, p.Frames[i])
 	}

@@ -144,6 +144,12 @@ func (a *Attachment) Helper() uint32 {
 	return a.reader.exact.reader.PID()
 }
 
+// AtMoments tells whether the texts are those of the moments of the calls, so that Seen need not see records as
+// soon as they come.
+func (a *Attachment) AtMoments() bool {
+	return !slices.ContainsFunc(a.Methods, func(m Method) bool { return m == Memory || m == Near && a.Helper() == 0 })
+}
+
 // Rests says from when on calls came so fast that not all texts were read exactly; "" if they
 // never did.
 func (a *Attachment) Rests() string {

@@ -2,7 +2,7 @@ package table
 
 import (
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/perfevent/near"
+	"github.com/ringtap/ringtap/internal/moment"
 )
 
 // Counts is the bookkeeping of a window or a run. Samples + LeftOut is what the
@@ -17,10 +17,9 @@ type Counts struct {
 	Broken    uint64 // samples whose user stack ends before its outermost function
 	Foreign   uint64 // samples of 32-bit programs whose stacks are not unwound here
 	Unkept    uint64 // samples counted on one row, for want of memory
-	Exact     uint64 // samples of processes with an interpreter whose calls are those of the moment
-	Near      uint64 // such samples whose calls were read late
-	Native    uint64 // such samples whose calls are not known
 	Lost      uint64 // records that did not fit in a ring, where the kernel said so
+
+	moment.Tally
 }
 
 // Add adds the counts of another window.
@@ -34,22 +33,8 @@ func (c *Counts) Add(other Counts) {
 	c.Broken += other.Broken
 	c.Foreign += other.Foreign
 	c.Unkept += other.Unkept
-	c.Exact += other.Exact
-	c.Near += other.Near
-	c.Native += other.Native
 	c.Lost += other.Lost
-}
-
-// calls enters how the calls of interpreted code are known.
-func (c *Counts) calls(kind near.Kind) {
-	switch kind {
-	case near.Exact:
-		c.Exact++
-	case near.Near:
-		c.Near++
-	default:
-		c.Native++
-	}
+	c.Tally.Add(other.Tally)
 }
 
 // stack enters how a user stack ended.

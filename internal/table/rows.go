@@ -116,7 +116,7 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 	if user := r.unwound; user.Found {
 		part.counts.stack(user.End)
 		if user.Interpreted {
-			part.counts.calls(user.Calls)
+			part.counts.Count(user.Calls)
 		}
 		if stack.Foreign(r.processes.Host().Arch(), sample) {
 			part.counts.Foreign++

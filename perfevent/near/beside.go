@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -159,7 +160,42 @@ func (r *Reader) tell(m *message) error {
 	if err := r.helper.orders.Encode(m); err != nil {
 		return fmt.Errorf("tell the near reader: %w", err)
 	}
+	r.helper.told++
 	return nil
+}
+
+// hearEvery is how often Heard looks.
+const hearEvery = 200 * time.Microsecond
+
+// Heard waits until the visitors have heard all that Tell has told them so far, as long as the helper
+// runs, and no longer than that. It reports false if they have not.
+func (r *Reader) Heard(within time.Duration) bool {
+	tick := time.NewTicker(hearEvery)
+	defer tick.Stop()
+	told, _ := r.helper.heard()
+	for end := time.Now().Add(within); ; {
+		switch _, heard := r.helper.heard(); {
+		case heard >= told:
+			return true
+		case time.Now().After(end):
+			return false
+		}
+		select {
+		case <-r.helper.ended:
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+// heard is how many messages the helper was told, and how many of them its visitors have heard.
+func (h *helper) heard() (told, heard uint64) {
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	if h.outs != nil {
+		heard = atomic.LoadUint64(&h.outs[0].heard)
+	}
+	return h.told, heard
 }
 
 // message is what a helper is told after its order: one of the two.
@@ -186,6 +222,7 @@ func listen(in *gob.Decoder, threads []*thread) {
 				hearer.Hear(m.News)
 			}
 		}
+		atomic.AddUint64(&threads[0].out.heard, 1)
 	}
 }
 

@@ -69,6 +69,9 @@ func TestLiveTheSamplesOfASessionAreVisitedBesideItsReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if !r.Heard(testlimit.End) {
+		t.Error("the visitors have not heard what they were told")
+	}
 	type key struct {
 		cpu  int
 		time uint64
@@ -128,5 +131,8 @@ func TestLiveTheSamplesOfASessionAreVisitedBesideItsReader(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
+	}
+	if r.Heard(testlimit.End) {
+		t.Error("visitors that have ended are said to have heard all")
 	}
 }

@@ -23,7 +23,8 @@ type control struct {
 	rung     uint64
 	began    uint64 // when the visit under way began, or 0
 	resting  uint64 // since when the CPU's thread does not read, or 0
-	_        [8]uint64
+	heard    uint64 // messages that all visitors have heard, in the first CPU's
+	_        [7]uint64
 	tail     uint64 // of the reader
 }
 

@@ -25,7 +25,8 @@ type helper struct {
 	outs    []handover
 	said    beginning
 	orders  *gob.Encoder
-	telling sync.Mutex    // of orders
+	telling sync.Mutex    // of orders and told, and of unmap
+	told    uint64        // messages
 	ended   chan struct{} // closed when it has
 }
 
@@ -146,6 +147,8 @@ func (h *helper) close() error {
 }
 
 func (h *helper) unmap() error {
+	h.telling.Lock()
+	defer h.telling.Unlock()
 	mem := h.memory
 	h.memory, h.outs = nil, nil
 	if mem == nil {

@@ -52,7 +52,6 @@ func open(run *questions.Run, text string, o Options) (table.Collector, error) {
 		return nil, err
 	}
 	stacks := run.Stacks()
-	stacks.Moments = stacks.User
 	options := probe.Options{Target: run.Watched, View: view, Limit: o.Limit, Exact: o.Exact, UserStacks: stacks.User, Logger: run.Logger}
 	switch {
 	case spec.Kind == 'p' && spec.Whole && spec.Arguments == 0 && !o.Count:
@@ -69,7 +68,7 @@ func open(run *questions.Run, text string, o Options) (table.Collector, error) {
 	}
 	run.Closing(set.Close)
 	run.Closing(func() error { return set.SayMissed(run.Stderr) })
-	stacks.Entry = set.AtEntry
+	stacks.Entry, stacks.Moments = set.AtEntry, stacks.User && !probe.Recur(set.Sources)
 	if !set.Timed() {
 		if o.Hist {
 			return nil, usage.Errorf("--hist: the times of %s are unknown", text)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/interp/interptest"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -64,7 +65,7 @@ func OfEachLayout(t *testing.T) []Interpreter {
 func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {
 	for _, f := range p.Stacks[row.User].Frames {
 		frame := &p.Frames[f]
-		late = late || frame.Name == stack.Late
+		late = late || frame.Name == moment.Late
 		if p.Objects[frame.Object].Runtime != "" {
 			names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
 		}
@@ -72,32 +73,47 @@ func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {
 	return names, late
 }
 
-// CheckPlaces checks that functions of interpreted code stand inside the interpreter's own, which begin
-// with the program's start, and none of them outside a loop that has run others.
+// CheckPlaces checks the places of functions of interpreted code in the user stack of a row: see CheckFrames.
 func CheckPlaces(t *testing.T, p *profile.Profile, row *profile.Row) {
 	t.Helper()
-	named, started, loop := -1, -1, -1
-	var names []string
-	for i, f := range p.Stacks[row.User].Frames {
+	var frames []Frame
+	for _, f := range p.Stacks[row.User].Frames {
 		frame := &p.Frames[f]
-		names = append(names, frame.Name)
+		frames = append(frames, Frame{frame.Name, p.Objects[frame.Object].Runtime != ""})
+	}
+	CheckFrames(t, frames)
+}
+
+// Frame is one of a stack as it is shown.
+type Frame struct {
+	Name        string
+	Interpreted bool // it is no native code
+}
+
+// CheckFrames checks of a stack, the outermost frame first, that functions of interpreted code stand inside
+// the interpreter's own, which begin with the program's start, and none of them outside a loop that has run
+// others.
+func CheckFrames(t *testing.T, frames []Frame) {
+	t.Helper()
+	named, started, loop := -1, -1, -1
+	for i, frame := range frames {
 		switch name, _, _ := strings.Cut(frame.Name, "+"); {
-		case p.Objects[frame.Object].Runtime == "":
+		case !frame.Interpreted:
 			if name == "_start" || name == "__libc_start_main" || name == "start_thread" || name == "__clone" {
 				started = i
 			}
 			if name == "_PyEval_EvalFrameDefault" {
 				loop = i
 			}
-		case loop >= 0 && frame.Name != stack.Late:
-			t.Errorf("%s stands below a loop that runs no function: %q", frame.Name, names)
+		case loop >= 0 && frame.Name != moment.Late:
+			t.Errorf("%s stands below a loop that runs no function: %v", frame.Name, frames)
 			return
 		case named < 0:
 			named = i
 		}
 	}
 	if named >= 0 && started > named {
-		t.Errorf("functions stand before the program's start: %q", names)
+		t.Errorf("functions stand before the program's start: %v", frames)
 	}
 }
 

@@ -23,6 +23,8 @@ type Account struct {
 	// were gone before anybody could read them.
 	Texts, Missing uint64
 	Rests          string // see syscalltext.Attachment.Rests
+	// Interpreted says how functions of interpreted code in stacks are known, if there were any.
+	Interpreted []string
 }
 
 // Book is where the hits of one event went, which may be several clauses'.

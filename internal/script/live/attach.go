@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Target perfevent.Target
 	View   probe.View   // how files are found
-	Near   bool         // see syscalltext.Options
+	Near   bool         // see syscalltext.Options; also for the functions of interpreted code
 	Books  bool         // Account.Probes says what the kernel has filtered
 	Nested bool         // this process is in a namespace of processes below the first
 	Logger *slog.Logger // nil discards

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/exacttext"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/script/eval"
@@ -46,10 +47,11 @@ type feed struct {
 	snapshot  func()
 	cancel    context.CancelFunc
 
-	hit      hit
-	apart    apart
-	memories memories
-	programs programs
+	hit         hit
+	apart       apart
+	interpreted interpreted
+	memories    memories
+	programs    programs
 	impatience
 	raw     []byte // that a source made
 	account Account
@@ -164,12 +166,18 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	if a.pointed.reader != nil {
 		f.helpers = append(f.helpers, a.pointed.reader.PID())
 	}
+	f.askMoments()
 	opts := perfevent.Options{Logger: a.options.Logger, NoBuffering: f.isUrgent(), RingBytes: f.ringBytes(), WakeBytes: f.wakeBytes()}
+	opts.Shared = f.wantsMoments()
 	source, err := f.open(opts)
 	if err != nil {
 		return Account{}, err
 	}
 	defer source.Close()
+	if opts.Shared {
+		f.readMoments(source.Session, f.samplings())
+		defer f.closeMoments()
+	}
 	f.apart.session, f.apart.logger = source, a.options.Logger
 	f.watchRepeats()
 	return f.follow(ctx, source)
@@ -202,6 +210,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		s.stacker = f.stacks.store.Stacker(s.stacks)
 	}
 	f.names = process.NewNames(source.Host())
+	f.prepareMoments(source)
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
@@ -224,6 +233,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	f.snapshot()
 	err = errors.Join(err, f.failed, f.settle())
 	f.account.Stacks = f.stacks.dropped
+	if reader := f.interpreted.reader; reader != nil {
+		f.account.Interpreted = reader.Notes(f.stacks.calls)
+	}
 	f.account.Late += f.memories.late
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
@@ -234,14 +246,20 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	}
 	var accountErr error
 	f.account.Account, accountErr = source.Account()
+	if n := len(f.sources) + len(f.aside); len(f.account.Events) > n {
+		f.account.Events = f.account.Events[:n]
+	}
 	f.account.Probes = f.books()
 	return f.account, errors.Join(err, accountErr, f.bookCounts(), f.missed())
 }
 
 // isUrgent tells whether memory is read as soon as records come. Reads at addresses that only the
-// program knows wait for their turn anyway.
+// program knows wait for their turn anyway, and so do texts for functions of interpreted code in stacks.
 func (f *feed) isUrgent() bool {
-	return f.texts != nil && f.texts.Seen() != nil || slices.ContainsFunc(f.sources, func(s *source) bool { return len(s.reads) > 0 })
+	if slices.ContainsFunc(f.sources, func(s *source) bool { return len(s.reads) > 0 }) {
+		return true
+	}
+	return f.texts != nil && f.texts.Seen() != nil && !(f.unwinds() && f.texts.AtMoments())
 }
 
 // seen returns what looks at records as they come, nil if nothing does.
@@ -264,7 +282,7 @@ func (f *feed) seen() func(perfevent.Record) {
 				return // of a source without texts
 			}
 		}
-		if texts != nil {
+		if texts != nil && (!ok || sample.Sampling < len(f.sources)+len(f.aside)) {
 			texts(record)
 		}
 	}
@@ -289,7 +307,8 @@ func (f *feed) samplings() []perfevent.Sampling {
 		}
 		samplings = append(samplings, sampling)
 	}
-	return append(samplings, f.aside...)
+	samplings = append(samplings, f.aside...)
+	return append(samplings, moment.Dither(samplings)...)
 }
 
 // unwinds tells whether any stack of user code is asked for.
@@ -322,7 +341,10 @@ func (f *feed) Record(record perfevent.Record) error {
 		return nil
 	}
 	source := f.sources[sample.Sampling]
-	if (sample.PID == f.self || sample.PID != 0 && slices.Contains(f.helpers, sample.PID)) && !source.everybody {
+	if source.stacks.Moments {
+		f.interpreted.hits++
+	}
+	if (sample.PID == f.self || f.isHelper(sample.PID)) && !source.everybody {
 		f.account.Own++
 		return nil
 	}

@@ -87,7 +87,7 @@ func memoryAt(s *perfevent.Sample, host process.Host, addr uint64, size int) (b 
 // memories is what was read for samples when they came, which is before their turn.
 type memories struct {
 	mu   sync.Mutex
-	read map[moment]taken
+	read map[sampleKey]taken
 	late uint64 // hits with memory that was read after them
 }
 
@@ -97,8 +97,8 @@ type taken struct {
 	late   bool // some of it was read after the hit
 }
 
-// moment names a sample.
-type moment struct {
+// sampleKey names a sample.
+type sampleKey struct {
 	time     uint64
 	tid, cpu uint32
 }
@@ -119,16 +119,16 @@ func (m *memories) take(s *source, sample *perfevent.Sample, host process.Host) 
 		m.late++
 	}
 	if m.read == nil || len(m.read) >= maxMoments {
-		m.read = make(map[moment]taken)
+		m.read = make(map[sampleKey]taken)
 	}
-	m.read[moment{sample.Time, sample.TID, sample.CPU}] = all
+	m.read[sampleKey{sample.Time, sample.TID, sample.CPU}] = all
 }
 
 // memory returns what was read for the hit.
 func (h *hit) memory() *taken {
 	if h.taken == nil {
 		m := &h.feed.memories
-		key := moment{h.sample.Time, h.sample.TID, h.sample.CPU}
+		key := sampleKey{h.sample.Time, h.sample.TID, h.sample.CPU}
 		m.mu.Lock()
 		taken := m.read[key]
 		delete(m.read, key)

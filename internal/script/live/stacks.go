@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -23,6 +24,7 @@ type stacks struct {
 	room       []byte
 	bytes      int
 	dropped    uint64 // stacks that were too many to be kept
+	calls      moment.Tally
 }
 
 // maxStackBytes bounds the memory of distinct stacks.
@@ -56,6 +58,9 @@ func (s *stacks) kernel(h *hit, t *types.Type) uint64 {
 // user returns the number of a hit's user stack.
 func (s *stacks) user(h *hit, t *types.Type) uint64 {
 	of := s.store.User(h.source.stacker, h.process(), h.sample)
+	if of.Interpreted {
+		s.calls.Count(of.Calls)
+	}
 	return s.limited(of.ID, t)
 }
 
@@ -110,7 +115,7 @@ func (s *stacks) lines(n uint64, mode string) []string {
 	if n >= uint64(len(s.all)) {
 		return nil
 	}
-	frames, objects := s.symbolizer.Stack(s.all[n], s.processes.Objects())
+	frames, objects := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.all[n]}))
 	lines := make([]string, len(frames))
 	for i := range frames {
 		lines[i] = line(&frames[i], &objects[frames[i].Object], mode)
@@ -118,12 +123,20 @@ func (s *stacks) lines(n uint64, mode string) []string {
 	return lines
 }
 
-// line is a frame as bpftrace shows it.
+// line is a frame as bpftrace shows it, which knows neither functions of runtimes, with a file and a line,
+// nor labels.
 func line(f *profile.Frame, object *profile.Object, mode string) string {
-	name := f.Name
-	if name == "" {
+	if object.Labels {
+		return f.Name
+	}
+	name, path := f.Name, object.Path
+	file, number := f.Source(object)
+	switch {
+	case file != "":
+		path = fmt.Sprintf("%s:%d", file, number)
+	case name == "":
 		name = fmt.Sprintf("%#x", f.PC())
-	} else {
+	default:
 		name = fmt.Sprintf("%s+%d", name, f.Offset)
 	}
 	switch mode {
@@ -132,11 +145,13 @@ func line(f *profile.Frame, object *profile.Object, mode string) string {
 	case "build_id":
 		return fmt.Sprintf("%s %#x", object.BuildID, f.PC())
 	case "perf":
-		path := object.Path
 		if object.Kernel {
 			path = "[kernel.kallsyms]"
 		}
 		return fmt.Sprintf("%16x %s (%s)", f.PC(), name, path)
+	}
+	if file != "" {
+		return fmt.Sprintf("%s (%s)", name, path)
 	}
 	return name
 }

@@ -58,6 +58,9 @@ func (s *session) follow(ctx context.Context) error {
 	for _, note := range account.Notes() {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", note)
 	}
+	for _, note := range account.Interpreted {
+		fmt.Fprintln(s.opts.Stderr, note)
+	}
 	return err
 }
 

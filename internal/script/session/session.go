@@ -59,7 +59,7 @@ type Options struct {
 	// Target is what probes of the machine watch. Unless it is nil, the program ends with it.
 	Target *perfevent.Target
 	View   probe.View // how files are found
-	// Near says that the main function has what reads texts exactly: see syscalltext.
+	// Near says that the main function has what reads memory exactly: see syscalltext and moment.
 	Near  bool
 	Child int // the process that was started for the program, 0 if there is none
 

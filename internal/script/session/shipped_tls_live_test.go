@@ -16,11 +16,16 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/exacttext"
+	"github.com/ringtap/ringtap/internal/interp/languages"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 func TestMain(m *testing.M) {
-	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.NewVisitors()})
+	near.Serve(map[string]near.New{
+		exacttext.Visitor: exacttext.NewVisitors(),
+		moment.Visitor:    moment.NewVisitors(languages.Detectors()),
+	})
 	os.Exit(m.Run())
 }
 

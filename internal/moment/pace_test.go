@@ -1,9 +1,8 @@
-package profiler
+package moment
 
 import (
 	"testing"
 
-	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -25,7 +24,7 @@ func TestHitsWakeTheReaderAsOftenAsItMayRead(t *testing.T) {
 		{"calm comes after a while", 79, []look{{second, 0, 79}, {2 * second, 1000, 79}, {4 * second, 0, 1}}},
 		{"a little less is no reason to change", 79, []look{{second, 30_000, 79}, {4 * second, 30_000, 79}}},
 	} {
-		w := waking{every: test.every}
+		w := Pace{every: test.every}
 		for _, l := range test.looks {
 			w.every = w.choose(l.rate, l.at)
 			if w.every != l.want {
@@ -49,7 +48,7 @@ func TestAClockChangesWhichHitsWake(t *testing.T) {
 		{"none wakes", []perfevent.Sampling{hit}, 0},
 		{"hits wake", []perfevent.Sampling{clock, hit, soon}, 1},
 	} {
-		got := dither([]table.Plan{{Samplings: test.samplings}, {}})
+		got := Dither(test.samplings)
 		if len(got) != test.want {
 			t.Errorf("%s: %d samplings", test.name, len(got))
 		}
