@@ -3,6 +3,7 @@ package interp
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ringtap/ringtap/callchain"
 )
@@ -13,7 +14,7 @@ type Namer struct {
 	Runtime
 
 	mu        sync.Mutex
-	places    map[place][]Frame
+	places    map[place]names
 	functions map[function][]Frame // without lines
 	room      []Frame
 }
@@ -27,12 +28,22 @@ type (
 	}
 )
 
-// maxNamed bounds the places and the functions that a Namer keeps.
-const maxNamed = 1 << 16
+// names are the frames of a place, as they were at a time.
+type names struct {
+	frames []Frame
+	at     time.Time
+}
+
+// maxNamed bounds the places and the functions that a Namer keeps, and fresh is how long it believes a
+// name. Functions may be freed, and others be where they were.
+const (
+	maxNamed = 1 << 16
+	fresh    = 100 * time.Millisecond
+)
 
 // NewNamer makes a Namer of a runtime, whose Frames nobody else calls.
 func NewNamer(r Runtime) *Namer {
-	return &Namer{Runtime: r, places: make(map[place][]Frame), functions: make(map[function][]Frame)}
+	return &Namer{Runtime: r, places: make(map[place]names), functions: make(map[function][]Frame)}
 }
 
 // Handler is of Handlers. It reports false if the runtime is no Handlers.
@@ -47,54 +58,59 @@ func (n *Namer) Switches(f callchain.Frame) bool {
 	return ok && s.Switches(f)
 }
 
-// Frames is of Runtime. Of a function that is gone it returns what it was when it was named last,
-// without its line if that was elsewhere in it.
+// Frames is of Runtime. A function that is gone is what it was when it was named last, without its line
+// if that was elsewhere in it.
 func (n *Namer) Frames(dst []Frame, c Call) ([]Frame, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if named, ok := n.name(dst, c); ok {
-		return named, true
+	now := time.Now()
+	of, ok := n.places[placeOf(c)]
+	if !ok || now.Sub(of.at) >= fresh {
+		of, ok = n.name(c, now)
 	}
-	at := placeOf(c)
-	if named, ok := n.places[at]; ok {
-		return append(dst, named...), true
-	}
-	named, ok := n.functions[at.function]
-	return append(dst, named...), ok
+	return append(dst, of.frames...), ok
 }
 
 // Note names the calls of functions that are new.
 func (n *Namer) Note(calls []Call) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	now := time.Now()
 	for _, c := range calls {
 		if _, ok := n.functions[placeOf(c).function]; !ok {
-			n.room, _ = n.name(n.room[:0], c)
+			n.name(c, now)
 		}
 	}
 }
 
 func placeOf(c Call) place { return place{function{c.Code, c.Cookie}, c.At} }
 
-// name has the runtime name a call, and keeps that.
-func (n *Namer) name(dst []Frame, c Call) ([]Frame, bool) {
-	from := len(dst)
-	dst, ok := n.Runtime.Frames(dst, c)
-	if !ok {
-		return dst[:from], false
-	}
+// name has the runtime name a call, and keeps that. It reports false if that was never possible.
+func (n *Namer) name(c Call, now time.Time) (of names, ok bool) {
 	at := placeOf(c)
+	if n.room, ok = n.Runtime.Frames(n.room[:0], c); ok {
+		of.frames = slices.Clone(n.room)
+		n.keep(at.function)
+	} else if of, ok = n.places[at]; !ok {
+		if of.frames, ok = n.functions[at.function]; !ok {
+			return names{}, false
+		}
+	}
 	if len(n.places) >= maxNamed {
 		clear(n.places)
 	}
+	of.at = now
+	n.places[at] = of
+	return of, true
+}
+
+// keep keeps the frames in the room as those of a function, without their lines.
+func (n *Namer) keep(f function) {
 	if len(n.functions) >= maxNamed {
 		clear(n.functions)
 	}
-	n.places[at] = slices.Clone(dst[from:])
-	named := slices.Clone(dst[from:])
-	for i := range named {
-		named[i].Line = 0
+	for i := range n.room {
+		n.room[i].Line = 0
 	}
-	n.functions[at.function] = named
-	return dst, true
+	n.functions[f] = slices.Clone(n.room)
 }

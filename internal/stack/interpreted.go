@@ -3,7 +3,6 @@ package stack
 import (
 	"path"
 	"strings"
-	"time"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
@@ -46,34 +45,13 @@ func (f *Runtimes) heap(host process.Host, p *process.Process) *interpreted {
 
 // interpreted is the interpreters of a process.
 type interpreted struct {
-	to    *Runtimes
-	by    map[uint64]interp.Runtime // by moment.IDOf
-	known map[place]names
-	room  []interp.Frame
+	to   *Runtimes
+	by   map[uint64]interp.Runtime // by moment.IDOf
+	room []interp.Frame
 }
-
-// place is a call without what joins it.
-type place struct {
-	runtime          interp.Runtime
-	code, at, cookie uint64
-}
-
-// names are the frames of a place, as they were a while ago.
-type names struct {
-	frames []callchain.Frame
-	asked  time.Time
-}
-
-// maxKnown and fresh bound what is remembered of a process: how many places, and for how long
-// one is believed that was not asked for again. Functions may be freed, and others be where
-// they were.
-const (
-	maxKnown = 1 << 16
-	fresh    = 100 * time.Millisecond
-)
 
 func newInterpreted(to *Runtimes, runtimes []*interp.Namer) *interpreted {
-	in := &interpreted{to: to, by: make(map[uint64]interp.Runtime), known: make(map[place]names)}
+	in := &interpreted{to: to, by: make(map[uint64]interp.Runtime)}
 	for _, r := range runtimes {
 		in.by[moment.IDOf(r.Name())] = r
 	}
@@ -122,36 +100,26 @@ func (s *Store) joined(in *interpreted, native []callchain.Frame, end callchain.
 		if e.Native >= 0 {
 			frames = append(frames, native[e.Native])
 		} else {
-			frames = append(frames, in.frames(e.Chain.Runtime, e.Call)...)
+			frames = in.frames(frames, e.Chain.Runtime, e.Call)
 		}
 	}
 	s.frames = frames
 	return frames
 }
 
-// frames are what a call stands for, the innermost first.
-func (in *interpreted) frames(r interp.Runtime, c interp.Call) []callchain.Frame {
-	at := place{r, c.Code, c.At, c.Cookie}
-	now := time.Now()
-	if n, ok := in.known[at]; ok && now.Sub(n.asked) < fresh {
-		return n.frames
-	}
+// frames appends what a call stands for to dst, the innermost first.
+func (in *interpreted) frames(dst []callchain.Frame, r interp.Runtime, c interp.Call) []callchain.Frame {
 	named, ok := r.Frames(in.room[:0], c)
 	if !ok {
 		named = append(named, interp.Frame{Function: Gone})
 	}
 	in.room = named
-	frames := make([]callchain.Frame, 0, len(named))
 	for _, frame := range named {
 		if f, ok := in.to.frame(Function{Level: interp.Level{Frame: frame}, Runtime: r.Name()}); ok {
-			frames = append(frames, f)
+			dst = append(dst, f)
 		}
 	}
-	if len(in.known) >= maxKnown {
-		clear(in.known)
-	}
-	in.known[at] = names{frames, now}
-	return frames
+	return dst
 }
 
 // Gone is the name of a function that ended before it was asked for.
