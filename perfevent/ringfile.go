@@ -37,6 +37,10 @@ type CPURing struct {
 	missing bool
 }
 
+// mostRoom is more than the kernel wants of a ring for one record, and for another one before it
+// that says how many were lost.
+const mostRoom = maxRecordSize + 1<<10
+
 // MapRing maps a ring. The descriptor may be a duplicate.
 func MapRing(f RingFile) (*CPURing, error) {
 	r := new(CPURing)
@@ -61,17 +65,20 @@ func (r *CPURing) Follow() {
 func (r *CPURing) Look() {
 	tail := atomic.LoadUint64(r.ring.tail)
 	r.ring.snapshot()
-	half := uint64(len(r.ring.data) / 2)
-	r.missing = r.ring.limit-r.tail > half
+	size := uint64(len(r.ring.data))
+	half := size / 2
+	// No record since the last Look has found more than that in the ring, whenever its reader took some.
+	r.missing = r.ring.limit-r.tail > size-min(half, mostRoom)
 	r.tail = tail
 	if r.follows && r.ring.limit-r.ring.next > half {
 		r.ring.next, r.missing = r.ring.limit, true
 	}
 }
 
-// Missing tells of a ring that is followed whether the last Look left records out, or the kernel
-// may have dropped some since the one before, as more than half of the ring was full. Its own word
-// for that (Lost) comes with the next record only.
+// Missing tells whether the kernel may have dropped records between the last two Looks, as there was
+// no room for the largest record, or in a small ring for one of half its size. Its own word for that
+// (Lost) comes with the next record only, and not before that fits. Of a ring that is followed it
+// tells as well whether the last Look left records out.
 func (r *CPURing) Missing() bool { return r.missing }
 
 // Next takes a record and returns its bytes, or nil when all that Look saw are taken. They

@@ -50,3 +50,35 @@ func TestAFollowerKnowsWhenRecordsMayBeMissing(t *testing.T) {
 		t.Errorf("what may be written over is not left out: missing %t", r.Missing())
 	}
 }
+
+// In a large ring there is room for every record up to the last 66 KiB.
+func TestRecordsMayBeMissingWhereTheLargestHasNoRoom(t *testing.T) {
+	const size = 1 << 20
+	record := smallSample(1)
+	f := newFakeRing(size, 0)
+	r := &CPURing{ring: mappedRing{ring: f.ring}}
+	fill := func(most int) {
+		for int(f.headWord-f.tailWord)+len(record) <= most && f.write(record) {
+		}
+	}
+	look := func() bool {
+		r.Look()
+		for r.Next() != nil {
+		}
+		return r.Missing()
+	}
+	const safe = size - mostRoom
+	if fill(safe); look() {
+		t.Error("records are missing though the largest had room")
+	}
+	if fill(safe + len(record)); !look() {
+		t.Error("no record is missing though the largest had no room")
+	}
+	r.Release()
+	if !look() {
+		t.Error("no record is missing though that was so until the release")
+	}
+	if look() {
+		t.Error("records are missing though the ring is empty")
+	}
+}

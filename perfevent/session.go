@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,8 @@ type Session struct {
 	dec   Decoder
 	raw   func(record []byte) // Reader.Raw
 	grow  growing
-	apart []apart // of CountApart
+	since atomic.Uint64 // EnabledSince
+	apart []apart       // of CountApart
 
 	ofSamples  []stage
 	ofOthers   []stage
@@ -197,16 +199,25 @@ func (s *Session) Pause(cpu int, pause bool) error {
 	return nil
 }
 
+// EnabledSince is when the last Enable had all samplings on (CLOCK_MONOTONIC in nanoseconds), or 0
+// if they are not, or Disable has begun to turn them off. It may be called from any goroutine.
+func (s *Session) EnabledSince() uint64 { return s.since.Load() }
+
 func (s *Session) control(request uint) error {
 	s.grow.mu.Lock()
 	defer s.grow.mu.Unlock()
+	s.since.Store(0)
 	s.grow.on = request == unix.PERF_EVENT_IOC_ENABLE
-	if err := s.controlEvents(s.events, request); err != nil || s.target.kind != processTarget {
-		return err
+	err := s.controlEvents(s.events, request)
+	if err == nil && s.target.kind == processTarget {
+		// Again, for a thread that is just being born to one whose event was not yet
+		// as it is to be, and that the first time does not see yet.
+		err = s.controlEvents(s.events, request)
 	}
-	// Again, for a thread that is just being born to one whose event was not yet
-	// as it is to be, and that the first time does not see yet.
-	return s.controlEvents(s.events, request)
+	if err == nil && s.grow.on {
+		s.since.Store(Now())
+	}
+	return err
 }
 
 func (s *Session) controlEvents(events []attached, request uint) error {

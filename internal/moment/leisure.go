@@ -2,6 +2,7 @@ package moment
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Switched func(s *perfevent.Sample) (leaves bool, next uint32)
 // leisure reads the calls of threads that wait. It follows the session's rings, and reads the
 // threads that have left their CPU and not gone on. Then it looks at the rings once more. A thread
 // runs no user code before the kernel's record of the switch to it is in a ring: if there is none,
-// the reading is exact.
+// though there was room and the samplings were on, the reading is exact.
 type leisure struct {
 	session  *perfevent.Session
 	switched Switched
@@ -28,6 +29,7 @@ type leisure struct {
 	waits    waits
 	decoder  *perfevent.Decoder
 	stale    bool          // it does not know all events
+	since    uint64        // when the samplings were turned on
 	kick     chan struct{} // there is another process to read
 	stop     chan struct{}
 	stopped  chan struct{}
@@ -57,7 +59,12 @@ const (
 // not in its ring yet. More only makes that wait one without calls.
 const inTheMaking = uint64(100 * time.Microsecond)
 
-// newLeisure begins to follow the rings of a session.
+// leastRing is a ring of which it is known whether there was room for a record: see CPURing.Missing.
+const leastRing = 2 * (perfevent.MaxUserStack + 4096)
+
+var errSmallRings = fmt.Errorf("with rings below %d KiB it is not known which threads wait", leastRing>>10)
+
+// newLeisure begins to follow the rings of a session. What it returns is to run.
 func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error) {
 	l := &leisure{session: session, switched: switched, waits: newWaits(),
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
@@ -68,6 +75,9 @@ func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error)
 		return nil, err
 	}
 	for _, file := range session.RingFiles() {
+		if file.Bytes < leastRing {
+			return nil, errors.Join(errSmallRings, l.unmap())
+		}
 		ring, err := perfevent.MapRing(file)
 		if err != nil {
 			return nil, errors.Join(err, l.unmap())
@@ -75,7 +85,6 @@ func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error)
 		ring.Follow()
 		l.rings = append(l.rings, ring)
 	}
-	go l.run()
 	return l, nil
 }
 
@@ -229,6 +238,10 @@ func (l *leisure) look() {
 		if l.stale || ring.Missing() || ring.Malformed() > malformed {
 			l.waits.miss(perfevent.Now())
 		}
+	}
+	if since := l.session.EnabledSince(); since != l.since || since == 0 {
+		l.since = since
+		l.waits.miss(perfevent.Now())
 	}
 }
 

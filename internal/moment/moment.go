@@ -108,7 +108,9 @@ func New(session *perfevent.Session, frequency uint64, switched Switched, log *s
 		r.share = max(leastShare, min(mostShare, float64(frequency)*aSample))
 	}
 	if switched != nil {
-		r.leisure, r.why = newLeisure(session, switched)
+		if r.leisure, r.why = newLeisure(session, switched); r.leisure != nil {
+			go r.leisure.run()
+		}
 	}
 	r.changed = sync.NewCond(&r.mu)
 	return r

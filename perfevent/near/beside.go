@@ -308,7 +308,6 @@ func (t *thread) readBeside() {
 // lookBeside visits the thread of a sample in the ring beside.
 func (t *thread) lookBeside(record []byte) {
 	if t.open != nil { // it is late
-		t.ring.Look()
 		t.drain()
 		t.close(nothingFollows, 0)
 	}
@@ -327,13 +326,13 @@ func (t *thread) lookBeside(record []byte) {
 // noteIn hands on a switch to a thread, once no visit waits.
 func (t *thread) noteIn(at uint64, tid uint32) {
 	if t.open == nil {
-		t.note(inEntry, at, 0, tid)
+		t.handIn(at, tid)
 		return
 	}
 	if b := t.beside; len(b.held) < cap(b.held) {
 		b.held = append(b.held, in{at, tid})
-	} else if t.missing == 0 {
-		t.missing = at
+	} else {
+		t.miss()
 	}
 }
 
@@ -343,9 +342,16 @@ func (t *thread) noteHeld() {
 		return
 	}
 	for _, s := range t.beside.held {
-		t.note(inEntry, s.time, 0, s.tid)
+		t.handIn(s.time, s.tid)
 	}
 	t.beside.held = t.beside.held[:0]
+}
+
+// handIn hands on a switch to a thread, if none before it is missing: all after that may be, too.
+func (t *thread) handIn(at uint64, tid uint32) {
+	if t.missing == 0 && !t.hand(inEntry, at, 0, tid) {
+		t.miss()
+	}
 }
 
 // isOther tells of a record of the thread's own ring whether it says nothing about the visit that

@@ -35,6 +35,10 @@
 //   - no CPU switched to the thread from then until the end of the read;
 //   - no record is missing that could say otherwise.
 //
+// The kernel says that a record had no room only with the next one that has. So where a ring was
+// full, records are missing whether it says so or not, until the thread that reads the ring has
+// emptied it and looked at it once more.
+//
 // A system call that was sampled may have written its result to its register by then. At a
 // user probe (perfevent.Sampling.UserProbe) the kernel may have carried out the probed instruction,
 // be about to step over it, or have sent a return on its way.

@@ -34,8 +34,7 @@ type thread struct {
 	open    *entry            // a visit that waits for what follows its sample
 	sample  *perfevent.Sample // of that visit
 	used    int               // bytes behind the entry
-	seen    uint64            // the time of the last record
-	missing uint64            // since when switches did not fit in the handover, or 0
+	missing uint64            // since when switches may be missing in the handover, or 0
 }
 
 // idle is how long a thread waits for a sample. Then it reads on, so that verdicts of other
@@ -124,7 +123,6 @@ func (t *thread) read() {
 	for {
 		now := t.clock.now()
 		t.readBeside()
-		t.ring.Look()
 		all := t.drain() == 0
 		if all {
 			t.close(nothingFollows, 0)
@@ -141,13 +139,23 @@ func (t *thread) read() {
 	}
 }
 
-// drain takes the records that the last look has seen, and returns how many.
+// drain takes the records that are in the ring, and returns how many. That a switch is not among
+// them says that there was none only if there was room for every record, and each makes sense.
 func (t *thread) drain() (n int) {
+	t.ring.Look()
+	malformed := t.ring.Malformed()
 	for b := t.ring.Next(); b != nil; b = t.ring.Next() {
 		n++
-		if record, err := t.decoder.Decode(b); err == nil {
+		switch record, err := t.decoder.Decode(b); err {
+		case nil:
 			t.handle(record)
+		case perfevent.ErrUnknownRecord:
+		default:
+			t.miss()
 		}
+	}
+	if t.ring.Missing() || t.ring.Malformed() > malformed {
+		t.miss()
 	}
 	return n
 }
@@ -157,7 +165,7 @@ func (t *thread) advance(now uint64) {
 	if t.rung == Unpinned {
 		now -= uint64(time.Millisecond) // a record may be in the making on the CPU
 	}
-	if t.missing != 0 && !t.hand(gapEntry, t.missing, now, 0) {
+	if t.missing != 0 && !t.hand(gapEntry, t.missing, t.clock.now(), 0) {
 		return
 	}
 	t.missing = 0
@@ -188,9 +196,8 @@ func (t *thread) handle(record perfevent.Record) {
 	case *perfevent.Lost:
 		t.close(nothingFollows, 0)
 		atomic.AddUint64(&t.out.counts.Lost, r.Lost)
-		t.note(gapEntry, t.seen, r.Time, 0)
+		t.miss()
 	}
-	t.seen = record.Common().Time
 }
 
 // look visits the thread of a sample.
@@ -253,10 +260,10 @@ func (t *thread) close(f follow, out uint64) {
 	t.noteHeld()
 }
 
-// note hands on what the judge must know, or remembers since when it could not.
-func (t *thread) note(kind entryKind, from, to uint64, tid uint32) {
-	if t.missing == 0 && !t.hand(kind, from, to, tid) {
-		t.missing = from
+// miss says that switches may be missing among those of after the last advance.
+func (t *thread) miss() {
+	if t.missing == 0 {
+		t.missing = max(1, atomic.LoadUint64(&t.out.progress))
 	}
 }
 
