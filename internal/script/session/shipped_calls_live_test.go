@@ -81,15 +81,19 @@ func TestLiveStackcountShowsWhoCalls(t *testing.T) {
 
 func TestLiveShippedProgramsCountCallsOfTheKernel(t *testing.T) {
 	needKprobes(t)
-	for _, test := range []struct{ name, probe, text string }{
-		{"stackcount", "p::vfs_mkdir", "100"},
-		{"funclatency", "vfs_rmdir", "count: 100"},
-		{"trace", `r::vfs_rmdir (retval == 0) "%d", retval`, "exe vfs_rmdir 0"},
-		{"argdist", "r::vfs_rmdir()", "100 retval = 0"},
+	for _, test := range []struct {
+		name, probe string
+		named       map[string]string
+		text        string
+	}{
+		{"stackcount", "p::vfs_mkdir", nil, "100"},
+		{"funclatency", "vfs_rmdir", nil, "count: 100"},
+		{"trace", `r::vfs_rmdir (retval == 0) "%d", retval`, nil, "exe vfs_rmdir 0"},
+		{"argdist", "r::vfs_rmdir()", map[string]string{"interval": "3600"}, "100 retval = 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			line := scripts.CommandLine{Args: []string{test.probe}, Options: map[string][]string{"value-counts": {test.probe}}}
-			out, _ := of(t, knownIn("files:"+t.TempDir()), test.name, line, nil, "")
+			out, _ := of(t, knownIn("files:"+t.TempDir()), test.name, line, test.named, "")
 			want := 1
 			if test.name == "trace" {
 				want = known
