@@ -2,7 +2,6 @@ package symbols
 
 import (
 	"debug/elf"
-	"slices"
 	"sync"
 
 	"github.com/ringtap/ringtap/internal/elfimage"
@@ -56,12 +55,16 @@ func (f *File) readImplied() map[uint64]string {
 	return names
 }
 
+// maxDynsym is how many bytes of dynamic symbols are looked at: those of 300,000.
+const maxDynsym = 8 << 20
+
 // pythonTypes tells whether a file is of CPython 3 or a module for it, by its dynamic
 // symbols, and where it has the type of types.
 func (f *File) pythonTypes() (t pytable.Type, ok bool) {
 	m := f.image
+	size := int(symbolSize(m))
 	dynsym, has := m.SectionOf(elf.SHT_DYNSYM)
-	if !has || uint64(dynsym.Link) >= uint64(len(m.Sections)) || dynsym.Size/symbolSize(m) > maxSymbols {
+	if !has || uint64(dynsym.Link) >= uint64(len(m.Sections)) || dynsym.Size > maxDynsym {
 		return t, false
 	}
 	text, err := m.Bytes(&m.Sections[dynsym.Link])
@@ -72,12 +75,9 @@ func (f *File) pythonTypes() (t pytable.Type, ok bool) {
 	if err != nil {
 		return t, false
 	}
-	for entry := range slices.Chunk(entries, int(symbolSize(m))) {
-		if len(entry) < int(symbolSize(m)) {
-			break
-		}
-		s := decodeSymbol(m, entry)
-		switch string(cbytes(text, uint64(s.name), maxSymbolName)) {
+	for ; len(entries) >= size; entries = entries[size:] {
+		s := decodeSymbol(m, entries)
+		switch string(cbytes(text, uint64(s.name), len("PyModuleDef_Init")+1)) {
 		case "PyModuleDef_Init", "PyModule_Create2":
 			ok = true
 		case "PyType_Type":
