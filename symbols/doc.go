@@ -25,6 +25,9 @@
 // None of them has the stubs of the procedure linkage table, which are added as `name@plt`.
 // Symbol versions are dropped.
 //
+// Where no symbol tells what code is, Bounds has its function's beginning and end, and
+// Implied the name that tables in the data give it: those of CPython 3 and its modules.
+//
 // Where several names have the same address, one is kept. The table prefers, in this order,
 // a name with a size, a function over a label, an exported name over a local one, a current
 // version over an old one, fewer leading underscores (malloc, not __libc_malloc), a strong

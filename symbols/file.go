@@ -43,6 +43,7 @@ type File struct {
 
 	functions functionList
 	bounds    functionBounds
+	implied   impliedNames
 }
 
 // Open reads the headers of an ELF file of the given size in bytes: an

@@ -27,7 +27,7 @@ func seeds(f *testing.F, paths ...string) {
 // may be errors, but no panic, and a symbol must cover the place it is found at.
 func FuzzFile(f *testing.F) {
 	fuzzing.Bound(f)
-	seeds(f, "tiny.elf", "tiny32.elf", "tiny-dynamic.elf")
+	seeds(f, "tiny.elf", "tiny32.elf", "tiny-dynamic.elf", "../../internal/pytable/testdata/module.elf")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		open := func(string) (ReaderAtCloser, int64, error) {
 			return memFile{bytes.NewReader(data)}, int64(len(data)), nil
@@ -46,6 +46,9 @@ func FuzzFile(f *testing.F) {
 			}
 			if start, size, ok := file.Bounds(off); ok && (off < start || off-start >= size) {
 				t.Fatalf("Bounds(%#x) = %#x, %#x", off, start, size)
+			}
+			if s, ok := file.Implied(off); ok && (s.Name == "" || off < s.Start || off-s.Start >= s.Size) {
+				t.Fatalf("Implied(%#x) = %+v", off, s)
 			}
 			if s.Guessed && off%61 == 0 {
 				file.Reaches(s.Start, off)

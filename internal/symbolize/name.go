@@ -155,11 +155,14 @@ func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame
 	return frame
 }
 
-// lookUp finds the symbol of the function that holds the byte at an offset. One without a
-// size is not taken for whatever stands behind it.
+// lookUp finds the name of the function that holds the byte at an offset. A symbol without
+// a size is not taken for whatever stands behind it.
 func lookUp(file *symbols.File, offset uint64) (symbols.Symbol, bool) {
 	symbol, ok := file.Lookup(offset)
-	return symbol, ok && (!symbol.Guessed || file.Reaches(symbol.Start, offset))
+	if ok && (!symbol.Guessed || file.Reaches(symbol.Start, offset)) {
+		return symbol, true
+	}
+	return file.Implied(offset)
 }
 
 // unnamed gives a frame a name of its function's place: the offset in the file, which
