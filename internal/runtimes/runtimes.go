@@ -1,5 +1,5 @@
 // Package runtimes says how code that an interpreter runs or a compiler makes at run time
-// comes to its names.
+// comes to its names, and which files have lost those of their functions.
 //
 //	profile.Profile → Seen.Notes → the process, its share, and what to do about it
 //
@@ -36,16 +36,24 @@ const (
 // least is the share of a profile, in percent, from which its reader is told.
 const least = 5
 
-// Seen is what has been told in a run: each process once. The zero value has told nothing.
-// It belongs to one goroutine.
-type Seen struct{ processes map[int]bool }
+// Seen is what has been told in a run: each process once, and each file. The zero value has told
+// nothing. It belongs to one goroutine.
+type Seen struct {
+	processes map[int]bool
+	files     map[string]bool // by their paths
+}
 
-// Notes returns a sentence for each process of which code without names has more than 5 %
-// of the profile's first metric, the largest share first.
+// Notes returns a sentence for each process, and for each stripped file, of which code without names
+// has more than 5 % of the profile's first metric: processes first, the largest share first.
 func (s *Seen) Notes(p *profile.Profile) []string {
 	if s.processes == nil {
-		s.processes = make(map[int]bool)
+		s.processes, s.files = make(map[int]bool), make(map[string]bool)
 	}
+	return append(s.generated(p), s.stripped(p)...)
+}
+
+// generated returns the sentences for processes.
+func (s *Seen) generated(p *profile.Profile) []string {
 	var all uint64
 	byPID := make(map[int]*process)
 	var order []*process

@@ -69,3 +69,33 @@ func TestAPythonWhoseFunctionsWereReadNeedsNothing(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 }
+
+func TestTheNoteNamesTheFileThatIsStripped(t *testing.T) {
+	unnamed := profile.Frame{Object: 1, Name: "server+0x1200", Unnamed: true}
+	const note = "in functions of server that have no names: install its debug symbols"
+	for _, test := range []struct {
+		name   string
+		leaf   profile.Frame
+		share  uint64
+		kernel int
+		want   string
+	}{
+		{"much", unnamed, 24, profile.None, "24% is " + note},
+		{"little", unnamed, 5, profile.None, ""},
+		{"in the kernel below", unnamed, 24, 1, ""},
+		{"a function with a name", profile.Frame{Object: 1, Name: "serve"}, 90, profile.None, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var seen Seen
+			p := profileOf("server", "/usr/sbin/server", test.leaf, test.share)
+			p.Rows[0].Kernel = test.kernel
+			got := strings.Join(seen.Notes(p), "\n")
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+			if again := seen.Notes(p); len(again) > 0 {
+				t.Errorf("said again: %q", again)
+			}
+		})
+	}
+}
