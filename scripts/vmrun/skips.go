@@ -21,6 +21,8 @@ var skips = []struct {
 	{`[56n].*|arm64.*`, `text of \S+: the tracepoint does not record it \(Linux 6\.19 and later do\)`},
 	{`5.*|6\.1(-rt)?|nobpf|arm64(-pmu)?`, `Linux before 6\.12 loses hits of forked children`},
 	{`nobpf`, `CONFIG_DEBUG_INFO_BTF`},
+	{`nobpf`, `this kernel has no /proc/kcore \(CONFIG_PROC_KCORE\)`},
+	{`nobpf|arm64.*`, `no variables in /proc/kallsyms \(CONFIG_KALLSYMS_ALL\)`},
 	{`[5-7n].*|arm64(-6\.12)?`, `no hardware counters`},
 	{`arm64.*`, `no msr PMU`},
 	{`.*`, `no library for TLS is installed`},
