@@ -33,12 +33,13 @@ type Group struct {
 }
 
 // NewGroup makes an empty group of dynamic events in file, which is
-// "uprobe_events" or "kprobe_events". It first removes what RemoveStale
-// removes; stale events that can't be removed do not stop it. The caller must
-// close the group. The error wraps fs.ErrNotExist if the kernel has no such
-// file, and fs.ErrPermission if the caller may not write it.
+// "uprobe_events", "kprobe_events" or, for event probes, "dynamic_events" (see
+// TryEventProbe). It first removes what RemoveStale removes; stale events that
+// can't be removed do not stop it. The caller must close the group. The error
+// wraps fs.ErrNotExist if the kernel has no such file, and fs.ErrPermission if
+// the caller may not write it.
 func (t *FS) NewGroup(file string) (*Group, error) {
-	if file != "uprobe_events" && file != "kprobe_events" {
+	if file != "uprobe_events" && file != "kprobe_events" && file != eventProbes {
 		return nil, fmt.Errorf("dynamic events in %q: %w", file, fs.ErrInvalid)
 	}
 	f, err := os.OpenFile(filepath.Join(t.dir, file), os.O_WRONLY|os.O_APPEND, 0)
