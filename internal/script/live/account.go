@@ -22,7 +22,11 @@ type Account struct {
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64
-	Rests          string // see syscalltext.Attachment.Rests
+	// Probed counts the hits of which clauses took what an event probe has fetched, and Unprobed
+	// those of them whose record was lost: the values were 0. ProbesLost are the records that the
+	// kernel had no room for, of these hits and of others.
+	Probed, Unprobed, ProbesLost uint64
+	Rests                        string // see syscalltext.Attachment.Rests
 }
 
 // Book is where the hits of one event went, which may be several clauses'.
@@ -61,4 +65,18 @@ func (f *feed) missed() error {
 		}
 	}
 	return nil
+}
+
+// bookBehind counts what the event probes have lost.
+func (f *feed) bookBehind() error {
+	if f.behind == nil {
+		return nil
+	}
+	f.behind.mu.Lock()
+	defer f.behind.mu.Unlock()
+	var err error
+	if f.account.ProbesLost, err = f.behind.pipe.Lost(); f.behind.err != nil {
+		err = f.behind.err
+	}
+	return err
 }

@@ -157,7 +157,6 @@ func Loaded(b []byte, of *check.Source) value.Value {
 	case check.Plain:
 		return value.Load(of.Type, string(b))
 	case check.Text:
-		b, _, _ = bytes.Cut(b, []byte{0})
 		return value.String(cut(b, of))
 	}
 	return value.String(string(b))
