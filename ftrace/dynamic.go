@@ -81,7 +81,7 @@ func unspellable(s string) int {
 func isForbidden(c byte) bool { return c == 0 || c == '#' || c == 0xa0 }
 
 // check finds what would make another command of the line than is meant.
-func (d Dynamic) check(group string) error {
+func (d Dynamic) check(file, group string) error {
 	line := d.line(group)
 	fail := func(pos int, message string) error {
 		return &DefinitionError{Command: line, Pos: pos, Message: message, Err: unix.EINVAL}
@@ -89,8 +89,10 @@ func (d Dynamic) check(group string) error {
 	head := len(d.head())
 	place := head + len(group) + len(d.Event) + len("/ ")
 	switch {
-	case d.Type != 'p' && d.Type != 'r' && d.Type != 'e':
-		return fail(0, "A probe is of type p, r or e")
+	case file == eventProbes && d.Type != 'e':
+		return fail(0, "An event probe is of type e")
+	case file != eventProbes && d.Type != 'p' && d.Type != 'r':
+		return fail(0, "A probe is of type p or r")
 	case d.MaxActive != 0 && (d.Type != 'r' || d.MaxActive < 0 || d.MaxActive > MaxActiveLimit):
 		return fail(1, fmt.Sprintf("A return probe follows 1 to %d calls at a time", MaxActiveLimit))
 	case !isIdentifier(d.Event):

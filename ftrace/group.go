@@ -68,7 +68,7 @@ func (g *Group) Define(d Dynamic) (id uint64, err error) {
 	if g.closed {
 		return 0, fmt.Errorf("define event %s/%s: %w", g.Name(), d.Event, fs.ErrClosed)
 	}
-	if err := d.check(g.Name()); err != nil {
+	if err := d.check(g.file, g.Name()); err != nil {
 		return 0, err
 	}
 	// The kernel would add a second probe to the event, or before Linux 5.4

@@ -56,7 +56,7 @@ func (s *session) follow(ctx context.Context) error {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)
 	}
 	if account.Unprobed > 0 {
-		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d hits have no values of the kernel's memory: the kernel lost the records of the event probes\n",
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d hits have no values of the kernel's memory: the kernel has left out or lost the records of the event probes\n",
 			account.Unprobed, account.Probed)
 	}
 	for _, note := range account.Notes() {
