@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -23,6 +24,7 @@ type behind struct {
 	group    *ftrace.Group
 	instance *ftrace.Instance
 	formats  map[int]*ftrace.Format // by the number of the event
+	handled  atomic.Uint64          // the time of the latest sample
 
 	mu     sync.Mutex
 	pipe   *ftrace.Pipe
@@ -161,7 +163,7 @@ func (b *behind) read() {
 		b.joiner.add(e)
 		return nil
 	})
-	b.joiner.read(until)
+	b.joiner.read(until, b.handled.Load())
 }
 
 // betweenReads is how long a hit waits before it looks for its record again.

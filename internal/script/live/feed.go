@@ -330,6 +330,9 @@ func (f *feed) Record(record perfevent.Record) error {
 		f.account.Unseen++
 		return nil
 	}
+	if f.behind != nil {
+		f.behind.handled.Store(sample.Time)
+	}
 	source := f.sources[sample.Sampling]
 	if (sample.PID == f.self || sample.PID != 0 && slices.Contains(f.helpers, sample.PID)) && !source.everybody {
 		f.account.Own++

@@ -22,7 +22,6 @@ type joiner struct {
 	queues map[hitContext][]record
 	cpus   map[int]*cpuRecords
 	until  uint64 // what was recorded up to this time is here, but for what CPUs were just writing
-	after  uint64 // samples from here on may come
 	forgot uint64 // records up to this time were forgotten: too many waited
 	bytes  int    // of the records
 	space  []byte // for copies of records
@@ -137,13 +136,14 @@ func (j *joiner) add(e *ftrace.Entry) {
 	j.bytes += recordBytes + len(e.Raw)
 }
 
-// read notes that all records up to a time are here, and drops those whose samples don't come any more.
-func (j *joiner) read(until uint64) {
+// read notes that all records up to a time are here, and drops those of samples before another time, which
+// don't come any more.
+func (j *joiner) read(until, handled uint64) {
 	j.until = until
 	for c, queue := range j.queues {
-		j.keep(c, queue, j.after)
+		j.keep(c, queue, handled)
 	}
-	j.forget(j.after)
+	j.forget(handled)
 }
 
 // forget drops what CPUs have done before a time.
@@ -194,7 +194,6 @@ const maxBehind = 20 * time.Millisecond
 
 // find returns the record for a sample, with which it must have the same fields.
 func (j *joiner) find(of place, same func(raw []byte) bool) ([]byte, answer) {
-	j.after = of.time
 	queue := j.keep(of.hitContext, j.queues[of.hitContext], of.time)
 	switch {
 	case of.time <= j.forgot:

@@ -76,7 +76,7 @@ func TestARecordIsJoinedToTheSampleBeforeItInItsContext(t *testing.T) {
 			for _, r := range test.records {
 				j.add(r.entry())
 			}
-			j.read(100)
+			j.read(100, 0)
 			for i, s := range test.samples {
 				if got := j.of(s, anyRecord); got != test.want[i] {
 					t.Errorf("sample at %d: %s, want %s", s.time, got, test.want[i])
@@ -99,11 +99,11 @@ func TestARecordWithOtherFieldsIsNotTheSamples(t *testing.T) {
 
 func TestARecordThatDoesNotComeIsLost(t *testing.T) {
 	var j joiner
-	j.read(uint64(maxBehind))
+	j.read(uint64(maxBehind), 0)
 	if got := j.of(joined{time: 10, thread: 5}, anyRecord); got != "not yet" {
 		t.Errorf("soon after the sample: %s", got)
 	}
-	j.read(uint64(maxBehind) + 11)
+	j.read(uint64(maxBehind)+11, 0)
 	if got := j.of(joined{time: 10, thread: 5}, anyRecord); got != "lost" {
 		t.Errorf("long after the sample: %s", got)
 	}
@@ -126,7 +126,7 @@ func TestRecordsThatNobodyAsksForAreForgotten(t *testing.T) {
 	if got := j.of(r, anyRecord); got != "0" {
 		t.Errorf("the last record: %s", got)
 	}
-	j.read(r.time)
+	j.read(r.time, r.time)
 	if j.bytes != 0 || len(j.queues) != 0 {
 		t.Errorf("%d bytes are left", j.bytes)
 	}
@@ -184,7 +184,7 @@ func FuzzJoiner(f *testing.F) {
 				j.add(e.entry())
 			}
 		}
-		j.read(uint64(maxBehind) + 1000)
+		j.read(uint64(maxBehind)+1000, 0)
 		// By time, as samples come.
 		for at := uint64(0); at < 1000; at++ {
 			for _, s := range samples {

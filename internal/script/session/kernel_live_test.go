@@ -2,9 +2,11 @@ package session
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -112,6 +114,25 @@ func loadAverages(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(string(text))[:3], " ")
+}
+
+// A kprobe fetches it, and at a tracepoint an event probe.
+func TestLiveVariablesOfTheKernelAreReadAtHits(t *testing.T) {
+	needKprobes(t)
+	needKernelMemory(t)
+	needEventProbes(t)
+	banner, err := os.ReadFile("/proc/version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	word := binary.NativeEndian.Uint64(banner)
+	const what = `{ printf("%s %llu %s\n", str(kaddr("linux_banner"), 20), *kaddr("linux_banner"), ((struct task_struct *)kaddr("init_task"))->group_leader->comm); }`
+	for _, probe := range []string{"kprobe:vfs_readlink", "tracepoint:sched:sched_process_exit"} {
+		out, stderr := besides(t, probe+" "+what, func() { _ = exec.Command("readlink", "/proc/self/exe").Run() })
+		if want := fmt.Sprintf("\n%s %d swapper/0\n", banner[:20], word); !strings.Contains(out, want) && unprobed(stderr) == 0 {
+			t.Errorf("%s: no line %q\n%s%s", probe, want, out, stderr)
+		}
+	}
 }
 
 func TestProbesOfRingtapSayWhyTheyReadNoMemory(t *testing.T) {
