@@ -14,14 +14,15 @@ import (
 )
 
 // Dynamic is the definition of one event of a Group
-// (Documentation/trace/uprobetracer.rst, "Synopsis of uprobe_tracer", and
-// kprobetrace.rst).
+// (Documentation/trace/uprobetracer.rst, "Synopsis of uprobe_tracer",
+// kprobetrace.rst and eprobetrace.rst).
 type Dynamic struct {
-	Type  byte   // 'p', or 'r' for a return probe
+	Type  byte   // 'p', 'r' for a return probe, or 'e' for an event probe
 	Event string // its name, a C identifier of at most 63 characters: see EventIdentifier
 	// Place is where the probe goes: "PATH:0xOFF", or "PATH:0xOFF(0xREFCTR)"
 	// with the semaphore of a USDT probe; see Spellable for PATH. In the kernel it
-	// is "[MODULE:]FUNCTION[+OFF]" or "0xADDRESS".
+	// is "[MODULE:]FUNCTION[+OFF]" or "0xADDRESS". An event probe's is the event,
+	// "SYSTEM.NAME", and its arguments begin with the event's fields: "+8($skbaddr)".
 	Place string
 	Args  string // the fetch arguments, separated by spaces; "" for none
 	// MaxActive is how many calls at a time a return probe of the kernel follows
@@ -80,7 +81,7 @@ func unspellable(s string) int {
 func isForbidden(c byte) bool { return c == 0 || c == '#' || c == 0xa0 }
 
 // check finds what would make another command of the line than is meant.
-func (d Dynamic) check(group string) error {
+func (d Dynamic) check(file, group string) error {
 	line := d.line(group)
 	fail := func(pos int, message string) error {
 		return &DefinitionError{Command: line, Pos: pos, Message: message, Err: unix.EINVAL}
@@ -88,7 +89,9 @@ func (d Dynamic) check(group string) error {
 	head := len(d.head())
 	place := head + len(group) + len(d.Event) + len("/ ")
 	switch {
-	case d.Type != 'p' && d.Type != 'r':
+	case file == eventProbes && d.Type != 'e':
+		return fail(0, "An event probe is of type e")
+	case file != eventProbes && d.Type != 'p' && d.Type != 'r':
 		return fail(0, "A probe is of type p or r")
 	case d.MaxActive != 0 && (d.Type != 'r' || d.MaxActive < 0 || d.MaxActive > MaxActiveLimit):
 		return fail(1, fmt.Sprintf("A return probe follows 1 to %d calls at a time", MaxActiveLimit))

@@ -107,15 +107,15 @@ func TestHitsAndMissesAreReadFromTheKernelsProfiles(t *testing.T) {
 
 func TestAReturnProbeSaysHowManyCallsItFollows(t *testing.T) {
 	d := Dynamic{Type: 'r', Event: "e", Place: "vfs_read", MaxActive: 100}
-	if line := d.line("g"); line != "r100:g/e vfs_read" || d.check("g") != nil {
-		t.Errorf("%q, %v", line, d.check("g"))
+	if line := d.line("g"); line != "r100:g/e vfs_read" || d.check("kprobe_events", "g") != nil {
+		t.Errorf("%q, %v", line, d.check("kprobe_events", "g"))
 	}
 	for _, wrong := range []Dynamic{
 		{Type: 'p', Event: "e", Place: "vfs_read", MaxActive: 1},
 		{Type: 'r', Event: "e", Place: "vfs_read", MaxActive: -1},
 		{Type: 'r', Event: "e", Place: "vfs_read", MaxActive: MaxActiveLimit + 1},
 	} {
-		if wrong.check("g") == nil {
+		if wrong.check("kprobe_events", "g") == nil {
 			t.Errorf("%+v is taken", wrong)
 		}
 	}

@@ -33,12 +33,13 @@ type Group struct {
 }
 
 // NewGroup makes an empty group of dynamic events in file, which is
-// "uprobe_events" or "kprobe_events". It first removes what RemoveStale
-// removes; stale events that can't be removed do not stop it. The caller must
-// close the group. The error wraps fs.ErrNotExist if the kernel has no such
-// file, and fs.ErrPermission if the caller may not write it.
+// "uprobe_events", "kprobe_events" or, for event probes, "dynamic_events" (see
+// TryEventProbe). It first removes what RemoveStale removes; stale events that
+// can't be removed do not stop it. The caller must close the group. The error
+// wraps fs.ErrNotExist if the kernel has no such file, and fs.ErrPermission if
+// the caller may not write it.
 func (t *FS) NewGroup(file string) (*Group, error) {
-	if file != "uprobe_events" && file != "kprobe_events" {
+	if file != "uprobe_events" && file != "kprobe_events" && file != eventProbes {
 		return nil, fmt.Errorf("dynamic events in %q: %w", file, fs.ErrInvalid)
 	}
 	f, err := os.OpenFile(filepath.Join(t.dir, file), os.O_WRONLY|os.O_APPEND, 0)
@@ -67,7 +68,7 @@ func (g *Group) Define(d Dynamic) (id uint64, err error) {
 	if g.closed {
 		return 0, fmt.Errorf("define event %s/%s: %w", g.Name(), d.Event, fs.ErrClosed)
 	}
-	if err := d.check(g.Name()); err != nil {
+	if err := d.check(g.file, g.Name()); err != nil {
 		return 0, err
 	}
 	// The kernel would add a second probe to the event, or before Linux 5.4

@@ -34,7 +34,7 @@ func (g *Group) Add(d Dynamic) error {
 	case !g.adds():
 		return fmt.Errorf("add to event %s/%s: %w", g.Name(), d.Event, errors.ErrUnsupported)
 	}
-	if err := d.check(g.Name()); err != nil {
+	if err := d.check(g.file, g.Name()); err != nil {
 		return err
 	}
 	return g.fs.define(g.file, d.line(g.Name()))

@@ -67,15 +67,19 @@ func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err err
 		}
 		removed = append(removed, syntheticSystem+"/"+name)
 	}
-	for _, file := range []string{"uprobe_events", "kprobe_events"} {
-		text, err := os.ReadFile(filepath.Join(t.dir, file))
+	for _, file := range []string{eventProbes, "uprobe_events", "kprobe_events"} {
+		b, err := os.ReadFile(filepath.Join(t.dir, file))
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("look for stale events: %w", err))
 			}
 			continue
 		}
-		for _, event := range definedEvents(string(text)) {
+		text := string(b)
+		if file == eventProbes {
+			text = onlyEventProbes(text)
+		}
+		for _, event := range definedEvents(text) {
 			if !isStale(event.System) {
 				continue
 			}

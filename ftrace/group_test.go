@@ -19,6 +19,13 @@ func TestDefinedEventsAreReadFromTheKernelsList(t *testing.T) {
 	}
 }
 
+func TestOnlyEventProbesAreTakenFromTheListOfAllDynamicEvents(t *testing.T) {
+	got := onlyEventProbes("p:g/a vfs_read\ne:g/b net.net_dev_queue v0=$skbaddr:u64\ns:synthetic/c u64 x\nr:g/e vfs_read\ne:h/d sched.sched_switch\n")
+	if want := []EventName{{"g", "b"}, {"h", "d"}}; !slices.Equal(definedEvents(got), want) {
+		t.Errorf("%q, want %v", got, want)
+	}
+}
+
 func TestOnlyNamesThatRingtapGivesHaveAnOwner(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -51,6 +58,12 @@ func TestAKernelWithoutTheFileHasNoGroups(t *testing.T) {
 	tracefs := At(t.TempDir())
 	if _, err := tracefs.NewGroup("uprobe_events"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("NewGroup without uprobe_events: %v; want not exist", err)
+	}
+	if err := tracefs.TryEventProbe(); !errors.Is(err, ErrNoEventProbes) {
+		t.Errorf("TryEventProbe without dynamic_events: %v", err)
+	}
+	if _, err := tracefs.NewGroup("dynamic_events"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("NewGroup without dynamic_events: %v; want not exist", err)
 	}
 	if _, err := tracefs.NewGroup("set_event"); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("NewGroup in another file: %v; want invalid", err)

@@ -4,8 +4,8 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
 
+	"github.com/ringtap/ringtap/internal/kcore"
 	"github.com/ringtap/ringtap/uprobe/placement"
 )
 
@@ -111,26 +111,16 @@ func boundary(code []byte, offset uint64) error {
 	return f.Boundary(int(offset))
 }
 
-// code reads instructions of the running kernel, as they are in its memory, from
-// /proc/kcore.
+// code reads instructions of the running kernel, as they are in its memory.
 func (k kernel) code(address, size uint64) ([]byte, error) {
-	f, err := os.Open(k.path("proc/kcore"))
+	memory, err := kcore.Open(k.path("proc/kcore"))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	core, err := elf.NewFile(f)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+	defer memory.Close()
+	code := make([]byte, size)
+	if _, err := memory.ReadAt(code, address); err != nil {
+		return nil, err
 	}
-	for _, p := range core.Progs {
-		if p.Type == elf.PT_LOAD && p.Vaddr <= address && address-p.Vaddr < p.Memsz {
-			code := make([]byte, size)
-			if _, err := p.ReadAt(code, int64(address-p.Vaddr)); err != nil {
-				return nil, fmt.Errorf("read %s: %w", f.Name(), err)
-			}
-			return code, nil
-		}
-	}
-	return nil, fmt.Errorf("%s does not have address %#x", f.Name(), address)
+	return code, nil
 }

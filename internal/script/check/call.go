@@ -186,10 +186,13 @@ func checkNamed(c *checker, e *syntax.Call) Expr {
 		c.errorf(e.Pos, "%s(): %v", e.Func, err)
 		return bad(e.Pos)
 	}
+	if e.Func == "kaddr" {
+		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: address}
+	}
 	if size != 1 && size != 2 && size != 4 {
 		size = 8
 	}
-	t := &types.Type{Kind: types.Pointer, Size: 8, Elem: integer(size, false), User: p != nil}
+	t := &types.Type{Kind: types.Pointer, Size: 8, Elem: integer(size, false), User: true}
 	return &Const{Typed: Typed{e.Pos, t}, N: address}
 }
 

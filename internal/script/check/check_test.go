@@ -74,6 +74,9 @@ func (testEnv) Args(p *syntax.AttachPoint) (*types.Type, error) {
 }
 
 func (testEnv) Symbol(name string, p *syntax.AttachPoint) (uint64, int, error) {
+	if p == nil {
+		return 0xffffffff81000000, 0, nil
+	}
 	return 0x1000, 4, nil
 }
 
@@ -112,7 +115,10 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`tracepoint:a:b /args->flags == 1/ { @[kstack(3), ustack(perf)] = count() }`, "args.flags int32; kstack bpftrace 3; ustack perf 0"},
 		{`kretprobe:f { print(retval); print(uid) }`, "retval uint64; uid uint64"},
 		{`uprobe:/bin/a:f { print(reg("ip")); print(func) }`, `reg("ip") uint64; func string`},
-		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0x1000 +0* uint32"},
+		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0xffffffff81000000 +0* uint64"},
+		{`interval:s:1 { $a = kaddr("avenrun"); print(*($a + 8)) }`, "0xffffffff81000000 +8* uint64"},
+		{`interval:s:1 { print(((struct node *)kaddr("list"))->next->n) }`, "0xffffffff81000000 +0* +8* int32"},
+		{`uprobe:/bin/a:f { print(*uaddr("counter")) }`, "0x1000 +0* uint32"},
 		{`begin { print(pid) }`, ""},
 		{`uprobe:/bin/a:f { print(usermode) }`, ""},
 		{`kprobe:f { print(curtask.pid); print(curtask.comm); print(curtask->tgid) }`, "curtask +0* int32; curtask +32* string; curtask +4* int32"},

@@ -32,7 +32,7 @@ func (c *checker) origin(x Expr) *path {
 	case *Local:
 		return x.Var.from
 	case *Const:
-		if x.T.Kind == types.Pointer {
+		if x.T.Kind == types.Pointer || x.T.Kind == types.Int && x.T.Size == 8 && int64(x.N) < 0 { // kaddr() is a number
 			return &path{root: Source{Root: SymbolRoot, Address: x.N}}
 		}
 	case *Convert:

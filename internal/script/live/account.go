@@ -25,6 +25,10 @@ type Account struct {
 	Rests          string // see syscalltext.Attachment.Rests
 	// Interpreted says how functions of interpreted code in stacks are known, if there were any.
 	Interpreted []string
+	// Probed counts the hits of which clauses took what an event probe has fetched, and Unprobed
+	// those of them whose record was lost: the values were 0. ProbesLost are the records that the
+	// kernel had no room for, of these hits and of others.
+	Probed, Unprobed, ProbesLost uint64
 }
 
 // Book is where the hits of one event went, which may be several clauses'.
@@ -63,4 +67,18 @@ func (f *feed) missed() error {
 		}
 	}
 	return nil
+}
+
+// bookBehind counts what the event probes have lost.
+func (f *feed) bookBehind() error {
+	if f.behind == nil {
+		return nil
+	}
+	f.behind.mu.Lock()
+	defer f.behind.mu.Unlock()
+	var err error
+	if f.account.ProbesLost, err = f.behind.pipe.Lost(); f.behind.err != nil {
+		err = f.behind.err
+	}
+	return err
 }

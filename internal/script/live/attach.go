@@ -44,6 +44,7 @@ type Attachment struct {
 	sources  []*source
 	counted  []*counted
 	sets     []attachedSet
+	behind   *behind                 // nil if no clause reads what fields of tracepoints lead to
 	texts    *syscalltext.Attachment // nil if no system call's text is asked for
 	texted   int                     // sources of texts, which are the first
 	aside    []perfevent.Sampling
@@ -76,6 +77,7 @@ type source struct {
 	name    string            // of the function
 	calls   *calls            // of a function's entry: where its records are kept; nil if no return asks for them
 	entry   *source           // of a return that asks for its entry's record
+	probed  *probed           // nil if there is no event probe on it
 	repeats *repeats          // of Run; nil if the hits can't be counted apart
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
@@ -105,6 +107,9 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	}
 	a.filterSources()
 	if err := a.attachTexts(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if err := a.attachBehind(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.joinEntries()
@@ -351,6 +356,10 @@ func (a *Attachment) Close() error {
 	if a.texts != nil {
 		errs = append(errs, a.texts.Close())
 		a.texts = nil
+	}
+	if a.behind != nil {
+		errs = append(errs, a.behind.close())
+		a.behind = nil
 	}
 	for _, c := range a.counted {
 		errs = append(errs, c.close())

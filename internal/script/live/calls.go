@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/script/check"
-	"github.com/ringtap/ringtap/internal/script/value"
 )
 
 // calls are the records of a function's entries whose returns have not come, of each thread the
@@ -88,15 +87,5 @@ func (s *source) ofEntry(name string, of *check.Source) (getter, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s has no field %s", s.entry.probe.Format.Name, name)
 	}
-	get := recorded(f, of)
-	return func(h *hit) value.Value {
-		if h.entry == nil {
-			return value.Load(of.Type, "")
-		}
-		own := h.raw
-		h.raw = h.entry
-		v := get(h)
-		h.raw = own
-		return v
-	}, nil
+	return inRecord(func(h *hit) []byte { return h.entry }, recorded(f, of), of), nil
 }

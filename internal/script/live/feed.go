@@ -68,7 +68,10 @@ type hit struct {
 	of     *process.Process // nil until it is asked for
 	taken  *taken           // memory, nil until it is asked for
 	entry  []byte           // the record of the function's entry, nil if there is none
-	comm   string           // unless "", the name of the thread
+	// The record of the event probe, nil if it is lost, once it is asked for.
+	probed      []byte
+	probedTaken bool
+	comm        string // unless "", the name of the thread
 	// Memory at addresses that the thread has kept, once it is asked for.
 	kept                 []exacttext.Found
 	keptTaken, keptExact bool
@@ -220,6 +223,12 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 			return Account{}, err
 		}
 	}
+	if f.behind != nil {
+		if err := f.behind.start(); err != nil {
+			return Account{}, err
+		}
+		defer f.behind.collect()()
+	}
 	at := source.Now()
 	if err := source.Enable(); err != nil {
 		return Account{}, err
@@ -250,7 +259,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		f.account.Events = f.account.Events[:n]
 	}
 	f.account.Probes = f.books()
-	return f.account, errors.Join(err, accountErr, f.bookCounts(), f.missed())
+	return f.account, errors.Join(err, accountErr, f.bookCounts(), f.bookBehind(), f.missed())
 }
 
 // isUrgent tells whether memory is read as soon as records come. Reads at addresses that only the
@@ -340,6 +349,9 @@ func (f *feed) Record(record perfevent.Record) error {
 		f.account.Unseen++
 		return nil
 	}
+	if f.behind != nil {
+		f.behind.handled.Store(sample.Time)
+	}
 	source := f.sources[sample.Sampling]
 	if source.stacks.Moments {
 		f.interpreted.hits++
@@ -351,6 +363,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	h := &f.hit
 	h.source, h.sample, h.of, h.raw, h.taken, h.comm = source, sample, nil, sample.Raw, nil, ""
 	h.kept, h.keptTaken = nil, false
+	h.probed, h.probedTaken = nil, false
 	if source.probe != nil && source.probe.Record != nil {
 		f.raw = source.probe.Record(f.raw[:0], sample)
 		h.raw = f.raw

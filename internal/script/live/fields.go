@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -29,6 +30,8 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 		return s.memory(field.Name, of)
 	case plan.Entry:
 		return s.ofEntry(field.Name, of)
+	case plan.EventProbe:
+		return s.ofEventProbe(field.Name, of)
 	}
 	name := field.Name
 	if field.From == plan.RecordText {
@@ -80,8 +83,9 @@ func recorded(f *ftrace.Field, of *check.Source) getter {
 // unreadable is what the kernel puts where it could not read a text.
 const unreadable = "(fault)"
 
-// cut cuts a text as str() does, which has room for a terminating zero.
+// cut cuts a text at its end and as str() does, which has room for a terminating zero.
 func cut(text []byte, of *check.Source) string {
+	text, _, _ = bytes.Cut(text, []byte{0})
 	if string(text) == unreadable {
 		return ""
 	}

@@ -28,18 +28,14 @@ func (s *source) memory(name string, of *check.Source) (getter, error) {
 	case of.Form == check.Vector:
 		return nil, fmt.Errorf("join() takes a parameter of the system call itself, not what %s leads to", name)
 	}
-	size := of.Type.Size
-	if of.Form != check.Plain {
-		size = of.Size
-	}
 	n := len(s.reads)
-	s.reads = append(s.reads, read{f, of.Path, size})
+	s.reads = append(s.reads, read{f, of.Path, Size(of)})
 	return func(h *hit) value.Value {
 		taken := h.memory()
 		if n >= len(taken.pieces) {
-			return loaded(nil, of)
+			return Loaded(nil, of)
 		}
-		v := loaded(taken.pieces[n], of)
+		v := Loaded(taken.pieces[n], of)
 		if taken.late {
 			v = v.Late()
 		}
@@ -59,20 +55,29 @@ type read struct {
 // later than the hit.
 func (r *read) of(s *perfevent.Sample, host process.Host) (b []byte, late bool) {
 	at, _ := r.from.Uint(s.Raw)
-	for _, step := range r.path {
+	b = Follow(at, r.path, r.size, func(addr uint64, size int) []byte {
+		b, l := memoryAt(s, host, addr, size)
+		late = late || l
+		return b
+	})
+	return b, late
+}
+
+// Follow returns size bytes at the end of a path that starts at an address, as many as can be read.
+// What read returns is shorter than the size where memory can't be read.
+func Follow(at uint64, path []check.Step, size int, read func(addr uint64, size int) []byte) []byte {
+	for _, step := range path {
 		at += uint64(int64(step.Offset))
 		if !step.Deref {
 			continue
 		}
-		pointer, l := memoryAt(s, host, at, 8)
-		late = late || l
+		pointer := read(at, 8)
 		if len(pointer) < 8 {
-			return nil, late
+			return nil
 		}
 		at = binary.NativeEndian.Uint64(pointer)
 	}
-	b, l := memoryAt(s, host, at, r.size)
-	return b, late || l
+	return read(at, size)
 }
 
 // memoryAt reads memory out of a sample's copy of the stack, or now.
@@ -138,13 +143,20 @@ func (h *hit) memory() *taken {
 	return h.taken
 }
 
-// loaded is a value out of memory. What could not be read is zero.
-func loaded(b []byte, of *check.Source) value.Value {
+// Size is how many bytes of memory a value is made of, at most.
+func Size(of *check.Source) int {
+	if of.Form == check.Plain {
+		return of.Type.Size
+	}
+	return of.Size
+}
+
+// Loaded is a value out of memory. What could not be read is zero.
+func Loaded(b []byte, of *check.Source) value.Value {
 	switch of.Form {
 	case check.Plain:
 		return value.Load(of.Type, string(b))
 	case check.Text:
-		b, _, _ = bytes.Cut(b, []byte{0})
 		return value.String(cut(b, of))
 	}
 	return value.String(string(b))

@@ -92,7 +92,7 @@ func TestWhatIsLoadedHasItsForm(t *testing.T) {
 		{check.Source{Form: check.Text, Size: 5, Type: text}, "abcdefg", "abcd", 0},
 		{check.Source{Form: check.Bytes, Size: 3, Type: &types.Type{Kind: types.Buffer, Size: 3}}, "a\x00b", "a\x00b", 0},
 	} {
-		if v := loaded([]byte(test.b), &test.of); v.S != test.want || v.N != test.n {
+		if v := Loaded([]byte(test.b), &test.of); v.S != test.want || v.N != test.n {
 			t.Errorf("%q: %+v, want %q, %d", test.b, v, test.want, test.n)
 		}
 	}

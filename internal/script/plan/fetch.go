@@ -31,7 +31,7 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 	}
 	switch event.Place {
 	case Tracepoint:
-		return p.recorded(s)
+		return p.recorded(event, s)
 	case Sampled:
 		p.refuse("", "%s has no arguments", p.point.Provider)
 		return Field{}, false
@@ -62,25 +62,50 @@ func (p *planner) atEntry(event *Event, s *check.Source) (Field, bool) {
 	return Field{From: Entry, Name: event.Entry.fetch(text)}, true
 }
 
-// recorded is a field of a tracepoint's record.
-func (p *planner) recorded(s *check.Source) (Field, bool) {
+// recorded is a field of a tracepoint's record, or what it leads to.
+func (p *planner) recorded(event *Event, s *check.Source) (Field, bool) {
 	switch {
 	case p.point.Provider == "rawtracepoint":
 		p.refuse("tracepoint:"+p.point.Args[0]+":"+p.point.Args[1]+" records most of them: args.NAME",
 			"the arguments of a raw tracepoint are those of a function that only BPF is called with")
+	case s.Root == check.SymbolRoot && !s.User:
+		return p.behind(event, s)
 	case s.Root != check.FieldRoot:
 		p.refuse("use args.FIELD", "a tracepoint has no registers")
 	case len(s.Path) == 0 && s.Form == check.Plain:
 		return Field{From: Record, Name: s.Name}, true
-	case len(s.Path) == 0 && (s.Form == check.Text || s.Form == check.Vector):
+	case len(s.Path) == 0 && s.User && (s.Form == check.Text || s.Form == check.Vector):
 		return Field{From: RecordText, Name: s.Name}, true
 	case s.User:
 		return Field{From: Memory, Name: s.Name}, true
 	default:
-		p.refuse("a kprobe on the function that the tracepoint is in can read it",
-			"what the field %s points to is not in the tracepoint's record", s.Name)
+		return p.behind(event, s)
 	}
 	return Field{}, false
+}
+
+// behind is memory of the kernel that a field of a tracepoint's record leads to, or an address.
+func (p *planner) behind(event *Event, s *check.Source) (Field, bool) {
+	what := "the memory at " + s.Title()
+	if s.Root == check.FieldRoot {
+		what = "what the field " + s.Name + " points to"
+	}
+	if err := p.host.EventProbes(); err != nil {
+		p.refuse("a kprobe on the function that the tracepoint is in can read it", "%s is not in the tracepoint's record, and %v", what, err)
+		return Field{}, false
+	}
+	text, ok := p.argument(event, s)
+	if !ok {
+		return Field{}, false
+	}
+	b := &event.Behind
+	if s.Root == check.FieldRoot {
+		same := Same{s.Name, fetched(&b.Fetch, "$"+s.Name+":u64")}
+		if !slices.Contains(b.Same, same) {
+			b.Same = append(b.Same, same)
+		}
+	}
+	return Field{From: EventProbe, Name: fetched(&b.Fetch, text)}, true
 }
 
 // argument returns a value as a fetch argument.
@@ -99,15 +124,20 @@ func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool)
 	if s.User && event.Place == Kernel {
 		user = "u" // a probe of the kernel reads the memory of the process
 	}
+	at := func(offset int) string { return dereference(user, offset, base) }
+	if s.Root == check.SymbolRoot {
+		at = func(offset int) string { return fmt.Sprintf("@%#x", s.Address+uint64(int64(offset))) } // what is there
+	}
 	offset := 0
 	for _, step := range s.Path {
 		offset += step.Offset
 		if step.Deref {
-			base, offset = dereference(user, offset, base), 0
+			followed := at(offset)
+			at, offset = func(offset int) string { return dereference(user, offset, followed) }, 0
 		}
 	}
 	kind, ok := p.memory(s)
-	return dereference(user, offset, base) + kind, ok
+	return at(offset) + kind, ok
 }
 
 // dereference is the value at an offset from an address.
@@ -136,14 +166,17 @@ func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
 	case check.StackArgRoot:
 		return fmt.Sprintf("$stack%d", s.N+1), true // behind the return address
 	case check.SymbolRoot:
-		return fmt.Sprintf("@%#x", s.Address), true
+		return fmt.Sprintf(`\%#x`, s.Address), true
 	case check.FieldRoot:
 		if mark || isReturn(p.point) {
 			p.refuse("keep it in a map at the function's entry", "args.%s is not known here", s.Name)
 			return "", false
 		}
-		if event.Place == User {
+		switch event.Place {
+		case User:
 			return p.userParameter(s)
+		case Tracepoint:
+			return "$" + s.Name, true
 		}
 		return p.parameter(s.Name)
 	}

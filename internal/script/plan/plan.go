@@ -37,6 +37,7 @@ type Event struct {
 	Uses       []Use               // in the order of the text; none of one that is attached for its Fetch alone
 	Point      *syntax.AttachPoint // that it was first planned for
 	Entry      *Event              // of a return: what its hits take from the function's entry, nil for nothing
+	Behind     Behind              // of a tracepoint
 	// Stacks that a hit must carry.
 	KernelStack, UserStack bool
 	// Pieces are what memory the record has for reads at addresses out of maps.
@@ -66,15 +67,41 @@ func (e *Event) String() string {
 }
 
 // fetch returns the name of the field that has a fetch argument.
-func (e *Event) fetch(text string) string {
-	for _, f := range e.Fetch {
+func (e *Event) fetch(text string) string { return fetched(&e.Fetch, text) }
+
+// fetched returns the name of the field that has a fetch argument, which is added to the list if it
+// is not there.
+func fetched(list *[]Fetch, text string) string {
+	for _, f := range *list {
 		if f.Text == text {
 			return f.Name
 		}
 	}
-	name := fmt.Sprintf("v%d", len(e.Fetch))
-	e.Fetch = append(e.Fetch, Fetch{Name: name, Text: text})
+	name := fmt.Sprintf("v%d", len(*list))
+	*list = append(*list, Fetch{Name: name, Text: text})
 	return name
+}
+
+// Behind is what lies in the kernel's memory behind the fields of a tracepoint's record. An event
+// probe on the tracepoint fetches it at the hit, into a record of its own.
+type Behind struct {
+	Fetch []Fetch // "$FIELD" is a field of the tracepoint's record
+	Same  []Same
+}
+
+// Same is a field that both records have.
+type Same struct {
+	Field string // of the tracepoint's record
+	Fetch string // the name in Behind.Fetch
+}
+
+// String returns the arguments of the event probe.
+func (b *Behind) String() string {
+	words := make([]string, len(b.Fetch))
+	for i, f := range b.Fetch {
+		words[i] = f.Name + "=" + f.Text
+	}
+	return strings.Join(words, " ")
 }
 
 // Fetch is an argument that the kernel fetches at a hit.
@@ -105,6 +132,7 @@ const (
 	Process                 // what Root names, of the process that was hit
 	Memory                  // the process's memory: Source.Path leads there from the field Name
 	Entry                   // the field Name of the record of the function's entry
+	EventProbe              // the field Name of the record of the event probe on the tracepoint
 )
 
 // Field is where a value comes from.
@@ -124,6 +152,8 @@ type Host interface {
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.
 	ReadsOnly(p *syntax.AttachPoint, parameter int) bool
+	// EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
+	EventProbes() error
 }
 
 // Make returns the events of a program. Clauses of begin, end, interval and the like have

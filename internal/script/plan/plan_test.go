@@ -14,7 +14,10 @@ import (
 )
 
 // env is a host that has one kernel function, one tracepoint and nothing else.
-type env struct{ *ctypes.Scope }
+type env struct {
+	*ctypes.Scope
+	without error // event probes
+}
 
 func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	char := &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}
@@ -28,6 +31,9 @@ func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 			{Name: "first", Type: types.Int32}, {Name: "second", Type: types.Uint64, Offset: 8},
 		}}, nil
 	case "tracepoint":
+		if p.Args[0] == "kernel" {
+			return &types.Type{Kind: types.Struct, Fields: []types.Field{{Name: "where", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Uint8}}}}, nil
+		}
 		return &types.Type{Kind: types.Struct, Fields: []types.Field{
 			{Name: "dfd", Type: types.Int64}, {Name: "filename", Type: char, Offset: 8},
 		}}, nil
@@ -41,6 +47,8 @@ func (env) Offset(structure, member string) (offset int, ok bool) {
 }
 
 func (env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool { return p.Text == "kprobe:named" }
+
+func (e env) EventProbes() error { return e.without }
 
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
@@ -72,11 +80,11 @@ func checked(t *testing.T, text string) (*check.Program, env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prog, err := check.Check(parsed, check.Options{Env: env{scope}, CPUs: 1, Unsafe: true})
+	prog, err := check.Check(parsed, check.Options{Env: env{Scope: scope}, CPUs: 1, Unsafe: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return prog, env{scope}
+	return prog, env{Scope: scope}
 }
 
 // describe is a line for an event, and one for each use with the places of its values.
@@ -114,6 +122,8 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		{`fentry:f { print(args.second); }`, "p:f v0=$arg2:u64\n 0 v0\n"},
 		{`uprobe:/bin/a:f { print((args.n, str(args.name))); }`, "p:/bin/a:f v0=n:s32 v1=+0($arg2):string\n 0 v0 v1\n"},
 		{`struct a { int x; int y; }; uprobe:/bin/a:f { print(((struct a *)args.name)->y); }`, "p:/bin/a:f v0=+4($arg2):s32\n 0 v0\n"},
+		{`struct a { int x; struct a *next; }; kprobe:f { print(*(uint64 *)0xffffffff81000008); print(str(0xffffffff81000000)); print(((struct a *)0xffffffff81000000)->next->x); }`,
+			"p:f v0=@0xffffffff81000008:u64 v1=@0xffffffff81000000:string v2=+0(@0xffffffff81000008):s32\n 0 v0 v1 v2\n"},
 		{`kprobe:f+4 { } k:f { }`, "p:f+4\n 0\np:f\n 1\n"},
 		{`tracepoint:syscalls:sys_enter_openat { printf("%d %s", args.dfd, str(args.filename)); }`,
 			"syscalls:sys_enter_openat\n 0 dfd text:filename\n"},
@@ -131,6 +141,37 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		if len(errs) > 0 || describe(events) != test.want {
 			t.Errorf("%s\n%v\n%swant\n%s", test.text, errs, describe(events), test.want)
 		}
+	}
+}
+
+func TestEventProbesFetchWhatIsBehindTheFieldsOfTracepoints(t *testing.T) {
+	const text = `struct a { int x; struct a *next; char name[8]; };
+tracepoint:kernel:b { $a = (struct a *)args.where; print($a->x); print($a->next->name); print(str($a->next)); print(args.where); print($a->x); print(*0xffffffff81000000); }
+tracepoint:kernel:b { print(buf(args.where, 4)); } tracepoint:kernel:c { print(args.where); }`
+	prog, host := checked(t, text)
+	events, errs := Make(prog, host)
+	if len(errs) > 0 || len(events) != 2 {
+		t.Fatalf("%v, %v", events, errs)
+	}
+	const want = "v0=$where:u64 v1=+0($where):s32 v2=+16(+8($where)):u8[8] v3=+0(+8($where)):string v4=@0xffffffff81000000:u64 v5=+0($where):u8[4]"
+	b := events[0].Behind
+	if got := b.String(); got != want || !slices.Equal(b.Same, []Same{{"where", "v0"}}) {
+		t.Errorf("%s, want %s\n%+v", got, want, b.Same)
+	}
+	if len(events[0].Fetch)+len(events[1].Behind.Fetch) > 0 {
+		t.Errorf("%+v", events)
+	}
+	var from []string
+	for _, f := range append(events[0].Uses[0].Fields, events[0].Uses[1].Fields...) {
+		from = append(from, fmt.Sprint(f.From == EventProbe)+" "+f.Name)
+	}
+	if got := strings.Join(from, ", "); got != "false where, true v1, true v2, true v3, true v4, true v5" {
+		t.Error(got)
+	}
+	host.without = errors.New("there are none")
+	_, errs = Make(prog, host)
+	if len(errs) == 0 || !strings.Contains(errs[0].Error(), "what the field where points to is not in the tracepoint's record, and there are none") {
+		t.Errorf("without event probes: %v", errs)
 	}
 }
 

@@ -56,6 +56,15 @@ func (e *env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
 	return e.arguments(p).ReadsOnly(p, parameter)
 }
 
+// EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
+func (e *env) EventProbes() error {
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	return tracefs.TryEventProbe()
+}
+
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {

@@ -26,6 +26,9 @@ func (s *session) explain(w io.Writer) {
 	for _, e := range s.events {
 		for _, u := range e.Uses {
 			fmt.Fprintf(w, "%s (%s:%d): %s\n", u.Point.Text, cmp.Or(u.Point.File, "stdin"), u.Point.Line, e)
+			if len(e.Behind.Fetch) > 0 {
+				fmt.Fprintf(w, "    an event probe on it: %s\n", &e.Behind)
+			}
 			for _, r := range u.Reads {
 				fmt.Fprintf(w, "    %d:%d: %s\n", r.Line, r.Col, r.Way)
 			}
@@ -53,6 +56,8 @@ func placeOf(f plan.Field) string {
 		return "the memory behind field " + f.Name + ": the copy of the stack, or the process a moment after the hit"
 	case plan.Entry:
 		return "field " + f.Name + " of the record of the function's entry"
+	case plan.EventProbe:
+		return "field " + f.Name + " of the record of the event probe"
 	case plan.KernelStack:
 		return "the kernel stack of the hit"
 	case plan.UserStack:

@@ -55,6 +55,10 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Missing > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)
 	}
+	if account.Unprobed > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d hits have no values of the kernel's memory: the kernel has left out or lost the records of the event probes\n",
+			account.Unprobed, account.Probed)
+	}
 	for _, note := range account.Notes() {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", note)
 	}
@@ -88,6 +92,10 @@ func (s *session) books(account *live.Account) {
 			fmt.Fprintf(out, ", throttled %d times", b.Throttled)
 		}
 		fmt.Fprintln(out)
+	}
+	if account.Probed > 0 {
+		fmt.Fprintf(out, "%d hits with values of the kernel's memory, %d without; %d records of event probes lost\n",
+			account.Probed-account.Unprobed, account.Unprobed, account.ProbesLost)
 	}
 	all := account.All()
 	fmt.Fprintf(out, "%d hits received, %d counted in the kernel, %d lost, %d left out as ringtap's own, %d filtered by the kernel\n",

@@ -22,41 +22,48 @@ import (
 	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
-// own returns what a clause reads of this process, in which its probes fire.
+// own returns what a clause reads of this process, in which its probes fire, and of the kernel.
 func (s *session) own(c *check.Clause) (*ownValues, *syntax.Error) {
-	own := &ownValues{comm: s.comm, values: make([]value.Value, len(c.Sources))}
+	own := &ownValues{comm: s.comm, values: make([]func() value.Value, len(c.Sources))}
 	for i, source := range c.Sources {
-		v, ok := s.ownValue(source)
-		if !ok || len(source.Path) > 0 {
-			return nil, &syntax.Error{
-				Pos: source.Pos, Msg: notHere(source),
-				Hint: "Probes such as begin and interval fire in ringtap itself, which reads no kernel memory.",
-			}
+		if isKernelMemory(source) && s.kernel.open() == nil {
+			own.values[i] = func() value.Value { return s.kernel.value(source) }
+			continue
 		}
-		own.values[i] = v
+		v, ok := s.ownValue(source)
+		if !ok || len(source.Path) > 0 || source.Form != check.Plain {
+			return nil, s.notHere(source)
+		}
+		own.values[i] = func() value.Value { return v }
 	}
 	return own, nil
 }
 
 // notHere says why probes that fire in ringtap do not have a value.
-func notHere(s *check.Source) string {
+func (s *session) notHere(source *check.Source) *syntax.Error {
+	e := &syntax.Error{Pos: source.Pos, Hint: "Probes such as begin and interval fire in ringtap itself."}
 	switch {
-	case s.Root == check.SymbolRoot && s.Form == check.Plain && len(s.Path) > 0:
-		return fmt.Sprintf("the memory at %#x is read by probes of the kernel only", s.Address)
-	case s.Root == check.TaskRoot:
-		return "curtask is an address in the kernel's memory"
+	case isKernelMemory(source):
+		e.Msg = fmt.Sprintf("the memory at %#x is read by probes of the kernel only", source.Address)
+		e.Hint = fmt.Sprintf("Probes such as begin and interval fire in ringtap itself, which would read /proc/kcore: %v.", s.kernel.open())
+	case source.Root == check.TaskRoot:
+		e.Msg = "curtask is an address in the kernel's memory"
+	case source.Root == check.SymbolRoot:
+		e.Msg = fmt.Sprintf("the memory at %#x is not the kernel's", source.Address)
+	default:
+		e.Msg = source.Title() + " is a value that only probes in the kernel or in a program have"
 	}
-	return s.Title() + " is a value that only probes in the kernel or in a program have"
+	return e
 }
 
 // ownValues are the values of a hit of this process, by the clause's sources.
 type ownValues struct {
 	comm   string
-	values []value.Value
+	values []func() value.Value
 }
 
 // Value returns the value of a source.
-func (v *ownValues) Value(source int) value.Value { return v.values[source] }
+func (v *ownValues) Value(source int) value.Value { return v.values[source]() }
 
 // Comm returns the name of this process.
 func (v *ownValues) Comm() string { return v.comm }
@@ -149,8 +156,12 @@ func aheadOfMonotonic(id int32) (ahead int64) {
 // Wall returns the wall clock for a time of the monotonic clock.
 func (s *session) Wall(monotonic uint64) time.Time { return s.names.Wall(monotonic) }
 
-// Read reads memory of the process of a hit. Probes that fire in ringtap itself read its own.
-func (s *session) Read(h *eval.Hit, address uint64, _ bool, b []byte) (ok, late bool) {
+// Read reads memory of the process of a hit, or of the kernel. Probes that fire in ringtap itself
+// read the kernel's.
+func (s *session) Read(h *eval.Hit, address uint64, user bool, b []byte) (ok, late bool) {
+	if _, own := h.Values.(*ownValues); own && !user {
+		return s.kernel.read(address, b), false
+	}
 	if s.attached == nil {
 		return len(b) == 0, false
 	}

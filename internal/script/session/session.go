@@ -75,6 +75,7 @@ const failed = 1
 // bpftrace writes it, with the exit code 1 and no error.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	s := &session{opts: o, self: uint32(os.Getpid()), comm: commOf(os.Getpid()), names: newNames(), ahead: map[string]int64{}}
+	defer func() { err = errors.Join(err, s.kernel.close()) }()
 	code = failed
 	if err = s.prepare(); err == nil {
 		code, err = s.start(ctx)
@@ -116,7 +117,8 @@ type session struct {
 	hits    []*eval.Hit // of each clause
 	errors  int         // messages of that level
 
-	ahead map[string]int64 // of the monotonic clock, by the mode of nsecs
+	kernel kernelMemory     // as the program's own probes see it
+	ahead  map[string]int64 // of the monotonic clock, by the mode of nsecs
 
 	events   []*plan.Event
 	attached *live.Attachment // nil if the program has only probes of its own
