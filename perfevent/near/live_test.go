@@ -149,7 +149,7 @@ func trap(t testing.TB, pid int, hz uint64, addr string, beside bool, change fun
 			pair[i], err = unix.PerfEventOpen(&attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 			switch {
 			case i == 0 && err == unix.EINVAL:
-				t.Skip("Linux 5.13: a signal at each sample")
+				t.Skip("Linux before 5.13 sends no signal at each sample")
 			case err != nil:
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ var skips = []struct {
 	{`.*`, `what differs between machines is in the files`},
 	{`[56n].*|arm64.*`, `text of \S+: the tracepoint does not record it \(Linux 6\.19 and later do\)`},
 	{`5.*|6\.1(-rt)?|nobpf|arm64(-pmu)?`, `Linux before 6\.12 loses hits of forked children`},
+	{`5.*`, `Linux before 5\.13 sends no signal at each sample`},
 	{`nobpf`, `CONFIG_DEBUG_INFO_BTF`},
 	{`nobpf`, `this kernel has no /proc/kcore \(CONFIG_PROC_KCORE\)`},
 	{`5.*`, `this kernel has no event probes .*`},
