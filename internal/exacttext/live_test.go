@@ -3,9 +3,11 @@ package exacttext
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,20 +30,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// callAll makes calls as fast as it can, once it has read a line.
+// callAll makes calls as fast as it can between one line of its input and the next one.
 func callAll() {
 	name := [...]byte{'/', 'x', 0}
-	in := bufio.NewReader(os.Stdin)
-	fmt.Println("ready")
-	_, _ = in.ReadString('\n')
-	for range testlimit.Calls(20000) {
-		_, _, _ = unix.Syscall(unix.SYS_READLINKAT, ^uintptr(0), uintptr(unsafe.Pointer(&name)), 0)
+	lines := make(chan struct{})
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			lines <- struct{}{}
+		}
+		os.Exit(0)
+	}()
+	for {
+		fmt.Println("ready")
+		<-lines
+		for calling := true; calling; {
+			select {
+			case <-lines:
+				calling = false
+			default:
+				_, _, _ = unix.Syscall(unix.SYS_READLINKAT, ^uintptr(0), uintptr(unsafe.Pointer(&name)), 0)
+			}
+		}
 	}
-	fmt.Println("done")
-	_, _ = in.ReadString('\n')
 }
 
-// A storm of calls puts the reader to rest, and it says since when.
+// A storm of calls puts the reader to rest, and it says since when. Its share is between what it
+// takes on this machine to begin and wait, and what the storm takes.
 func TestLiveAStormPutsTheReaderToRest(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: tracepoints are root's")
@@ -73,23 +87,48 @@ func TestLiveAStormPutsTheReaderToRest(t *testing.T) {
 	said := bufio.NewScanner(out)
 	said.Scan()
 	at := perfevent.Sampling{Event: perfevent.Tracepoint(uint64(format.ID), "syscalls:sys_enter_readlinkat"), Period: 1}
-	began := perfevent.Now()
-	r, err := Start(perfevent.Process(caller.Process.Pid), []Sampling{{Sampling: at,
-		Texts: []Text{{Offset: format.Field("pathname").Offset, Limit: 100}}}}, Options{Share: 0.001})
-	if err != nil {
+	start := func(share float64) *Reader {
+		r, err := Start(perfevent.Process(caller.Process.Pid), []Sampling{{Sampling: at,
+			Texts: []Text{{Offset: format.Field("pathname").Offset, Limit: 100}}}}, Options{Share: share})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := start(1)
+	quiet := r.takes()
+	fmt.Fprintln(in)
+	stormy := r.takes()
+	fmt.Fprintln(in)
+	said.Scan()
+	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
+	r = start(math.Sqrt(quiet * stormy))
 	if since, _ := r.Rested(); since != 0 {
 		t.Error("it has rested before anything happened")
 	}
+	began := perfevent.Now()
 	fmt.Fprintln(in)
-	said.Scan()
 	since, lasted := r.Rested()
+	for end := time.Now().Add(testlimit.End); since == 0 && time.Now().Before(end); since, lasted = r.Rested() {
+		_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
+	}
 	if since < began || since > perfevent.Now() || lasted <= 0 {
 		t.Errorf("it rests since %d, for %v", since, lasted)
 	}
-	t.Logf("it rested %d ns after its start, for %v", since-began, lasted)
+	t.Logf("quiet it takes %.2f %% of a processor, in the storm %.2f %%, and rested %v after its start", 100*quiet, 100*stormy, time.Duration(since-began))
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// takes is the part of a processor that the reader takes for half a second.
+func (r *Reader) takes() (part float64) {
+	first, began := r.near.Accounts(), perfevent.Now()
+	time.Sleep(time.Second / 2)
+	for i, a := range r.near.Accounts() {
+		part = max(part, float64(a.CPUTime-first[i].CPUTime)/float64(perfevent.Now()-began))
+	}
+	return part
 }

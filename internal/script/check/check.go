@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
@@ -48,6 +50,8 @@ type Options struct {
 	Missing string            // the setting missing_probes of a program that has none: error, warn or ignore; "" for warn
 	Env     Env
 	Untyped func() bool // the kernel has no type information; nil: it has
+	// LeftOut are probes that are not in the program, since this host does not have what they are at.
+	LeftOut []*syntax.Probe
 }
 
 // maxPasses bounds how often the types of a program are inferred. Each pass makes at least one
@@ -128,15 +132,37 @@ func (c *checker) infer(p *syntax.Program) {
 		if known(m.value) || m.idle || len(c.errs) > 0 {
 			continue
 		}
-		var others []string
-		for _, other := range c.mapList {
-			if known(other.value) {
-				others = append(others, other.Name)
-			}
-		}
-		c.hintf(m.use, cmp.Or(nearest(m.Name, others), "assign "+m.Name+" a value somewhere"), "no statement says what %s holds", m.Name)
+		c.unassigned(m)
 	}
 	c.prog.Maps = c.mapList
+}
+
+// unassigned notes that nothing says what a map holds: the program, or what is left of it here.
+func (c *checker) unassigned(m *Map) {
+	uses := regexp.MustCompile(regexp.QuoteMeta(m.Name) + `(\W|$)`)
+	var gone []string
+	var at syntax.Pos
+	for _, probe := range c.opts.LeftOut {
+		if !uses.MatchString((&syntax.Program{Probes: []*syntax.Probe{probe}}).String()) {
+			continue
+		}
+		for _, p := range probe.Points {
+			gone = append(gone, p.Text)
+		}
+		at = cmp.Or(at, probe.Pos)
+	}
+	if len(gone) > 0 {
+		c.hintf(at, "a module of the kernel that is not loaded may have them",
+			"this kernel has none of %s, and nothing else says what %s holds", strings.Join(gone, ", "), m.Name)
+		return
+	}
+	var others []string
+	for _, other := range c.mapList {
+		if known(other.value) {
+			others = append(others, other.Name)
+		}
+	}
+	c.hintf(m.use, cmp.Or(nearest(m.Name, others), "assign "+m.Name+" a value somewhere"), "no statement says what %s holds", m.Name)
 }
 
 // parts returns the types of the parts of a map's key.
@@ -178,6 +204,11 @@ func (c *checker) checkProbe(p *syntax.Probe) {
 	c.push()
 	if p.Predicate != nil {
 		x := c.expr(p.Predicate)
+		_, ahead := p.Predicate.(*syntax.Comptime)
+		if k, ok := constant(x); ahead && ok && !truth(k) {
+			c.pop()
+			return // the clause is not for this run
+		}
 		c.clause.Predicate = c.condition(x)
 	}
 	c.clause.Body = c.block(p.Body)

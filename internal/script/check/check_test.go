@@ -202,7 +202,11 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`begin { print(config.max_strln) }`, "1:21: this record has no max_strln (did you mean max_strlen?)"},
 		{`begin { assert_str(5) }`, "1:20: int8 is no string, and no array or pointer of characters"},
 		{`begin { container_of(1, 2, 3) }`, "1:9: container_of() takes a pointer, a type and a member of it (container_of($pointer, struct NAME, member))"},
-		{`begin { print(has_field(5)) }`, "1:15: has_field() takes args.NAME"},
+		{`begin { print(has_field(5)) }`, "1:15: has_field() takes args.NAME or a member of a struct"},
+		{`begin { print(has_field(pid.x)) }`, "1:15: has_field() takes args.NAME or a member of a struct"},
+		{`begin { print(has_field($x.y)) }`, "1:25: variable $x has no value here (a variable ends with its probe, a map does not: @x)"},
+		{`kprobe:f /comptime (arg0)/ { }`, "1:11: this is not a constant"},
+		{`kprobe:f /comptime (has_field(((struct node *)arg0)->flags))/ { print(nothing) }`, "1:71: nothing is named nothing"},
 		{`tracepoint:a:b { if comptime (!has_field(args.flag)) { print(args.flags) } else { print(args.flag) } print(args.fla) }`,
 			"1:112: tracepoint:a:b has no argument fla (it has filename, flags)"},
 		{`begin { pid(other) }`, "1:13: pid() takes a mode (modes are curr_ns, init)"},
@@ -221,6 +225,40 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s\nsays %s\nnot  %s", test.text, got, test.want)
+		}
+	}
+}
+
+// What stands where a member is not there need not be right.
+func TestProgramsChooseByTheMembersOfStructs(t *testing.T) {
+	for text, clauses := range map[string]int{
+		`kprobe:f { $n = (struct node *)arg0; if comptime (has_field($n->none)) { print($n->none) } }`:   1,
+		`kprobe:f { $n = (struct node *)arg0; if comptime (!has_field($n->flags)) { print($n->none) } }`: 1,
+		`kprobe:f { if comptime (has_field((*(struct node *)arg0).none)) { print(nothing) } }`:           1,
+		`kprobe:f /comptime (has_field(((struct node *)arg0)->none))/ { print(nothing) }`:                0,
+		`kprobe:f /comptime (has_field(((struct node *)arg0)->flags))/ { print(1) }`:                     1,
+		`kprobe:f /comptime (getopt("o", false))/ { print(nothing) } kprobe:f { print(1) }`:              1,
+		`macro o() { getopt("o", false) } kprobe:f /comptime (o())/ { print(nothing) }`:                  0,
+	} {
+		p, err := program(t, text, Options{})
+		if err != nil || len(p.Clauses) != clauses {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestMapsOfProbesThatAreLeftOutHaveAReason(t *testing.T) {
+	gone, err := syntax.Parse("", "tracepoint:no:such, tracepoint:no:other { @x[tid] = 1; } tracepoint:no:third { @xy = 1; }", syntax.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"begin { print(@x) }":  "ERROR: this kernel has none of tracepoint:no:such, tracepoint:no:other, and nothing else says what @x holds",
+		"begin { print(@) }":   "ERROR: no statement says what @ holds",
+		"begin { print(@yx) }": "ERROR: no statement says what @yx holds",
+	} {
+		if _, err := program(t, text, Options{LeftOut: gone.Probes}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: not %q but\n%v", text, want, err)
 		}
 	}
 }

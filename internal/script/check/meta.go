@@ -41,15 +41,43 @@ func checkTypeinfo(c *checker, e *syntax.Call) Expr {
 		[]Expr{c.literal(e.Pos, 0), c.text(e.Pos, baseName(t)), c.text(e.Pos, fullName(t))})
 }
 
-// checkHasField is has_field(args.NAME): whether this kernel's probe has the argument, as a constant.
+// checkHasField is has_field(args.NAME), whether this kernel's probe has the argument, and
+// has_field(X.NAME) or has_field(X->NAME), whether the struct has the member here, as a constant.
 func checkHasField(c *checker, e *syntax.Call) Expr {
-	if f, ok := e.Args[0].(*syntax.Field); ok {
-		if id, ok := f.X.(*syntax.Ident); ok && id.Name == "args" && c.args(e.Pos) != nil {
-			return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(c.hasArgument(f.Name))}
-		}
+	f, ok := e.Args[0].(*syntax.Field)
+	if !ok {
+		return c.noField(e.Pos)
 	}
-	c.errorf(e.Pos, "has_field() takes args.NAME")
-	return bad(e.Pos)
+	has := false
+	if id, ok := f.X.(*syntax.Ident); ok && id.Name == "args" {
+		if c.args(e.Pos) == nil {
+			return bad(e.Pos)
+		}
+		has = c.hasArgument(f.Name)
+	} else {
+		t := c.typeOf(f.X)
+		if t == wrong {
+			return bad(e.Pos)
+		}
+		if !known(t) {
+			return unknownUntilFinal(c, e.Pos)
+		}
+		if t.Kind == types.Pointer && t.Elem != nil {
+			t = t.Elem
+		}
+		if t.Kind != types.Struct {
+			return c.noField(e.Pos)
+		}
+		member, _ := c.findField(t, f.Name)
+		has = member != nil
+	}
+	return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(has)}
+}
+
+// noField notes that has_field() is about something else.
+func (c *checker) noField(pos syntax.Pos) Expr {
+	c.errorf(pos, "has_field() takes args.NAME or a member of a struct")
+	return bad(pos)
 }
 
 // baseName returns the word for the sort of a type, as typeinfo has it.

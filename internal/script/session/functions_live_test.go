@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
@@ -60,6 +61,12 @@ func needKprobes(t *testing.T) {
 	}
 }
 
+// hasTypes tells whether the kernel has type information.
+func hasTypes() bool {
+	_, err := os.Stat(btf.Dir + "/vmlinux")
+	return err == nil
+}
+
 // vfs_readlink is called from another file of the kernel's source, so that no compiler can have put
 // it into its caller.
 func TestLiveKernelFunctionsFire(t *testing.T) {
@@ -83,7 +90,7 @@ func TestLiveKernelFunctionsFire(t *testing.T) {
 
 func TestLiveKernelTypesLeadThroughPointers(t *testing.T) {
 	needKprobes(t)
-	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
+	if !hasTypes() {
 		t.Skip("CONFIG_DEBUG_INFO_BTF")
 	}
 	n := testlimit.Calls(calls)

@@ -50,15 +50,11 @@ func (s *session) prepare() error {
 	}
 	s.names.enums = enums(s.parsed)
 	host := &env{Scope: scope, kernel: kernel, enums: s.names.enums}
-	checking := check.Options{
+	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
-		Untyped: func() bool { return kernel.open() == nil },
-	}
-	s.checked, err = check.Check(s.parsed, checking)
-	if err != nil && s.leaveOutUntyped() {
-		s.checked, err = check.Check(s.parsed, checking)
-	}
+		Untyped: func() bool { return kernel.open() == nil }, LeftOut: s.leftOut,
+	})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -43,24 +42,16 @@ func (s *session) leaveOutMissing() error {
 			fmt.Fprintf(s.opts.Stderr, "WARNING: this kernel has no %s\n", p.Text)
 		}
 	}
+	s.leftOut = whole(s.parsed.Probes, there)
 	s.parsed.Probes = there
 	return nil
 }
 
-// leaveOutUntyped leaves out the probes of functions of a kernel that has neither kprobes nor type
-// information, if the program ignores missing probes and something is left: another way to a
-// function's entry would not lead to what its arguments point to. It returns false if there are none.
-func (s *session) leaveOutUntyped() bool {
-	tracefs, _, err := ftrace.Mount()
-	if _, noTypes := os.Stat("/sys/kernel/btf/vmlinux"); err != nil || noTypes == nil || tracefs.Has("kprobe_events") {
-		return false
-	}
-	there, gone, found := s.without(func(p *syntax.AttachPoint) bool { return p.Provider == "kprobe" })
-	if len(gone) == 0 || !found || missingProbes(s.parsed) != "ignore" {
-		return false
-	}
-	s.parsed.Probes = there
-	return true
+// whole returns the probes of which nothing is left.
+func whole(all, there []*syntax.Probe) []*syntax.Probe {
+	return slices.DeleteFunc(slices.Clone(all), func(probe *syntax.Probe) bool {
+		return slices.ContainsFunc(there, func(p *syntax.Probe) bool { return p.Pos == probe.Pos })
+	})
 }
 
 // without returns the probes without some attach points, these points, and whether something is left

@@ -107,6 +107,7 @@ type session struct {
 	self    uint32
 	comm    string
 	parsed  *syntax.Program
+	leftOut []*syntax.Probe // of the program's, since this kernel does not have what they are at
 	checked *check.Program
 	points  points
 	names   *hostNames

@@ -55,6 +55,9 @@ func TestLiveOneLinersSeeWhatAProcessDoes(t *testing.T) {
 			if strings.Contains(test.text, "probe:vfs_") && !tracefs.Has("kprobe_events") {
 				t.Skip("kprobe_events: the kernel is built without CONFIG_KPROBE_EVENTS")
 			}
+			if strings.Contains(test.text, "struct path") && !hasTypes() {
+				t.Skip("CONFIG_DEBUG_INFO_BTF")
+			}
 			k := startKnown(t, "everything", "")
 			text := strings.ReplaceAll(test.text, "KNOWN", fmt.Sprint(k.cmd.Process.Pid))
 			out := k.watchedBy(t, scripts.Program{Name: "one-liner", Text: text}, nil)
