@@ -67,7 +67,7 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	user := s.native(by, p, sample, calls.Beyond)
 	switch {
 	case isDeep(by, user):
-		s.deepen(p, len(calls.Beyond.Top.Pages) > 0)
+		s.deepen(by, p, sample, len(calls.Beyond.Top.Pages) > 0)
 	case user.End == callchain.Complete:
 		s.tellTop(p, calls.Beyond, &user)
 	}

@@ -74,7 +74,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
 	if isDeep(by, user) {
-		s.deepen(p, false)
+		s.deepen(by, p, sample, false)
 	}
 	return user
 }
