@@ -2,6 +2,7 @@ package stack
 
 import (
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -13,8 +14,8 @@ func isDeep(by *Stacker, user User) bool {
 }
 
 // deepen has the stacks of a process read beyond the copies from its next samples on, as that of a sample
-// is cut.
-func (s *Store) deepen(by *Stacker, p *process.Process, sample *perfevent.Sample, isRead bool) {
+// is cut, of which that is known beside the copy.
+func (s *Store) deepen(by *Stacker, p *process.Process, sample *perfevent.Sample, known *moment.Calls) {
 	if s.runtimes.moments == nil {
 		return
 	}
@@ -24,7 +25,7 @@ func (s *Store) deepen(by *Stacker, p *process.Process, sample *perfevent.Sample
 	}
 	if h.deep || sample.Time >= h.cut+by.Settle {
 		h.deep = true
-		s.runtimes.moments.Deepen(p, isRead)
+		s.runtimes.moments.Deepen(p, known)
 	}
 }
 

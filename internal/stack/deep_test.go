@@ -31,7 +31,7 @@ func (s *shortened) Record(record perfevent.Record) error {
 	return nil
 }
 
-func (s *shortened) Deepen(*process.Process, bool) {
+func (s *shortened) Deepen(*process.Process, *moment.Calls) {
 	if s.deepened < 0 {
 		s.deepened = len(s.times) - 1
 	}
