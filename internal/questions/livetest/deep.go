@@ -1,8 +1,8 @@
 package livetest
 
 import (
+	_ "embed"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +12,14 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 )
 
+//go:embed testdata/deep.c
+var deepSource string
+
 // Deep compiles testdata/deep.c, whose stacks are deeper than a copy of them, and returns its path.
 func Deep(t *testing.T, flags ...string) string {
 	t.Helper()
 	command := append([]string{"gcc", "-O1", "-pthread", "-o", "deep", "deep.c"}, flags...)
-	return compiled.Program(t, compiled.Sources(t, filepath.Join("..", "livetest", "testdata", "deep.c")), command...)
+	return compiled.Program(t, map[string]string{"deep.c": deepSource}, command...)
 }
 
 // DeepStacks adds up a column of the rows of Deep whose stacks are whole, and of those that are cut. It fails
@@ -28,7 +31,7 @@ func DeepStacks(t *testing.T, p *profile.Profile, column int) (whole, cut uint64
 			continue
 		}
 		names := Chain(p, row.User)
-		switch isChain, deep := checkDeep(names); {
+		switch isChain, deep := CheckDeep(names); {
 		case p.Stacks[row.User].Truncated:
 			cut += row.Values[column]
 		case !isChain:
@@ -48,8 +51,8 @@ func Chain(p *profile.Profile, id int) (names []string) {
 	return names
 }
 
-// checkDeep tells whether a chain is one of testdata/deep.c, and whether it has come to recurse.
-func checkDeep(names []string) (ok, deep bool) {
+// CheckDeep tells whether a chain, the outermost function first, is one of testdata/deep.c, and whether it has come to recurse.
+func CheckDeep(names []string) (ok, deep bool) {
 	depths := []int{5000, 3000, 1500, 200}
 	at := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "tree") })
 	if at < 0 {
