@@ -33,7 +33,10 @@ type reading struct {
 }
 
 func newReads(p *process.Process, runtimes []*interp.Namer) *reads {
-	t := &reads{process: p, isNew: true, nested: p.NSPID != p.PID, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes), calls: make([]interp.Call, 0, maxCalls)}
+	t := &reads{process: p, isNew: true, nested: p.NSPID != p.PID, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes)}
+	if len(runtimes) > 0 {
+		t.calls = make([]interp.Call, 0, maxCalls)
+	}
 	for _, r := range runtimes {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
 	}
@@ -49,7 +52,7 @@ func (t *reads) walk(w *wait, stacks *standing) bool {
 		return false
 	}
 	tid := int(w.samples[0].tid)
-	if t.nested {
+	if t.nested && len(t.walkers) > 0 {
 		status, err := process.Host{}.Status(tid)
 		if err != nil {
 			return false // it has ended
