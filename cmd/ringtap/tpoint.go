@@ -116,6 +116,7 @@ func traceTracepoint(ctx context.Context, out *console, args []string) (err erro
 	}
 	stacks := stack.Lines(user, kernel)
 	stacks.Moments = !probe.Recur(set.Sources)
+	stacks.Beyond = stacks.Moments
 	err = trace(ctx, out, &t, tracing{
 		name: rest[0], sources: texts.Sources, seen: texts.Seen(), urgent: isUrgent, aside: texts.Aside, helper: texts.Helper(), stacks: stacks, target: target, command: command,
 	})

@@ -146,7 +146,7 @@ func (u *uprobeFlags) trace(ctx context.Context, out *console, definitions []str
 		about = "" // there are several
 	}
 	stacks := stack.Lines(u.user, u.kernel)
-	stacks.Entry, stacks.Moments = set.AtEntry, true
+	stacks.Entry, stacks.Moments, stacks.Beyond = set.AtEntry, true, true
 	texts, err := usertext.Attach(set.Sources, usertext.Options{Target: target, Way: usertext.Way(u.text), Logger: out.logger(u.verbose)})
 	if err != nil {
 		return err

@@ -123,7 +123,6 @@ func areaOf(areas []area, addr uint64) area {
 // beyond reads stacks behind the samples' copies of them on one CPU. It hands over each page, or a
 // hash of it if the caller has it: both keep the same table of the pages that were handed over last.
 type beyond struct {
-	arch  callchain.Arch
 	seed  maphash.Seed
 	known []uint64 // hashes, each at its place
 	room  []byte
@@ -136,33 +135,21 @@ type beyond struct {
 const roomPages = 16
 
 func newBeyond(pages int) *beyond {
-	return &beyond{arch: callchain.Host(), seed: maphash.MakeSeed(), known: make([]uint64, pages),
+	return &beyond{seed: maphash.MakeSeed(), known: make([]uint64, pages),
 		room: make([]byte, roomPages*callchain.PageSize), since: time.Now()}
 }
 
-// of is what lies behind the copy of a sample's stack, up to the end of its area: nothing for most.
-func (b *beyond) of(s *perfevent.Sample, areas []area) area {
+// behind is what lies behind the copy of a sample's stack, up to the end of its area: nothing for most.
+func behind(s *perfevent.Sample, areas []area) area {
 	if len(areas) == 0 {
 		return area{}
 	}
-	_, sp, _, ok := b.arch.Frame(s.Regs.Mask, s.Regs.Values)
-	if !ok {
-		return area{}
-	}
-	at, a := sp+uint64(len(s.Stack)), areaOf(areas, sp)
-	if at >= a.end {
-		return area{}
-	}
-	a.start = at &^ (callchain.PageSize - 1)
-	if a.over > 0 && a.end-a.start < topBytes {
-		a.over = 0
-	}
-	return a
+	return copiedOf(s).behind(areas)
 }
 
 // keep hands that over, as far as it is possible.
 func (b *beyond) keep(visit *near.Visit, areas []area) {
-	a := b.of(visit.Sample, areas)
+	a := behind(visit.Sample, areas)
 	if a.end == 0 || visit.Left() < beyondWords*wordSize {
 		return
 	}

@@ -167,7 +167,7 @@ func TestDeepStacksAreNotReadInVain(t *testing.T) {
 	for range inVain - 1 {
 		r.judge(false)
 	}
-	if r.Deepen(table.Process(os.Getpid()), false); len(r.watched) > 0 {
+	if r.Deepen(table.Process(os.Getpid()), new(Calls)); len(r.watched) > 0 {
 		t.Error("more are read, though none is exact")
 	}
 }

@@ -24,5 +24,6 @@
 //	run                                     goroutine of its own, every 2 ms
 //	Watch ────────────────────────────────→ look at the rings: who waits?                    waits.go
 //	                                        walk those who do                                reads.go
+//	Deepen ───────────────────────────────→ read their stacks behind the copies              standing.go
 //	At: the calls of a sample ←──────────── look again: exact, if they have not gone on      leisure.go
 package moment

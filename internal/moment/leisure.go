@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type leisure struct {
 	switched Switched
 	rings    []*perfevent.CPURing
 	waits    waits
+	stacks   standing
 	decoder  *perfevent.Decoder
 	stale    bool          // it does not know all events
 	since    uint64        // when the samplings were turned on
@@ -37,6 +39,8 @@ type leisure struct {
 	mu       sync.Mutex // of what follows
 	changed  *sync.Cond // progress, or over
 	targets  map[uint32]*reads
+	news     []news // of their stacks
+	held     int    // bytes of stacks in readings
 	readings map[sampled]reading
 	progress uint64 // waits that began before that time are known
 	swept    uint64
@@ -47,8 +51,8 @@ type leisure struct {
 const LookEvery = 2 * time.Millisecond
 
 // A look takes about 30 µs. While there is no process to read, one every idleEvery tells whether
-// the rings have run over. Between two there is restTimes the time of the first. Threads wait for the
-// next look when all walks have taken roundTime.
+// the rings have run over. Between two there is restTimes the time of a CPU that the first takes.
+// Threads wait for the next look when all walks have taken roundTime.
 const (
 	idleEvery = 20 * time.Millisecond
 	restTimes = 9
@@ -66,7 +70,7 @@ var errSmallRings = fmt.Errorf("with rings below %d KiB it is not known which th
 
 // newLeisure begins to follow the rings of a session. What it returns is to run.
 func newLeisure(session *perfevent.Session, switched Switched) (*leisure, error) {
-	l := &leisure{session: session, switched: switched, waits: newWaits(),
+	l := &leisure{session: session, switched: switched, waits: newWaits(), stacks: newStanding(),
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		targets: make(map[uint32]*reads), readings: make(map[sampled]reading)}
 	l.changed = sync.NewCond(&l.mu)
@@ -93,7 +97,16 @@ func (l *leisure) watch(p *process.Process, runtimes []*interp.Namer) error {
 	t := newReads(p, runtimes)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pid := uint32(p.PID)
+	if last := l.targets[uint32(p.PID)]; last != nil && last.process == p && last.asked > 0 && len(l.news) < maxNews {
+		l.news = append(l.news, news{what: beyondOf, pid: p.PID})
+		t.asked = last.asked
+	}
+	return l.add(t)
+}
+
+// add adds a process to those that are read.
+func (l *leisure) add(t *reads) error {
+	pid := uint32(t.process.PID)
 	if l.targets[pid] == nil && len(l.targets) >= maxWatched {
 		return errTooMany
 	}
@@ -135,23 +148,46 @@ func (l *leisure) run() {
 		case <-timer.C:
 		case <-l.kick:
 		}
-		began, every := time.Now(), LookEvery
-		if !l.round() {
+		every := LookEvery
+		spent, reads := l.timedRound()
+		if !reads {
 			every = idleEvery
 		}
-		timer.Reset(max(every, restTimes*time.Since(began)))
+		timer.Reset(max(every, restTimes*spent))
 	}
+}
+
+// timedRound is round, and tells how much time of a CPU that has taken. On a busy host it takes longer.
+func (l *leisure) timedRound() (spent time.Duration, reads bool) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := threadTime()
+	reads = l.round()
+	return threadTime() - began, reads
+}
+
+// threadTime is how long the thread that calls has run.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // it is there since Linux 2.6.12
+	return time.Duration(t.Nano())
 }
 
 // round reads the threads that wait. It reports false if there is no process to read.
 func (l *leisure) round() bool {
 	l.mu.Lock()
-	targets := l.targets
+	targets, news := l.targets, l.news
+	l.news = nil
 	l.mu.Unlock()
 	known := perfevent.Now() - inTheMaking
 	if len(targets) == 0 {
 		l.wait()
 		return false
+	}
+	for _, n := range news {
+		if t := targets[uint32(n.pid)]; t != nil {
+			t.areas = n.change(t.areas)
+		}
 	}
 	l.look()
 	for pid, t := range targets {
@@ -159,7 +195,7 @@ func (l *leisure) round() bool {
 			l.waits.want(pid)
 		}
 	}
-	read := l.waits.take(func(w *wait) bool { return targets[w.pid].walk(w) }, time.Now().Add(roundTime))
+	read := l.waits.take(func(w *wait) bool { return targets[w.pid].walk(w, &l.stacks) }, time.Now().Add(roundTime))
 	if len(read) > 0 {
 		l.look()
 	}
@@ -171,16 +207,11 @@ func (l *leisure) round() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, w := range read {
-		if w.state != isRead {
-			continue
+		if w.state == isRead {
+			l.keep(w.reading, w.samples)
+			w.state = isKnown
 		}
-		if len(l.readings)+len(w.samples) > maxReadings {
-			clear(l.readings)
-		}
-		for _, s := range w.samples {
-			l.readings[s] = w.reading
-		}
-		w.state = isKnown
+		w.reading = reading{} // a wait may be long
 	}
 	for _, t := range targets {
 		t.isNew = false
@@ -192,18 +223,6 @@ func (l *leisure) round() bool {
 		l.sweep()
 	}
 	return len(l.targets) > 0
-}
-
-// sweep forgets processes that have ended.
-func (l *leisure) sweep() {
-	l.targets = maps.Clone(l.targets)
-	maps.DeleteFunc(l.targets, func(pid uint32, _ *reads) bool {
-		ended := unix.Kill(int(pid), 0) == unix.ESRCH
-		if ended {
-			delete(l.waits.wanted, pid)
-		}
-		return ended
-	})
 }
 
 // wait leaves in the rings what is new. If there is a process to read, it tells who waits by then.
@@ -252,7 +271,7 @@ func (l *leisure) note(record perfevent.Record) {
 		leaves, next := l.switched(r)
 		l.waits.ends(next, r.Time)
 		if leaves {
-			l.waits.begins(r.PID, sampled{r.CPU, r.TID, r.Time})
+			l.waits.begins(r.PID, sampled{r.CPU, r.TID, r.Time}, copiedOf(r))
 		}
 	case *perfevent.Switch:
 		if !r.Out {
@@ -263,24 +282,4 @@ func (l *leisure) note(record perfevent.Record) {
 	case *perfevent.Lost, *perfevent.LostSamples, *perfevent.Throttle:
 		l.waits.miss(r.Common().Time)
 	}
-}
-
-// at returns the calls of a sample that begins a wait, once it is known whether they were read.
-func (l *leisure) at(s *perfevent.Sample) Calls {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.targets[s.PID]
-	if t == nil {
-		return Calls{}
-	}
-	for !l.over && (t.isNew || l.progress <= s.Time) && perfevent.Now() < s.Time+uint64(patience) {
-		l.changed.Wait()
-	}
-	at := sampled{s.CPU, s.TID, s.Time}
-	r := l.readings[at]
-	delete(l.readings, at)
-	if r.by != t {
-		return Calls{} // the process was another program
-	}
-	return r.calls
 }

@@ -12,12 +12,18 @@ import (
 
 // reads is how the threads of a process are read.
 type reads struct {
-	isNew   bool // no round has read its threads yet
+	process *process.Process
+	isNew   bool   // no round has read its threads yet
+	areas   []area // in which its stacks are read behind the copies
 	memory  timedMemory
 	walkers []walker
 	names   namers
 	calls   []interp.Call
 	nested  bool // the process is in another pid namespace
+
+	// Of leisure.mu:
+	asked        uint64 // when areas was asked for last; 0: never
+	over, uneven bool   // as of target
 }
 
 // reading is the calls of a thread that waits.
@@ -27,23 +33,26 @@ type reading struct {
 }
 
 func newReads(p *process.Process, runtimes []*interp.Namer) *reads {
-	t := &reads{isNew: true, nested: p.NSPID != p.PID, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes), calls: make([]interp.Call, 0, maxCalls)}
+	t := &reads{process: p, isNew: true, nested: p.NSPID != p.PID, memory: timedMemory{Live: interp.Live(p.PID)}, names: newNamers(runtimes)}
+	if len(runtimes) > 0 {
+		t.calls = make([]interp.Call, 0, maxCalls)
+	}
 	for _, r := range runtimes {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
 	}
 	return t
 }
 
-// walkTime is how long a walk may take.
+// walkTime is how long a walk may take, and the reading of a stack.
 const walkTime = time.Millisecond
 
 // walk reads the calls of the thread of a wait. It reports false if they can't be read.
-func (t *reads) walk(w *wait) bool {
+func (t *reads) walk(w *wait, stacks *standing) bool {
 	if t == nil {
 		return false
 	}
 	tid := int(w.samples[0].tid)
-	if t.nested {
+	if t.nested && len(t.walkers) > 0 {
 		status, err := process.Host{}.Status(tid)
 		if err != nil {
 			return false // it has ended
@@ -61,6 +70,8 @@ func (t *reads) walk(w *wait) bool {
 			w.reading.calls.Chains = append(w.reading.calls.Chains, Chain{t.walkers[i].runtime, slices.Clone(calls), end})
 		}
 	}
+	t.memory.until = time.Now().Add(walkTime)
+	w.reading.calls.Beyond = stacks.read(&t.memory, t.areas, w.copied)
 	return true
 }
 

@@ -121,18 +121,6 @@ func (t *team) hear(n news) {
 	switch a := t.attached[pid]; {
 	case what == forget:
 		delete(t.attached, pid)
-	case what == beyondOf:
-		if a == nil {
-			a = new(attached)
-			t.attached[pid] = a
-		}
-		a.areas = areas(pid)
-	case what == noneBeyond && a != nil:
-		a.areas = nil
-	case what == topOf && a != nil:
-		a.areas = split(a.areas, n.addr)
-	case what == overOf && a != nil:
-		a.areas = over(a.areas, n.addr, n.to)
 	case what == attachTo:
 		delete(t.attached, pid)
 		table := process.NewTable(process.Options{})
@@ -143,6 +131,10 @@ func (t *team) hear(n news) {
 		if len(runtimes) > 0 {
 			t.attached[pid] = &attached{runtimes: runtimes, nested: of.NSPID != pid}
 		}
+	case a != nil:
+		a.areas = n.change(a.areas)
+	case what == beyondOf:
+		t.attached[pid] = &attached{areas: n.change(nil)}
 	}
 }
 
@@ -152,7 +144,7 @@ func (v *visitor) Wants(s *perfevent.Sample) bool {
 	if w == nil || len(w.walkers) > 0 {
 		return w != nil
 	}
-	return v.beyond.of(s, w.areas).end > 0
+	return behind(s, w.areas).end > 0
 }
 
 // find is the process with that pid; nil if it is not watched.

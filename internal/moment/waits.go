@@ -15,6 +15,7 @@ type waits struct {
 // wait is what is known of a thread.
 type wait struct {
 	pid     uint32
+	copied  copied    // by that of samples which has least
 	samples []sampled // of the last switch away: more than one where two events see it
 	end     uint64    // when it went on last
 	state   waitState
@@ -73,7 +74,7 @@ func (ws *waits) of(tid uint32, now uint64) *wait {
 }
 
 // begins is a sample of a switch away from a thread.
-func (ws *waits) begins(pid uint32, s sampled) {
+func (ws *waits) begins(pid uint32, s sampled, has copied) {
 	w := ws.of(s.tid, s.time)
 	last := uint64(0)
 	if n := len(w.samples); n > 0 {
@@ -86,10 +87,11 @@ func (ws *waits) begins(pid uint32, s sampled) {
 		// It can't have left the CPU twice without having come there in between.
 		if w.state != isKnown {
 			w.samples = append(w.samples, s)
+			w.copied.end = min(w.copied.end, has.end)
 		}
 		return
 	}
-	w.pid, w.samples, w.state = pid, append(w.samples[:0], s), isUnread
+	w.pid, w.copied, w.samples, w.state = pid, has, append(w.samples[:0], s), isUnread
 	if ws.wanted[pid] {
 		ws.enqueue(w)
 	}

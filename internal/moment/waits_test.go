@@ -18,7 +18,7 @@ func newScript() *script {
 }
 
 // out and in are switches of thread 7 of process 1.
-func (s *script) out(cpu uint32, at uint64) { s.ws.begins(1, sampled{cpu, 7, at}) }
+func (s *script) out(cpu uint32, at uint64) { s.ws.begins(1, sampled{cpu, 7, at}, copied{}) }
 func (s *script) in(at uint64)              { s.ws.ends(7, at) }
 
 // round reads, while something happens, and notes which samples that is exact for.
@@ -72,9 +72,9 @@ func TestOnlyThreadsThatHaveNotGoneOnAreReadExactly(t *testing.T) {
 		{"records are missing while it is read", func(s *script) { s.out(0, 10); s.round(func() { s.ws.miss(20) }) }, nil},
 		{"records are missing of a time before which it left, as is seen later", func(s *script) { s.ws.miss(20); s.out(0, 10); s.round(nothing) }, nil},
 		{"it left after that", func(s *script) { s.ws.miss(20); s.out(0, 30); s.round(nothing) }, []uint64{30}},
-		{"another process's", func(s *script) { s.ws.begins(2, sampled{0, 7, 10}); s.round(nothing) }, nil},
+		{"another process's", func(s *script) { s.ws.begins(2, sampled{0, 7, 10}, copied{}); s.round(nothing) }, nil},
 		{"a process that is wanted while it waits", func(s *script) {
-			s.ws.begins(2, sampled{0, 7, 10})
+			s.ws.begins(2, sampled{0, 7, 10}, copied{})
 			s.round(nothing)
 			s.ws.want(2)
 			s.round(nothing)
@@ -103,7 +103,7 @@ func TestThreadsForWhichThereIsNoTimeAreReadInTheNextRound(t *testing.T) {
 	ws := newWaits()
 	ws.want(1)
 	for tid := range uint32(3) {
-		ws.begins(1, sampled{0, tid, 10})
+		ws.begins(1, sampled{0, tid, 10}, copied{})
 	}
 	for n := range 3 {
 		if read := ws.take(func(*wait) bool { return true }, time.Time{}); len(read) != 1 || read[0].samples[0].tid != uint32(n) {
@@ -126,7 +126,7 @@ func TestAThreadThatCanNotBeReadIsNotExact(t *testing.T) {
 func TestTheThreadsThatAreKnownAreBounded(t *testing.T) {
 	ws := newWaits()
 	for tid := range uint32(maxWaits + 10) {
-		ws.begins(1, sampled{0, tid, 10})
+		ws.begins(1, sampled{0, tid, 10}, copied{})
 	}
 	if len(ws.by) > maxWaits {
 		t.Errorf("%d", len(ws.by))
@@ -136,9 +136,9 @@ func TestTheThreadsThatAreKnownAreBounded(t *testing.T) {
 	ws.want(1)
 	ws.ends(1, 100)
 	for tid := range uint32(maxWaits) {
-		ws.begins(2, sampled{0, tid + 2, 50})
+		ws.begins(2, sampled{0, tid + 2, 50}, copied{})
 	}
-	ws.begins(1, sampled{1, 1, 60})
+	ws.begins(1, sampled{1, 1, 60}, copied{})
 	if read := ws.take(func(*wait) bool { return true }, time.Time{}); len(read) != 0 {
 		t.Error("a thread is read that goes on")
 	}

@@ -110,3 +110,18 @@ func told(b []byte) (n news, ok bool) {
 	}
 	return news{b[0], int(binary.LittleEndian.Uint32(b[1:])), binary.LittleEndian.Uint64(b[5:]), binary.LittleEndian.Uint64(b[13:])}, true
 }
+
+// change is the areas of a process's stacks that the news leave of those that were known.
+func (n news) change(known []area) []area {
+	switch n.what {
+	case beyondOf:
+		return areas(n.pid)
+	case noneBeyond:
+		return nil
+	case topOf:
+		return split(known, n.addr)
+	case overOf:
+		return over(known, n.addr, n.to)
+	}
+	return known
+}

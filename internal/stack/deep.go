@@ -2,7 +2,9 @@ package stack
 
 import (
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
 )
 
 // isDeep tells whether a sample's stack goes on behind the copy. That may be short: the kernel copies up
@@ -11,13 +13,20 @@ func isDeep(by *Stacker, user User) bool {
 	return by.Beyond && user.End == callchain.Cut && user.Found
 }
 
-// deepen has the stacks of a process read beyond the copies from its next samples on.
-func (s *Store) deepen(p *process.Process, isRead bool) {
+// deepen has the stacks of a process read beyond the copies from its next samples on, as that of a sample
+// is cut, of which that is known beside the copy.
+func (s *Store) deepen(by *Stacker, p *process.Process, sample *perfevent.Sample, known *moment.Calls) {
 	if s.runtimes.moments == nil {
 		return
 	}
-	s.runtimes.hosted(s.processes.Host(), p).deep = true
-	s.runtimes.moments.Deepen(p, isRead)
+	h := s.runtimes.hosted(s.processes.Host(), p)
+	if h.cut == 0 {
+		h.cut = sample.Time
+	}
+	if h.deep || sample.Time >= h.cut+by.Settle {
+		h.deep = true
+		s.runtimes.moments.Deepen(p, known)
+	}
 }
 
 // muchBeyond is how many bytes are read in vain that it is worth to say so.

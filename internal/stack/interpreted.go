@@ -17,8 +17,8 @@ type Moments interface {
 	// Watch says that samples of a process will be asked for, which has runtimes.
 	Watch(p *process.Process, runtimes []*interp.Namer)
 	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
-	// whole, if that can be. The end of this one may have been read.
-	Deepen(p *process.Process, isRead bool)
+	// whole, if that can be. This one is not, with what is known of it.
+	Deepen(p *process.Process, known *moment.Calls)
 	// Top says that no stack of a process which lies below an address goes on beyond it.
 	Top(p *process.Process, addr uint64)
 	// Over says that the chains of stacks which lie below an address lead over what lies between it and
@@ -67,7 +67,7 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	user := s.native(by, p, sample, calls.Beyond)
 	switch {
 	case isDeep(by, user):
-		s.deepen(p, len(calls.Beyond.Top.Pages) > 0)
+		s.deepen(by, p, sample, &calls)
 	case user.End == callchain.Complete:
 		s.tellTop(p, calls.Beyond, &user)
 	}

@@ -64,6 +64,7 @@ type hosted struct {
 	version uint64         // of the mappings that were looked at
 	runtime interp.Stepper // nil: none was found
 	heap    *interpreted   // nil: no interpreter whose calls are in its heap was found
+	cut     uint64         // when a sample's stack was cut first; 0: none was
 	deep    bool           // its stacks are read beyond the copies
 	mapped  bool           // the process names its code itself
 	failed  int            // attempts to attach

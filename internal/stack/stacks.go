@@ -66,7 +66,20 @@ type Stacks struct {
 	// Beyond has stacks that are deeper than the copy read at the moments of the samples, with
 	// Moments.
 	Beyond bool
+	// Settle is how long after the first stack of a process that is cut its stacks are read beyond the
+	// copies, in nanoseconds: where copies grow, most stacks are whole by then.
+	Settle uint64
 }
+
+// Deep has stacks show interpreted functions and be read beyond the copies at the moments of the samples,
+// of which each is an event, so that copies grow.
+func (s Stacks) Deep() Stacks {
+	s.Moments, s.Beyond, s.Settle = s.User, s.User, settle
+	return s
+}
+
+// settle is the time of four looks at whether copies are to grow: three make them as large as they become.
+const settle = 1e9
 
 // Copying returns the stacks with copies of so many bytes, unless Copy says how many.
 func (s Stacks) Copying(bytes uint32) Stacks {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -74,7 +75,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
 	if isDeep(by, user) {
-		s.deepen(p, false)
+		s.deepen(by, p, sample, new(moment.Calls))
 	}
 	return user
 }

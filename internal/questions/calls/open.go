@@ -68,7 +68,9 @@ func open(run *questions.Run, text string, o Options) (table.Collector, error) {
 	}
 	run.Closing(set.Close)
 	run.Closing(func() error { return set.SayMissed(run.Stderr) })
-	stacks.Entry, stacks.Moments = set.AtEntry, stacks.User && !probe.Recur(set.Sources)
+	if stacks.Entry = set.AtEntry; !probe.Recur(set.Sources) {
+		stacks = stacks.Deep()
+	}
 	if !set.Timed() {
 		if o.Hist {
 			return nil, usage.Errorf("--hist: the times of %s are unknown", text)

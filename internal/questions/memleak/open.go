@@ -70,8 +70,8 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 	}
 	run.Closing(attached.Close)
 	stacks := run.Stacks()
-	stacks.User, stacks.Kernel, stacks.Moments = true, false, true
-	collector := New(attached.Sources, stacks, o)
+	stacks.User, stacks.Kernel = true, false
+	collector := New(attached.Sources, stacks.Deep(), o)
 	collector.Ended = run.Command != nil || run.PIDs != nil || run.TID != 0
 	run.Closing(collector.Close)
 	run.Say(func(w io.Writer) { sayMissed(w, collector.Missed(), o.MissedFrees) })

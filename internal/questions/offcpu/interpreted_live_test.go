@@ -30,7 +30,7 @@ func collector(t *testing.T, whole bool) *offcpu.Collector {
 	if err != nil {
 		t.Skip(err)
 	}
-	opts := offcpu.Options{Whole: whole, Stacks: stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto, Moments: true}}
+	opts := offcpu.Options{Whole: whole, Stacks: stack.Stacks{User: true, Kernel: true, Unwind: stack.Auto, Moments: true, Beyond: true}}
 	if opts.Switch, err = tracefs.Format("sched", "sched_switch"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // of who woke the threads if wakers is set.
 func Open(run *questions.Run, least time.Duration, wakers bool) ([]table.Collector, error) {
 	opts := Options{Whole: run.Whole(), Min: least, Stacks: run.Stacks()}
-	opts.Stacks.Moments = opts.Stacks.User
+	opts.Stacks.Moments, opts.Stacks.Beyond = opts.Stacks.User, opts.Stacks.User
 	var err error
 	if opts.Switch, opts.Waking, err = formats(run, wakers); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/profile"
@@ -17,7 +16,7 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// Programs that make the calls of their chains known by their names: see testdata/deep.c.
+// Programs that make the calls of their chains known by their names: see livetest/testdata/deep.c.
 func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -40,7 +39,7 @@ func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 		{"die", 999, without, 0}, // much of a child's life is over before its stacks are known to be deep
 	} {
 		t.Run(fmt.Sprint(test.way, " ", test.hz, test.flag), func(t *testing.T) {
-			program := livetest.Program(t, "deep", test.flag, "-pthread")
+			program := livetest.Deep(t, test.flag)
 			testlimit.Enough(t, 2000, func(ms int) bool {
 				return runDeep(t, exec.Command(program, test.way, strconv.Itoa(ms)), test.hz, test.share)
 			})
@@ -68,7 +67,7 @@ func TestLiveStacksWithALargeVariableAreWhole(t *testing.T) {
 					if row.User == profile.None {
 						continue
 					}
-					names := chainOf(p, row.User)
+					names := livetest.Chain(p, row.User)
 					at := slices.Index(names, "outermost")
 					switch {
 					case at < 0:
@@ -99,78 +98,8 @@ func runDeep(t *testing.T, cmd *exec.Cmd, hz, share uint64) (enough bool) {
 		on = nil // the whole host
 	}
 	p, account := livetest.Run(t, cmd, on, collector, 0)
-	var whole, cut uint64
-	for _, row := range p.Rows {
-		if row.User == profile.None || p.Processes[row.Process].Comm != "deep" {
-			continue
-		}
-		names := chainOf(p, row.User)
-		switch isChain, deep := checkDeep(names); {
-		case p.Stacks[row.User].Truncated:
-			cut += row.Values[0]
-		case !isChain:
-			t.Errorf("%d samples have the chain %s, which there is not", row.Values[0], summary(names))
-		case deep:
-			whole += row.Values[0]
-		}
-	}
+	whole, cut := livetest.DeepStacks(t, p, 0)
 	t.Logf("%d stacks are whole and %d cut short; of all %d samples %d are cut short, and %d joined", whole, cut, account.Received, account.Truncated, account.Joined)
 	// An emulated machine reads less in the time of a visit than these stacks are.
 	return testlimit.Emulated() || whole > 0 && whole*100 >= (whole+cut)*share
-}
-
-// chainOf is the names of a stack, the outermost first.
-func chainOf(p *profile.Profile, id int) (names []string) {
-	for _, f := range p.Stacks[id].Frames {
-		names = append(names, p.Frames[f].Name)
-	}
-	return names
-}
-
-// checkDeep tells whether a chain is one of testdata/deep.c, and whether it has come to recurse.
-func checkDeep(names []string) (ok, deep bool) {
-	depths := []int{5000, 3000, 1500, 200}
-	at := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "tree") })
-	if at < 0 {
-		return !slices.ContainsFunc(names, func(name string) bool {
-			return name == "a" || name == "b" || name == "c" || strings.HasPrefix(name, "work")
-		}), false
-	}
-	tree, err := strconv.Atoi(names[at][len("tree"):])
-	if err != nil {
-		return false, false
-	}
-	level := 0
-	names = names[at+1:]
-	for level < len(names) && len(names[level]) == 1 {
-		if names[level] != string("abc"[uint32(level*4+tree)*2654435761>>16%3]) {
-			return false, true
-		}
-		level++
-	}
-	if level == len(names) {
-		return level <= depths[0], true // it was seen on its way
-	}
-	work, isWork := strings.CutPrefix(names[level], "work")
-	n, err := strconv.Atoi(work)
-	return isWork && err == nil && n < len(depths) && level == depths[n], true
-}
-
-// summary is a chain with its levels counted.
-func summary(names []string) string {
-	var b strings.Builder
-	for i := 0; i < len(names); {
-		n := i
-		for n < len(names) && len(names[n]) == 1 {
-			n++
-		}
-		if n > i {
-			fmt.Fprintf(&b, " … %d levels …", n-i)
-			i = n
-			continue
-		}
-		fmt.Fprint(&b, " ", names[i])
-		i++
-	}
-	return b.String()
 }

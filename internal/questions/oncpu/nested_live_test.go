@@ -37,7 +37,7 @@ func TestLiveBriefThreadsInAPIDNamespaceAreSeen(t *testing.T) {
 					}
 					names, late := livetest.Calls(p, &row)
 					isMain := slices.Contains(names, python.Main)
-					native := chainOf(p, row.User)
+					native := livetest.Chain(p, row.User)
 					if slices.ContainsFunc(native, isStart) || !slices.ContainsFunc(native, isLoop) && len(names) == 0 {
 						continue
 					}

@@ -25,6 +25,7 @@ func (f *feed) askMoments() {
 	}
 	for _, s := range f.sources {
 		s.stacks.Moments = s.stacks.User && canVisit(s)
+		s.stacks.Beyond = s.stacks.Moments
 	}
 }
 

@@ -1,6 +1,6 @@
 // Recurses, each level in one of three functions, and works at the bottom.
 //
-//	deep WAY MILLISECONDS
+//	deep WAY MILLISECONDS [MICROSECONDS]
 //
 // A chain of calls begins at tree0 to tree3, which decides which function each level is in, and ends
 // in work0 to work3, which says how many levels there are.
@@ -11,6 +11,8 @@
 //	signal     in a signal's handler, on a stack of its own
 //	coroutine  on stacks that the program has made
 //	die        as main, in children that are killed
+//
+// With microseconds it naps so long again and again, in place of work, and keeps some memory each time.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -27,7 +29,7 @@
 
 static const int depths[4] = {5000, 3000, 1500, 200};
 static volatile long sink;
-static long until;
+static long until, micros;
 
 static long now(void)
 {
@@ -36,9 +38,19 @@ static long now(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+__attribute__((noinline)) void nap(void)
+{
+	sink += (long)malloc(32);
+	usleep(micros);
+}
+
 static void spin(long rounds)
 {
-	if (rounds)
+	if (micros)
+		do
+			nap();
+		while (!rounds && now() < until);
+	else if (rounds)
 		for (long i = 0; i < rounds; i++)
 			sink += i;
 	else
@@ -102,6 +114,8 @@ static void *pages(void)
 int main(int argc, char **argv)
 {
 	until = now() + atol(argv[2]);
+	if (argc > 3)
+		micros = atol(argv[3]);
 	if (!strcmp(argv[1], "main")) {
 		sink += trees[0](0, 0);
 	} else if (!strcmp(argv[1], "hurry")) {

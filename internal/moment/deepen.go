@@ -1,0 +1,93 @@
+package moment
+
+import (
+	"slices"
+
+	"github.com/ringtap/ringtap/internal/process"
+)
+
+// Deepen has the stacks of a process read behind the copies of its samples, where those are
+// visited or begin a wait. It is to be called again if a stack is not whole for all that, with what
+// was known of it.
+func (r *Reader) Deepen(p *process.Process, known *Calls) {
+	if r.leisure != nil {
+		r.leisure.deepen(p, known)
+	}
+	if r.share == 0 {
+		return
+	}
+	r.visit(p, beyondOf, nil)
+	if len(known.Beyond.Top.Pages) > 0 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if t := r.watched[p.PID]; t != nil {
+			t.uneven = t.uneven || t.over
+		}
+	}
+}
+
+// Over says that the chains of stacks of a process which lie below an address lead over what lies between
+// it and another one, which then need not be read. Where that turns out wrong, all is read again.
+func (r *Reader) Over(p *process.Process, from, to uint64) {
+	if r.leisure != nil {
+		r.leisure.tell(p, news{overOf, p.PID, from, to})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.watched[p.PID]; t != nil && !t.uneven && r.tell(p, to, news{overOf, p.PID, from, to}) {
+		t.over = true
+	}
+}
+
+// Top says that no stack of a process which lies below an address goes on beyond it: what is there
+// need not be read.
+func (r *Reader) Top(p *process.Process, addr uint64) {
+	n := news{what: topOf, pid: p.PID, addr: addr}
+	if r.leisure != nil {
+		r.leisure.tell(p, n)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell(p, addr, n)
+}
+
+// tell tells the helper something of a stack that ends there, once.
+func (r *Reader) tell(p *process.Process, end uint64, n news) bool {
+	t := r.watched[p.PID]
+	if t == nil || t.process != p || t.since == 0 || r.helper == nil || t.tops[end] || len(t.tops) >= maxTops {
+		return false
+	}
+	if t.tops == nil {
+		t.tops = make(map[uint64]bool)
+	}
+	t.tops[end] = true
+	_ = r.helper.Tell(n.message()) // one that has ended says so by Read
+	return true
+}
+
+// maxTops bounds the stacks of a process whose ends are known.
+const maxTops = 1 << 8
+
+// inVain is how many readings of deep stacks in a row may not be exact. An ordinary user has no
+// witness, so that none is.
+const inVain = 100
+
+// judge has no more deep stacks read if it is in vain.
+func (r *Reader) judge(isExact bool) {
+	if isExact {
+		r.vain = 0
+		return
+	}
+	if r.vain++; r.vain != inVain || r.helper == nil {
+		return
+	}
+	for pid, t := range r.watched {
+		if i := slices.Index(t.wants, beyondOf); i >= 0 {
+			t.wants = slices.Delete(slices.Clone(t.wants), i, i+1)
+			_ = r.helper.Tell(news{what: noneBeyond, pid: pid}.message()) // one that has ended says so by Read
+		}
+	}
+}
+
+// askAgain is how long after beyondOf the helper may be told so again, in nanoseconds.
+const askAgain = 100e6
