@@ -102,7 +102,7 @@ func (l *Loaded) put(addr, word uint64) {
 	}
 }
 
-// Word is the word of eight bytes at an address, 0 where there is none.
+// Word reads the eight bytes at an address as a number. It returns 0 if the file does not have them.
 func (l *Loaded) Word(addr uint64) uint64 {
 	if b := l.at(addr); len(b) >= 8 {
 		return l.image.Order.Uint64(b)
@@ -113,8 +113,8 @@ func (l *Loaded) Word(addr uint64) uint64 {
 // Holds tells whether an address is in the file, or in what is zero at first.
 func (l *Loaded) Holds(addr uint64) bool { return l.part(addr) != nil }
 
-// Text is the string at an address, without the zero at its end. One of most bytes or
-// more is none.
+// Text reads the string at an address, without the zero at its end. It reports false if there is
+// no zero among the first most bytes.
 func (l *Loaded) Text(addr uint64, most int) (text []byte, ok bool) {
 	b := l.at(addr)
 	b = b[:min(len(b), most)]

@@ -1,7 +1,6 @@
 package follow_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -105,8 +104,9 @@ func (o *opener) follow(t *testing.T, rounds int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, begin, _ := ready(t, exec.Command(o.command[0], append(o.command[1:], strconv.Itoa(rounds), strconv.Itoa(o.work))...))
-	target := perfevent.Process(pid)
+	program := livetest.Start(t, exec.Command(o.command[0], append(o.command[1:], strconv.Itoa(rounds), strconv.Itoa(o.work))...))
+	defer program.Close()
+	target := perfevent.Process(program.PID)
 	if err := texts.Start(target, how); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (o *opener) follow(t *testing.T, rounds int) string {
 	stacks.Moments = true
 	var lines bytes.Buffer
 	account, err := follow.Run(ctx, follow.Options{Target: target, Sources: texts.Sources, Seen: texts.Seen(), Aside: texts.Aside, Helper: texts.Helper(),
-		Stacks: stacks, Out: &lines, Armed: begin})
+		Stacks: stacks, Out: &lines, Armed: func() { begin(t, program) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,30 +130,10 @@ func (o *opener) follow(t *testing.T, rounds int) string {
 	return lines.String()
 }
 
-// ready starts a program that says when it is ready, begins when it is told to, and then may say more.
-func ready(t *testing.T, cmd *exec.Cmd) (pid int, begin func(), said *bufio.Reader) {
-	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+func begin(t *testing.T, program *livetest.Ready) {
+	if err := program.Begin(); err != nil {
+		t.Error(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	said = bufio.NewReader(out)
-	if line, err := said.ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	return cmd.Process.Pid, func() { fmt.Fprintln(in) }, said
 }
 
 var (
@@ -234,8 +214,9 @@ func TestLiveAStormOfLinesHasFunctionsAtSomeHits(t *testing.T) {
 // the stacks of the calls.
 func storm(t *testing.T, i livetest.Interpreter, rounds int) (lost uint64, enough bool) {
 	t.Helper()
-	pid, begin, said := ready(t, i.Program("../questions/calls/testdata/ppid", strconv.Itoa(rounds), "0"))
-	target := perfevent.Process(pid)
+	program := livetest.Start(t, i.Program("../questions/calls/testdata/ppid", strconv.Itoa(rounds), "0"))
+	defer program.Close()
+	pid, target := program.PID, perfevent.Process(program.PID)
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		t.Fatal(err)
@@ -256,9 +237,9 @@ func storm(t *testing.T, i livetest.Interpreter, rounds int) (lost uint64, enoug
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	account, err := follow.Run(ctx, follow.Options{Target: target, Sources: set.Sources, Stacks: stacks, Out: &lines, Armed: func() {
-		begin()
+		begin(t, program)
 		go func() {
-			_, _ = said.ReadString('\n') // it has called
+			_, _ = program.Said.ReadString('\n') // it has called
 			cancel()
 		}()
 	}})
@@ -287,7 +268,7 @@ func storm(t *testing.T, i livetest.Interpreter, rounds int) (lost uint64, enoug
 		}
 	}
 	if named != account.Calls.Exact {
-		t.Errorf("%d stacks have functions that are surely those of the moment, and %d are said to have", named, account.Calls.Exact)
+		t.Errorf("%d stacks show exact functions, and the account counts %d", named, account.Calls.Exact)
 	}
 	return lost, named >= 20
 }

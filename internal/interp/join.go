@@ -144,8 +144,8 @@ func (c *Chain) inside(native []callchain.Frame) (frames []callchain.Frame, swit
 	return native, false, switching
 }
 
-// whose is the chain that has calls for a native frame, the one of that number, nil if it is none of
-// theirs; and whether the frame is a loop.
+// whose returns the chain that has calls for a native frame, which has that number. It returns nil if
+// no chain has any. loop tells whether the frame is an interpreter's loop.
 func whose(chains []Chain, number int, f callchain.Frame) (c *Chain, loop bool) {
 	for i := range chains {
 		c := &chains[i]

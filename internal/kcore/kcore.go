@@ -91,7 +91,7 @@ func (r *Reader) ReadAt(b []byte, address uint64) (n int, err error) {
 	return n, nil
 }
 
-// find returns a segment that has an address, nil if there is none. Segments may overlap.
+// find returns the first segment that has an address, or nil. Segments may overlap.
 func (r *Reader) find(address uint64) *segment {
 	for i := range r.segments {
 		if s := &r.segments[i]; address >= s.address && address-s.address < s.size {

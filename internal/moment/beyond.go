@@ -104,7 +104,7 @@ func over(areas []area, from, to uint64) []area {
 	return areas
 }
 
-// areaOf is the area that an address lies in; an empty one if none is known.
+// areaOf returns the area that an address lies in. It returns an empty one if it knows no such area.
 func areaOf(areas []area, addr uint64) area {
 	low, high := 0, len(areas)
 	for low < high {

@@ -69,7 +69,7 @@ func (r *Reader) tell(p *process.Process, end uint64, n news) bool {
 const maxTops = 1 << 8
 
 // inVain is how many readings of deep stacks in a row may not be exact. An ordinary user has no
-// witness, so that none is.
+// witness: then no reading is exact.
 const inVain = 100
 
 // judge has no more deep stacks read if it is in vain.

@@ -1,10 +1,8 @@
 package calls_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -131,25 +129,9 @@ func (c caller) check(t *testing.T, rounds, burn int) (exact uint64) {
 func (c caller) profile(t *testing.T, rounds, burn int) (p *profile.Profile, lost uint64) {
 	t.Helper()
 	cmd := c.Program("testdata/ppid", strconv.Itoa(rounds), strconv.Itoa(burn))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	defer cmd.Wait()
-	defer in.Close()
-	said := bufio.NewReader(out)
-	if line, err := said.ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	return profileOf(t, cmd.Process.Pid, in, said)
+	program := livetest.Start(t, cmd)
+	defer program.Close()
+	return profileOf(t, program)
 }
 
 // libcOf is the libc that a process has mapped, which may be its interpreter's own.
@@ -168,10 +150,10 @@ func libcOf(t *testing.T, pid int) string {
 
 // profileOf profiles the calls of getppid in a process, which begins to call when it is told to, and
 // says when it has.
-func profileOf(t *testing.T, pid int, in io.Writer, said *bufio.Reader) (p *profile.Profile, lost uint64) {
+func profileOf(t *testing.T, program *livetest.Ready) (p *profile.Profile, lost uint64) {
 	t.Helper()
-	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: libcOf(t, pid) + ":getppid", Whole: true}
-	target := perfevent.Process(pid)
+	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: libcOf(t, program.PID) + ":getppid", Whole: true}
+	target := perfevent.Process(program.PID)
 	set, err := probe.Open(spec, probe.Options{Target: target, Calls: probe.AllCalls, UserStacks: true})
 	if err != nil {
 		t.Fatal(err)
@@ -187,12 +169,11 @@ func profileOf(t *testing.T, pid int, in io.Writer, said *bufio.Reader) (p *prof
 	done := make(chan error, 1)
 	begin := func() error {
 		go func() {
-			_, err := said.ReadString('\n')
+			_, err := program.Said.ReadString('\n')
 			done <- err
 			cancel()
 		}()
-		_, err := io.WriteString(in, "\n")
-		return err
+		return program.Begin()
 	}
 	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{collector}, Whole: true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler), Armed: begin, Report: func(*profile.Profile) error { return nil }})

@@ -1,10 +1,8 @@
 package memleak_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -114,30 +112,14 @@ func (k keeper) profile(t *testing.T, rounds int, every uint64) (p *profile.Prof
 	burn := map[string]int{"python": 60000, "php": 180000, "perl": 480000, "ruby": 90000}[k.Language] // some milliseconds: fewer hits than are thinned
 	cmd := k.Program("testdata/keep", strconv.Itoa(rounds), strconv.Itoa(burn))
 	cmd.Env = append(os.Environ(), "USE_ZEND_ALLOC=0")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	defer cmd.Wait()
-	defer in.Close()
-	said := bufio.NewReader(out)
-	if line, err := said.ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	found, err := allocator.Find(allocator.Where{PIDs: []int{cmd.Process.Pid}, Logger: slog.New(slog.DiscardHandler)})
+	program := livetest.Start(t, cmd)
+	defer program.Close()
+	found, err := allocator.Find(allocator.Where{PIDs: []int{program.PID}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer found.Close()
-	target := perfevent.Process(cmd.Process.Pid)
+	target := perfevent.Process(program.PID)
 	attached, err := allocator.Attach(found, target, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -156,12 +138,11 @@ func (k keeper) profile(t *testing.T, rounds int, every uint64) (p *profile.Prof
 		Logger: slog.New(slog.DiscardHandler), Report: func(*profile.Profile) error { return nil },
 		Armed: func() error {
 			go func() {
-				_, err := said.ReadString('\n')
+				_, err := program.Said.ReadString('\n')
 				done <- err
 				cancel()
 			}()
-			_, err := io.WriteString(in, "\n")
-			return err
+			return program.Begin()
 		}})
 	if err != nil {
 		t.Fatal(err)

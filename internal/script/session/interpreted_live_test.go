@@ -1,10 +1,8 @@
 package session
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -39,35 +37,21 @@ func stacksOfCalls(t *testing.T, python livetest.Interpreter, rounds int) string
 	t.Helper()
 	const burn = 60_000 // some milliseconds: fewer hits than are thinned
 	cmd := python.Program("../../questions/calls/testdata/ppid", strconv.Itoa(rounds), strconv.Itoa(burn))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	defer cmd.Wait()
-	defer in.Close()
-	said := bufio.NewReader(out)
-	if line, err := said.ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	program := livetest.Start(t, cmd)
+	defer program.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	stdout := &awaited{text: "ready\n", then: func() {
-		fmt.Fprintln(in)
+		if err := program.Begin(); err != nil {
+			t.Error(err)
+		}
 		go func() {
-			_, _ = said.ReadString('\n') // it has called
+			_, _ = program.Said.ReadString('\n') // it has called
 			cancel()
 		}()
 	}}
 	var stderr bytes.Buffer
-	target := perfevent.Process(cmd.Process.Pid)
+	target := perfevent.Process(program.PID)
 	text := `BEGIN { printf("ready\n"); } tracepoint:syscalls:sys_enter_getppid { @[ustack] = count(); }`
 	if _, err := Run(ctx, Options{Text: text, Quiet: true, Bare: true, Near: true, Target: &target, Stdout: stdout, Stderr: &stderr}); err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
