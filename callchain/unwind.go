@@ -41,6 +41,8 @@ type Capture struct {
 	// read: the handler of a signal may have a stack of its own (sigaltstack(2)). It is
 	// asked once at most. nil: what was copied is all there is.
 	Other func(sp uint64) []byte
+	// Whole says that no more of the stack can be copied. It is of Waiting alone.
+	Whole bool
 	// Chain is the user part of the kernel's callchain, leaf first, then
 	// return addresses.
 	Chain []uint64

@@ -32,7 +32,9 @@ type Code interface {
 // the function's record on the stack: two words, of which the second returns
 // behind a call of that function, and from which the walk comes to the thread's
 // outermost function. Where no record, or more than the first, would do, the chain
-// ends there and is Lost, or goes on from the first.
+// ends there and is Lost, or goes on from the first. Where a record leads out of a copy
+// that is not c.Whole, the chain is Cut: a later record may be an old one, so the caller
+// copies more and asks again.
 //
 // It also lacks the link register of a function that waits without having saved
 // it: see lostLink.
@@ -63,7 +65,7 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Cod
 	read := u.derivation.code
 	u.derivation.code = nil
 	frames, found := u.findRecord(dst, space, place, from, pcs, code)
-	if u.derivation.code = read; found != Complete && read != nil {
+	if u.derivation.code = read; found == Lost && read != nil {
 		frames, found = u.findRecord(dst, space, place, from, pcs, code)
 	}
 	return frames, found
@@ -92,7 +94,7 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 		if _, done := u.step(&place, &s); !done {
 			if ra := u.regs.v[u.machine.pc]; u.lookup(space, version, ra-1) != nil && code.Calls(ra, callee) {
 				var end End
-				if dst, end = u.walk(dst[:known], space, s); end == Complete {
+				if dst, end = u.walk(dst[:known], space, s); u.decides(end) {
 					return dst, end
 				}
 				guessed += len(dst) - known
@@ -101,6 +103,11 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 		record += word
 	}
 	return dst[:known], Lost
+}
+
+// decides tells whether the walk from a guess, which ended so, is the one to take.
+func (u *Unwinder) decides(end End) bool {
+	return end == Complete || end == Cut && !u.capture.Whole
 }
 
 // lostLink unwinds from a leaf whose return address was in the link register alone.
@@ -138,7 +145,7 @@ func (u *Unwinder) lostLink(dst []Frame, space AddressSpace, leaf place, code Co
 				continue
 			}
 			frames, end := u.walk(append(dst[:1], caller.caller()), space, s)
-			if end == Complete {
+			if u.decides(end) {
 				return frames, end
 			}
 		}

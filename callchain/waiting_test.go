@@ -59,6 +59,32 @@ func TestAWaitingThreadsFrameRecordIsFound(t *testing.T) {
 	}
 }
 
+// The first record's caller is behind the copy. The second is an old one, whose caller's
+// return address is 0, which ends a chain too.
+func TestARecordThatLeadsOutOfTheCopyIsFollowedInALargerOne(t *testing.T) {
+	stack := []uint64{toyFramed + 9, at(8), toyFramed + 0x21, 0, toyEntry + 0x31, 0, 0}
+	rest := []uint64{0, 0, uint64(toyStart + 0x10), 0}
+	whole := []uint64{toyEntry + 4, toyFramed + 8, toyFramed + 0x20, toyStart + 0xf}
+	for _, test := range []struct {
+		name  string
+		stack []uint64
+		whole bool
+		want  []uint64
+		end   End
+	}{
+		{"more can be copied", stack, false, whole[:3], Cut},
+		{"the larger copy", append(stack, rest...), true, whole, Complete},
+		{"nothing is behind the copy", stack, true, []uint64{toyEntry + 4, toyFramed + 8, toyEntry + 0x30}, Complete},
+	} {
+		toy := waiting(t, toyEntry+4, test.stack...)
+		toy.c.Whole = test.whole
+		got, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, toyCode(func(uint64, uint64) bool { return true }))
+		if !slices.Equal(offsets(got), test.want) || end != test.end {
+			t.Errorf("%s: %#x, %v; want %#x, %v", test.name, offsets(got), end, test.want, test.end)
+		}
+	}
+}
+
 // TestTheSearchForAFrameRecordEnds has a stack of records that each lead to all that
 // are above it, and from the last to nowhere.
 func TestTheSearchForAFrameRecordEnds(t *testing.T) {
@@ -67,6 +93,7 @@ func TestTheSearchForAFrameRecordEnds(t *testing.T) {
 		words = append(words, at(len(words)+2), toyFramed+9)
 	}
 	toy := waiting(t, toyFramed+9, words...)
+	toy.c.Whole = true
 	guesses := 0
 	_, end := New(AMD64).Waiting(nil, &toy.space, &toy.c, toyCode(func(uint64, uint64) bool {
 		guesses++

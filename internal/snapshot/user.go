@@ -45,20 +45,20 @@ func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, callchain.End) {
 	capture.Runtime = u.runtimes.Of(u.host, u.space)
 	for size := firstCopy; ; size *= 8 {
-		more := false // there may be, above a copy
+		capture.Whole = true
 		load := func(b *[]byte, sp uint64) []byte {
 			if cap(*b) < size {
 				*b = make([]byte, size)
 			}
 			n := u.read(sp, (*b)[:size])
-			more = more || n == size
+			capture.Whole = capture.Whole && (n < size || size >= greatestCopy)
 			return (*b)[:n]
 		}
 		capture.Stack = load(&u.stack, capture.Regs.SP())
 		capture.Other = func(sp uint64) []byte { return load(&u.other, sp) }
 		var end callchain.End
 		u.frames, end = u.unwinder.Waiting(u.frames[:0], u.space, capture, u)
-		if end == callchain.Complete || !more || size >= greatestCopy {
+		if end == callchain.Complete || capture.Whole {
 			return u.frames, end
 		}
 	}
