@@ -28,6 +28,7 @@ func TestRunReturnsTheExitCode(t *testing.T) {
 		{"ringtap report x", 2, "", `ringtap: no command "report": 'ringtap on-cpu' reports`},
 		{"ringtap chekc", 2, "", `ringtap: no command "chekc": did you mean check?`},
 		{"ringtap on-cpu -f fast", 2, "", `ringtap on-cpu: --frequency "fast": want a whole number`},
+		{"ringtap on-cpu -F 99", 2, "", "ringtap on-cpu: unknown shorthand flag: 'F' in -F: did you mean -f (--frequency)?\nTry"},
 		{"ringtap on-cpu -g /no/such/group", 1, "", "ringtap on-cpu: "},
 		{"/usr/local/bin/on-cpu --help", 0, "Usage: ringtap on-cpu", ""},
 		{"/usr/local/bin/on_cpu --help", 0, "Usage: ringtap on-cpu", ""},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -67,8 +68,23 @@ func parse(flags *pflag.FlagSet, args []string) error {
 		if near := names.Near(unknown.GetSpecifiedName(), known); near != "" {
 			return usagef("%w: did you mean --%s?", err, near)
 		}
+		if near := otherCase(flags, unknown.GetSpecifiedName()); near != nil {
+			return usagef("%w: did you mean -%s (--%s)?", err, near.Shorthand, near.Name)
+		}
 	}
 	return &usage.Error{Err: err}
+}
+
+// otherCase is the flag that a letter means in the other case, nil if it means none: perf's
+// -F is -f.
+func otherCase(flags *pflag.FlagSet, letter string) *pflag.Flag {
+	if len(letter) != 1 {
+		return nil
+	}
+	if upper := strings.ToUpper(letter); upper != letter {
+		return flags.ShorthandLookup(upper)
+	}
+	return flags.ShorthandLookup(strings.ToLower(letter))
 }
 
 // refuseEmpty refuses arguments without text, which a shell makes of a variable that
