@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,20 +26,27 @@ static void spin_end(int signal)
 	spin_done = 1;
 }
 
-/* Ends the spinning after that many CPU seconds of the whole process. */
+/* Ends the spinning after that many CPU seconds of the whole process. They are not those of
+ * ITIMER_PROF, which charges a whole tick to what runs at the tick, however briefly it ran. */
 static void spin_timer(double seconds)
 {
 	struct sigaction action;
-	struct itimerval timer;
+	struct sigevent event;
+	struct itimerspec time;
+	timer_t timer;
 
 	memset(&action, 0, sizeof action);
 	action.sa_handler = spin_end;
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGPROF, &action, NULL);
-	memset(&timer, 0, sizeof timer);
-	timer.it_value.tv_sec = (time_t)seconds;
-	timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
-	setitimer(ITIMER_PROF, &timer, NULL);
+	memset(&event, 0, sizeof event);
+	event.sigev_notify = SIGEV_SIGNAL;
+	event.sigev_signo = SIGPROF;
+	memset(&time, 0, sizeof time);
+	time.it_value.tv_sec = (time_t)seconds;
+	time.it_value.tv_nsec = (long)((seconds - (double)time.it_value.tv_sec) * 1e9);
+	if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) || timer_settime(timer, 0, &time, NULL))
+		abort();
 }
 
 /* Prints the chain, root first, and returns the CPU seconds asked for; asked
