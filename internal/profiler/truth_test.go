@@ -12,7 +12,6 @@ import (
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
-	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 	"github.com/ringtap/ringtap/perfevent"
@@ -47,11 +46,10 @@ func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 		t.Run(program.Name, func(t *testing.T) {
 			built := program.Build(t)
 			// Frame pointers alone find the chain only where all code keeps them.
-			for _, unwind := range unwinds {
-				if unwind == stack.FP && !program.FramePointers {
-					continue
-				}
-				if share := matching(t, profileCommand(t, built.Command(seconds), unwind), built); share < enough(built) {
+			ways := slices.DeleteFunc(slices.Clone(unwinds), func(u stack.Unwind) bool { return u == stack.FP && !program.FramePointers })
+			p := profileCommand(t, built.Command(seconds), ways...)
+			for column, unwind := range ways {
+				if share := matchingColumn(t, p, column, built); share < enough(built) {
 					t.Errorf("%s: %.1f %% of the samples have the program's chain, want %.0f %%", unwind, 100*share, 100*enough(built))
 				}
 			}
@@ -80,8 +78,8 @@ func TestLiveStacksAtTheEndOfTheAddressSpaceAreWhole(t *testing.T) {
 	}
 }
 
-// profileCommand profiles a command from its start to its end.
-func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.Profile {
+// profileCommand profiles a command from its start to its end, in each of the ways at once.
+func profileCommand(t *testing.T, cmd *exec.Cmd, ways ...stack.Unwind) *profile.Profile {
 	t.Helper()
 	command, err := perfevent.StartCommand(cmd)
 	if err != nil {
@@ -91,7 +89,7 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.P
 	defer command.Kill()
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
-	result, err := profiler.Run(ctx, options(perfevent.Started(command), unwind))
+	result, err := profiler.Run(ctx, options(perfevent.Started(command), ways...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,19 +99,23 @@ func profileCommand(t *testing.T, cmd *exec.Cmd, unwind stack.Unwind) *profile.P
 	return result.Whole
 }
 
-func options(target perfevent.Target, unwind stack.Unwind) profiler.Options {
-	return profiler.Options{
+// options has a collector for each of the ways, whose samples are its column.
+func options(target perfevent.Target, ways ...stack.Unwind) profiler.Options {
+	opts := profiler.Options{
 		Target: target,
-		Collectors: []table.Collector{&oncpu.Collector{
-			Event:     perfevent.CPUClock(),
-			Frequency: 250, // the most at which stacks of 45 KiB are copied whole
-			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: unwind},
-		}},
 		Whole:  true,
 		Memory: 256 << 20,
 		Logger: slog.New(slog.DiscardHandler),
 		Report: func(*profile.Profile) error { return nil },
 	}
+	for _, unwind := range ways {
+		opts.Collectors = append(opts.Collectors, &oncpu.Collector{
+			Event:     perfevent.CPUClock(),
+			Frequency: 250, // the most at which stacks of 45 KiB are copied whole
+			Stacks:    stack.Stacks{User: true, Kernel: true, Unwind: unwind},
+		})
+	}
+	return opts
 }
 
 // matching is the share of samples whose user stack is the program's chain, of
@@ -122,22 +124,28 @@ func options(target perfevent.Target, unwind stack.Unwind) profiler.Options {
 // a busy one took a fifth of a run. It logs stacks that are not the chain.
 func matching(t *testing.T, p *profile.Profile, built truth.Built) float64 {
 	t.Helper()
+	return matchingColumn(t, p, 0, built)
+}
+
+// matchingColumn is matching of the samples of one of several collectors.
+func matchingColumn(t *testing.T, p *profile.Profile, column int, built truth.Built) float64 {
+	t.Helper()
 	var all, right uint64
 	wrong := make(map[string]uint64)
 	for _, row := range p.Rows {
-		if row.User == profile.None {
+		if row.User == profile.None || row.Values[column] == 0 {
 			continue
 		}
 		err := built.Match(names(p, row.User))
 		if err != nil && (row.Kernel != profile.None || testlimit.Emulated() && !built.Busy(names(p, row.User))) {
 			continue
 		}
-		all += row.Values[0]
+		all += row.Values[column]
 		if err != nil {
-			wrong[err.Error()] += row.Values[0]
+			wrong[err.Error()] += row.Values[column]
 			continue
 		}
-		right += row.Values[0]
+		right += row.Values[column]
 	}
 	if all < 25 {
 		t.Fatalf("only %d samples: %+v", all, p.Accounts)
