@@ -3,12 +3,15 @@ package moment
 import (
 	"encoding/binary"
 	"log/slog"
+	"math/bits"
 	"os"
 	"slices"
 	"testing"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // readingOf is what beyond keeps of pages that are told by a byte, those that are new with the
@@ -156,18 +159,64 @@ func TestChainsLeadOverAPartOfAnArea(t *testing.T) {
 func TestDeepStacksAreNotReadInVain(t *testing.T) {
 	table := process.NewTable(process.Options{})
 	defer table.Close()
+	const always, never = 3, 4 // samplings
+	p := table.Process(os.Getpid())
 	r := New(nil, 99, nil, slog.New(slog.DiscardHandler))
-	for range inVain - 1 {
-		r.judge(false)
+	one, other := &target{process: p, since: 1}, &target{process: p, since: 1}
+	r.watched[p.PID], r.progress = one, 10
+	isVain := func(sampling int) bool {
+		return r.At(&perfevent.Sample{Header: perfevent.Header{PID: uint32(p.PID), Time: 5}, Sampling: sampling}).inVain
 	}
-	r.judge(true)
-	if r.judge(false); r.vain != 1 {
-		t.Errorf("%d in a row were in vain, want 1", r.vain)
+	for range mostVain - 1 {
+		r.judge(one, never, false)
+		r.judge(one, always, false)
 	}
-	for range inVain - 1 {
-		r.judge(false)
+	if isVain(never) {
+		t.Error("a stack is said not to be read too early")
 	}
-	if r.Deepen(table.Process(os.Getpid()), new(Calls)); len(r.watched) > 0 {
+	r.judge(one, always, true)
+	r.judge(one, always, false)
+	r.judge(one, never, false)
+	r.judge(other, always, false)
+	if one.vain[always] != 1 || one.vain[never] != mostVain || other.vain[always] != 1 {
+		t.Errorf("in a row were in vain %v and %v", one.vain, other.vain)
+	}
+	if !isVain(never) || isVain(always) {
+		t.Error("not those of the sampling that is never exact are in vain")
+	}
+	if r.Deepen(p, &Calls{inVain: true}); len(one.wants) > 0 {
 		t.Error("more are read, though none is exact")
+	}
+	if r.Deepen(p, new(Calls)); len(one.wants) == 0 {
+		t.Error("those of other samplings are not read")
+	}
+}
+
+func TestAHelperReadsNoDeepStackWhereThatIsInVain(t *testing.T) {
+	const pid = 7
+	list := []area{{0x10000, 0x20000, 0}}
+	team := &team{attached: map[int]*attached{pid: {areas: list}}}
+	v := &visitor{team: team}
+	team.all = []*visitor{v}
+	v.of.Store(&[]watched{{pid: pid, areas: list}})
+	deep := func(sampling int) *perfevent.Sample {
+		s := &perfevent.Sample{Header: perfevent.Header{PID: pid}, Sampling: sampling, Stack: make([]byte, 64)}
+		s.Regs = perfevent.Registers{ABI: 2, Mask: near.Registers}
+		for range bits.OnesCount64(near.Registers) {
+			s.Regs.Values = append(s.Regs.Values, 0x12340) // the stack pointer among them
+		}
+		return s
+	}
+	for _, sampling := range []int{5, 1, 5} {
+		v.Hear(news{what: noneBeyond, pid: pid, addr: uint64(sampling)}.message())
+	}
+	for sampling, want := range []bool{0: true, 1: false, 2: true, 3: true, 4: true, 5: false, 6: true} {
+		if v.Wants(deep(sampling)) != want {
+			t.Errorf("sampling %d is read: %t, want %t", sampling, !want, want)
+		}
+	}
+	v.Hear(news{what: forget, pid: pid}.message())
+	if v.Wants(deep(0)) {
+		t.Error("a process is read that is forgotten")
 	}
 }

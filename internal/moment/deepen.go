@@ -1,10 +1,6 @@
 package moment
 
-import (
-	"slices"
-
-	"github.com/ringtap/ringtap/internal/process"
-)
+import "github.com/ringtap/ringtap/internal/process"
 
 // Deepen has the stacks of a process read behind the copies of its samples, where those are
 // visited or begin a wait. It is to be called again if a stack is not whole for all that, with what
@@ -13,7 +9,7 @@ func (r *Reader) Deepen(p *process.Process, known *Calls) {
 	if r.leisure != nil {
 		r.leisure.deepen(p, known)
 	}
-	if r.share == 0 {
+	if r.share == 0 || known.inVain {
 		return
 	}
 	r.visit(p, beyondOf, nil)
@@ -68,24 +64,23 @@ func (r *Reader) tell(p *process.Process, end uint64, n news) bool {
 // maxTops bounds the stacks of a process whose ends are known.
 const maxTops = 1 << 8
 
-// inVain is how many readings of deep stacks in a row may not be exact. An ordinary user has no
-// witness: then no reading is exact.
-const inVain = 100
+// mostVain is how many readings of deep stacks in a row may not be exact, of a process at a probe or of another
+// sampling. There are instructions at which the kernel changes more than package near can tell from what the
+// thread does. And an ordinary user has no witness.
+const mostVain = 100
 
-// judge has no more deep stacks read if it is in vain.
-func (r *Reader) judge(isExact bool) {
+// judge has no more deep stacks read of a process where a sampling has them if it is in vain.
+func (r *Reader) judge(t *target, sampling int, isExact bool) {
 	if isExact {
-		r.vain = 0
+		delete(t.vain, sampling)
 		return
 	}
-	if r.vain++; r.vain != inVain || r.helper == nil {
-		return
+	if t.vain == nil {
+		t.vain = make(map[int]int)
 	}
-	for pid, t := range r.watched {
-		if i := slices.Index(t.wants, beyondOf); i >= 0 {
-			t.wants = slices.Delete(slices.Clone(t.wants), i, i+1)
-			_ = r.helper.Tell(news{what: noneBeyond, pid: pid}.message()) // one that has ended says so by Read
-		}
+	// A helper that was told of the process anew is told this again.
+	if t.vain[sampling]++; t.vain[sampling]%mostVain == 0 && r.helper != nil {
+		_ = r.helper.Tell(news{what: noneBeyond, pid: t.process.PID, addr: uint64(sampling)}.message()) // one that has ended says so by Read
 	}
 }
 

@@ -52,6 +52,7 @@ type Calls struct {
 	Kind   near.Kind // None: Chains is empty
 	Chains []Chain
 	Beyond callchain.Beyond // of the stack; only if Kind is Exact
+	inVain bool             // Beyond is not read any more, as it never was exact where the sample was taken
 }
 
 // Reader has the calls of the samples of a session. The helper begins with the first process
@@ -73,7 +74,6 @@ type Reader struct {
 	most     int            // maxEnded
 	watched  map[int]*target
 	readings map[sampled]Calls
-	vain     int    // readings of deep stacks in a row that were not exact
 	progress uint64 // readings of samples before that time have come
 	swept    uint64 // when the watched were looked after
 	over     bool   // no readings come any more
@@ -91,6 +91,7 @@ type target struct {
 	over    bool            // overOf was told
 	uneven  bool            // a stack was not whole although its end was read: overOf is told no more
 	since   uint64          // when it is; 0: not yet
+	vain    map[int]int     // by sampling: readings of deep stacks in a row that were not exact
 }
 
 // sampled is which sample a reading is of.
@@ -143,15 +144,15 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 	defer func() { names.note(c.Chains) }()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !beyond.Empty() {
-		r.judge(c.Kind == near.Exact)
-	}
 	if len(r.readings) >= maxReadings {
 		clear(r.readings)
 	}
 	r.readings[sampled{uint32(reading.CPU), reading.TID, reading.Time}] = c
 	if t := r.watched[int(reading.PID)]; t != nil {
 		names = t.names
+		if !beyond.Empty() {
+			r.judge(t, reading.Sampling, c.Kind == near.Exact)
+		}
 	}
 	return nil
 }
@@ -188,7 +189,9 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()
 	}
-	return r.pop(s)
+	c := r.pop(s)
+	c.inVain = t.vain[s.Sampling] >= mostVain
+	return c
 }
 
 // pop takes the reading of a sample.

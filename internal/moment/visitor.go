@@ -52,6 +52,7 @@ type attached struct {
 	runtimes []interp.Runtime
 	nested   bool   // it is in another pid namespace
 	areas    []area // in which its stacks are read behind the copies
+	vain     []int  // samplings where they are not, in order
 }
 
 // visitor walks the interpreters of threads on one CPU.
@@ -69,6 +70,7 @@ type watched struct {
 	pid     uint32
 	nested  bool
 	areas   []area
+	vain    []int
 	walkers []walker
 }
 
@@ -100,9 +102,9 @@ func (v *visitor) Hear(message []byte) {
 	case a == nil:
 		return
 	case (what == beyondOf || what == noneBeyond || what == topOf || what == overOf) && found:
-		all[at].areas = a.areas
+		all[at].areas, all[at].vain = a.areas, a.vain
 	default:
-		w := watched{pid: uint32(pid), nested: a.nested, areas: a.areas}
+		w := watched{pid: uint32(pid), nested: a.nested, areas: a.areas, vain: a.vain}
 		for _, r := range a.runtimes {
 			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(&v.memory)})
 		}
@@ -131,6 +133,10 @@ func (t *team) hear(n news) {
 		if len(runtimes) > 0 {
 			t.attached[pid] = &attached{runtimes: runtimes, nested: of.NSPID != pid}
 		}
+	case a != nil && what == noneBeyond:
+		if at, found := slices.BinarySearch(a.vain, int(n.addr)); !found {
+			a.vain = slices.Insert(slices.Clone(a.vain), at, int(n.addr))
+		}
 	case a != nil:
 		a.areas = n.change(a.areas)
 	case what == beyondOf:
@@ -144,7 +150,15 @@ func (v *visitor) Wants(s *perfevent.Sample) bool {
 	if w == nil || len(w.walkers) > 0 {
 		return w != nil
 	}
-	return behind(s, w.areas).end > 0
+	return behind(s, w.areasOf(s)).end > 0
+}
+
+// areasOf is where the stack of a sample is read.
+func (w *watched) areasOf(s *perfevent.Sample) []area {
+	if _, isVain := slices.BinarySearch(w.vain, s.Sampling); isVain {
+		return nil
+	}
+	return w.areas
 }
 
 // find is the process with that pid; nil if it is not watched.
@@ -175,7 +189,7 @@ func (v *visitor) Visit(visit *near.Visit) error {
 			return err
 		}
 	}
-	v.beyond.keep(visit, w.areas)
+	v.beyond.keep(visit, w.areasOf(visit.Sample))
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (r *Reader) fail(pid int, err error) {
 func (r *Reader) visit(p *process.Process, what byte, names namers) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over || r.closed || what == beyondOf && r.vain >= inVain {
+	if r.over || r.closed {
 		return
 	}
 	if t := r.watched[p.PID]; t != nil && t.process == p {

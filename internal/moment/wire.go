@@ -82,7 +82,7 @@ const (
 	attachTo    = 'a' // with a new process of that pid
 	beyondOf    = 'b' // read its stacks behind the copies; its memory has changed
 	overOf      = 'o' // chains of stacks below an address lead over what lies up to another one
-	noneBeyond  = 'n' // do not any more
+	noneBeyond  = 'n' // do not any more where a sampling has them
 	topOf       = 'e' // no stack that lies below an address goes on beyond it
 	resend      = 'r' // pages, as if none had been handed over
 	forget      = 'f'
@@ -93,7 +93,7 @@ const (
 type news struct {
 	what byte
 	pid  int
-	addr uint64 // of topOf and overOf
+	addr uint64 // of topOf and overOf; the sampling of noneBeyond
 	to   uint64 // of overOf
 }
 
@@ -116,8 +116,6 @@ func (n news) change(known []area) []area {
 	switch n.what {
 	case beyondOf:
 		return areas(n.pid)
-	case noneBeyond:
-		return nil
 	case topOf:
 		return split(known, n.addr)
 	case overOf:

@@ -41,7 +41,8 @@
 //
 // A system call that was sampled may have written its result to its register by then. At a
 // user probe (perfevent.Sampling.UserProbe) the kernel may have carried out the probed instruction,
-// be about to step over it, or have sent a return on its way.
+// have sent a return or a nop of 5 bytes on its way, or be about to step over a copy of the instruction.
+// The copy may have an address in a register of the thread, which must be that of the next instruction.
 //
 // Exact is about the sampled thread. Its memory may still be changed by other threads and by
 // devices. Nothing is known of CPUs that the kernel leaves to one thread each (nohz_full),

@@ -13,12 +13,14 @@ const (
 
 const instruction = 4
 
-// changesAtProbe tells whether the kernel may have changed a register of a thread at a user
-// probe before any other code of the thread ran: past the instruction, which it emulated.
-func changesAtProbe(register int, from, to uint64, _ *perfevent.Registers) bool {
+// passage is the way that a thread goes at a user probe. The registers do not show a step here, so that
+// a reading at an instruction that is stepped over is Near.
+type passage struct{}
+
+func passageOf(_, _ *perfevent.Registers) passage { return passage{} }
+
+// changes tells whether a register has another value where the kernel has carried out the probed
+// instruction, before any other code of the thread ran.
+func (passage) changes(register int, from, to uint64) bool {
 	return register == ipRegister && to == from+instruction
 }
-
-// stepsOver: the registers do not show it here, so that a reading at an instruction that is
-// stepped over is Near.
-func stepsOver(_, _ *perfevent.Registers) bool { return false }

@@ -52,7 +52,10 @@ func followedBy(sample, out *perfevent.Sample, at place) follow {
 	}
 	probe := at == atUserProbe
 	mayReturn := !probe && (at == inKernel || sample.Misc&unix.PERF_RECORD_MISC_CPUMODE_MASK != unix.PERF_RECORD_MISC_USER)
-	stepping := probe && stepsOver(a, b)
+	var past passage
+	if probe {
+		past = passageOf(a, b)
+	}
 	bit := 0
 	for i := range a.Values {
 		for a.Mask>>bit&1 == 0 {
@@ -64,8 +67,7 @@ func followedBy(sample, out *perfevent.Sample, at place) follow {
 		switch {
 		case a.Values[i] == after:
 		case register == resultRegister && mayReturn:
-		case stepping && register == ipRegister:
-		case probe && changesAtProbe(register, a.Values[i], after, b):
+		case probe && past.changes(register, a.Values[i], after):
 		default:
 			return otherFollows
 		}

@@ -219,7 +219,12 @@ func TestAProbedPushOrStepIsNoChange(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the registers of arm64 do not show a step")
 	}
-	const cx, sp, ip, flags, r11 = 2, 7, 8, 9, 19
+	const (
+		ax, bx, cx, si, di, sp, ip, flags, r11 = 0, 1, 2, 4, 5, 7, 8, 9, 19
+
+		plain, trap = 9000 &^ (1 << 8), 9000 | 1<<8
+		slot, page  = 0x7fff0080, 0x7fff000d
+	)
 	for _, tt := range []struct {
 		name string
 		to   map[int]uint64
@@ -227,16 +232,35 @@ func TestAProbedPushOrStepIsNoChange(t *testing.T) {
 	}{
 		{"push", map[int]uint64{sp: 7000 - 8, ip: 8001}, sameFollows},
 		{"pop", map[int]uint64{sp: 7000 + 8, ip: 8001}, otherFollows},
-		{"a step elsewhere", map[int]uint64{ip: 0x7fff0000, flags: 9000 | 1<<8}, sameFollows},
+		{"a step elsewhere", map[int]uint64{ip: 0x7fff0000, flags: trap}, sameFollows},
+		{"a step that is over", map[int]uint64{ip: 0x7fff0003, flags: trap}, otherFollows},
+		{"a step of a push", map[int]uint64{ip: slot, flags: trap, sp: 7000 - 8}, otherFollows},
 		{"elsewhere", map[int]uint64{ip: 0x7fff0000}, otherFollows},
-		{"a return", map[int]uint64{sp: 7000 - 24, ip: 0x7fff000d, cx: 0x7fff000d, r11: 9000, flags: 9000}, sameFollows},
-		{"a return that has gone on", map[int]uint64{sp: 7000 - 16, ip: 0x7fff000d, cx: 0x7fff000d, r11: 9000, flags: 9000}, otherFollows},
-		{"another system call", map[int]uint64{sp: 7000 - 24, ip: 0x7fff00dd, cx: 0x7fff00dd, r11: 9000, flags: 9000}, otherFollows},
-		{"a return by another page", map[int]uint64{sp: 7000 - 24, ip: 0x7fff000d, cx: 0x7fff000e, r11: 9000, flags: 9000}, otherFollows},
+		{"a step with an address in si", map[int]uint64{ip: slot, flags: trap, si: 8006}, sameFollows},
+		{"a step with an address in di", map[int]uint64{ip: slot, flags: trap, di: 8007}, sameFollows},
+		{"a step with an address in bx", map[int]uint64{ip: slot, flags: trap, bx: 8015}, sameFollows},
+		{"a step with an address in cx", map[int]uint64{ip: slot, flags: trap, cx: 8007}, otherFollows},
+		{"a step with an address in two registers", map[int]uint64{ip: slot, flags: trap, si: 8007, bx: 8007}, otherFollows},
+		{"a step with an address and another register", map[int]uint64{ip: slot, flags: trap, si: 8007, cx: 7}, otherFollows},
+		{"a step with the address of another instruction", map[int]uint64{ip: slot, flags: trap, si: 8016}, otherFollows},
+		{"a step with an address that is too near", map[int]uint64{ip: slot, flags: trap, si: 8005}, otherFollows},
+		{"a step with an address that is over", map[int]uint64{ip: slot + 7, flags: trap, si: 8007}, otherFollows},
+		{"an address and no step", map[int]uint64{ip: 8007, si: 8007}, otherFollows},
+		{"a return", map[int]uint64{sp: 7000 - 24, ip: page, cx: page, r11: plain}, sameFollows},
+		{"a return with another result", map[int]uint64{sp: 7000 - 24, ip: page, cx: page, r11: plain, ax: 7}, otherFollows},
+		{"a return with other flags", map[int]uint64{sp: 7000 - 24, ip: page, cx: page, r11: trap, flags: trap}, otherFollows},
+		{"a return that has gone on", map[int]uint64{sp: 7000 - 16, ip: page, cx: page, r11: plain}, otherFollows},
+		{"another system call", map[int]uint64{sp: 7000 - 24, ip: 0x7fff00dd, cx: 0x7fff00dd, r11: plain}, otherFollows},
+		{"a return by another page", map[int]uint64{sp: 7000 - 24, ip: page, cx: page + 1, r11: plain}, otherFollows},
+		{"a nop that became a call", map[int]uint64{sp: 7000 - 32, ip: page, cx: page, r11: plain, ax: 0}, sameFollows},
+		{"a nop that became a call, and a result", map[int]uint64{sp: 7000 - 32, ip: page, cx: page, r11: plain, ax: 7}, otherFollows},
+		{"a nop that became a call and has gone on", map[int]uint64{sp: 7000 - 24, ip: page, cx: page, r11: plain, ax: 0}, otherFollows},
 	} {
-		from := sampleOf(map[int]uint64{flags: 9000 &^ (1 << 8)})
-		if _, ok := tt.to[flags]; !ok {
-			tt.to[flags] = 9000 &^ (1 << 8)
+		from := sampleOf(map[int]uint64{flags: plain, ax: 5})
+		for register, value := range map[int]uint64{flags: plain, ax: 5} {
+			if _, ok := tt.to[register]; !ok {
+				tt.to[register] = value
+			}
 		}
 		if got := followedBy(from, sampleOf(tt.to), atUserProbe); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)

@@ -27,6 +27,7 @@ var skips = []struct {
 	{`nobpf|arm64.*`, `no variables in /proc/kallsyms \(CONFIG_KALLSYMS_ALL\)`},
 	{`[5-7n].*|arm64(-6\.12)?`, `no hardware counters`},
 	{`arm64.*`, `no msr PMU`},
+	{`.*`, `the CPU has no AVX`}, // an emulator's
 	{`.*`, `no library for TLS is installed`},
 	// Allocators are the host's, not the kernel's: its own live tests have them.
 	{`.*`, `(musl-gcc|libjemalloc\.so\.2|libtcmalloc_minimal\.so\.4) is not installed`},
