@@ -200,8 +200,21 @@ func (c *checker) funcName(pos syntax.Pos) Expr {
 	if !c.only(pos, "func", funcProviders) {
 		return bad(pos)
 	}
-	// The host tells the name of what was hit, which bpftrace has as an address until it is shown.
-	t := &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}
+	user := 0
+	for _, p := range c.probe.Points {
+		if p.Provider == "uprobe" || p.Provider == "uretprobe" {
+			user++
+		}
+	}
+	t := &types.Type{Kind: types.KSym}
+	switch user {
+	case 0:
+	case len(c.probe.Points):
+		t.Kind = types.USym
+	default:
+		c.hintf(pos, "give the kernel's functions a clause of their own", "func is a symbol of the kernel at some of these probes and of a program at others")
+		return bad(pos)
+	}
 	return c.source(pos, &Source{Root: FuncRoot, Type: t})
 }
 

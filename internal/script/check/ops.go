@@ -58,6 +58,8 @@ func (c *checker) binary(e *syntax.Binary) Expr {
 		}
 	}
 	switch {
+	case tx.Kind == types.String || ty.Kind == types.String:
+		x, y = c.symbolText(x), c.symbolText(y)
 	case tx.Kind == types.Pointer || ty.Kind == types.Pointer:
 		return c.pointerOp(e, x, y)
 	case tx.Kind == types.Bool && ty.Kind == types.Bool && comparison(e.Op):

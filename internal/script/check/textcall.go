@@ -10,8 +10,21 @@ func stringy(t *types.Type) bool {
 	return t.Kind == types.String || t.Kind == types.Buffer || t.Kind == types.Array && t.Elem.Size == 1 || t.Kind == types.ProbeName
 }
 
-// asText returns x as a string: what it points to, or what its bytes are.
+// symbolText returns a symbol as a string, which is ringtap's own, and anything else as it is.
+func (c *checker) symbolText(x Expr) Expr {
+	t := Typed{x.Position(), &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}}
+	switch x.Type().Kind {
+	case types.KSym:
+		return &Call{Typed: t, Func: "ksym", Args: []Expr{x}}
+	case types.USym:
+		return &Call{Typed: t, Func: "usym", Args: []Expr{x}}
+	}
+	return x
+}
+
+// asText returns x as a string: what it points to, what its bytes are, or what it is called.
 func (c *checker) asText(x Expr) Expr {
+	x = c.symbolText(x)
 	switch t := x.Type(); t.Kind {
 	case types.Array, types.Buffer:
 		return &Convert{Typed{x.Position(), &types.Type{Kind: types.String, Size: sizeOf(t)}}, x}
@@ -87,11 +100,9 @@ func checkStr(c *checker, e *syntax.Call) Expr {
 		}
 	}
 	t := &types.Type{Kind: types.String, Size: size}
-	x := args[0]
+	x := c.symbolText(args[0])
 	switch from := x.Type(); {
-	case from.Kind == types.KSym && length == nil: // this and the next are ringtap's own
-		return &Call{Typed: Typed{e.Pos, t}, Func: "ksym", Args: []Expr{x}}
-	case from.Kind == types.Int && from.Name != "" && length == nil:
+	case from.Kind == types.Int && from.Name != "" && length == nil: // this is ringtap's own
 		return &Call{Typed: Typed{e.Pos, t}, Func: "enum", Format: from.Name, Args: []Expr{x}}
 	case from.Kind == types.Int || from.Kind == types.Pointer:
 		return c.readAt(e.Pos, x, length, Text, t)

@@ -109,7 +109,7 @@ func (c *compiler) callText(e *check.Call) textFunc {
 	case "str_concat":
 		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T
 		return func(m *Machine) string { a := cString(x(m)); return resize(a+cString(y(m)), t) }
-	case "strerror", "signal_name", "syscall_name", "comm", "fdpath", "ksym":
+	case "strerror", "signal_name", "syscall_name", "comm", "fdpath", "ksym", "usym":
 		n, name := c.int(e.Args[0]), e.Func
 		late := name == "comm" || name == "fdpath" // another program or file may be there by now
 		return func(m *Machine) string {

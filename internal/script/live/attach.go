@@ -50,11 +50,12 @@ type Attachment struct {
 	aside    []perfevent.Sampling
 
 	// Of Run, until Close.
-	engine     *run.Engine
-	symbolizer *symbolize.Symbolizer
-	stacks     *stacks
-	carried    carried
-	pointed    pointed
+	engine                         *run.Engine
+	symbolizer                     *symbolize.Symbolizer
+	stacks                         *stacks
+	carried                        carried
+	pointed                        pointed
+	kernelFunctions, userFunctions functions
 }
 
 // attachedSet is what was attached for one event.

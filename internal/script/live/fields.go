@@ -23,7 +23,7 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	case plan.UserStack:
 		return func(h *hit) value.Value { return value.Int(h.feed.stacks.user(h, of.Type)) }, nil
 	case plan.Function:
-		return func(h *hit) value.Value { return value.String(h.function()) }, nil
+		return func(h *hit) value.Value { return value.Int(h.symbol()) }, nil
 	case plan.Process:
 		return ofProcess(field.Root, field.Name)
 	case plan.Memory:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
@@ -26,17 +27,71 @@ func (a *Attachment) Address(h *eval.Hit, address uint64) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	mapping, ok := of.process().Find(address)
+	return of.address(address)
+}
+
+// address returns the number of an address of the process: see Attachment.Address.
+func (h *hit) address(address uint64) (uint64, bool) {
+	mapping, ok := h.process().Find(address)
 	if !ok {
 		return 0, false
 	}
 	frame := callchain.Frame{Object: mapping.Object, Offset: mapping.Offset + address - mapping.Start}
-	return a.stacks.number(stack.Stack{Frames: []callchain.Frame{frame}}), true
+	return h.feed.stacks.number(stack.Stack{Frames: []callchain.Frame{frame}}), true
 }
 
-// Symbol returns the name of an address that Address has given a number, without the distance
-// from its start.
-func (a *Attachment) Symbol(n uint64) string {
+// functions are the functions of the kernel, or of programs, that clauses have asked for with func.
+type functions struct {
+	numbers map[string]uint64 // what stands for each
+	names   map[uint64]string // by what stands for them
+}
+
+// functionsAt returns the functions that an event's probes name.
+func (a *Attachment) functionsAt(place plan.Place) *functions {
+	if place == plan.User {
+		return &a.userFunctions
+	}
+	return &a.kernelFunctions
+}
+
+// symbol is what stands for the function that was hit: where its first hit was, of a program by
+// the number of that address. So a function is the same at its entry and at its return.
+func (h *hit) symbol() uint64 {
+	name := h.function()
+	name = name[strings.LastIndexByte(name, ':')+1:] // without the kernel's module
+	known := h.feed.functionsAt(h.source.event.Place)
+	if n, ok := known.numbers[name]; ok {
+		return n
+	}
+	n, ok := firstAddress(h.raw)
+	if !ok {
+		return 0
+	}
+	if h.source.event.Place == plan.User {
+		if numbered, ok := h.address(n); ok {
+			n = numbered
+		}
+	}
+	if known.numbers == nil {
+		*known = functions{make(map[string]uint64), make(map[uint64]string)}
+	}
+	known.numbers[name] = n
+	if known.names[n] == "" {
+		known.names[n] = name
+	}
+	return n
+}
+
+// Symbol returns the name of an address that Address has given a number, or of a function that
+// was hit, without the distance from its start. It is "" if there is none.
+func (a *Attachment) Symbol(n uint64, user bool) string {
+	if user {
+		if name := a.userFunctions.names[n]; name != "" {
+			return name
+		}
+	} else {
+		return a.kernelFunctions.names[n]
+	}
 	lines := a.Lines(n, "")
 	if len(lines) == 0 {
 		return ""

@@ -75,6 +75,9 @@ func TestLiveKernelFunctionsFire(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"pattern", `kprobe:vfs_* / pid == $1 / { @[probe] = count(); }`, fmt.Sprintf("@[kprobe:vfs_readlink]: %d\n", n)},
 		{"function", `kprobe:vfs_readlink / pid == $1 / { @[func, comm] = count(); }`, fmt.Sprintf("@[vfs_readlink, exe]: %d\n", n)},
+		{"function kept", `kprobe:vfs_readlink, kprobe:vfs_open / pid == $1 / { @name[tid] = func; } kretprobe:vfs_readlink, kretprobe:vfs_open / pid == $1 /
+			{ if (@name[tid] == func && func != ksym(0)) { @[@name[tid], str(func), strlen(func)] = count(); } }`, fmt.Sprintf("@[vfs_readlink, vfs_readlink, 12]: %d\n", n)},
+		{"function by name", `kprobe:vfs_readl* / pid == $1 && func == "vfs_readlink" / { @ = count(); }`, fmt.Sprintf("@: %d\n", n)},
 		{"return", `kretprobe:vfs_read / pid == $1 / { @[retval] = count(); }`, fmt.Sprintf("@[%d]: %d\n", oneRead, n)},
 		{"arguments", `kprobe:vfs_read / pid == $1 && arg2 == 97 / { @ = count(); }`, fmt.Sprintf("@: %d\n", n)},
 		{"pair", `kprobe:vfs_read / pid == $1 && arg2 == 97 / { @start[tid] = nsecs; } kretprobe:vfs_read / @start[tid] / { @ = count(); @took[nsecs >= @start[tid]] = count(); delete(@start[tid]); }`,

@@ -206,8 +206,8 @@ func (s *session) Word(h *eval.Hit, function string, n int64) string {
 		return syscalls.Name(int(n))
 	case "comm":
 		return cmp.Or(commOf(int(n)), "N/A")
-	case "ksym":
-		return s.names.Symbol(uint64(n), false)
+	case "ksym", "usym":
+		return s.names.Symbol(uint64(n), function == "usym")
 	case "fdpath":
 		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", h.TID, n))
 		return path

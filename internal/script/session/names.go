@@ -54,8 +54,8 @@ func (n *hostNames) Stack(stack uint64, _ bool, mode string) []string {
 
 // Symbol returns the name of an address, or the address.
 func (n *hostNames) Symbol(addr uint64, user bool) string {
-	if user && n.live != nil {
-		if name := n.live.Symbol(addr); name != "" {
+	if n.live != nil {
+		if name := n.live.Symbol(addr, user); name != "" {
 			return name
 		}
 	}

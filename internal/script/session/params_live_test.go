@@ -26,6 +26,47 @@ int main(void) {
 }
 `
 
+const twoText = `#define APART __attribute__((noinline, noclone))
+APART int one(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+APART int two(int n) { __asm__ volatile("" : "+r"(n)); return n + 2; }
+int main(void) {
+	int n = 0;
+	for (int i = 0; i < 30; i++)
+		n = one(n);
+	for (int i = 0; i < 20; i++)
+		n = two(n);
+	return n == 0;
+}
+`
+
+func TestLiveFunctionsOfProgramsAreSymbols(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: uprobes")
+	}
+	program := compiled.Program(t, map[string]string{"two.c": twoText}, "gcc", "-O1", "-o", "two", "two.c")
+	at := func(kind string) string { return kind + ":" + program + ":one, " + kind + ":" + program + ":two " }
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	var out, stderr bytes.Buffer
+	code, err := Run(ctx, Options{
+		Text: at("uprobe") + `{ @name[tid] = func; @at[func, func == usym(reg("ip")), func == "one"] = count(); } ` +
+			at("uretprobe") + `{ @calls[@name[tid], @name[tid] == func, str(func)] = count(); }
+			uprobe:` + program + `:* / strcontains(func, "mai") / { @main[func] = count(); }
+			uretprobe:` + program + `:main { exit(); } BEGIN { system("` + program + ` &"); } END { clear(@name); }`,
+		Unsafe: true, Quiet: true, Stdout: &out, Stderr: &stderr,
+	})
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
+	}
+	for _, want := range []string{
+		"@at[one, true, true]: 30\n", "@at[two, true, false]: 20\n", "@calls[one, true, one]: 30\n", "@calls[two, true, two]: 20\n", "@main[main]: 1\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("not %s in\n%s", want, &out)
+		}
+	}
+}
+
 func TestLiveArgumentsOfProgramsHaveNames(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: uprobes")
