@@ -94,8 +94,8 @@ func TestLiveAProbedInstructionThatRanIsNotBelieved(t *testing.T) {
 	}
 	for _, kind := range instructions {
 		t.Run(kind, func(t *testing.T) {
-			if c, _ := atInstruction(t, kind, testlimit.Calls(2000), true); c.exact > c.all/2 {
-				t.Errorf("%d of %d readings from another CPU are said to be exact", c.exact, c.all)
+			if c, _ := atInstruction(t, kind, testlimit.Calls(2000), true); c.exact == c.all {
+				t.Errorf("all of %d readings from another CPU were in time: nothing is shown", c.all)
 			}
 		})
 	}
