@@ -29,8 +29,10 @@ int main(void) {
 const twoText = `#define APART __attribute__((noinline, noclone))
 APART int one(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
 APART int two(int n) { __asm__ volatile("" : "+r"(n)); return n + 2; }
+int colon(int n) __asm__("\"type:colon\"");
+APART int colon(int n) { __asm__ volatile("" : "+r"(n)); return n + 3; }
 int main(void) {
-	int n = 0;
+	int n = colon(0);
 	for (int i = 0; i < 30; i++)
 		n = one(n);
 	for (int i = 0; i < 20; i++)
@@ -52,6 +54,7 @@ func TestLiveFunctionsOfProgramsAreSymbols(t *testing.T) {
 		Text: at("uprobe") + `{ @name[tid] = func; @at[func, func == usym(reg("ip")), func == "one"] = count(); } ` +
 			at("uretprobe") + `{ @calls[@name[tid], @name[tid] == func, str(func)] = count(); }
 			uprobe:` + program + `:* / strcontains(func, "mai") / { @main[func] = count(); }
+			uprobe:` + program + `:"type:colon" { @colon[func] = count(); }
 			uretprobe:` + program + `:main { exit(); } BEGIN { system("` + program + ` &"); } END { clear(@name); }`,
 		Unsafe: true, Quiet: true, Stdout: &out, Stderr: &stderr,
 	})
@@ -59,7 +62,7 @@ func TestLiveFunctionsOfProgramsAreSymbols(t *testing.T) {
 		t.Fatalf("exit code %d, %v\n%s", code, err, &stderr)
 	}
 	for _, want := range []string{
-		"@at[one, true, true]: 30\n", "@at[two, true, false]: 20\n", "@calls[one, true, one]: 30\n", "@calls[two, true, two]: 20\n", "@main[main]: 1\n",
+		"@at[one, true, true]: 30\n", "@at[two, true, false]: 20\n", "@calls[one, true, one]: 30\n", "@calls[two, true, two]: 20\n", "@main[main]: 1\n", "@colon[type:colon]: 1\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not %s in\n%s", want, &out)
