@@ -89,9 +89,15 @@ func pure(e check.Expr) bool {
 }
 
 // plain tells whether an expression, but for those in it, has a value of the hit and of variables,
-// and does nothing.
+// and does nothing. The name of the function that was hit is one.
 func plain(e check.Expr) bool {
-	switch e.(type) {
+	switch e := e.(type) {
+	case *check.Call:
+		if e.Func != "ksym" && e.Func != "usym" {
+			return false
+		}
+		of, ok := e.Args[0].(*check.FromHit)
+		return ok && (of.T.Kind == types.KSym || of.T.Kind == types.USym)
 	case *check.Const, *check.Local, *check.Header, *check.FromHit, *check.Unary, *check.Binary, *check.Cond,
 		*check.Convert, *check.MakeTuple, *check.Member:
 		return true

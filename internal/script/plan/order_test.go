@@ -64,6 +64,8 @@ func TestThePlaceOfAHitTellsAllThatItsClausesDo(t *testing.T) {
 		{`kprobe:vfs_* { @[func] = count(); }`, true},
 		{`kretprobe:vfs_* { @ = count(); }`, true},
 		{`kprobe:vfs_* / probe != "kprobe:vfs_read" / { @s = sum(2); }`, true},
+		{`kprobe:vfs_* / func == "vfs_read" / { @[str(func)] = count(); }`, true},
+		{`kprobe:vfs_* { @[str(ksym(arg0))] = count(); }`, false},
 		{`kprobe:vfs_* { @ = count(); } i:s:1 { print(@); clear(@); exit(); } END { clear(@); }`, true},
 		{`kprobe:vfs_* { @ = count(); } t:a:b { @x[args.dfd] = count(); }`, true},
 		{`kprobe:vfs_* { @ = count(); } t:a:b { print(@); }`, false},
