@@ -172,7 +172,7 @@ func TestDeepStacksAreNotReadInVain(t *testing.T) {
 		r.judge(one, always, false)
 	}
 	if isVain(never) {
-		t.Error("a stack is said not to be read too early")
+		t.Error("the reader gives up a sampling too early")
 	}
 	r.judge(one, always, true)
 	r.judge(one, always, false)
@@ -182,7 +182,7 @@ func TestDeepStacksAreNotReadInVain(t *testing.T) {
 		t.Errorf("in a row were in vain %v and %v", one.vain, other.vain)
 	}
 	if !isVain(never) || isVain(always) {
-		t.Error("not those of the sampling that is never exact are in vain")
+		t.Error("the reader does not give up the sampling that is never exact, and it alone")
 	}
 	if r.Deepen(p, &Calls{inVain: true}); len(one.wants) > 0 {
 		t.Error("more are read, though none is exact")

@@ -54,19 +54,8 @@ func atInstruction(t *testing.T, kind string, calls int, elsewhere bool) (c tall
 	}
 	fmt.Fprintln(s.stdin, "go")
 	for _, reading := range readings(t, r, calls) {
-		c.all++
-		c.reasons[reading.Verdict.Reason]++
 		at := Visit{Sample: &perfevent.Sample{Regs: reading.Regs}}
-		same := len(reading.Data) == 64 && binary.LittleEndian.Uint64(reading.Data) == argument(&at, 0)
-		if same {
-			c.same++
-		}
-		if reading.Verdict.Kind == Exact {
-			c.exact++
-			if !same {
-				c.wrong++
-			}
-		}
+		c.add(reading.Verdict, len(reading.Data) == 64 && binary.LittleEndian.Uint64(reading.Data) == argument(&at, 0))
 	}
 	t.Log(c)
 	if c.wrong > c.all/10000 {

@@ -241,6 +241,21 @@ type tally struct {
 	reasons                 [reasons]int
 }
 
+// add counts a reading, which is the same as the truth or not.
+func (c *tally) add(v Verdict, same bool) {
+	c.all++
+	c.reasons[v.Reason]++
+	if same {
+		c.same++
+	}
+	if v.Kind == Exact {
+		c.exact++
+		if !same {
+			c.wrong++
+		}
+	}
+}
+
 func (c tally) String() string {
 	s := fmt.Sprintf("%d readings, %d exact (%.2f %%), %d the same as the truth, %d accepted wrongly", c.all, c.exact, c.share(), c.same, c.wrong)
 	for r := Reason(1); r < reasons; r++ {
@@ -289,19 +304,8 @@ func steady(t testing.TB, hz uint64, n int, beside bool, change func(*order)) (t
 		if next == noted || i+1 < len(all) && word(2+2*next) > all[i+1].Time {
 			continue // the trap was joined with the next one
 		}
-		same := len(reading.Data) == 64 && binary.LittleEndian.Uint64(reading.Data) == word(3+2*next)
-		c.all++
-		c.reasons[reading.Verdict.Reason]++
+		c.add(reading.Verdict, len(reading.Data) == 64 && binary.LittleEndian.Uint64(reading.Data) == word(3+2*next))
 		late = append(late, reading.Verdict.Late)
-		if same {
-			c.same++
-		}
-		if reading.Verdict.Kind == Exact {
-			c.exact++
-			if !same {
-				c.wrong++
-			}
-		}
 	}
 	slices.Sort(late)
 	t.Logf("%d Hz: %s", hz, c)

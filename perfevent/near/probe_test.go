@@ -118,21 +118,10 @@ func TestLiveAProbeSeesWholeTextsAndLists(t *testing.T) {
 	fmt.Fprintln(s.stdin, "go")
 	var c tally
 	for _, reading := range readings(t, r, calls) {
-		c.all++
-		c.reasons[reading.Verdict.Reason]++
 		at := Visit{Sample: &perfevent.Sample{Regs: reading.Regs}}
-		same := isHit(reading.Data, argument(&at, 2))
+		c.add(reading.Verdict, isHit(reading.Data, argument(&at, 2)))
 		if reading.Regs.ABI != 2 || len(reading.Regs.Values) != bits.OnesCount64(reading.Regs.Mask) {
 			t.Errorf("registers %+v, want those of 64 bit code", reading.Regs)
-		}
-		if same {
-			c.same++
-		}
-		if reading.Verdict.Kind == Exact {
-			c.exact++
-			if !same {
-				c.wrong++
-			}
 		}
 	}
 	t.Log(c)

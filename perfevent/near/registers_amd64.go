@@ -36,8 +36,8 @@ const (
 // passage is the way that a thread goes at a user probe.
 type passage struct {
 	way way
-	// scratch is a register in which the copy of an instruction finds the address of the next one; 0 if
-	// there is none.
+	// scratch is the register in which the copy of an instruction finds the address of the next one; 0
+	// means that the copy needs none.
 	scratch int
 }
 

@@ -85,7 +85,7 @@ func (h *hit) symbol() uint64 {
 }
 
 // Symbol returns the name of an address that Address has given a number, or of a function that
-// was hit, without the distance from its start. It is "" if there is none.
+// was hit, without the distance from its start. It returns "" for other numbers.
 func (a *Attachment) Symbol(n uint64, user bool) string {
 	if user {
 		if name := a.userFunctions.names[n]; name != "" {
