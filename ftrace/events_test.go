@@ -1,20 +1,32 @@
 package ftrace
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/fuzzing"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 func TestEventsAreSortedAndWithoutRingtapsOwn(t *testing.T) {
 	tracefs := At(t.TempDir())
-	text := "syscalls:sys_enter_read\nringtap_17_4711:f\nsched:sched_switch\nringtap_17_4711_2:g\nsched:sched_process_exec\nringtap:mine\n"
-	if err := os.WriteFile(filepath.Join(tracefs.Dir(), "available_events"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{
+		"syscalls/sys_enter_read/id", "ringtap_17_4711/f/id", "sched/sched_switch/id", "ringtap_17_4711_2/g/id",
+		"sched/sched_process_exec/id", "ringtap/mine/id", "ftrace/print/id", "sched/enable", "enable",
+	} {
+		path := filepath.Join(tracefs.Dir(), "events", file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	got, err := tracefs.Events()
 	want := []EventName{{"ringtap", "mine"}, {"sched", "sched_process_exec"}, {"sched", "sched_switch"}, {"syscalls", "sys_enter_read"}}
@@ -43,6 +55,49 @@ func TestLiveEveryEventHasANumber(t *testing.T) {
 		// Other programs' dynamic events may be gone by now.
 		if _, err := tracefs.EventID(event.System, event.Name); err != nil && tracefs.Has(filepath.Join("events", event.System, event.Name)) {
 			t.Error(err)
+		}
+	}
+}
+
+// The list of available_events lacks events while others go.
+func TestLiveEveryEventIsListedWhileOthersComeAndGo(t *testing.T) {
+	tracefs := withUprobes(t)
+	text, err := os.ReadFile(filepath.Join(tracefs.Dir(), "available_events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var churn sync.WaitGroup
+	defer churn.Wait()
+	defer cancel()
+	churn.Go(func() {
+		for ctx.Err() == nil {
+			group, err := tracefs.NewGroup("uprobe_events")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for n := range 4 {
+				if _, err := group.Define(Dynamic{Type: 'p', Event: fmt.Sprintf("e%d", n), Place: place}); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := group.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range testlimit.Calls(50) {
+		events, err := tracefs.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			system, name, _ := strings.Cut(strings.TrimSpace(line), ":")
+			// Other programs' dynamic events may be gone by now.
+			if !slices.Contains(events, EventName{system, name}) && !strings.HasPrefix(system, ownerPrefix) && tracefs.Has(filepath.Join("events", system, name)) {
+				t.Fatalf("%s is not among %d events", line, len(events))
+			}
 		}
 	}
 }

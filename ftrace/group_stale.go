@@ -68,14 +68,13 @@ func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err err
 		removed = append(removed, syntheticSystem+"/"+name)
 	}
 	for _, file := range []string{eventProbes, "uprobe_events", "kprobe_events"} {
-		b, err := os.ReadFile(filepath.Join(t.dir, file))
+		text, err := t.readDefinitions(file)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("look for stale events: %w", err))
 			}
 			continue
 		}
-		text := string(b)
 		if file == eventProbes {
 			text = onlyEventProbes(text)
 		}
@@ -91,6 +90,30 @@ func (t *FS) removeOf(isOwner func(name string) bool) (removed []string, err err
 		}
 	}
 	return removed, errors.Join(errs...)
+}
+
+// onePiece is a length of lists that the kernel certainly handed out in one piece, of at
+// most a page and consistent (fs/seq_file.c).
+const onePiece = 2048
+
+// readDefinitions reads uprobe_events, kprobe_events or dynamic_events. The kernel hands
+// out a longer list page by page and counts lines to find where the next page begins: a line
+// that goes in between hides another one. So such a list is read until it is the same
+// twice, or for the last time.
+func (t *FS) readDefinitions(file string) (string, error) {
+	const tries = 20
+	var last string
+	for range tries {
+		text, err := os.ReadFile(filepath.Join(t.dir, file))
+		if err != nil {
+			return "", err
+		}
+		if len(text) < onePiece || string(text) == last {
+			return string(text), nil
+		}
+		last = string(text)
+	}
+	return last, nil
 }
 
 // definedEvents reads the events out of uprobe_events or kprobe_events, whose
