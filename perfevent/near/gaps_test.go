@@ -2,6 +2,7 @@ package near
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -31,6 +32,11 @@ func stoppedAfter(t *testing.T, pid, least int) int {
 		t.Fatal(err)
 	}
 	if _, err := unix.Wait4(pid, nil, unix.WUNTRACED, nil); err != nil {
+		t.Fatal(err)
+	}
+	// The wait ends as the process is about to stop. This read ends after it was switched away from
+	// (fs/proc/base.c, proc_pid_syscall: wait_task_inactive).
+	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid)); err != nil {
 		t.Fatal(err)
 	}
 	return switches()
