@@ -69,6 +69,12 @@ func (s *Session) Inherits(sampling int) bool {
 	return s.target.kind == processTarget && !s.filter.active() && !s.isWide(sampling)
 }
 
+// WatchesOthers reports whether a sampling's events also sample what is not the target's. An
+// Account counts these samples as Filtered, and among its Lost are some of theirs.
+func (s *Session) WatchesOthers(sampling int) bool {
+	return s.target.kind == processTarget && (s.filter.active() || s.isWide(sampling))
+}
+
 // descent picks the samples of the target's processes and their children out of those
 // of CPUs, where the records about processes are the target's own: pidFilter is for
 // those of the whole system.

@@ -161,6 +161,7 @@ type Account struct {
 	Event       string
 	Received    uint64 // records read
 	Lost        uint64 // records the kernel says it dropped
+	Others      uint64 // samples of others than the target, which are left out; 0 where only the target is sampled. The lost are of all
 	Overwritten uint64 // records that were kept for an alarm, and written over by later ones before one came
 	Throttled   uint64 // times the kernel throttled the event
 	Counted     uint64 // the kernel's own count, but of records that came twice or were not the target's; meaningful only if Exact

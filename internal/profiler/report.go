@@ -56,7 +56,7 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
 		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
-		noteLosses(p, r.run.plans)
+		noteLosses(p, r.run.plans, r.run.live != nil && r.run.live.WatchesOthers(0))
 		p.Notes = append(p.Notes, foreign(w, r.run.source.Host().Arch())...)
 		if failed = r.run.opts.Report(p); failed != nil {
 			cancel()
@@ -66,12 +66,12 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 }
 
 // noteLosses says of a window what was lost where the rings hold more than one
-// collector's samples: those of others, or the kernel's records of switches. The
-// kernel counts the losses of each event, but for the whole run.
-func noteLosses(p *profile.Profile, plans []table.Plan) {
-	shared := len(plans) > 1 || plans[0].Switches
+// collector's samples: those of others, of other processes, or the kernel's records of
+// switches. The kernel counts the losses of each event, but for the whole run.
+func noteLosses(p *profile.Profile, plans []table.Plan, others bool) {
+	shared := len(plans) > 1 || plans[0].Switches || others
 	if lost := &p.Accounts[0].Lost; *lost > 0 && shared {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d records did not fit in the rings; the end of the run tells of which events", *lost))
+		p.Notes = append(p.Notes, fmt.Sprintf("%d records of any kind did not fit in the rings; the end of the run tells how many samples were lost", *lost))
 		*lost = 0
 	}
 }

@@ -10,20 +10,22 @@ import (
 
 func TestWhatIsLostOfSeveralIsNoneOfTheFirst(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		plans []table.Plan
-		lost  uint64
-		noted bool
+		name   string
+		plans  []table.Plan
+		others bool
+		lost   uint64
+		noted  bool
 	}{
-		{"one", make([]table.Plan, 1), 3, false},
-		{"one, with records of switches", []table.Plan{{Switches: true}}, 3, true},
-		{"two", make([]table.Plan, 2), 3, true},
-		{"two, nothing lost", make([]table.Plan, 2), 0, false},
+		{"one", make([]table.Plan, 1), false, 3, false},
+		{"one, beside samples of other processes", make([]table.Plan, 1), true, 3, true},
+		{"one, with records of switches", []table.Plan{{Switches: true}}, false, 3, true},
+		{"two", make([]table.Plan, 2), false, 3, true},
+		{"two, nothing lost", make([]table.Plan, 2), false, 0, false},
 	} {
 		p := &profile.Profile{Accounts: make([]profile.Account, len(test.plans))}
 		p.Accounts[0].Lost = test.lost
-		noteLosses(p, test.plans)
-		if noted := len(p.Notes) == 1 && strings.HasPrefix(p.Notes[0], "3 records did not fit"); noted != test.noted {
+		noteLosses(p, test.plans, test.others)
+		if noted := len(p.Notes) == 1 && strings.HasPrefix(p.Notes[0], "3 records of any kind did not fit"); noted != test.noted {
 			t.Errorf("%s: notes %q", test.name, p.Notes)
 		}
 		if moved := p.Accounts[0].Lost != test.lost; moved != test.noted {

@@ -108,6 +108,7 @@ type jsonAccount struct {
 	Event       string  `json:"event"`
 	Received    uint64  `json:"received"`
 	Lost        uint64  `json:"lost"`
+	Others      uint64  `json:"others,omitempty"`      // of other processes, left out; the lost are of all
 	Overwritten uint64  `json:"overwritten,omitempty"` // kept for an alarm, and let go of
 	LeftOut     uint64  `json:"left_out,omitempty"`    // of those received: ringtap's own, idle, past the end
 	Throttled   uint64  `json:"throttled"`
@@ -185,6 +186,7 @@ func jsonAccountOf(a profile.Account) jsonAccount {
 		Event:       escape.Text(a.Event),
 		Received:    a.Received,
 		Lost:        a.Lost,
+		Others:      a.Others,
 		Overwritten: a.Overwritten,
 		LeftOut:     a.LeftOut,
 		Throttled:   a.Throttled,

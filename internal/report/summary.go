@@ -81,7 +81,10 @@ func accountLines(p *profile.Profile) []string {
 // else is not zero.
 func accountLine(a *profile.Account) string {
 	line := fmt.Sprintf("%s: %s received", escape.Text(a.Event), plural(a.Received, "sample"))
-	if a.Lost > 0 {
+	switch {
+	case a.Lost > 0 && a.Others > 0:
+		line += fmt.Sprintf(", %d of all processes lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Others+a.Lost))
+	case a.Lost > 0:
 		line += fmt.Sprintf(", %d lost (%s)", a.Lost, percent(a.Lost, a.Received+a.Lost))
 	}
 	if a.LeftOut > 0 {

@@ -381,3 +381,19 @@ func TestTheMostOfEachCollectorIsInTheRowsOfAll(t *testing.T) {
 		t.Errorf("of ties the one with %s bytes is shown, want 1024000", got)
 	}
 }
+
+func TestWhatIsLostBesideSamplesOfOtherProcessesIsAShareOfAll(t *testing.T) {
+	for _, test := range []struct {
+		account profile.Account
+		want    string
+	}{
+		{profile.Account{Event: "cpu-clock", Received: 90, Lost: 10}, "cpu-clock: 90 samples received, 10 lost (10%)\n"},
+		{profile.Account{Event: "cpu-clock", Lost: 18, Others: 1782}, "cpu-clock: 0 samples received, 18 of all processes lost (1%)\n"},
+		{profile.Account{Event: "cpu-clock", Received: 90, Others: 1782}, "cpu-clock: 90 samples received\n"},
+	} {
+		var text bytes.Buffer
+		if err := WriteAccount(&text, &test.account); err != nil || !strings.HasSuffix(text.String(), test.want) {
+			t.Errorf("%q, %v; want %q", text.String(), err, test.want)
+		}
+	}
+}
