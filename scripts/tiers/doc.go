@@ -1,6 +1,6 @@
 // Command tiers runs the module's tests tier by tier and reports what ran, what was
-// skipped and why. Without arguments it is the gate: live, then unit and peer beside three
-// guests. Otherwise it runs the tiers that are named; all is every one of them:
+// skipped and why. Without arguments it is the gate: live, then unit and peer together, beside
+// three guests. Otherwise it runs the tiers that are named; all is every one of them:
 //
 //	go run ./scripts/tiers [all|unit|live|peer|vm|vm-6.1|vm-6.12|vm-7|vm-nobpf|vm-arm64|vm-arm64-pmu]…
 //

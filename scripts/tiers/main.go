@@ -28,6 +28,8 @@ var tiers = []tier{
 	{name: "unit", command: goTest("-skip=^Test(Live|Peer)")},
 	{name: "live", command: goTest("-p=3", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
+	// In the gate: it links each package's tests once for both.
+	{name: "unit+peer", command: goTest("-p=2", "-skip=^TestLive"), live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
 	{name: "guest-functions", command: inVM("6.1"), guest: true, skipped: "live", shard: isFunctions},
 	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isFunctions(pkg) }},
@@ -47,7 +49,7 @@ type lane []tier
 // tier, which samples the whole host, has it for itself; emulated guests are two at a
 // time, since their tests sample programs that must get to run.
 var (
-	gate = [][]string{{"live"}, {"unit peer", "guest-cmd", "guest-functions", "guest-others"}}
+	gate = [][]string{{"live"}, {"unit+peer", "guest-cmd", "guest-functions", "guest-others"}}
 	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1 vm-7 vm-arm64-pmu", "vm-arm64 vm-6.12 vm-nobpf"}}
 )
 
