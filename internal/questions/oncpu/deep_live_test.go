@@ -40,7 +40,7 @@ func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.way, " ", test.hz, test.flag), func(t *testing.T) {
 			program := livetest.Deep(t, test.flag)
-			testlimit.Enough(t, 2000, func(ms int) bool {
+			testlimit.Enough(t, 1000, func(ms int) bool {
 				return runDeep(t, exec.Command(program, test.way, strconv.Itoa(ms)), test.hz, test.share)
 			})
 		})
