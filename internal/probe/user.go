@@ -94,8 +94,9 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 	if a.Merged() {
 		s.hits = a.Hits
 	}
-	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
-		return plan.Sites[i].Offset, plan.Sites[i].Event
+	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, PlaceName) {
+		site := &plan.Sites[i]
+		return site.Offset, PlaceName{site.Event, site.Symbol}
 	})
 	for i := range added {
 		added[i].Args, added[i].UserProbe = argsOf(plan.Sites, i, a.Merged()), true

@@ -46,7 +46,7 @@ func (f *feed) books() []Book {
 		}
 		use := &s.uses[0]
 		name := use.probe
-		if s.places != nil {
+		if use.placed {
 			name = s.event.Uses[0].Point.Text
 		}
 		books = append(books, Book{name, f.account.Events[i]})

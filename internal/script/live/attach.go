@@ -72,14 +72,14 @@ type source struct {
 	stacks  stack.Stacks
 	stacker *stack.Stacker // of Run
 	uses    []use
-	reads   []read            // of memory, for the uses
-	pieces  []piece           // of memory that the records have for other hits
-	places  map[uint64]string // names of hits by place; nil if all are called name
-	name    string            // of the function
-	calls   *calls            // of a function's entry: where its records are kept; nil if no return asks for them
-	entry   *source           // of a return that asks for its entry's record
-	probed  *probed           // nil if there is no event probe on it
-	repeats *repeats          // of Run; nil if the hits can't be counted apart
+	reads   []read                     // of memory, for the uses
+	pieces  []piece                    // of memory that the records have for other hits
+	places  map[uint64]probe.PlaceName // that were hit; nil if all hits are called name
+	name    string                     // of the function
+	calls   *calls                     // of a function's entry: where its records are kept; nil if no return asks for them
+	entry   *source                    // of a return that asks for its entry's record
+	probed  *probed                    // nil if there is no event probe on it
+	repeats *repeats                   // of Run; nil if the hits can't be counted apart
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }

@@ -388,7 +388,7 @@ func (f *feed) run(of eval.Hit) {
 		}
 		h.use = use
 		h.eval.Probe = use.probe
-		if source.places != nil {
+		if use.placed {
 			h.eval.Probe = use.probe + h.function()
 		}
 		if !f.handler.Hit(use.clause, &h.eval) {
