@@ -80,6 +80,7 @@ type source struct {
 	entry   *source                    // of a return that asks for its entry's record
 	probed  *probed                    // nil if there is no event probe on it
 	repeats *repeats                   // of Run; nil if the hits can't be counted apart
+	others  *others                    // of Run; nil if the hits of no thread can be left out
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }

@@ -37,6 +37,9 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Unseen > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d hits were left out: they still waited when the program ended\n", account.Unseen)
 	}
+	if account.Hidden > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: the first hits of %d threads may be missing: their numbers were those of other processes' threads a moment before\n", account.Hidden)
+	}
 	if account.OwnSeen > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of the hits are ringtap's own\n", account.OwnSeen)
 	}
@@ -84,6 +87,9 @@ func (s *session) books(account *live.Account) {
 		}
 		if b.Filtered > 0 {
 			fmt.Fprintf(out, ", %d of other targets", b.Filtered)
+		}
+		if b.Duplicates > 0 {
+			fmt.Fprintf(out, ", %d came twice as events were replaced", b.Duplicates)
 		}
 		if b.Exact {
 			fmt.Fprintf(out, ", %d by the kernel's count", b.Counted)
