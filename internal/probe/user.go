@@ -60,7 +60,7 @@ func (s *Set) resolveUser(d *uprobe.Definition, pid, limit int) (*uprobe.Plan, e
 	for _, note := range plan.Notes {
 		s.note("%s", note)
 	}
-	if pid != 0 && len(plan.Sites) > 0 {
+	if pid != 0 && len(plan.Sites) > 0 && !s.options.Target.Held() {
 		if there, err := library.Mapped(pid, plan.Sites[0].KernelPath); err == nil && !there {
 			s.note("process %d has not mapped %s: there will be no hits unless it or a child loads it", pid, plan.Path)
 		}

@@ -20,8 +20,10 @@ type Account struct {
 	// the kernel left out, before it could be told not to.
 	Hidden uint64
 	Stacks uint64 // hits whose stack was one too many to be kept
-	Late   uint64 // reads of the memory of processes after the hits
-	Gone   uint64 // of these, those of programs that did not run any more
+	// Users counts the user stacks that clauses asked for, and Cut those of them that are cut short.
+	Users, Cut uint64
+	Late       uint64 // reads of the memory of processes after the hits
+	Gone       uint64 // of these, those of programs that did not run any more
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64

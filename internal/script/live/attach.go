@@ -160,6 +160,7 @@ func (s *source) readsMemory() bool { return len(s.reads) > 0 || s.event.Reads }
 // setting for missing probes says, if there is anything else to attach.
 func (a *Attachment) attachAll(events []*plan.Event) error {
 	var missing, impossible []error
+	left := 0 // events of clauses that are not left out
 	for _, event := range events {
 		err := a.attach(event)
 		if merged, ok := inLibc(event); ok && isMissing(err) {
@@ -169,6 +170,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		}
 		switch {
 		case err == nil:
+			left += min(len(event.Uses), 1)
 		case a.program.Config.MissingProbes == "ignore" && isImpossible(err):
 			impossible = append(impossible, at(event, err))
 		case a.program.Config.MissingProbes == "error" || !isMissing(err):
@@ -181,7 +183,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		}
 	}
 	all := append(impossible, missing...) // what says more than that a name is not there comes first
-	if len(all) == len(events) && len(all) > 0 {
+	if left == 0 && len(all) > 0 {
 		return all[0]
 	}
 	return nil

@@ -243,7 +243,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	f.snapshot()
 	f.endOthers()
 	err = errors.Join(err, f.failed, f.settle())
-	f.account.Stacks = f.stacks.dropped
+	f.account.Stacks, f.account.Users, f.account.Cut = f.stacks.dropped, f.stacks.users, f.stacks.cut
 	if reader := f.interpreted.reader; reader != nil {
 		f.account.Interpreted = reader.Notes(f.stacks.calls)
 	}

@@ -46,6 +46,9 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
 	}
+	if account.Cut > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d user stacks are cut short: they are deeper than what ringtap copies of each\n", account.Cut, account.Users)
+	}
 	if account.Late > 0 && s.opts.Verbose {
 		fmt.Fprintf(s.opts.Stderr, "%d reads of the memory of processes came a moment after the hits: the values may be others (marked ~)\n", account.Late)
 	}
