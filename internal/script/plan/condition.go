@@ -101,6 +101,21 @@ func (t *Test) Name() string {
 	return t.Field
 }
 
+// Renamed returns the condition with other names for its numbers that are fields. Texts have no name
+// then, and can't be compared, as what gets the name "".
+func (c *Condition) Renamed(name func(string) string) *Condition {
+	renamed := &Condition{Op: c.Op, Test: c.Test}
+	if c.Test.Field != "" && c.Test.IsText {
+		renamed.Test.Field = ""
+	} else if c.Test.Field != "" {
+		renamed.Test.Field = name(c.Test.Field)
+	}
+	for _, of := range c.Of {
+		renamed.Of = append(renamed.Of, of.Renamed(name))
+	}
+	return renamed
+}
+
 // asks tells whether the condition has a test of a value that comes with every hit.
 func (c *Condition) asks(header string) bool {
 	return c != nil && (c.Test.Header == header || slices.ContainsFunc(c.Of, func(of *Condition) bool { return of.asks(header) }))

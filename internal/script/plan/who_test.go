@@ -51,3 +51,14 @@ func TestWhoAHitMustBeOf(t *testing.T) {
 		}
 	}
 }
+
+func TestARenamedConditionComparesNoTexts(t *testing.T) {
+	events, errs := planned(t, `t:a:b / args.dfd == 5 && (comm == "dd" || args.filename == 6) && tid != 3 / { @ = count(); }`)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	renamed := events[0].Filter.Renamed(func(name string) string { return map[string]string{"dfd": "first"}[name] })
+	if got, want := renamed.String(), `first == 5 && (COMM == "dd" ||  == 6) && common_pid != 3`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
