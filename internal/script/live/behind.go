@@ -99,7 +99,7 @@ func (b *behind) open() error {
 // add puts an event probe on the tracepoint of a source.
 func (b *behind) add(s *source, nested bool) error {
 	recorded, of := s.probe.Format, &s.event.Behind
-	filter, compared := compare(s, maxFetched-len(of.Fetch))
+	filter, compared := comparing(s, maxFetched-len(of.Fetch))
 	d := ftrace.Dynamic{Type: 'e', Event: fmt.Sprintf("behind%d", len(b.formats)), Place: recorded.System + "." + recorded.Name, Args: of.String() + compared}
 	if _, err := b.group.Define(d); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // the rest shows the definition, which is not in the program's text
@@ -128,10 +128,10 @@ func (b *behind) add(s *source, nested bool) error {
 // kernel/trace/trace_probe.h).
 const maxFetched = 128
 
-// compare returns the condition of a source for the record of an event probe, nil if it has none, and
+// comparing returns the condition of a source for the record of an event probe, nil if it has none, and
 // the arguments that it compares: the tracepoint's fields. What is no number in the tracepoint's record
 // is not compared, so that each hit that passes there passes here.
-func compare(s *source, room int) (c *plan.Condition, args string) {
+func comparing(s *source, room int) (c *plan.Condition, args string) {
 	if s.event.Filter == nil || s.sample.Filter == "" {
 		return nil, ""
 	}
@@ -152,17 +152,16 @@ func compare(s *source, room int) (c *plan.Condition, args string) {
 	return c, args
 }
 
-// filter has the event probes of sources leave out the hits that have no samples.
-func (b *behind) filter(sources []*source) error {
-	for _, s := range sources {
+// filterBehind has the event probes leave out the hits that have no samples.
+func (a *Attachment) filterBehind() {
+	for _, s := range a.sources {
 		if s.probed == nil || s.probed.filter == "" || s.sample.Filter == "" {
 			continue
 		}
-		if err := b.instance.Write(eventDir(s.probed.format)+"filter", s.probed.filter); err != nil {
-			return fmt.Errorf("filter an event probe: %w", err)
+		if err := a.behind.instance.Write(eventDir(s.probed.format)+"filter", s.probed.filter); err != nil {
+			a.Unfiltered = append(a.Unfiltered, fmt.Sprintf("the event probe on %s: %v", s.name, err))
 		}
 	}
-	return nil
 }
 
 // eventDir is the directory of an event in the instance.

@@ -225,7 +225,8 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		}
 	}
 	if f.behind != nil {
-		if err := errors.Join(f.behind.filter(f.sources), f.behind.start()); err != nil {
+		f.filterBehind()
+		if err := f.behind.start(); err != nil {
 			return Account{}, err
 		}
 		defer f.behind.collect()()

@@ -183,7 +183,6 @@ func (o *others) askOnce() bool {
 		return false
 	}
 	o.changed = false
-	o.asked++
 	rest := o.source.filtered(without(o.out))
 	for _, t := range o.out {
 		o.applied[t.tid] = 0
@@ -196,9 +195,12 @@ func (o *others) askOnce() bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case errors.Is(err, perfevent.ErrGrowing):
+	if errors.Is(err, perfevent.ErrGrowing) {
 		o.changed = true
+		return true
+	}
+	o.asked++
+	switch {
 	case err != nil:
 		o.refused = true
 		o.logger.Debug("no more threads are left out", "event", o.source.name, "error", err)
