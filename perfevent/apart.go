@@ -11,7 +11,8 @@ import (
 // CountApart has the kernel count some hits of a sampling, in place of a sample for each:
 // those that pass one of filters. A count costs a hit a fraction of what a sample costs.
 // rest passes all other hits, which stay samples. No hit may pass two of them all, and each
-// must pass one, or hits are counted twice or are missed.
+// must pass one, or hits are counted twice or are missed. Without filters hits that do not pass
+// rest are left out.
 //
 // The change is exact. It takes effect from about the next look at the rings on, without a
 // hit being missed, or counted and handed on. Apart tells the counts.
@@ -22,7 +23,7 @@ import (
 // then. CountApart may be called while Read runs, also by the function that Read calls.
 func (s *Session) CountApart(sampling int, filters []string, rest string) error {
 	of := &s.samplings[sampling]
-	if s.target.kind != systemTarget || of.Event.attr.Type != perf.TracepointEvent || !of.Unweighted || len(filters) == 0 {
+	if s.target.kind != systemTarget || of.Event.attr.Type != perf.TracepointEvent || !of.Unweighted {
 		return &OpenError{Event: of.Event.String(), Target: s.target.String(), Kind: ErrInvalid, Err: ErrInvalid,
 			Hint: "only hits of tracepoints on the whole system can be counted apart"}
 	}
@@ -73,7 +74,7 @@ const (
 // openApart opens the events that take over, disabled. Those of a CPU are a group, whose leader
 // is one that counts: it stays to the end, while a later change replaces the one for the rest.
 func (s *Session) openApart(sampling int, filters []string, rest string) (*growth, error) {
-	g := &growth{changing: []int{sampling}, larger: s.samplings, filters: len(filters)}
+	g := &growth{changing: []int{sampling}, larger: s.samplings, apart: true, filters: len(filters)}
 	o := s.growthSession(g)
 	for cpu := range s.cpus {
 		if s.rings[cpu].mem == nil {

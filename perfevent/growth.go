@@ -56,7 +56,8 @@ type growth struct {
 	changing  []int      // the samplings
 	larger    []Sampling // all of the session, these with what they copy next
 	events    []attached
-	filters   int    // of CountApart; 0 of GrowStack
+	apart     bool   // of CountApart
+	filters   int    // of CountApart
 	origins   int32  // above all of the events'
 	pids      []int  // processes that have events of their own
 	opened    uint64 // when all events were open
@@ -152,7 +153,7 @@ func (s *Session) beginGrowth(g *growth) error {
 	if err := s.stopPassing(g); err != nil {
 		return err
 	}
-	if g.filters > 0 {
+	if g.apart {
 		s.opts.logger().Debug("hits are counted apart", "event", s.samplings[g.changing[0]].Event.String(), "filters", g.filters)
 	}
 	s.grow.ended = Now()

@@ -142,7 +142,7 @@ func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error 
 		spool.put(current)
 		current = spool.get()
 	}
-	last := uint64(0)
+	last, trim := uint64(0), uint64(0)
 	err := r.read(ctx, s, func(record Record) error {
 		if current == nil {
 			return errHandlerStopped
@@ -159,6 +159,10 @@ func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error 
 		}
 		return nil
 	}, func(before uint64) {
+		if now := Now(); now >= trim {
+			spool.trim()
+			trim = now + trimEvery
+		}
 		later := r.Round != nil && before != last
 		if current != nil && (later || len(current.records) > 0) {
 			pass(before)

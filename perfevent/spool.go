@@ -11,10 +11,11 @@ import (
 const batchBytes = 256 << 10
 
 // batchWords is how many words of registers and call chains a batch has room for, and
-// maxFree how many empty batches are kept: a moment's need is not kept for ever.
+// maxFree how many empty batches are kept for ever.
 const (
 	batchWords = batchBytes / 8 / 4
 	maxFree    = 16
+	trimEvery  = 200_000_000 // nanoseconds
 )
 
 // spool lets the rings be read while the handler is held up: by a page that
@@ -24,6 +25,9 @@ const (
 // handler keeps up two or three serve for all; when it does not, more are made,
 // until limit bytes are waiting. Then the reader waits, and what no longer fits
 // in the rings is lost and counted, as without a spool.
+//
+// To make a batch costs ten times what it takes to fill it with small samples, so that
+// those of a storm are kept until nobody has needed them for a while: see trim.
 type spool struct {
 	limit int // batches
 
@@ -31,6 +35,7 @@ type spool struct {
 	changed sync.Cond // of what follows
 	full    []*batch  // oldest first
 	free    []*batch
+	idle    int // batches that have been free since the last trim
 	made    int
 	ended   bool // nothing is put any more
 	stopped bool // nothing is taken any more
@@ -58,6 +63,7 @@ func (p *spool) get() *batch {
 	case n > 0:
 		b := p.free[n-1]
 		p.free = p.free[:n-1]
+		p.idle = min(p.idle, n-1)
 		return b
 	}
 	p.made++
@@ -109,12 +115,20 @@ func (p *spool) recycle(b *batch) {
 	b.reset()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.free) < maxFree {
-		p.free = append(p.free, b)
-	} else {
-		p.made--
-	}
+	p.free = append(p.free, b)
 	p.changed.Broadcast()
+}
+
+// trim drops half of the batches that nobody has needed since the last trim.
+func (p *spool) trim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if spare := p.idle - maxFree; spare > 0 {
+		n := (spare + 1) / 2
+		p.free = slices.Delete(p.free, 0, n)
+		p.made -= n
+	}
+	p.idle = len(p.free)
 }
 
 // stop says that no more batches are taken.

@@ -154,6 +154,12 @@ func TestTheSpoolTakesNoMoreThanItsBound(t *testing.T) {
 		p.put(b)
 		p.recycle(p.take())
 	}
+	if p.trim(); len(p.free) != len(batches) {
+		t.Errorf("%d batches are kept that have just been used", len(p.free))
+	}
+	for range 16 {
+		p.trim()
+	}
 	if len(p.free) > maxFree || p.made != len(p.free) {
 		t.Errorf("%d batches are kept, %d are counted", len(p.free), p.made)
 	}

@@ -59,6 +59,9 @@ func Started(c *Command) Target {
 	return Target{kind: processTarget, pids: []int{c.PID()}, command: c}
 }
 
+// Held tells whether the target is a command that has not begun: it has mapped nothing of its own yet.
+func (t Target) Held() bool { return t.command != nil }
+
 // String names the target for messages: "process 12", "cgroup /sys/fs/…".
 func (t Target) String() string {
 	switch t.kind {

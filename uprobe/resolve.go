@@ -124,6 +124,22 @@ func Functions(target string, o Options, named ...string) (functions []symbols.F
 	return functions, t.Path, nil
 }
 
+// AllParams returns the parameters of each of some functions of a target by its debug
+// information, nil of those that it does not tell: see symbols.File.Params. Errors are
+// as for Resolve.
+func AllParams(target string, o Options, functions []symbols.Function) ([][]symbols.Param, error) {
+	t, err := openTarget(target, o.PID)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	all := make([][]symbols.Param, len(functions))
+	for i, f := range functions {
+		all[i], _ = t.symbols.Params(f.Offset)
+	}
+	return all, nil
+}
+
 // Params returns the parameters of a function of a target by its debug information, as
 // symbols.File.Params has them. Errors are as for Resolve.
 func Params(target string, o Options, function string) ([]symbols.Param, error) {

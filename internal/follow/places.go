@@ -19,9 +19,9 @@ func newPlaces(source *probe.Source) places {
 		return nil
 	}
 	p := make(places, len(source.Places))
-	for offset, name := range source.Places {
+	for offset, place := range source.Places {
 		format := *source.Format
-		format.Name = name
+		format.Name = place.Event
 		p[offset] = &format
 	}
 	return p

@@ -12,7 +12,7 @@ import (
 func TestHitsInTheKernelAreNamedByTheirAddress(t *testing.T) {
 	const read, write = 0xffffffff81000000, 0xffffffff81000100
 	event := &probe.Source{Format: ftrace.UprobeFormat("kprobes", "vfs_read", false),
-		Places: map[uint64]string{read: "vfs_read", write: "vfs_write"}}
+		Places: map[uint64]probe.PlaceName{read: {Event: "vfs_read"}, write: {Event: "vfs_write"}}}
 	p := newPlaces(event)
 	if p.inFiles() {
 		t.Error("the mappings of processes are wanted for places in the kernel")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/run/capture"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -71,7 +72,7 @@ func TestALineHasTheNameOfItsPlace(t *testing.T) {
 	sources := source.Sources(t)
 	_, work := source.Place(t, "work")
 	_, spin := source.Place(t, "spin")
-	sources[0].Places = map[uint64]string{work: "the_one", spin: "the_other"}
+	sources[0].Places = map[uint64]probe.PlaceName{work: {Event: "the_one"}, spin: {Event: "the_other"}}
 	sources[0].Record = func(dst []byte, s *perfevent.Sample) []byte { return append(dst, s.Raw...) }
 	var out bytes.Buffer
 	if _, err := followed(t, source, Options{Sources: sources, Out: &out}); err != nil {

@@ -50,8 +50,9 @@ func (s *Set) attachKernel(plan *kprobe.Plan, share bool) ([]Source, error) {
 	if a.Merged() {
 		s.hits = a.Hits
 	}
-	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
-		return plan.Sites[i].Address, plan.Sites[i].Event
+	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, PlaceName) {
+		site := &plan.Sites[i]
+		return site.Address, PlaceName{site.Event, site.Function.Name}
 	})
 	for i := range added {
 		if a.IntrRegs != 0 {

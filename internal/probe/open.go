@@ -155,14 +155,14 @@ func (s *Set) shares(places int) bool {
 }
 
 // add adds the sources of so many places, and returns them. Where there are fewer
-// events than places, place says where each is and what its hits are called.
-func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter string, places int, place func(i int) (uint64, string)) []Source {
-	var named map[uint64]string
+// events than places, place says where each is and what it is.
+func (s *Set) add(events []perfevent.Event, formats []*ftrace.Format, filter string, places int, place func(i int) (uint64, PlaceName)) []Source {
+	var named map[uint64]PlaceName
 	if len(events) < places {
-		named = make(map[uint64]string, places)
+		named = make(map[uint64]PlaceName, places)
 		for i := range places {
-			at, name := place(i)
-			named[at] = name
+			at, of := place(i)
+			named[at] = of
 			s.places = append(s.places, at)
 		}
 	}

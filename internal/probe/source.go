@@ -17,6 +17,12 @@ const (
 	Return             // a call ends
 )
 
+// PlaceName says what one of several places that share an event is called.
+type PlaceName struct {
+	Event    string // what its own event would be called
+	Function string // the symbol of its function, "" if not known
+}
+
 // Source is one event that is attached.
 type Source struct {
 	Event  perfevent.Event
@@ -35,10 +41,10 @@ type Source struct {
 	// Args are what the fields of a user probe are fetched by; nil where that differs from
 	// place to place.
 	Args []ftrace.FetchArg
-	// Places names the hits of an event of several places: by the offset in its
-	// file of the instruction that is probed, or by its address in the kernel. Nil
-	// if all hits are called as Format is.
-	Places map[uint64]string
+	// Places are those of an event of several: by the offset in its file of the
+	// instruction that is probed, or by its address in the kernel. Nil if all hits
+	// are called as Format is.
+	Places map[uint64]PlaceName
 
 	UserProbe bool // perfevent.Sampling.UserProbe
 

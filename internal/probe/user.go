@@ -60,7 +60,7 @@ func (s *Set) resolveUser(d *uprobe.Definition, pid, limit int) (*uprobe.Plan, e
 	for _, note := range plan.Notes {
 		s.note("%s", note)
 	}
-	if pid != 0 && len(plan.Sites) > 0 {
+	if pid != 0 && len(plan.Sites) > 0 && !s.options.Target.Held() {
 		if there, err := library.Mapped(pid, plan.Sites[0].KernelPath); err == nil && !there {
 			s.note("process %d has not mapped %s: there will be no hits unless it or a child loads it", pid, plan.Path)
 		}
@@ -94,8 +94,9 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 	if a.Merged() {
 		s.hits = a.Hits
 	}
-	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, string) {
-		return plan.Sites[i].Offset, plan.Sites[i].Event
+	added := s.add(a.Events, a.Formats, a.Filter, len(plan.Sites), func(i int) (uint64, PlaceName) {
+		site := &plan.Sites[i]
+		return site.Offset, PlaceName{site.Event, site.Symbol}
 	})
 	for i := range added {
 		added[i].Args, added[i].UserProbe = argsOf(plan.Sites, i, a.Merged()), true

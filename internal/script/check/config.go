@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/names"
@@ -108,9 +109,24 @@ func nearest(name string, lists ...[]string) string {
 	}
 	found := n.Names()
 	if len(found) == 0 {
+		found = exchanged(name, lists)
+	}
+	if len(found) == 0 {
 		return ""
 	}
 	return "did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// exchanged returns the names that a name is but for two letters that have changed places, which are
+// two edits.
+func exchanged(name string, lists [][]string) (found []string) {
+	for i := range len(name) - 1 {
+		other := name[:i] + name[i+1:i+2] + name[i:i+1] + name[i+2:]
+		if slices.ContainsFunc(lists, func(list []string) bool { return slices.Contains(list, other) }) {
+			found = append(found, other)
+		}
+	}
+	return found
 }
 
 func settingText(s syntax.Setting) string {

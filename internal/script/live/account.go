@@ -16,9 +16,14 @@ type Account struct {
 	// OwnSeen are ringtap's own hits that clauses saw: too many to be told from others'.
 	OwnSeen uint64
 	Unseen  uint64 // hits that still waited when Patience was over, which no clause saw
-	Stacks  uint64 // hits whose stack was one too many to be kept
-	Late    uint64 // reads of the memory of processes after the hits
-	Gone    uint64 // of these, those of programs that did not run any more
+	// Hidden are the threads whose first hits may be missing: each got the number of one whose hits
+	// the kernel left out, before it could be told not to.
+	Hidden uint64
+	Stacks uint64 // hits whose stack was one too many to be kept
+	// Users counts the user stacks that clauses asked for, and Cut those of them that are cut short.
+	Users, Cut uint64
+	Late       uint64 // reads of the memory of processes after the hits
+	Gone       uint64 // of these, those of programs that did not run any more
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64
@@ -46,7 +51,7 @@ func (f *feed) books() []Book {
 		}
 		use := &s.uses[0]
 		name := use.probe
-		if s.places != nil {
+		if use.placed {
 			name = s.event.Uses[0].Point.Text
 		}
 		books = append(books, Book{name, f.account.Events[i]})

@@ -63,17 +63,9 @@ func (f *feed) watchRepeats() {
 // look looks at a hit.
 func (f *feed) look(h *hit) {
 	r := h.source.repeats
-	if r.hits++; r.hits > window {
-		if r.hits == round {
-			r.hits = 0
-		}
+	if !r.looks(h.sample.Time) {
 		return
 	}
-	at := h.sample.Time
-	if r.hits == 1 {
-		r.from, r.to = at, at
-	}
-	r.from, r.to = min(r.from, at), max(r.to, at)
 	var v values
 	for i, field := range r.fields {
 		v.n[i], _ = field.Uint(h.raw)

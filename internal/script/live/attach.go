@@ -72,14 +72,15 @@ type source struct {
 	stacks  stack.Stacks
 	stacker *stack.Stacker // of Run
 	uses    []use
-	reads   []read            // of memory, for the uses
-	pieces  []piece           // of memory that the records have for other hits
-	places  map[uint64]string // names of hits by place; nil if all are called name
-	name    string            // of the function
-	calls   *calls            // of a function's entry: where its records are kept; nil if no return asks for them
-	entry   *source           // of a return that asks for its entry's record
-	probed  *probed           // nil if there is no event probe on it
-	repeats *repeats          // of Run; nil if the hits can't be counted apart
+	reads   []read                     // of memory, for the uses
+	pieces  []piece                    // of memory that the records have for other hits
+	places  map[uint64]probe.PlaceName // that were hit; nil if all hits are called name
+	name    string                     // of the function
+	calls   *calls                     // of a function's entry: where its records are kept; nil if no return asks for them
+	entry   *source                    // of a return that asks for its entry's record
+	probed  *probed                    // nil if there is no event probe on it
+	repeats *repeats                   // of Run; nil if the hits can't be counted apart
+	others  *others                    // of Run; nil if the hits of no thread can be left out
 	// everybody says that hits which happen in this process may be about any other.
 	everybody bool
 }
@@ -159,6 +160,7 @@ func (s *source) readsMemory() bool { return len(s.reads) > 0 || s.event.Reads }
 // setting for missing probes says, if there is anything else to attach.
 func (a *Attachment) attachAll(events []*plan.Event) error {
 	var missing, impossible []error
+	left := 0 // events of clauses that are not left out
 	for _, event := range events {
 		err := a.attach(event)
 		if merged, ok := inLibc(event); ok && isMissing(err) {
@@ -168,6 +170,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		}
 		switch {
 		case err == nil:
+			left += min(len(event.Uses), 1)
 		case a.program.Config.MissingProbes == "ignore" && isImpossible(err):
 			impossible = append(impossible, at(event, err))
 		case a.program.Config.MissingProbes == "error" || !isMissing(err):
@@ -180,7 +183,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 		}
 	}
 	all := append(impossible, missing...) // what says more than that a name is not there comes first
-	if len(all) == len(events) && len(all) > 0 {
+	if left == 0 && len(all) > 0 {
 		return all[0]
 	}
 	return nil

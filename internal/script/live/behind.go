@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/value"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -36,6 +37,7 @@ type behind struct {
 type probed struct {
 	format *ftrace.Format
 	same   []sameField
+	filter string // "" for none
 }
 
 // sameField is a field that the tracepoint's record and the event probe's have.
@@ -53,7 +55,7 @@ func (a *Attachment) attachBehind() error {
 				return err
 			}
 		}
-		if err := a.behind.add(s); err != nil {
+		if err := a.behind.add(s, a.options.Nested); err != nil {
 			return at(s.event, err)
 		}
 	}
@@ -95,9 +97,10 @@ func (b *behind) open() error {
 }
 
 // add puts an event probe on the tracepoint of a source.
-func (b *behind) add(s *source) error {
+func (b *behind) add(s *source, nested bool) error {
 	recorded, of := s.probe.Format, &s.event.Behind
-	d := ftrace.Dynamic{Type: 'e', Event: fmt.Sprintf("behind%d", len(b.formats)), Place: recorded.System + "." + recorded.Name, Args: of.String()}
+	filter, compared := comparing(s, maxFetched-len(of.Fetch))
+	d := ftrace.Dynamic{Type: 'e', Event: fmt.Sprintf("behind%d", len(b.formats)), Place: recorded.System + "." + recorded.Name, Args: of.String() + compared}
 	if _, err := b.group.Define(d); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // the rest shows the definition, which is not in the program's text
 		return fmt.Errorf("the kernel can't fetch what the fields of %s:%s lead to: %s", recorded.System, recorded.Name, text)
@@ -107,6 +110,9 @@ func (b *behind) add(s *source) error {
 		return err
 	}
 	s.probed = &probed{format: format}
+	if filter != nil {
+		s.probed.filter = (&translator{format: format, nested: nested}).words(filter).text
+	}
 	for _, same := range of.Same {
 		f := sameField{recorded.Field(same.Field), format.Field(same.Fetch)}
 		if f.recorded == nil || f.fetched == nil {
@@ -118,11 +124,54 @@ func (b *behind) add(s *source) error {
 	return nil
 }
 
+// maxFetched is how many arguments an event probe may have (MAX_TRACE_ARGS in
+// kernel/trace/trace_probe.h).
+const maxFetched = 128
+
+// comparing returns the condition of a source for the record of an event probe, nil if it has none, and
+// the arguments that it compares: the tracepoint's fields. What is no number in the tracepoint's record
+// is not compared, so that each hit that passes there passes here.
+func comparing(s *source, room int) (c *plan.Condition, args string) {
+	if s.event.Filter == nil || s.sample.Filter == "" {
+		return nil, ""
+	}
+	names := make(map[string]string)
+	c = s.event.Filter.Renamed(func(name string) string {
+		field := s.probe.Format.Field(name)
+		if known := names[name]; known != "" || field == nil || !isNumber(field) || len(names) >= room {
+			return known
+		}
+		sign := "u"
+		if field.Signed {
+			sign = "s"
+		}
+		names[name] = fmt.Sprintf("compared%d", len(names))
+		args += fmt.Sprintf(" %s=$%s:%s%d", names[name], name, sign, 8*field.Size)
+		return names[name]
+	})
+	return c, args
+}
+
+// filterBehind has the event probes leave out the hits that have no samples.
+func (a *Attachment) filterBehind() {
+	for _, s := range a.sources {
+		if s.probed == nil || s.probed.filter == "" || s.sample.Filter == "" {
+			continue
+		}
+		if err := a.behind.instance.Write(eventDir(s.probed.format)+"filter", s.probed.filter); err != nil {
+			a.Unfiltered = append(a.Unfiltered, fmt.Sprintf("the event probe on %s: %v", s.name, err))
+		}
+	}
+}
+
+// eventDir is the directory of an event in the instance.
+func eventDir(f *ftrace.Format) string { return "events/" + f.System + "/" + f.Name + "/" }
+
 // start turns the event probes on. Perf's events must be open: a tracepoint calls who listens in the
 // order in which they came, so that each sample is followed by its record.
 func (b *behind) start() error {
 	for _, format := range b.formats {
-		if err := b.instance.Write("events/"+format.System+"/"+format.Name+"/enable", "1"); err != nil {
+		if err := b.instance.Write(eventDir(format)+"enable", "1"); err != nil {
 			return fmt.Errorf("turn on an event probe: %w", err)
 		}
 	}

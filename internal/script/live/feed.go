@@ -141,12 +141,12 @@ func (f *feed) anyOrder() bool {
 func (f *feed) ofSystem() bool { return f.options.Target.String() == perfevent.System().String() }
 
 // soonBytes is what wakes the reader where the hits may come in a storm that the kernel can
-// count: some hundred of them.
+// count or leave out: some hundred of them.
 const soonBytes = 128 << 10
 
 // wakeBytes is how many bytes of records wake the reader, 0 for perfevent's choice.
 func (f *feed) wakeBytes() int {
-	if f.anyOrder() {
+	if f.anyOrder() || f.ofSystem() && slices.ContainsFunc(f.sources, (*source).mayLeaveOut) {
 		return soonBytes
 	}
 	return 0
@@ -212,6 +212,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	for _, s := range f.sources {
 		s.stacker = f.stacks.store.Stacker(s.stacks)
 	}
+	f.watchOthers()
 	f.names = process.NewNames(source.Host())
 	f.prepareMoments(source)
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
@@ -224,6 +225,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		}
 	}
 	if f.behind != nil {
+		f.filterBehind()
 		if err := f.behind.start(); err != nil {
 			return Account{}, err
 		}
@@ -240,8 +242,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		f.ended = true
 	}
 	f.snapshot()
+	f.endOthers()
 	err = errors.Join(err, f.failed, f.settle())
-	f.account.Stacks = f.stacks.dropped
+	f.account.Stacks, f.account.Users, f.account.Cut = f.stacks.dropped, f.stacks.users, f.stacks.cut
 	if reader := f.interpreted.reader; reader != nil {
 		f.account.Interpreted = reader.Notes(f.stacks.calls)
 	}
@@ -337,6 +340,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	if !ok {
 		f.names.Handle(record)
 		f.carried.handle(record)
+		f.handleOthers(record)
 		if _, lost := record.(*perfevent.Lost); lost {
 			f.handler.Lost()
 		}
@@ -370,8 +374,11 @@ func (f *feed) Record(record perfevent.Record) error {
 	}
 	f.carry(h)
 	source.join(h)
-	if source.repeats != nil {
+	switch {
+	case source.repeats != nil:
 		f.look(h)
+	case source.others != nil:
+		source.others.look(sample)
 	}
 	f.run(eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h})
 	return nil
@@ -388,7 +395,7 @@ func (f *feed) run(of eval.Hit) {
 		}
 		h.use = use
 		h.eval.Probe = use.probe
-		if source.places != nil {
+		if use.placed {
 			h.eval.Probe = use.probe + h.function()
 		}
 		if !f.handler.Hit(use.clause, &h.eval) {

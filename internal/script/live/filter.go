@@ -121,14 +121,19 @@ func (t *translator) test(test *plan.Test) (words, bool) {
 		fits := field.Location != ftrace.Inline || len(test.Text) < field.Size
 		return words{text: fmt.Sprintf(`%s %s "%s"`, test.Field, test.Op, test.Text)}, field.String && fits
 	}
-	switch field.Size {
-	case 1, 2, 4, 8:
-	default:
-		return words{}, false
-	}
-	// The kernel compares what points to characters as text alone.
-	if field.Array || field.String || field.Location != ftrace.Inline || strings.Contains(field.Type, "char *") {
+	if !isNumber(field) {
 		return words{}, false
 	}
 	return number{name: test.Field, bits: 8 * field.Size, signed: field.Signed}.compare(test)
+}
+
+// isNumber tells whether the kernel compares a field as a number.
+func isNumber(field *ftrace.Field) bool {
+	switch field.Size {
+	case 1, 2, 4, 8:
+	default:
+		return false
+	}
+	// The kernel compares what points to characters as text alone.
+	return !field.Array && !field.String && field.Location == ftrace.Inline && !strings.Contains(field.Type, "char *")
 }

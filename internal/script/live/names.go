@@ -58,9 +58,6 @@ func (a *Attachment) functionsAt(place plan.Place) *functions {
 // the number of that address. So a function is the same at its entry and at its return.
 func (h *hit) symbol() uint64 {
 	name := h.function()
-	if h.source.event.Place == plan.Kernel {
-		name = name[strings.LastIndexByte(name, ':')+1:] // without its module
-	}
 	known := h.feed.functionsAt(h.source.event.Place)
 	if n, ok := known.numbers[name]; ok {
 		return n

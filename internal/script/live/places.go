@@ -4,63 +4,72 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
-// probeName is what the probe builtin shows at a source: for a source of several places what
-// stands before the function's name.
-func probeName(s *source, point *syntax.AttachPoint) string {
+// probeName is what the probe builtin shows at a source: where placed, what stands before the name
+// of the function that was hit.
+func probeName(s *source, point *syntax.AttachPoint) (name string, placed bool) {
 	switch {
 	case s.probe == nil || len(point.Args) == 0:
-		return point.Text
+		return point.Text, false
 	case s.places == nil && s.name == "":
-		return point.Text
+		return point.Text, false
 	}
 	switch point.Provider {
 	case "tracepoint":
-		return "tracepoint:" + s.name
+		return "tracepoint:" + s.name, false
 	case "rawtracepoint":
 		_, event, _ := strings.Cut(s.name, ":")
-		return "rawtracepoint:" + event
-	case "uprobe", "uretprobe", "usdt":
-		if strings.HasPrefix(point.Args[len(point.Args)-1], "0x") {
-			return point.Text
-		}
+		return "rawtracepoint:" + event, false
 	}
-	prefix := point.Provider + ":" + strings.Join(point.Args[:len(point.Args)-1], ":") + ":"
-	if len(point.Args) == 1 {
-		prefix = point.Provider + ":"
+	last := len(point.Args) - 1
+	if !strings.ContainsAny(point.Args[last], "*?[") {
+		return point.Text, false
 	}
+	prefix := strings.Join(append([]string{point.Provider}, point.Args[:last]...), ":") + ":"
 	if s.places != nil {
-		return prefix
+		return prefix, true
 	}
-	if !strings.ContainsAny(point.Args[len(point.Args)-1], "*?[") {
-		return point.Text
+	return prefix + s.function(), false
+}
+
+// function is the name of the source's function, of the kernel's without its module.
+func (s *source) function() string {
+	if s.event.Place == plan.Kernel {
+		return s.name[strings.LastIndexByte(s.name, ':')+1:]
 	}
-	return prefix + s.name
+	return s.name
 }
 
 // function is the name of the function that was hit.
 func (h *hit) function() string {
+	if place, ok := h.place(); ok {
+		return h.source.places[place].Function
+	}
+	return h.source.function()
+}
+
+// place returns which of the places of the source was hit.
+func (h *hit) place() (place uint64, ok bool) {
 	if h.source.places == nil {
-		return h.source.name
+		return 0, false
 	}
 	addr, ok := firstAddress(h.raw)
 	if !ok {
-		return h.source.name
+		return 0, false
 	}
 	if int64(addr) < 0 { // in the kernel
-		if place, ok := h.source.kernelPlace(addr); ok {
-			return h.source.places[place]
-		}
-		return h.source.name
+		return h.source.kernelPlace(addr)
 	}
-	if mapping, ok := h.process().Find(addr); ok {
-		if name, ok := h.source.places[mapping.Offset+addr-mapping.Start]; ok {
-			return name
-		}
+	mapping, ok := h.process().Find(addr)
+	if !ok {
+		return 0, false
 	}
-	return h.source.name
+	place = mapping.Offset + addr - mapping.Start
+	_, ok = h.source.places[place]
+	return place, ok
 }
 
 // firstAddress returns the first field of a probe's record, which is __probe_ip or, of a return,

@@ -23,16 +23,20 @@ const (
 	maxApart  = 12
 )
 
-// repeats looks for values that come again at the hits of a source. It looks at window hits out
-// of each round. It is a storm where they took no longer than storm in several rounds, one after the
-// other.
+// repeats looks for values that come again at the hits of a source.
 type repeats struct {
-	fields   []*ftrace.Field
-	comm     bool
+	rounds
+	fields []*ftrace.Field
+	comm   bool
+	seen   map[values]*seen
+}
+
+// rounds looks at window hits of a source out of each round. It is a storm where they took no longer
+// than storm in several rounds, one after the other.
+type rounds struct {
 	hits     int // of the round
 	storms   int // rounds of a storm
 	from, to uint64
-	seen     map[values]*seen
 }
 
 type seen struct {
@@ -63,8 +67,23 @@ func newRepeats(s *source, fields []string, comm bool) *repeats {
 	return r
 }
 
+// looks counts a hit, and tells whether it is in a window.
+func (r *rounds) looks(at uint64) bool {
+	if r.hits++; r.hits > window {
+		if r.hits == round {
+			r.hits = 0
+		}
+		return false
+	}
+	if r.hits == 1 {
+		r.from, r.to = at, at
+	}
+	r.from, r.to = min(r.from, at), max(r.to, at)
+	return true
+}
+
 // isStorm tells whether the window that has been looked at is one of a storm that lasts.
-func (r *repeats) isStorm() bool {
+func (r *rounds) isStorm() bool {
 	if r.to-r.from > storm {
 		r.storms = 0
 		return false

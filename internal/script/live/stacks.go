@@ -24,6 +24,7 @@ type stacks struct {
 	room       []byte
 	bytes      int
 	dropped    uint64 // stacks that were too many to be kept
+	users, cut uint64 // user stacks that were asked for, and those of them that are cut short
 	calls      moment.Tally
 }
 
@@ -60,6 +61,12 @@ func (s *stacks) user(h *hit, t *types.Type) uint64 {
 	of := s.store.User(h.source.stacker, h.process(), h.sample)
 	if of.Interpreted {
 		s.calls.Count(of.Calls)
+	}
+	if of.Kept {
+		s.users++
+		if of.End == callchain.Cut && (t.Limit == 0 || len(s.store.Stack(of.ID).Frames) < t.Limit) {
+			s.cut++
+		}
 	}
 	return s.limited(of.ID, t)
 }

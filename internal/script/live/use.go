@@ -8,7 +8,8 @@ import (
 // use is one clause at the hits of a source.
 type use struct {
 	clause int
-	probe  string // of the probe builtin, unless the source has places
+	probe  string // of the probe builtin
+	placed bool   // probe is what stands before the name of the function that was hit
 	values []getter
 	every  uint64   // the clause runs at one of so many hits on a CPU
 	passed []uint64 // hits on each CPU since it ran
@@ -32,7 +33,8 @@ func (u *use) due(cpu uint32) bool {
 
 // use prepares the values of a clause at a source.
 func (a *Attachment) use(s *source, u plan.Use) (use, error) {
-	result := use{clause: u.Clause, probe: probeName(s, u.Point)}
+	result := use{clause: u.Clause}
+	result.probe, result.placed = probeName(s, u.Point)
 	if u.Period > 0 {
 		result.every = u.Period / s.event.Sample.Period
 	}

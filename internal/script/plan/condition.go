@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,7 +20,7 @@ type Condition struct {
 // A Test is a comparison of a value of a hit with a constant.
 type Test struct {
 	Field  string // of the record; "" where Header says what it is
-	Header string // tid, cpu or comm
+	Header string // tid, cpu or comm; in Event.Who also pid
 	Op     string // ==, !=, <, <=, > or >=; of a text only the first two
 	// Steps are what is done to a number, extended to 64 bits as its field says, before it is
 	// compared with N, as signed numbers or not.
@@ -89,12 +91,79 @@ func (t *Test) Name() string {
 	switch t.Header {
 	case "tid":
 		return "common_pid" // which is a thread's id
+	case "pid":
+		return "pid"
 	case "cpu":
 		return "CPU"
 	case "comm":
 		return "COMM"
 	}
 	return t.Field
+}
+
+// Renamed returns the condition with other names for its numbers that are fields. Texts have no name
+// then, and can't be compared, as what gets the name "".
+func (c *Condition) Renamed(name func(string) string) *Condition {
+	renamed := &Condition{Op: c.Op, Test: c.Test}
+	if c.Test.Field != "" && c.Test.IsText {
+		renamed.Test.Field = ""
+	} else if c.Test.Field != "" {
+		renamed.Test.Field = name(c.Test.Field)
+	}
+	for _, of := range c.Of {
+		renamed.Of = append(renamed.Of, of.Renamed(name))
+	}
+	return renamed
+}
+
+// asks tells whether the condition has a test of a value that comes with every hit.
+func (c *Condition) asks(header string) bool {
+	return c != nil && (c.Test.Header == header || slices.ContainsFunc(c.Of, func(of *Condition) bool { return of.asks(header) }))
+}
+
+// Admits tells whether a hit of a thread may meet the condition.
+func (c *Condition) Admits(pid, tid uint32) bool {
+	admits := func(of *Condition) bool { return of.Admits(pid, tid) }
+	switch {
+	case c == nil:
+		return true
+	case c.Op == "||":
+		return slices.ContainsFunc(c.Of, admits)
+	case c.Op == "&&":
+		return !slices.ContainsFunc(c.Of, func(of *Condition) bool { return !admits(of) })
+	case c.Test.Header == "pid":
+		return c.Test.holds(uint64(pid))
+	case c.Test.Header == "tid":
+		return c.Test.holds(uint64(tid))
+	}
+	return true
+}
+
+// holds tells whether the comparison is true of a number.
+func (t *Test) holds(n uint64) bool {
+	for _, step := range t.Steps {
+		n &= step.Mask
+		if step.Sign > 0 {
+			n = uint64(int64(n<<(64-step.Sign)) >> (64 - step.Sign))
+		}
+	}
+	order := cmp.Compare(n, t.N)
+	if t.Signed {
+		order = cmp.Compare(int64(n), int64(t.N))
+	}
+	switch t.Op {
+	case "==":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
 }
 
 // never is a condition that no hit meets.

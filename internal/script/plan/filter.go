@@ -19,13 +19,18 @@ func (p *planner) filter(prog *check.Program) {
 		if e.Place == Sampled || e.Entry != nil || entries[e] {
 			continue // it has no fields, or each return must find its entry
 		}
-		any := never()
+		any, who := never(), never()
 		for i := range e.Uses {
 			f := filterer{event: e, clause: prog.Clauses[e.Uses[i].Clause], fields: e.Uses[i].Fields}
 			any = either(any, f.hit())
+			f.who = true
+			who = either(who, f.hit())
 		}
 		if !any.isNever() { // else the clauses do nothing, and their hits are counted all the same
 			e.Filter = any
+		}
+		if who.asks("pid") {
+			e.Who = who
 		}
 	}
 }
@@ -35,6 +40,7 @@ type filterer struct {
 	event  *Event
 	clause *check.Clause
 	fields []Field
+	who    bool // the condition is only what the process and the thread must be
 }
 
 // hit is what a hit must be for the clause to do anything.
@@ -205,10 +211,10 @@ func (f *filterer) test(e check.Expr) (Test, bool) {
 func (f *filterer) number(e check.Expr) (Test, bool) {
 	switch e := e.(type) {
 	case *check.Header:
-		return Test{Header: e.Name}, e.Name == "tid" || e.Name == "cpu"
+		return Test{Header: e.Name}, e.Name == "tid" || e.Name == "cpu" && !f.who || e.Name == "pid" && f.who
 	case *check.FromHit:
 		field := f.fields[e.Source]
-		return Test{Field: field.Name}, field.From == Record && numeric(e.T) && f.clause.Sources[e.Source].Form == check.Plain
+		return Test{Field: field.Name}, !f.who && field.From == Record && numeric(e.T) && f.clause.Sources[e.Source].Form == check.Plain
 	case *check.Convert:
 		test, ok := f.number(e.X)
 		if !ok || e.T.Kind != types.Int && e.T.Kind != types.Pointer {
@@ -249,12 +255,12 @@ func (f *filterer) text(e check.Expr, with string) (Test, bool) {
 	switch e := e.(type) {
 	case *check.Header:
 		test.Header = e.Name
-		return test, e.Name == "comm" && Quotable(with)
+		return test, e.Name == "comm" && !f.who && Quotable(with)
 	case *check.FromHit:
 		field, of := f.fields[e.Source], f.clause.Sources[e.Source]
 		test.Field = field.Name
 		whole := of.Form == check.Text || of.Form == check.Plain
-		return test, field.From == Record && whole && Quotable(with) && (of.Size == 0 || len(with) < of.Size-1)
+		return test, !f.who && field.From == Record && whole && Quotable(with) && (of.Size == 0 || len(with) < of.Size-1)
 	}
 	return test, false
 }

@@ -51,6 +51,9 @@ type Event struct {
 	Reads bool
 	// Filter is what the kernel may filter the hits by; nil for nothing.
 	Filter *Condition
+	// Who is what the process and the thread of a hit must be, where Filter can't say it since no
+	// record has the process: for any clause to do anything. Nil for anything.
+	Who *Condition
 }
 
 // String returns the definition with its fetch arguments.

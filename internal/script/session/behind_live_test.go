@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,6 +118,38 @@ func TestLiveTheFieldsOfTracepointsLeadToTheKernelsMemory(t *testing.T) {
 	}
 	if lines := strings.Count(out, "\n") - 1; lines != seen || seen < n/2 || seen+unprobed(stderr) < n {
 		t.Errorf("%d of %d lines are right, of %d datagrams; %d hits without values\n%s%s", seen, lines, n, unprobed(stderr), out, stderr)
+	}
+}
+
+// What the kernel filters has no record of an event probe.
+func TestLiveEventProbesFilterAsTheirTracepoints(t *testing.T) {
+	needEventProbes(t)
+	to := receiver(t)
+	from := sender(t, to)
+	const n, least, but, heads = 60, 62, 70, 14 + 20 + 8 // lengths
+	var filters []string
+	out, stderr := besides(t, `tracepoint:net:net_dev_queue /args.len > $2 && args.len != $3 && ((struct sk_buff *)args.skbaddr)->sk->__sk_common.skc_num == $1/ {
+	printf("%d %d\n", args.len, ((struct sk_buff *)args.skbaddr)->len);
+}`, func() {
+		datagrams(t, from, n)
+		found, _ := filepath.Glob("/sys/kernel/tracing/instances/*/events/*/behind0/filter")
+		for _, path := range found {
+			text, _ := os.ReadFile(path)
+			filters = append(filters, strings.TrimSpace(string(text)))
+		}
+	}, fmt.Sprint(portOf(from)), fmt.Sprint(least), fmt.Sprint(but))
+	if want := fmt.Sprintf("(!(compared0 <= %d)) && (compared0 != %d)", least, but); !slices.Contains(filters, want) {
+		t.Errorf("the filters of event probes are %q, want %q", filters, want)
+	}
+	seen, want := 0, 0
+	for length := heads + 1; length <= heads+n; length++ {
+		if length > least && length != but {
+			want++
+			seen += strings.Count(out, fmt.Sprintf("%d %[1]d\n", length))
+		}
+	}
+	if lines := strings.Count(out, "\n") - 1; lines != seen || seen < want/2 || seen+unprobed(stderr) < want {
+		t.Errorf("%d of %d lines are right, want %d; %d hits without values\n%s%s", seen, lines, want, unprobed(stderr), out, stderr)
 	}
 }
 

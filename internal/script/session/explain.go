@@ -41,6 +41,9 @@ func (s *session) explain(w io.Writer) {
 			if e.Filter != nil {
 				fmt.Fprintf(w, "    filtered by the kernel: %s\n", e.Filter)
 			}
+			if e.Who != nil {
+				fmt.Fprintf(w, "    filtered by the kernel in storms, thread by thread: %s\n", e.Who)
+			}
 		}
 	}
 }

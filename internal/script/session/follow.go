@@ -37,11 +37,17 @@ func (s *session) follow(ctx context.Context) error {
 	if account.Unseen > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d hits were left out: they still waited when the program ended\n", account.Unseen)
 	}
+	if account.Hidden > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: the first hits of %d threads may be missing: their numbers were those of other processes' threads a moment before\n", account.Hidden)
+	}
 	if account.OwnSeen > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of the hits are ringtap's own\n", account.OwnSeen)
 	}
 	if account.Stacks > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d stacks were left out: too many different ones\n", account.Stacks)
+	}
+	if account.Cut > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d user stacks are cut short: they are deeper than what ringtap copies of each\n", account.Cut, account.Users)
 	}
 	if account.Late > 0 && s.opts.Verbose {
 		fmt.Fprintf(s.opts.Stderr, "%d reads of the memory of processes came a moment after the hits: the values may be others (marked ~)\n", account.Late)
@@ -84,6 +90,9 @@ func (s *session) books(account *live.Account) {
 		}
 		if b.Filtered > 0 {
 			fmt.Fprintf(out, ", %d of other targets", b.Filtered)
+		}
+		if b.Duplicates > 0 {
+			fmt.Fprintf(out, ", %d came twice as events were replaced", b.Duplicates)
 		}
 		if b.Exact {
 			fmt.Fprintf(out, ", %d by the kernel's count", b.Counted)

@@ -35,17 +35,64 @@ func (l Lister) files(kind, what string) error {
 		options.PID = l.PIDs[0]
 	}
 	for _, f := range files {
-		found, err := namesIn(f, kind == "usdt", options)
+		if kind == "usdt" {
+			err = l.marks(f, glob, options)
+		} else {
+			err = l.userFunctions(kind, f, glob, options)
+		}
 		if err != nil && len(files) == 1 {
 			return err
 		}
-		for _, name := range found {
-			if glob.Match(name) {
-				fmt.Fprintf(l.Out, "%s:%s:%s\n", kind, escape.Text(f), escape.Text(name))
+	}
+	return nil
+}
+
+// marks writes the USDT probes of a file.
+func (l Lister) marks(file string, glob names.Glob, o uprobe.Options) error {
+	found, err := namesIn(file, true, o)
+	for _, name := range found {
+		if glob.Match(name) {
+			l.point("usdt", file, name)
+		}
+	}
+	return err
+}
+
+// point writes an attach point in a file.
+func (l Lister) point(kind, file, name string) {
+	fmt.Fprintf(l.Out, "%s:%s:%s\n", kind, escape.Text(file), escape.Text(name))
+}
+
+// userFunctions writes the functions of a file.
+func (l Lister) userFunctions(kind, file string, glob names.Glob, o uprobe.Options) error {
+	all, err := functionsIn(file, o)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(f symbols.Function) bool { return !glob.Match(f.Name) })
+	params := make([][]symbols.Param, len(all))
+	if l.Fields {
+		if params, err = uprobe.AllParams(file, o, all); err != nil {
+			return err
+		}
+	}
+	for i, f := range all {
+		l.point(kind, file, f.Name)
+		for _, p := range params[i] {
+			if p.Type != "" {
+				fmt.Fprintf(l.Out, "    %s\n", escape.Text(declared(p.Type, p.Name)))
 			}
 		}
 	}
 	return nil
+}
+
+// declared is a parameter as C declares it.
+func declared(of, name string) string {
+	if strings.HasSuffix(of, "*") || name == "" {
+		return of + name
+	}
+	return of + " " + name
 }
 
 // namesIn returns the names of a file's functions, or those of its USDT probes with their
@@ -59,14 +106,21 @@ func namesIn(file string, marks bool, o uprobe.Options) (found []string, err err
 		slices.Sort(found)
 		return slices.Compact(found), err
 	}
-	functions, _, err := uprobe.Functions(file, o)
+	functions, err := functionsIn(file, o)
 	for _, f := range functions {
-		if f.Kind == symbols.Defined || f.Kind == symbols.Indirect {
-			found = append(found, f.Name)
-		}
+		found = append(found, f.Name)
 	}
-	slices.Sort(found)
-	return slices.Compact(found), err
+	return found, err
+}
+
+// functionsIn returns the functions of a file in the order of their names, each name once.
+func functionsIn(file string, o uprobe.Options) ([]symbols.Function, error) {
+	all, _, err := uprobe.Functions(file, o)
+	all = slices.DeleteFunc(slices.Clone(all), func(f symbols.Function) bool {
+		return f.Kind != symbols.Defined && f.Kind != symbols.Indirect
+	})
+	slices.SortStableFunc(all, func(a, b symbols.Function) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b symbols.Function) bool { return a.Name == b.Name }), err
 }
 
 // functions writes the functions of the kernel that match a pattern and can be probed: at fentry

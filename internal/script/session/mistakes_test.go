@@ -40,6 +40,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		`BEGIN { printf("%d\n", "x"); }`:                     `1:9-15: printf: %d specifier expects a value of type integer (string supplied)`,
 		`BEGIN { printf(pid) }`:                              `1:16-19: argument 1 of printf() is a literal string`,
 		`BEGIN { print(pid, tid) }`:                          `1:9-14: print() takes one value, or a map, top and div | print((a, b)) prints several values, printf() formats them`,
+		`BEGIN { @ = cuont() }`:                              `1:13-18: no function is named cuont | did you mean count?`,
 		`BEGIN { pirntf("x") }`:                              `1:9-15: no function is named pirntf | did you mean printf?`,
 		`BEGIN { retrun; }`:                                  `1:9-15: nothing is named retrun | did you mean return?`,
 		`BEGIN { print(commm) }`:                             `1:15-20: nothing is named commm | did you mean comm?`,

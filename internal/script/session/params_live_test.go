@@ -91,3 +91,22 @@ func TestLiveArgumentsOfProgramsHaveNames(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", &out, want)
 	}
 }
+
+func TestLiveParametersOfProgramsAreListed(t *testing.T) {
+	program := compiled.Program(t, map[string]string{"work.c": workingText}, "gcc", "-g", "-O1", "-o", "work", "work.c")
+	for _, tt := range []struct {
+		fields bool
+		want   string
+	}{
+		{false, "uprobe:" + program + ":work\n"},
+		{true, "uprobe:" + program + ":work\n    int n\n    const char *name\n    struct pair *p\n    double d\n    signed char c\n"},
+	} {
+		var out bytes.Buffer
+		if err := (Lister{Out: &out, Fields: tt.fields}).List("uprobe:" + program + ":wor*"); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != tt.want {
+			t.Errorf("%s\nwant\n%s", &out, tt.want)
+		}
+	}
+}
