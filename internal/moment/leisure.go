@@ -43,6 +43,7 @@ type leisure struct {
 	held     int    // bytes of stacks in readings
 	readings map[sampled]reading
 	progress uint64 // waits that began before that time are known
+	asked    uint64 // waits that began before that time have been asked for
 	swept    uint64
 	over     bool
 }
@@ -188,8 +189,10 @@ func (l *leisure) round() bool {
 	l.mu.Lock()
 	targets, news := l.targets, l.news
 	l.news = nil
+	l.waits.asked = l.asked
 	l.mu.Unlock()
-	known := perfevent.Now() - inTheMaking
+	l.waits.now = perfevent.Now()
+	known := l.waits.now - inTheMaking
 	if len(targets) == 0 {
 		l.wait()
 		return false
@@ -226,7 +229,7 @@ func (l *leisure) round() bool {
 	for _, t := range targets {
 		t.isNew = false
 	}
-	l.progress = known
+	l.progress = l.waits.known(known)
 	l.changed.Broadcast()
 	if known > l.swept+uint64(time.Second) {
 		l.swept = known
