@@ -126,8 +126,7 @@ type beyond struct {
 	seed  maphash.Seed
 	known []uint64 // hashes, each at its place
 	room  []byte
-	left  time.Duration // that may be spent
-	since time.Time
+	ration
 	// forget says that the caller has other pages.
 	forget atomic.Bool
 }
@@ -136,7 +135,7 @@ const roomPages = 16
 
 func newBeyond(pages int) *beyond {
 	return &beyond{seed: maphash.MakeSeed(), known: make([]uint64, pages),
-		room: make([]byte, roomPages*callchain.PageSize), since: time.Now()}
+		room: make([]byte, roomPages*callchain.PageSize), ration: newRation(beyondShare)}
 }
 
 // behind is what lies behind the copy of a sample's stack, up to the end of its area: nothing for most.
@@ -158,16 +157,14 @@ func (b *beyond) keep(visit *near.Visit, areas []area) {
 	}
 	top := b.readTop(visit, &a)
 	began := time.Now()
-	b.left = min(b.left+time.Duration(beyondShare*float64(began.Sub(b.since))), saved)
+	b.earn(began)
 	if b.left < 0 && top == 0 {
-		b.since = began
 		return
 	}
 	for _, word := range [beyondWords]uint64{beyondMark, a.start, top} {
 		_ = visit.KeepWord(word) // there is room
 	}
 	if top > 0 && !b.keepPages(visit, topBytes) {
-		b.since = began
 		return // there was room
 	}
 	at, end := a.start, min(a.end, a.start+mostBeyond)
@@ -181,8 +178,7 @@ func (b *beyond) keep(visit *near.Visit, areas []area) {
 		}
 		at += uint64(n)
 	}
-	b.since = time.Now()
-	b.left -= b.since.Sub(began)
+	b.left -= time.Since(began)
 }
 
 // beyondWords are the words before what is kept: a mark, where it begins, and where the pages of its
@@ -201,9 +197,6 @@ func (b *beyond) readTop(visit *near.Visit, a *area) uint64 {
 	}
 	return a.end - topBytes
 }
-
-// saved is how much of what was not spent may be spent later.
-const saved = 20 * time.Millisecond
 
 // keepPages hands over so many bytes that were read. It reports false if not all were.
 func (b *beyond) keepPages(visit *near.Visit, n int) bool {

@@ -21,7 +21,7 @@
 // A sample that begins a wait needs no helper. The thread stands still until it is switched to,
 // and the session's rings say when:
 //
-//	run                                     goroutine of its own, every 2 ms
+//	run                                     thread of its own, every 2 ms
 //	Watch ────────────────────────────────→ look at the rings: who waits?                    waits.go
 //	                                        walk those who do                                reads.go
 //	Deepen ───────────────────────────────→ read their stacks behind the copies              standing.go

@@ -19,7 +19,7 @@ import (
 // thread goes on in its place: 0 if the sample does not say. It may be called from any goroutine.
 type Switched func(s *perfevent.Sample) (leaves bool, next uint32)
 
-// leisure reads the calls of threads that wait. It follows the session's rings, and reads the
+// leisure reads the calls of threads that wait, on a thread of its own. It follows the session's rings, and reads the
 // threads that have left their CPU and not gone on. Then it looks at the rings once more. A thread
 // runs no user code before the kernel's record of the switch to it is in a ring: if there is none,
 // though there was room and the samplings were on, the reading is exact.
@@ -43,6 +43,7 @@ type leisure struct {
 	held     int    // bytes of stacks in readings
 	readings map[sampled]reading
 	progress uint64 // waits that began before that time are known
+	asked    uint64 // waits that began before that time have been asked for
 	swept    uint64
 	over     bool
 }
@@ -51,12 +52,12 @@ type leisure struct {
 const LookEvery = 2 * time.Millisecond
 
 // A look takes about 30 µs. While there is no process to read, one every idleEvery tells whether
-// the rings have run over. Between two there is restTimes the time of a CPU that the first takes.
-// Threads wait for the next look when all walks have taken roundTime.
+// the rings have run over. All takes leisureShare of a CPU at most. Threads wait for the next look when
+// all walks have taken roundTime.
 const (
-	idleEvery = 20 * time.Millisecond
-	restTimes = 9
-	roundTime = 2 * time.Millisecond
+	idleEvery    = 20 * time.Millisecond
+	leisureShare = 0.1
+	roundTime    = 2 * time.Millisecond
 )
 
 // inTheMaking is how long before a look the kernel may have taken the time of a record that is
@@ -133,44 +134,54 @@ func (l *leisure) close() error {
 	return l.unmap()
 }
 
+// run looks and reads until that is stopped.
 func (l *leisure) run() {
 	defer close(l.stopped)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer goAhead()()
+	ration := newRation(leisureShare)
 	for {
-		select {
-		case <-l.stop:
+		began := threadTime()
+		reads := l.round()
+		ration.earn(time.Now())
+		ration.left -= threadTime() - began
+		every := LookEvery
+		if !reads {
+			every = idleEvery
+		}
+		if l.rest(max(every, ration.due())) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.over = true
 			l.changed.Broadcast()
 			return
-		case <-timer.C:
-		case <-l.kick:
 		}
-		every := LookEvery
-		spent, reads := l.timedRound()
-		if !reads {
-			every = idleEvery
-		}
-		timer.Reset(max(every, restTimes*spent))
 	}
 }
 
-// timedRound is round, and tells how much time of a CPU that has taken. On a busy host it takes longer.
-func (l *leisure) timedRound() (spent time.Duration, reads bool) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	began := threadTime()
-	reads = l.round()
-	return threadTime() - began, reads
-}
-
-// threadTime is how long the thread that calls has run.
-func threadTime() time.Duration {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // it is there since Linux 2.6.12
-	return time.Duration(t.Nano())
+// rest waits for the next round, and reports true if there is none. A short while the kernel waits for:
+// Go's timers are for threads that may have to wait for a CPU.
+func (l *leisure) rest(d time.Duration) (stopped bool) {
+	if d < idleEvery {
+		t := unix.NsecToTimespec(int64(d))
+		_ = unix.Nanosleep(&t, nil) // a signal ends it sooner
+		select {
+		case <-l.stop:
+			return true
+		default:
+			return false
+		}
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.stop:
+		return true
+	case <-timer.C:
+	case <-l.kick:
+	}
+	return false
 }
 
 // round reads the threads that wait. It reports false if there is no process to read.
@@ -178,8 +189,10 @@ func (l *leisure) round() bool {
 	l.mu.Lock()
 	targets, news := l.targets, l.news
 	l.news = nil
+	l.waits.asked = l.asked
 	l.mu.Unlock()
-	known := perfevent.Now() - inTheMaking
+	l.waits.now = perfevent.Now()
+	known := l.waits.now - inTheMaking
 	if len(targets) == 0 {
 		l.wait()
 		return false
@@ -216,7 +229,7 @@ func (l *leisure) round() bool {
 	for _, t := range targets {
 		t.isNew = false
 	}
-	l.progress = known
+	l.progress = l.waits.known(known)
 	l.changed.Broadcast()
 	if known > l.swept+uint64(time.Second) {
 		l.swept = known

@@ -3,14 +3,64 @@ package moment
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
+
+// mostAhead is the lowest nice value of this program's threads.
+func mostAhead(t *testing.T) int {
+	t.Helper()
+	threads, err := process.Host{}.Threads(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowest := math.MaxInt
+	for _, tid := range threads {
+		if priority, err := unix.Getpriority(unix.PRIO_PROCESS, tid); err == nil { // else it has ended
+			lowest = min(lowest, 20-priority)
+		}
+	}
+	return lowest
+}
+
+// Others that run would have it look when most waits are over.
+func TestLiveWaitsAreReadByAThreadThatGoesAhead(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	session, err := perfevent.Open(perfevent.Process(os.Getpid()),
+		[]perfevent.Sampling{{Event: perfevent.Software(perfevent.SoftwareContextSwitches), Period: 1}}, perfevent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	before := mostAhead(t)
+	l, err := newLeisure(session, func(*perfevent.Sample) (bool, uint32) { return true, 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	go l.run()
+	for end := time.Now().Add(testlimit.End); mostAhead(t) != before-ahead; {
+		if time.Now().After(end) {
+			t.Fatalf("the lowest nice value is %d, want %d", mostAhead(t), before-ahead)
+		}
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := mostAhead(t); after != before {
+		t.Errorf("after it the lowest nice value is %d, want %d", after, before)
+	}
+}
 
 // What a thread does when the samplings are off is in no ring.
 func TestLiveAThreadIsNotKnownToWaitOnceTheSamplingsAreOff(t *testing.T) {

@@ -45,6 +45,7 @@ func (l *leisure) drop(s sampled) reading {
 func (l *leisure) at(s *perfevent.Sample) Calls {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.asked = max(l.asked, s.Time)
 	t := l.targets[s.PID]
 	if t == nil {
 		return Calls{}

@@ -10,6 +10,8 @@ type waits struct {
 	queue  []*wait          // that are to be, oldest first
 	read   []*wait          // room
 	missed uint64           // until then records may be missing
+	now    uint64           // when this round began
+	asked  uint64           // samples before that time have been asked for
 }
 
 // wait is what is known of a thread.
@@ -20,6 +22,7 @@ type wait struct {
 	end     uint64    // when it went on last
 	state   waitState
 	queued  bool
+	since   uint64  // when it was queued
 	reading reading // that makes it isRead
 }
 
@@ -51,7 +54,7 @@ func (ws *waits) want(pid uint32) {
 
 func (ws *waits) enqueue(w *wait) {
 	if !w.queued {
-		w.queued = true
+		w.queued, w.since = true, ws.now
 		ws.queue = append(ws.queue, w)
 	}
 }
@@ -117,8 +120,12 @@ func (ws *waits) miss(now uint64) {
 	}
 }
 
+// maxQueued is how long a thread may have to wait until it is read, in nanoseconds: what comes after its
+// sample waits as long.
+const maxQueued = 250e6
+
 // take has the threads read that wait and were not yet, until that takes too long. It returns those
-// that were read, until the next call.
+// that were read, until the next call. A reading that nobody would ask for is not made.
 func (ws *waits) take(read func(*wait) bool, until time.Time) []*wait {
 	ws.read = ws.read[:0]
 	n := 0
@@ -131,11 +138,22 @@ func (ws *waits) take(read func(*wait) bool, until time.Time) []*wait {
 		if w.state != isUnread {
 			continue
 		}
-		if w.state = isOver; read(w) {
+		w.state = isOver
+		if w.samples[len(w.samples)-1].time >= ws.asked && ws.now <= w.since+maxQueued && read(w) {
 			w.state = isRead
 			ws.read = append(ws.read, w)
 		}
 	}
 	ws.queue = append(ws.queue[:0], ws.queue[n:]...)
 	return ws.read
+}
+
+// known is until when it is known which waits are read, where that time of the records is.
+func (ws *waits) known(records uint64) uint64 {
+	for _, w := range ws.queue {
+		if w.state == isUnread {
+			records = min(records, w.samples[0].time)
+		}
+	}
+	return records
 }

@@ -115,6 +115,52 @@ func TestThreadsForWhichThereIsNoTimeAreReadInTheNextRound(t *testing.T) {
 	}
 }
 
+func TestNoMoreIsKnownThanOfTheThreadsThatWereReadInTime(t *testing.T) {
+	ws := newWaits()
+	ws.want(1)
+	known := func(want uint64) {
+		t.Helper()
+		if got := ws.known(100); got != want {
+			t.Errorf("all is known until %d, want %d", got, want)
+		}
+	}
+	take := func(n int) {
+		t.Helper()
+		if read := ws.take(func(*wait) bool { return true }, time.Time{}); len(read) != n {
+			t.Errorf("%d are read, want %d", len(read), n)
+		}
+	}
+	known(100)
+	ws.begins(1, sampled{0, 7, 30}, copied{})
+	ws.begins(1, sampled{1, 8, 20}, copied{}) // another CPU's ring
+	ws.begins(1, sampled{1, 9, 40}, copied{})
+	known(20)
+	take(1)
+	known(20)
+	take(1)
+	known(40)
+	ws.ends(9, 50)
+	known(100)
+	ws.begins(1, sampled{0, 9, 60}, copied{})
+	ws.now = maxQueued + 1
+	known(60)
+	take(0)
+	known(100)
+}
+
+func TestAWaitThatWasAskedForIsNotRead(t *testing.T) {
+	ws := newWaits()
+	ws.want(1)
+	ws.asked = 20
+	ws.begins(1, sampled{0, 7, 10}, copied{})
+	ws.begins(1, sampled{0, 8, 20}, copied{}) // is being asked for
+	var read []uint32
+	ws.take(func(w *wait) bool { read = append(read, w.samples[0].tid); return true }, time.Now().Add(time.Hour))
+	if len(read) != 1 || read[0] != 8 {
+		t.Errorf("the threads %d are read, want 8", read)
+	}
+}
+
 func TestAThreadThatCanNotBeReadIsNotExact(t *testing.T) {
 	s := newScript()
 	s.out(0, 10)
