@@ -15,8 +15,9 @@ import (
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
-// asNobody runs a test of this binary as an ordinary user. The binary lies in a
-// directory that only root may enter, so the child runs it by its descriptor.
+// asNobody runs a test of this binary as an ordinary user, whom no other process has: the
+// budget of locked memory is a user's, and the tests of other packages are nobody's. The binary
+// lies in a directory that only root may enter, so the child runs it by its descriptor.
 func asNobody(t *testing.T, test string) {
 	t.Helper()
 	needRoot(t)
@@ -29,7 +30,8 @@ func asNobody(t *testing.T, test string) {
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{self}
 	cmd.Env = append(os.Environ(), "PERFEVENT_TEST_NOBODY="+strconv.Itoa(os.Getpid()))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	user := uint32(1<<24 + os.Getpid())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+test) {
 		t.Errorf("as nobody: %v\n%s", err, out)

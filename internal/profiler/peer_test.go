@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/internal/truth"
 )
 
 // Of the same program's samples, at least as many have the whole chain as with
 // perf's own unwinding of the copied stack. Two hundredths are for what falls
-// on starting and ending.
+// on starting and ending, which is less of a longer run: of 150 samples there were
+// up to three.
 func TestPeerPerfFindsNoMoreWholeChains(t *testing.T) {
 	needRoot(t)
 	if _, err := exec.LookPath("perf"); err != nil {
@@ -22,23 +24,24 @@ func TestPeerPerfFindsNoMoreWholeChains(t *testing.T) {
 	for _, name := range []string{"c-O2-nofp", "c-O2-nofp-static", "plt-nofp", "libc-nofp", "signal-nofp", "deep-nofp-20KiB", "cxx-O2-nofp", "rust-nofp", "go"} {
 		t.Run(name, func(t *testing.T) {
 			built := truth.Named(name).Build(t)
-			theirs := perfMatching(t, built)
-			ours := matching(t, profileCommand(t, built.Command(0.6), stack.Auto), built)
-			t.Logf("whole chains: perf %.1f %%, ringtap %.1f %%", 100*theirs, 100*ours)
-			if ours < theirs-0.02 {
-				t.Errorf("perf finds %.1f %% of the chains whole, ringtap %.1f %%", 100*theirs, 100*ours)
-			}
+			testlimit.Enough(t, 600, func(ms int) bool {
+				seconds := float64(ms) / 1000
+				theirs := perfMatching(t, built, seconds)
+				ours := matching(t, profileCommand(t, built.Command(seconds), stack.Auto), built)
+				t.Logf("whole chains: perf %.1f %%, ringtap %.1f %%", 100*theirs, 100*ours)
+				return ours >= theirs-0.02
+			})
 		})
 	}
 }
 
 // perfMatching is the share of perf's samples whose user stack is the program's
 // chain.
-func perfMatching(t *testing.T, built truth.Built) float64 {
+func perfMatching(t *testing.T, built truth.Built, seconds float64) float64 {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "perf.data")
 	record := []string{"record", "-q", "-e", "cpu-clock:u", "-F", "250", "--call-graph", "dwarf,65528", "-o", data, "--"}
-	if output, err := exec.Command("perf", append(record, built.Command(0.6).Args...)...).CombinedOutput(); err != nil {
+	if output, err := exec.Command("perf", append(record, built.Command(seconds).Args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("perf record: %v\n%s", err, output)
 	}
 	script, err := exec.Command("perf", "script", "-i", data, "-F", "ip,sym", "--no-inline").Output()
