@@ -48,7 +48,7 @@ type walker struct {
 	memory interp.Memory
 	thread [threadSize]byte
 	ec     [ecSize]byte
-	frame  [frameSize]byte
+	stack  stack
 	b      [8]byte
 }
 
@@ -100,19 +100,21 @@ func (w *walker) chain(dst []interp.Call) ([]interp.Call, callchain.End) {
 	if stack == 0 || frame < stack || frame > end || frame%8 != 0 {
 		return dst, callchain.Lost
 	}
+	w.stack.begin(w.memory, stack, end)
 	start := len(dst)
 	for n := 0; frame+frameSize <= end; n++ {
 		if n == maxFrames {
 			return dst, callchain.Cut
 		}
-		if !w.memory.Read(frame, w.frame[:]) {
-			return dst, callchain.Lost
-		}
-		flags, ok := w.word(binary.LittleEndian.Uint64(w.frame[frameEP:]), w.b[:])
+		f, ok := w.stack.frame(frame)
 		if !ok {
 			return dst, callchain.Lost
 		}
-		pc, iseq := binary.LittleEndian.Uint64(w.frame[framePC:]), binary.LittleEndian.Uint64(w.frame[frameISeq:])
+		pc, iseq := binary.LittleEndian.Uint64(f[framePC:]), binary.LittleEndian.Uint64(f[frameISeq:])
+		flags, ok := w.stack.flags(binary.LittleEndian.Uint64(f[frameEP:]))
+		if !ok {
+			return dst, callchain.Lost
+		}
 		switch {
 		case pc == 0 || iseq == 0 || flags&kindMask == dummy: // of C
 			if flags&finish != 0 && len(dst) > start {

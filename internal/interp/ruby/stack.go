@@ -1,0 +1,64 @@
+package ruby
+
+import (
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
+
+// stack reads a thread's stack of the virtual machine, much of it at a time: a call of the kernel takes
+// longer than the copy.
+type stack struct {
+	memory interp.Memory
+	from   uint64
+	to     uint64
+	frames window // control frames, which lie at the stack's end, callers behind callees
+	values window // what their ep leads to, callers before callees
+	apart  bool   // not all of it can be read
+	b      [frameSize]byte
+}
+
+// window is memory that was read together.
+type window struct {
+	from, to uint64
+	b        [4096]byte
+}
+
+func (s *stack) begin(m interp.Memory, from, to uint64) {
+	s.memory, s.from, s.to, s.apart = m, from, to, false
+	s.frames.to, s.values.to = 0, 0
+}
+
+// frame is the control frame at an address that lies below the stack's end. It is valid until the next.
+func (s *stack) frame(addr uint64) ([]byte, bool) {
+	return s.read(&s.frames, addr, frameSize, addr, addr+min(s.to-addr, uint64(len(s.frames.b))))
+}
+
+// flags is the word that a frame's ep leads to: out of the stack where that was kept for a closure.
+func (s *stack) flags(ep uint64) (uint64, bool) {
+	const size = 8
+	from, to := ep, ep+size
+	if s.from <= ep && ep <= s.to-size {
+		from = to - min(to-s.from, uint64(len(s.values.b)))
+	}
+	b, ok := s.read(&s.values, ep, size, from, to)
+	if !ok {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b), true
+}
+
+// read reads some bytes, with others around them if it has to.
+func (s *stack) read(w *window, addr, n, from, to uint64) ([]byte, bool) {
+	if w.from <= addr && addr < w.to && n <= w.to-addr {
+		return w.b[addr-w.from:][:n], true
+	}
+	if !s.apart && to-from > n {
+		if s.memory.Read(from, w.b[:to-from]) {
+			w.from, w.to = from, to
+			return w.b[addr-from:][:n], true
+		}
+		w.to, s.apart = 0, true
+	}
+	return s.b[:n], s.memory.Read(addr, s.b[:n])
+}

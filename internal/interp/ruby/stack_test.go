@@ -1,0 +1,34 @@
+package ruby
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/interptest"
+)
+
+// brief is memory of which only little can be read at a time, as what lies beside it is not there.
+type brief struct{ interp.Memory }
+
+func (m brief) Read(addr uint64, b []byte) bool {
+	return len(b) <= threadSize && m.Memory.Read(addr, b)
+}
+
+func TestManyFramesAreReadTogetherAndEachAloneWhereThatFails(t *testing.T) {
+	var r interptest.Recording
+	interptest.Load(t, recording, &r)
+	walk := func(m interp.Memory) (calls []interp.Call, reads int) {
+		c := &interptest.Counter{Memory: m}
+		calls, _ = recorded(&r, c).Walker(nil).Walk(make([]interp.Call, 0, 128), &interp.Thread{TID: r.TID})
+		return calls, c.Reads
+	}
+	calls, reads := walk(r.Memory)
+	alone, more := walk(brief{r.Memory})
+	if len(calls) == 0 || !slices.Equal(calls, alone) {
+		t.Errorf("the calls are %v, read one by one %v", calls, alone)
+	}
+	if reads+len(calls) > more {
+		t.Errorf("%d reads, and one by one %d, for %d calls", reads, more, len(calls))
+	}
+}
