@@ -2,15 +2,12 @@ package ftrace
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // EventName names a tracepoint.
@@ -22,59 +19,46 @@ func (e EventName) String() string { return e.System + ":" + e.Name }
 // Events lists the tracepoints of the running kernel, dynamic ones included,
 // sorted by system and name. Systems whose names begin with ringtap_ are left
 // out: ringtaps have defined those for themselves. The error wraps fs.ErrPermission if the caller may not know.
-//
-// It reads the directories. The file available_events has the same names, but the
-// kernel hands it out page by page, newest first, and counts lines to find where
-// the next page begins: if a dynamic event goes in between, the list lacks others.
 func (t *FS) Events() ([]EventName, error) {
-	systems, err := directories(filepath.Join(t.dir, "events"))
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	var events []EventName
-	for _, system := range systems {
-		if system == tracersSystem || strings.HasPrefix(system, ownerPrefix) {
-			continue
-		}
-		names, err := directories(filepath.Join(t.dir, "events", system))
-		switch {
-		case isGone(err):
-			continue
-		case err != nil:
+	events, err := t.availableEvents()
+	return slices.DeleteFunc(events, func(e EventName) bool { return strings.HasPrefix(e.System, ownerPrefix) }), err
+}
+
+// HasEvent tells whether the kernel has a tracepoint that can be turned on, as all of
+// Events can.
+func (t *FS) HasEvent(e EventName) bool {
+	return isName(e.System) && isName(e.Name) && t.Has(filepath.Join("events", e.System, e.Name, "enable"))
+}
+
+// availableEvents reads the file available_events, and sorts what it has.
+//
+// The kernel hands it out page by page, newest first, and counts lines to find where
+// the next page begins: if a dynamic event goes in between, the reading lacks others.
+// So it is read until a reading has nothing new. What only earlier ones have is looked up.
+//
+// To list the directories instead would crash Linux 6.18: eventfs_iterate follows a null
+// pointer when an event is removed meanwhile (struct eventfs_inode keeps its list and the
+// rcu_head that frees it in one place). The thread that reads dies in the kernel.
+func (t *FS) availableEvents() ([]EventName, error) {
+	const tries = 20
+	last := make(map[EventName]int) // the last reading that has it
+	for n := 1; ; n++ {
+		text, err := os.ReadFile(filepath.Join(t.dir, "available_events"))
+		if err != nil {
 			return nil, fmt.Errorf("list events: %w", err)
 		}
-		for _, name := range names {
-			events = append(events, EventName{system, name})
+		before := len(last)
+		for line := range strings.Lines(string(text)) {
+			if system, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":"); ok {
+				last[EventName{system, name}] = n
+			}
+		}
+		if n > 1 && len(last) == before || n == tries {
+			maps.DeleteFunc(last, func(e EventName, reading int) bool { return reading < n && !t.HasEvent(e) })
+			break
 		}
 	}
-	slices.SortFunc(events, func(a, b EventName) int {
+	return slices.SortedFunc(maps.Keys(last), func(a, b EventName) int {
 		return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Name, b.Name))
-	})
-	return events, nil
-}
-
-// tracersSystem describes the records that the kernel's tracers write. They are no
-// events that could be switched on.
-const tracersSystem = "ftrace"
-
-// directories returns the names of the directories in a directory.
-func directories(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, entry := range entries {
-		if entry.IsDir() {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, nil
-}
-
-// isGone tells whether a directory could not be read because its last event was
-// removed. EINVAL is what reading it says if it was open already (fs/tracefs/event_inode.c,
-// eventfs_iterate).
-func isGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EINVAL)
+	}), nil
 }

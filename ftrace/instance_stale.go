@@ -25,7 +25,7 @@ func (t *FS) removeStaleInstances(isStale func(name string) bool) (removed []str
 		if len(At(dir).readJournal()) > 0 {
 			continue // not put back
 		}
-		if err := removeStaleInstance(dir); err != nil {
+		if err := t.removeStaleInstance(dir); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -73,7 +73,7 @@ func (t *FS) putBackStale(isStale func(name string) bool) (restored []string, er
 		if len(left) > 0 {
 			continue
 		}
-		if err := removeStaleInstance(dir); err != nil {
+		if err := t.removeStaleInstance(dir); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -83,8 +83,8 @@ func (t *FS) putBackStale(isStale func(name string) bool) (restored []string, er
 }
 
 // removeStaleInstance removes an instance whose owner could not do so.
-func removeStaleInstance(dir string) error {
-	triggers := At(dir).removeTriggers()
+func (t *FS) removeStaleInstance(dir string) error {
+	triggers := t.removeTriggers(dir)
 	if err := removeInstance(dir, stalePatience); err != nil {
 		return errors.Join(triggers, err)
 	}

@@ -8,17 +8,19 @@ import (
 	"strings"
 )
 
-// removeTriggers removes the triggers of events of ours in an instance. The kernel
+// removeTriggers removes the triggers of events of ours in the instance in dir. The kernel
 // keeps an instance as long as a trigger in it has variables, and a trigger as long
 // as another one names its variables or its synthetic event.
-func (t *FS) removeTriggers() error {
+func (t *FS) removeTriggers(dir string) error {
+	events, err := t.availableEvents()
+	if err != nil {
+		return err
+	}
 	var files []string
-	for _, pattern := range []string{ownerPrefix + "*/*", syntheticSystem + "/" + ownerPrefix + "*"} {
-		found, err := filepath.Glob(filepath.Join(t.dir, "events", pattern, "trigger"))
-		if err != nil {
-			return err
+	for _, e := range events {
+		if strings.HasPrefix(e.System, ownerPrefix) || e.System == syntheticSystem && strings.HasPrefix(e.Name, ownerPrefix) {
+			files = append(files, filepath.Join(dir, "events", e.System, e.Name, "trigger"))
 		}
-		files = append(files, found...)
 	}
 	// Which trigger names which follows from their texts, but that is for the
 	// kernel to read: a round that removes some may let go of others.

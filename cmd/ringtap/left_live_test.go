@@ -53,9 +53,16 @@ func tracefsState(t *testing.T, fs *ftrace.FS) map[string]string {
 func eventsState(t *testing.T, fs *ftrace.FS) map[string]string {
 	t.Helper()
 	state := map[string]string{}
-	readTracefs(t, fs, state, "events/*/*/enable", func(text string) bool { return text != "0\n" })
-	readTracefs(t, fs, state, "events/*/*/filter", func(text string) bool { return text != "none\n" })
-	readTracefs(t, fs, state, "events/*/*/trigger", func(text string) bool { return !strings.HasPrefix(text, "#") })
+	events, err := fs.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		dir := "events/" + e.System + "/" + e.Name
+		readTracefs(t, fs, state, dir+"/enable", func(text string) bool { return text != "0\n" })
+		readTracefs(t, fs, state, dir+"/filter", func(text string) bool { return text != "none\n" })
+		readTracefs(t, fs, state, dir+"/trigger", func(text string) bool { return !strings.HasPrefix(text, "#") })
+	}
 	return state
 }
 

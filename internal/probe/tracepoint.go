@@ -80,6 +80,10 @@ func chooseTracepoints(tracefs *ftrace.FS, pattern string) ([]ftrace.EventName, 
 	if err != nil {
 		return nil, &PatternError{Pattern: pattern, Err: err}
 	}
+	system, event, _ := strings.Cut(pattern, ":")
+	if name := (ftrace.EventName{System: system, Name: event}); !names.IsGlob(pattern) && tracefs.HasEvent(name) {
+		return []ftrace.EventName{name}, nil
+	}
 	all, err := tracefs.Events()
 	if err != nil {
 		return nil, err

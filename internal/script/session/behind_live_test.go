@@ -132,10 +132,13 @@ func TestLiveEventProbesFilterAsTheirTracepoints(t *testing.T) {
 	printf("%d %d\n", args.len, ((struct sk_buff *)args.skbaddr)->len);
 }`, func() {
 		datagrams(t, from, n)
-		found, _ := filepath.Glob("/sys/kernel/tracing/instances/*/events/*/behind0/filter")
-		for _, path := range found {
-			text, _ := os.ReadFile(path)
-			filters = append(filters, strings.TrimSpace(string(text)))
+		instances, _ := filepath.Glob("/sys/kernel/tracing/instances/*")
+		events, _ := os.ReadFile("/sys/kernel/tracing/dynamic_events")
+		for _, event := range regexp.MustCompile(`(?m)^e:(\S+/behind0) `).FindAllStringSubmatch(string(events), -1) {
+			for _, instance := range instances {
+				text, _ := os.ReadFile(filepath.Join(instance, "events", event[1], "filter"))
+				filters = append(filters, strings.TrimSpace(string(text)))
+			}
 		}
 	}, fmt.Sprint(portOf(from)), fmt.Sprint(least), fmt.Sprint(but))
 	if want := fmt.Sprintf("(!(compared0 <= %d)) && (compared0 != %d)", least, but); !slices.Contains(filters, want) {
