@@ -20,8 +20,8 @@ type tier struct {
 	live    bool   // needs the kernel's tracing
 	guest   bool   // runs in a guest, on one CPU
 	skipped string // runs only the tests that this tier has skipped
-	// shard, unless nil, chooses the packages whose skipped tests it runs.
-	shard func(pkg string) bool
+	// shard, unless nil, chooses which of the skipped tests it runs.
+	shard func(pkg, test string) bool
 }
 
 var tiers = []tier{
@@ -32,7 +32,7 @@ var tiers = []tier{
 	{name: "unit+peer", command: goTest("-p=2", "-skip=^TestLive"), live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
 	{name: "guest-functions", command: inVM("6.1"), guest: true, skipped: "live", shard: isFunctions},
-	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg string) bool { return !isCommand(pkg) && !isFunctions(pkg) }},
+	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg, test string) bool { return !isCommand(pkg, test) && !isFunctions(pkg, test) }},
 	{name: "vm-6.1", command: inVM("6.1", wholeMemory), guest: true},
 	{name: "vm-nobpf", command: inVM("nobpf", wholeMemory), guest: true},
 	{name: "vm-6.12", command: inVM("6.12", wholeMemory), guest: true},
@@ -54,16 +54,18 @@ var (
 )
 
 // slowest are the packages that a tier begins with, so that none runs alone at its end.
-var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/(profiler|questions/oncpu|script/session))$`)
+var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/(profiler|questions/(calls|offcpu|oncpu)|script/session)|perfevent/near|uprobe(/placement)?)$`)
 
-// isCommand tells whether a package is a program. The tests of programs take half
-// of the guests' time.
-func isCommand(pkg string) bool { return strings.Contains(pkg, "/cmd/") }
+// isCommand tells whether a test is of a program, or of perf-tools' command lines. They take a
+// third of the guests' time.
+func isCommand(pkg, test string) bool {
+	return strings.Contains(pkg, "/cmd/") || strings.HasPrefix(test, "TestLivePerfTools")
+}
 
-// isFunctions tells whether a package traces kernel functions, by probes or the function tracer.
-// The tests of these packages take two fifths of the guests' time.
-func isFunctions(pkg string) bool {
-	return strings.HasSuffix(pkg, "/kprobe") || strings.HasSuffix(pkg, "/functrace")
+// isFunctions tells whether a test is of another package that traces kernel functions, by probes
+// or the function tracer. They take a third of the guests' time.
+func isFunctions(pkg, test string) bool {
+	return (strings.HasSuffix(pkg, "/kprobe") || strings.HasSuffix(pkg, "/functrace")) && !isCommand(pkg, test)
 }
 
 // goTest compiles with -trimpath, as make check does: what is compiled then does not depend on where

@@ -230,7 +230,7 @@ func TestLiveParts(t *testing.T) {
 	}
 }
 
-func TestShardsOfAGuestRunTheirPackages(t *testing.T) {
+func TestShardsOfAGuestRunTheirTests(t *testing.T) {
 	const body = `import "os"
 func TestLiveKprobes(t *testing.T) { if os.Getenv("HAS") != "guest" { t.Skip("no kprobes") } }
 `
@@ -243,13 +243,13 @@ HAS=guest exec go test -json -count=1 -run ^TestLive $(cut -d' ' -f1 "$2")
 	if err := os.WriteFile("guest.sh", []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	isA := func(pkg string) bool { return strings.HasSuffix(pkg, "/a") }
-	shard := func(name string, chosen func(string) bool) tier {
+	isA := func(pkg, test string) bool { return strings.HasSuffix(pkg, "/a") && test == "TestLiveKprobes" }
+	shard := func(name string, chosen func(pkg, test string) bool) tier {
 		return tier{name: name, command: []string{"./guest.sh"}, guest: true, skipped: "live", shard: chosen}
 	}
 	output, ok := runStages([][]lane{
 		{{{name: "live", command: goTest("-run=^TestLive")}}},
-		{{shard("guest-a", isA)}, {shard("guest-others", func(pkg string) bool { return !isA(pkg) })}},
+		{{shard("guest-a", isA)}, {shard("guest-others", func(pkg, test string) bool { return !isA(pkg, test) })}},
 	})
 	if !ok {
 		t.Error("status: not ok")
