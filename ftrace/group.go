@@ -47,7 +47,7 @@ func (t *FS) NewGroup(file string) (*Group, error) {
 		return nil, fmt.Errorf("define events: %w", err)
 	}
 	f.Close()
-	t.RemoveStale() // what it can't remove is no hindrance
+	t.RemoveStale(0) // what it can't remove is no hindrance
 	owner, err := t.own()
 	if err != nil {
 		return nil, fmt.Errorf("make a group of events: %w", err)

@@ -64,7 +64,7 @@ func TestLiveAnEventProbeIsRemovedAgain(t *testing.T) {
 	if !strings.Contains(list(), "ringtap_4194304_1/left") {
 		t.Errorf("not defined: %q", list())
 	}
-	if removed, err := tracefs.RemoveStale(); err != nil || strings.Join(removed, " ") != "ringtap_4194304_1/left" {
+	if removed, err := tracefs.RemoveStale(0); err != nil || strings.Join(removed, " ") != "ringtap_4194304_1/left" {
 		t.Errorf("removed %q, %v", removed, err)
 	}
 	if after := list(); after != before {

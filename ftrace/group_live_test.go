@@ -221,7 +221,7 @@ func TestLiveOnlyWhatDeadOwnersLeftIsRemoved(t *testing.T) {
 			byHand(t, tracefs, test.group, "f")
 			// Other ringtaps remove what is stale too, and this one what others left:
 			// only what there is of this group afterwards is certain.
-			tracefs.RemoveStale()
+			tracefs.RemoveStale(0)
 			left := definitions(t, tracefs, func(g string) bool { return g == test.group })
 			if (len(left) == 0) != test.stale {
 				t.Errorf("uprobe_events has %q; want it removed: %t", left, test.stale)
@@ -250,7 +250,7 @@ func TestLiveAnInstanceOfADeadOwnerIsRemoved(t *testing.T) {
 	// It reports what others left too. A ringtap that looks for what is stale has files of
 	// the instance open, which nobody can remove meanwhile.
 	for end := time.Now().Add(testlimit.End); tracefs.Has("instances/" + name); {
-		if tracefs.RemoveStale(); time.Now().After(end) {
+		if tracefs.RemoveStale(0); time.Now().After(end) {
 			unix.Rmdir(filepath.Join(tracefs.Dir(), "instances", name))
 			t.Fatalf("the instance %s is left", name)
 		}
@@ -304,6 +304,42 @@ func TestLiveAnInstanceThatSeveralRemoveIsGoneForAll(t *testing.T) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("%s is still there: %v", dir, err)
 		}
+	}
+}
+
+func TestLiveAnInstanceThatIsBusyForAMomentIsRemovedThen(t *testing.T) {
+	tracefs := withUprobes(t)
+	start, _, err := startTime("self")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Ringtaps of other tests leave it alone: its owner lives.
+	name := fmt.Sprintf("ringtap_%d_%d_79", os.Getpid(), start)
+	dir := filepath.Join(tracefs.Dir(), "instances", name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(dir) })
+	busy, err := os.Open(filepath.Join(dir, "trace_pipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if removed, err := tracefs.removePatiently(func(owner string) bool { return owner == name }, 0); !errors.Is(err, unix.EBUSY) {
+		t.Fatalf("removed %q, %v; want that it is busy", removed, err)
+	}
+	tries := 0
+	removed, err := tracefs.removePatiently(func(owner string) bool {
+		if owner != name {
+			return false
+		}
+		if tries++; tries == 2 {
+			busy.Close()
+		}
+		return true
+	}, testlimit.End)
+	if err != nil || !slices.Equal(removed, []string{"instances/" + name}) {
+		t.Errorf("removed %q, %v", removed, err)
 	}
 }
 

@@ -95,12 +95,12 @@ func TestLiveAGroupInAContainerLivesAsLongAsItsOwner(t *testing.T) {
 		t.Fatalf("the group in the container is %s; want one of process 1", group)
 	}
 	own := func(g string) bool { return g == group }
-	tracefs.RemoveStale() // it reports what others left too
+	tracefs.RemoveStale(0) // it reports what others left too
 	if left := definitions(t, tracefs, own); len(left) != 2 {
 		t.Errorf("while the container runs, its group has %q; want two events", left)
 	}
 	child.kill()
-	tracefs.RemoveStale()
+	tracefs.RemoveStale(0)
 	if left := definitions(t, tracefs, own); left != nil {
 		t.Errorf("after kill -9 its group still has %q", left)
 	}

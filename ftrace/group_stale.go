@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// stalePatience is short: who died with its perf events open has them closed
-// by now, and what someone else holds open stays.
+// stalePatience is how long one try waits: who died with its perf events open has them
+// closed by now, and what someone else holds open stays.
 const stalePatience = 20 * time.Millisecond
 
 // RemoveStale removes what ringtaps have left behind that were killed: the
@@ -21,24 +21,29 @@ const stalePatience = 20 * time.Millisecond
 // "instances/NAME" and "SETTING=VALUE". What belongs to living processes or to
 // others than ringtap is not touched. The error joins those of everything
 // that should have been removed and could not, for instance because another
-// program listens to the event.
-func (t *FS) RemoveStale() (removed []string, err error) { return t.removeOf(t.isStale) }
-
-// ownTries is how often RemoveOwn tries: the kernel may still be closing this process's
-// perf events. One try waits stalePatience.
-const ownTries = 50
+// program listens to the event. RemoveStale tries again for as long as patience:
+// another ringtap that looks for the same keeps an instance busy for a moment.
+func (t *FS) RemoveStale(patience time.Duration) (removed []string, err error) {
+	return t.removePatiently(t.isStale, patience)
+}
 
 // RemoveOwn does what RemoveStale does for what this very process has made before it
-// executed a new program (execve(2)), which closed all of its events.
+// executed a new program (execve(2)), which closed all of its events: the kernel may still be
+// doing that.
 func (t *FS) RemoveOwn() (removed []string, err error) {
-	for range ownTries {
+	return t.removePatiently(func(name string) bool { return isMine(name) && !t.isLocked(name) }, closePatience)
+}
+
+// removePatiently removes what belongs to the owners that isOwner says yes to, and tries again for as
+// long as patience while something is left.
+func (t *FS) removePatiently(isOwner func(name string) bool, patience time.Duration) (removed []string, err error) {
+	for end := time.Now().Add(patience); ; {
 		var done []string
-		done, err = t.removeOf(func(name string) bool { return isMine(name) && !t.isLocked(name) })
-		if removed = append(removed, done...); err == nil {
-			break
+		done, err = t.removeOf(isOwner)
+		if removed = append(removed, done...); err == nil || time.Now().After(end) {
+			return removed, err
 		}
 	}
-	return removed, err
 }
 
 // removeOf removes what belongs to the owners that isOwner says yes to.

@@ -68,7 +68,7 @@ func TestAKernelWithoutTheFileHasNoGroups(t *testing.T) {
 	if _, err := tracefs.NewGroup("set_event"); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("NewGroup in another file: %v; want invalid", err)
 	}
-	if removed, err := tracefs.RemoveStale(); removed != nil || err != nil {
+	if removed, err := tracefs.RemoveStale(0); removed != nil || err != nil {
 		t.Errorf("RemoveStale in an empty tracefs: %q, %v; want nothing", removed, err)
 	}
 }

@@ -35,7 +35,7 @@ type Instance struct {
 // instance. The error wraps fs.ErrNotExist if the kernel has no instances, and
 // fs.ErrPermission if the caller may not make one.
 func (t *FS) NewInstance() (*Instance, error) {
-	t.RemoveStale() // what it can't remove is no hindrance
+	t.RemoveStale(0) // what it can't remove is no hindrance
 	owner, err := t.own()
 	if err != nil {
 		return nil, fmt.Errorf("make a trace instance: %w", err)

@@ -33,7 +33,7 @@ func (t *FS) NewSynthetic(fields string) (*Synthetic, error) {
 	if !t.Has("synthetic_events") {
 		return nil, fmt.Errorf("this kernel has no synthetic events (CONFIG_SYNTH_EVENTS): %w", fs.ErrNotExist)
 	}
-	t.RemoveStale() // what it can't remove is no hindrance
+	t.RemoveStale(0) // what it can't remove is no hindrance
 	owner, err := t.own()
 	if err != nil {
 		return nil, fmt.Errorf("define a synthetic event: %w", err)

@@ -133,7 +133,7 @@ func TestLiveSettingsOfAProcessThatWasKilledAreAsBefore(t *testing.T) {
 		t.Fatal(child.Wait())
 	}
 	wantThreshold(t, tracefs, "70")
-	tracefs.RemoveStale()           // it reports what others left too
+	tracefs.RemoveStale(0)           // it reports what others left too
 	wantThreshold(t, tracefs, "70") // it lives
 	child.Process.Kill()
 	child.Wait()
@@ -143,7 +143,7 @@ func TestLiveSettingsOfAProcessThatWasKilledAreAsBefore(t *testing.T) {
 	// The first ringtap that comes by puts the settings back, which may be another one. It
 	// removes the journal after that.
 	for end := time.Now().Add(testlimit.End); len(tracefs.instances(isOwn)) > 0; {
-		if tracefs.RemoveStale(); time.Now().After(end) {
+		if tracefs.RemoveStale(0); time.Now().After(end) {
 			t.Fatalf("%q are left", tracefs.instances(isOwn))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
 )
@@ -22,6 +23,9 @@ ringtaps or other programs stays as it is.
 Every ringtap that traces through tracefs does this before it begins.
 `
 
+// resetPatience is how long reset tries to remove what is busy.
+const resetPatience = time.Second
+
 func reset(_ context.Context, out *console, args []string) error {
 	flags := newFlags(out, "reset", resetUsage)
 	if err := parse(flags, args); err != nil {
@@ -38,7 +42,7 @@ func reset(_ context.Context, out *console, args []string) error {
 	if err != nil {
 		return err
 	}
-	removed, err := fs.RemoveStale()
+	removed, err := fs.RemoveStale(resetPatience)
 	var text strings.Builder
 	for _, name := range removed {
 		if setting, value, ok := strings.Cut(name, "="); ok {

@@ -501,7 +501,7 @@ func TestLiveAfterAKillAllIsPutBack(t *testing.T) {
 		}
 		cmd.Process.Kill()
 		cmd.Wait()
-		removed, err := top.RemoveStale()
+		removed, err := top.RemoveStale(0)
 		if err != nil {
 			t.Error(err)
 		}
