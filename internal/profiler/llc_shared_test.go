@@ -37,7 +37,8 @@ int main(void) {
 `
 
 // Two counters beside fourteen others on a CPU that has seven: what they counted is
-// scaled to what a counter that is alone counts, cycles per nanosecond.
+// scaled to what a counter that is alone counts, cycles per nanosecond. All are of the CPUs:
+// those go before threads' counters, so that beside these llc never has to wait.
 func TestLiveCountersThatTakeTurnsAreScaled(t *testing.T) {
 	needRoot(t)
 	testlimit.Thorough(t)
@@ -83,7 +84,7 @@ func spin(t *testing.T, program string, others int) spun {
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	target := perfevent.Process(cmd.Process.Pid)
 	if others > 0 {
-		beside, err := perfevent.OpenCounters(target, slices.Repeat([]perfevent.Event{perfevent.CPUCycles()}, others), perfevent.Options{})
+		beside, err := perfevent.OpenCounters(perfevent.System(), slices.Repeat([]perfevent.Event{perfevent.CPUCycles()}, others), perfevent.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
