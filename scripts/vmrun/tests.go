@@ -19,7 +19,7 @@ import (
 // of a package it runs where none is chosen by name.
 const (
 	runSeconds  = 600
-	testsPerRun = 8
+	testsPerRun = 4
 )
 
 // runTests runs the tests in the guest and reports as go test does. The exit
