@@ -38,6 +38,7 @@ type Event struct {
 	Point      *syntax.AttachPoint // that it was first planned for
 	Entry      *Event              // of a return: what its hits take from the function's entry, nil for nothing
 	Behind     Behind              // of a tracepoint
+	Iterates   string              // the tracepoint SYSTEM:EVENT that calls the function which is probed; "" of all other functions
 	// Stacks that a hit must carry.
 	KernelStack, UserStack bool
 	// Pieces are what memory the record has for reads at addresses out of maps.
@@ -155,6 +156,9 @@ type Host interface {
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.
 	ReadsOnly(p *syntax.AttachPoint, parameter int) bool
+	// RawArguments returns why the arguments of a raw tracepoint can't be had; nil if the function that
+	// is called with them, Iterator with the tracepoint's name behind it, can be probed.
+	RawArguments(p *syntax.AttachPoint) error
 	// EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 	EventProbes() error
 }
@@ -201,8 +205,10 @@ func (p *planner) add(clause int, c *check.Clause) {
 	switch p.point.Provider {
 	case "begin", "end", "interval", "self", "test", "bench":
 		return
-	case "tracepoint", "rawtracepoint":
+	case "tracepoint":
 		event = p.tracepoint()
+	case "rawtracepoint":
+		event = p.raw(c)
 	case "kprobe", "kretprobe", "fentry", "fexit":
 		event = p.kernel()
 	case "uprobe", "uretprobe":
