@@ -30,6 +30,8 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	switch p.Provider {
 	case "tracepoint":
 		return a.recordType(p)
+	case "iter":
+		return a.context(p)
 	case "uprobe":
 		return userParams(p)
 	case "kprobe", "fentry", "fexit", "rawtracepoint":

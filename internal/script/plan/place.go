@@ -14,9 +14,6 @@ import (
 // impossible refuses a sort of attach point.
 func (p *planner) impossible() {
 	switch p.point.Provider {
-	case "iter":
-		p.refuse("interval:s:1 { … } runs without an event; ps and /proc list what there is",
-			"an iterator is a BPF program that walks through the kernel's lists")
 	case "asyncwatchpoint":
 		p.refuse("watchpoint:ADDRESS:LENGTH:MODE", "a watchpoint on a function's argument would have to be set while the function is entered")
 	default:

@@ -153,6 +153,8 @@ type Host interface {
 	Args(p *syntax.AttachPoint) (*types.Type, error)
 	// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
 	Offset(structure, member string) (offset int, ok bool)
+	// Symbol returns the address of a symbol of the kernel, if p is nil.
+	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.
 	ReadsOnly(p *syntax.AttachPoint, parameter int) bool
@@ -203,7 +205,7 @@ func (p *planner) refuse(hint, format string, args ...any) {
 func (p *planner) add(clause int, c *check.Clause) {
 	var event *Event
 	switch p.point.Provider {
-	case "begin", "end", "interval", "self", "test", "bench":
+	case "begin", "end", "interval", "self", "test", "bench", "iter":
 		return
 	case "tracepoint":
 		event = p.tracepoint()
