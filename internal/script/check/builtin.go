@@ -150,6 +150,10 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 		}
 		return &Const{Typed: Typed{e.Pos, t}, N: uint64(n), literal: t.Name == ""}
 	}
+	if name == "ctx" && c.iterates() {
+		c.hintf(e.Pos, "it has "+strings.Join(c.argumentNames(), ", "), "ctx has no value of its own here, but its members have")
+		return bad(e.Pos)
+	}
 	if hint, ok := refused[name]; ok {
 		c.hintf(e.Pos, hint, "%s needs BPF, which ringtap does without", e.Name)
 		return bad(e.Pos)

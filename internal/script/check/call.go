@@ -48,6 +48,9 @@ func (c *checker) call(e *syntax.Call) Expr {
 	if f := c.functions[e.Func]; f != nil {
 		return c.invoke(e, f)
 	}
+	if e.Func == "path" && c.iterates() {
+		return c.path(e)
+	}
 	if hint, ok := refused[e.Func]; ok && e.Func != "fail" {
 		c.hintf(e.Pos, hint, "%s() needs BPF, which ringtap does without", e.Func)
 		return bad(e.Pos)

@@ -11,7 +11,7 @@ import (
 )
 
 func (c *checker) field(e *syntax.Field) Expr {
-	if id, ok := e.X.(*syntax.Ident); ok && id.Name == "args" {
+	if id, ok := e.X.(*syntax.Ident); ok && (id.Name == "args" || id.Name == "ctx" && c.iterates()) {
 		return c.argsField(e)
 	}
 	if u, ok := e.X.(*syntax.Unary); ok && u.Op == "*" {

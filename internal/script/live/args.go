@@ -11,6 +11,7 @@ import (
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 )
@@ -29,25 +30,26 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	switch p.Provider {
 	case "tracepoint":
 		return a.recordType(p)
-	case "rawtracepoint":
-		return nil, &syntax.Error{
-			Msg:  "the arguments of a raw tracepoint are those of a function that only BPF is called with",
-			Hint: "tracepoint:" + strings.Join(p.Args, ":") + " records most of them: args.NAME",
-		}
+	case "iter":
+		return a.context(p)
 	case "uprobe":
 		return userParams(p)
-	case "kprobe", "fentry", "fexit":
+	case "kprobe", "fentry", "fexit", "rawtracepoint":
 		proto, err := a.function(p)
 		if err != nil {
 			return nil, err
 		}
 		args := &types.Type{Kind: types.Struct, Name: "struct " + p.Text + "_args"}
-		for i := range proto.Len() {
+		first := 0
+		if p.Provider == "rawtracepoint" {
+			first = 1 // behind the function's own
+		}
+		for i := first; i < proto.Len(); i++ {
 			param := proto.Param(i)
 			t := a.BTF.Convert(param.Type)
 			args.Fields = append(args.Fields, types.Field{Name: param.Name, Type: t, Offset: 8 * i})
 		}
-		args.Size = 8 * len(args.Fields)
+		args.Size = 8 * proto.Len()
 		return args, nil
 	}
 	e := &syntax.Error{Msg: "a probe of " + p.Provider + " has no arguments with names"}
@@ -77,7 +79,7 @@ func (a *Arguments) Result(p *syntax.AttachPoint) (*types.Type, error) {
 // function does not change.
 func (a *Arguments) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
 	proto, err := a.function(p)
-	if err != nil || parameter >= proto.Len() {
+	if err != nil || parameter >= proto.Len() || p.Provider == "rawtracepoint" {
 		return false
 	}
 	pointer := proto.Param(parameter).Type.Resolve()
@@ -90,8 +92,12 @@ func (a *Arguments) function(p *syntax.AttachPoint) (btf.Type, error) {
 		return btf.Type{}, btf.ErrNone
 	}
 	name := p.Args[len(p.Args)-1]
+	what := "function"
+	if p.Provider == "rawtracepoint" {
+		what, name = "tracepoint", plan.Iterator+name
+	}
 	if strings.ContainsAny(name, "*?[") {
-		return btf.Type{}, errors.New("args of a pattern are not known: name one function")
+		return btf.Type{}, errors.New("args of a pattern are not known: name one " + what)
 	}
 	for function := range a.Spec.Find(btf.Func, name) {
 		return function.Target(), nil

@@ -45,6 +45,7 @@ type Attachment struct {
 	counted  []*counted
 	sets     []attachedSet
 	behind   *behind                 // nil if no clause reads what fields of tracepoints lead to
+	iterated *iterated               // nil if no clause takes arguments of raw tracepoints
 	texts    *syscalltext.Attachment // nil if no system call's text is asked for
 	texted   int                     // sources of texts, which are the first
 	aside    []perfevent.Sampling
@@ -97,6 +98,15 @@ func ofEverybody(system string) bool {
 	return false
 }
 
+// systemOf returns the system of the tracepoint that a source is of, "" if it is of none.
+func systemOf(event *plan.Event, s *probe.Source) string {
+	system, _, _ := strings.Cut(event.Iterates, ":")
+	if event.Place == plan.Tracepoint {
+		system = s.Format.System
+	}
+	return system
+}
+
 // Attach attaches the events of a program. The caller closes the Attachment. What can't be
 // attached is a *syntax.Error at its attach point.
 func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachment, error) {
@@ -112,6 +122,9 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 		return nil, errors.Join(err, a.Close())
 	}
 	if err := a.attachBehind(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if err := a.attachIterated(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.joinEntries()
@@ -266,7 +279,7 @@ func (a *Attachment) attach(event *plan.Event) error {
 	for i := range set.Sources {
 		s := &set.Sources[i]
 		added := &source{event: event, probe: s, sample: s.Sampling(), stacks: stacks, places: s.Places}
-		added.everybody = event.Place == plan.Tracepoint && ofEverybody(s.Format.System)
+		added.everybody = ofEverybody(systemOf(event, s))
 		if s.Function < len(set.Functions) {
 			added.name = set.Functions[s.Function]
 		}
@@ -364,6 +377,10 @@ func (a *Attachment) Close() error {
 	if a.behind != nil {
 		errs = append(errs, a.behind.close())
 		a.behind = nil
+	}
+	if a.iterated != nil {
+		errs = append(errs, a.iterated.close())
+		a.iterated = nil
 	}
 	for _, c := range a.counted {
 		errs = append(errs, c.close())

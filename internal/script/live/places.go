@@ -14,6 +14,8 @@ func probeName(s *source, point *syntax.AttachPoint) (name string, placed bool) 
 	switch {
 	case s.probe == nil || len(point.Args) == 0:
 		return point.Text, false
+	case s.event.Iterates != "":
+		return "rawtracepoint:" + point.Args[1], false
 	case s.places == nil && s.name == "":
 		return point.Text, false
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/value"
 )
@@ -49,11 +50,17 @@ func ofTask(name string) getter {
 		return func(h *hit) value.Value { return value.String(h.Comm()) }
 	}
 	return func(h *hit) value.Value {
-		link, _ := h.feed.processes.Host().Link(int(h.sample.TID), name)
-		_, inode, _ := strings.Cut(strings.TrimSuffix(link, "]"), ":[") // mnt:[4026531841]
-		n, _ := strconv.ParseUint(inode, 10, 32)
-		return value.Int(n)
+		return value.Int(Namespace(h.feed.processes.Host(), int(h.sample.TID), name))
 	}
+}
+
+// Namespace returns the inode of a namespace of a thread, by the name of its link: "ns/mnt"; 0 if the
+// thread is gone.
+func Namespace(host process.Host, tid int, name string) uint64 {
+	link, _ := host.Link(tid, name)
+	_, inode, _ := strings.Cut(strings.TrimSuffix(link, "]"), ":[") // mnt:[4026531841]
+	n, _ := strconv.ParseUint(inode, 10, 32)
+	return n
 }
 
 // parent returns the parent of the process of a hit. Who is gone by now has the one that forked it.

@@ -65,9 +65,6 @@ func (p *planner) atEntry(event *Event, s *check.Source) (Field, bool) {
 // recorded is a field of a tracepoint's record, or what it leads to.
 func (p *planner) recorded(event *Event, s *check.Source) (Field, bool) {
 	switch {
-	case p.point.Provider == "rawtracepoint":
-		p.refuse("tracepoint:"+p.point.Args[0]+":"+p.point.Args[1]+" records most of them: args.NAME",
-			"the arguments of a raw tracepoint are those of a function that only BPF is called with")
 	case s.Root == check.SymbolRoot && !s.User:
 		return p.behind(event, s)
 	case s.Root != check.FieldRoot:
@@ -110,7 +107,14 @@ func (p *planner) behind(event *Event, s *check.Source) (Field, bool) {
 
 // argument returns a value as a fetch argument.
 func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool) {
-	base, ok := p.base(event, s)
+	raw := p.point.Provider == "rawtracepoint" && s.Root == check.ArgRoot
+	of := s.Type
+	var base string
+	if raw {
+		base, of, ok = p.rawArgument(s.N)
+	} else {
+		base, ok = p.base(event, s)
+	}
 	if !ok {
 		return "", false
 	}
@@ -118,7 +122,7 @@ func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool)
 		if p.point.Provider == "usdt" {
 			return base, true // it has a type of its own
 		}
-		return base + ":" + number(s.Type), true
+		return base + ":" + number(of), true
 	}
 	user := ""
 	if s.User && event.Place == Kernel {

@@ -14,7 +14,7 @@ func Commutes(prog *check.Program) bool {
 	for _, clause := range prog.Clauses {
 		for _, point := range clause.Points {
 			switch point.Provider {
-			case "interval", "self", "test", "bench":
+			case "interval", "self", "test", "bench", "iter":
 				return false
 			}
 		}
@@ -37,7 +37,7 @@ func onlyAggregates(prog *check.Program) bool {
 		hit := false
 		for _, point := range clause.Points {
 			switch point.Provider {
-			case "begin", "end", "interval", "self", "test", "bench":
+			case "begin", "end", "interval", "self", "test", "bench", "iter":
 			default:
 				hit = true
 			}

@@ -1,18 +1,19 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
 )
 
 // impossible refuses a sort of attach point.
 func (p *planner) impossible() {
 	switch p.point.Provider {
-	case "iter":
-		p.refuse("interval:s:1 { … } runs without an event; ps and /proc list what there is",
-			"an iterator is a BPF program that walks through the kernel's lists")
 	case "asyncwatchpoint":
 		p.refuse("watchpoint:ADDRESS:LENGTH:MODE", "a watchpoint on a function's argument would have to be set while the function is entered")
 	default:
@@ -20,14 +21,51 @@ func (p *planner) impossible() {
 	}
 }
 
-// tracepoint is tracepoint:SYSTEM:EVENT. A rawtracepoint, whose system the host finds, is the
-// same without its fields.
+// tracepoint is tracepoint:SYSTEM:EVENT.
 func (p *planner) tracepoint() *Event {
 	if len(p.point.Args) != 2 {
 		p.refuse("", "a tracepoint is tracepoint:SYSTEM:EVENT")
 		return nil
 	}
 	return &Event{Place: Tracepoint, Definition: strings.Join(p.point.Args, ":")}
+}
+
+// Iterator is what the name of the kernel's function begins with that a tracepoint of several users
+// calls, to call them one by one (include/linux/tracepoint.h, DEFINE_TRACE_FN). Behind a pointer of its
+// own it has the tracepoint's arguments.
+const Iterator = "__traceiter_"
+
+// raw is a rawtracepoint, whose system the host finds. The tracepoint's record does not have its
+// arguments: for them the function is probed that the tracepoint calls with them.
+func (p *planner) raw(c *check.Clause) *Event {
+	first := slices.IndexFunc(c.Sources, func(s *check.Source) bool { return s.Root == check.ArgRoot || s.Root == check.FieldRoot })
+	event := p.tracepoint()
+	if event == nil || first < 0 {
+		return event
+	}
+	if err := p.host.RawArguments(p.point); err != nil {
+		p.source = c.Sources[first]
+		p.refuse("tracepoint:"+event.Definition+" records most of them: args.NAME", "the arguments of a raw tracepoint are not known here: %v", err)
+		p.source = nil
+		return nil
+	}
+	return &Event{Place: Kernel, Definition: "p:" + Iterator + p.point.Args[1], Iterates: event.Definition}
+}
+
+// rawArgument is argN of a raw tracepoint, in which it has as many bits as its type: what else the
+// register holds is nothing of the argument.
+func (p *planner) rawArgument(n int) (text string, t *types.Type, ok bool) {
+	t = types.Uint64
+	if args, err := p.host.Args(p.point); err == nil {
+		if n >= len(args.Fields) {
+			p.refuse("", "%s has %d arguments", p.point.Text, len(args.Fields))
+			return "", nil, false
+		}
+		if of := args.Fields[n].Type; of.Size < t.Size && of.Size > 0 && (of.Kind == types.Int || of.Kind == types.Bool) {
+			t = &types.Type{Kind: types.Int, Size: of.Size}
+		}
+	}
+	return fmt.Sprintf("$arg%d", n+2), t, true // the first is nothing of the tracepoint's
 }
 
 // isReturn tells whether an attach point is at a function's return.

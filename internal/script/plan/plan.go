@@ -38,6 +38,7 @@ type Event struct {
 	Point      *syntax.AttachPoint // that it was first planned for
 	Entry      *Event              // of a return: what its hits take from the function's entry, nil for nothing
 	Behind     Behind              // of a tracepoint
+	Iterates   string              // the tracepoint SYSTEM:EVENT that calls the function which is probed; "" of all other functions
 	// Stacks that a hit must carry.
 	KernelStack, UserStack bool
 	// Pieces are what memory the record has for reads at addresses out of maps.
@@ -152,9 +153,14 @@ type Host interface {
 	Args(p *syntax.AttachPoint) (*types.Type, error)
 	// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
 	Offset(structure, member string) (offset int, ok bool)
+	// Symbol returns the address of a symbol of the kernel, if p is nil.
+	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.
 	ReadsOnly(p *syntax.AttachPoint, parameter int) bool
+	// RawArguments returns why the arguments of a raw tracepoint can't be had; nil if the function that
+	// is called with them, Iterator with the tracepoint's name behind it, can be probed.
+	RawArguments(p *syntax.AttachPoint) error
 	// EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 	EventProbes() error
 }
@@ -199,10 +205,12 @@ func (p *planner) refuse(hint, format string, args ...any) {
 func (p *planner) add(clause int, c *check.Clause) {
 	var event *Event
 	switch p.point.Provider {
-	case "begin", "end", "interval", "self", "test", "bench":
+	case "begin", "end", "interval", "self", "test", "bench", "iter":
 		return
-	case "tracepoint", "rawtracepoint":
+	case "tracepoint":
 		event = p.tracepoint()
+	case "rawtracepoint":
+		event = p.raw(c)
 	case "kprobe", "kretprobe", "fentry", "fexit":
 		event = p.kernel()
 	case "uprobe", "uretprobe":

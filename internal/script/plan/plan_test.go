@@ -16,7 +16,7 @@ import (
 // env is a host that has one kernel function, one tracepoint and nothing else.
 type env struct {
 	*ctypes.Scope
-	without error // event probes
+	without error // event probes, arguments of raw tracepoints
 }
 
 func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
@@ -29,6 +29,10 @@ func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	case "fentry", "fexit":
 		return &types.Type{Kind: types.Struct, Fields: []types.Field{
 			{Name: "first", Type: types.Int32}, {Name: "second", Type: types.Uint64, Offset: 8},
+		}}, nil
+	case "rawtracepoint": // of which a pointer of the kernel's own is the first parameter
+		return &types.Type{Kind: types.Struct, Fields: []types.Field{
+			{Name: "first", Type: types.Int32, Offset: 8}, {Name: "second", Type: types.Uint64, Offset: 16},
 		}}, nil
 	case "tracepoint":
 		if p.Args[0] == "kernel" {
@@ -48,7 +52,8 @@ func (env) Offset(structure, member string) (offset int, ok bool) {
 
 func (env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool { return p.Text == "kprobe:named" }
 
-func (e env) EventProbes() error { return e.without }
+func (e env) EventProbes() error                     { return e.without }
+func (e env) RawArguments(*syntax.AttachPoint) error { return e.without }
 
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
@@ -116,6 +121,9 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		{`struct a { int x; struct b *next; }; struct b { long y; char s[8]; };
 		  uprobe:/bin/a:f { $a = (struct a *)arg0; print($a->x); print($a->next->y); }`,
 			"p:/bin/a:f v0=+0($arg1):s32 v1=+0(+8($arg1)):s64\n 0 v0 v1\n"},
+		{`rawtracepoint:sys:hit { print((arg0, arg1, args.first, args.second, *(uint16 *)arg1)); }`,
+			"p:__traceiter_hit v0=$arg2:u32 v1=$arg3:u64 v2=$arg2:s32 v3=+0($arg3):u16\n 0 v0 v1 v2 v1 v3\n"},
+		{`rawtracepoint:sys:hit { @ = count(); }`, "sys:hit\n 0\n"},
 		{`kprobe:vfs_read /arg2 > 0/ { @[kstack] = count(); }`, "p:vfs_read v0=$arg3:u64\n 0 v0 kstack\n"},
 		{`kprobe:vfs_* { @[probe, ustack(3)] = count(); }`, "p:vfs_*\n 0 ustack\n"},
 		{`kretprobe:vfs_read { @ = hist(retval); }`, "r:vfs_read v0=$retval:u64\n 0 v0\n"},
@@ -182,6 +190,7 @@ func TestWhatCannotBeAttachedIsRefusedAtItsPoint(t *testing.T) {
 		`watchpoint:0x10:3:w { }`:                         "1:1: a watchpoint is ",
 		`software:faults:x { }`:                           `1:1: "x" is no count`,
 		`uprobe:/bin/a:f { print(str(args.stacked)); }`:   "1:25: args.stacked is in no register, so it is not followed",
+		`rawtracepoint:sys:hit { print(arg2); }`:          "1:31: rawtracepoint:sys:hit has 2 arguments",
 		"begin { }\nkprobe:f { print(buf(arg0, 4096)); }": "2:18: ",
 	} {
 		_, errs := planned(t, text)

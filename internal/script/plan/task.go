@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -46,34 +45,46 @@ func knownOfTask() []struct {
 	return all
 }
 
+// TaskMembers says in words what OfTask knows.
+const TaskMembers = "pid, tgid, comm, the uid and gid of cred, pid, tgid and comm of real_parent and group_leader, inodes of nsproxy's namespaces"
+
 // task is a member of curtask, of those that the record or /proc tells.
 func (p *planner) task(s *check.Source) (Field, bool) {
 	if len(s.Path) == 0 {
 		p.refuse("tid is a number for the thread.", "the address of curtask is not known without BPF")
 		return Field{}, false
 	}
-	if s.Form == check.Plain {
-		for _, known := range knownOfTask() {
-			if path, ok := p.path(known.way); ok && slices.Equal(path, s.Path) {
-				return Field{From: Process, Root: known.root, Name: known.name}, true
-			}
-		}
+	if f, ok := OfTask(p.host, s); ok {
+		return f, true
 	}
-	p.refuse("These are there: pid, tgid, comm, the uid and gid of cred, pid, tgid and comm of real_parent and group_leader, inodes of nsproxy's namespaces.",
+	p.refuse("These are there: "+TaskMembers+".",
 		"this member of curtask is in no record and not in /proc")
 	return Field{}, false
 }
 
-// path is the path of a way through the kernel's structs.
-func (p *planner) path(way string) (path []check.Step, ok bool) {
+// OfTask returns where a source is that the struct of a thread leads to, of those that the record or
+// /proc tells.
+func OfTask(host Host, s *check.Source) (Field, bool) {
+	for _, known := range knownOfTask() {
+		if s.Form == check.Plain && IsWay(host, s.Path, known.way) {
+			return Field{From: Process, Root: known.root, Name: known.name}, true
+		}
+	}
+	return Field{}, false
+}
+
+// IsWay tells whether a path is a way through the kernel's structs, "task_struct.cred cred.uid".
+func IsWay(host Host, path []check.Step, way string) bool {
 	members := strings.Fields(way)
+	if len(path) != len(members) {
+		return false
+	}
 	for i, of := range members {
 		structure, member, _ := strings.Cut(of, ".")
-		offset, ok := p.host.Offset("struct "+structure, member)
-		if !ok {
-			return nil, false
+		offset, ok := host.Offset("struct "+structure, member)
+		if !ok || path[i] != (check.Step{Offset: offset, Deref: i < len(members)-1}) {
+			return false
 		}
-		path = append(path, check.Step{Offset: offset, Deref: i < len(members)-1})
 	}
-	return path, true
+	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/live"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/symbols"
@@ -29,7 +30,11 @@ func (e *env) arguments(p *syntax.AttachPoint) *live.Arguments {
 	if p.Provider == "tracepoint" {
 		return &live.Arguments{Enums: e.enums}
 	}
-	return &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
+	all := &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
+	if p.Provider == "rawtracepoint" && all.Spec != nil {
+		all.Spec = e.kernel.of(plan.Iterator + p.Args[1])
+	}
+	return all
 }
 
 // Args returns the arguments of an attach point as a struct.
@@ -54,6 +59,46 @@ func (e *env) Offset(structure, member string) (offset int, ok bool) {
 // does not change.
 func (e *env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
 	return e.arguments(p).ReadsOnly(p, parameter)
+}
+
+// RawArguments returns why the arguments of a raw tracepoint can't be had; nil if the function that has
+// them can be probed.
+func (e *env) RawArguments(p *syntax.AttachPoint) error {
+	if isPattern(p.Args[1]) {
+		return errors.New("the tracepoints that a pattern matches have different ones")
+	}
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return err
+	}
+	if !tracefs.Has("kprobe_events") {
+		return errors.New("it takes a kprobe, and this kernel has none (CONFIG_KPROBE_EVENTS)")
+	}
+	_, found, err := moduleOf(plan.Iterator + p.Args[1])
+	if err == nil && !found {
+		err = fmt.Errorf("this kernel has no function %s%s (Linux 5.10)", plan.Iterator, p.Args[1])
+	}
+	return err
+}
+
+// moduleOf returns the module that a function of the kernel is in, "" for the kernel itself.
+func moduleOf(function string) (module string, found bool, err error) {
+	file, err := os.Open("/proc/kallsyms")
+	if err != nil {
+		return "", false, err
+	}
+	defer file.Close()
+	err = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {
+		if string(s.Name) != function {
+			return nil
+		}
+		module = string(s.Module)
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		return module, true, nil
+	}
+	return "", false, err
 }
 
 // EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
@@ -124,6 +169,8 @@ type kernelTypes struct {
 	read bool
 	spec *btf.Spec // nil where there is none
 	btf  *ctypes.BTF
+	// modules are the types of modules, by a function that was asked for.
+	modules map[string]*btf.Spec
 }
 
 func (k *kernelTypes) open() *ctypes.BTF {
@@ -134,6 +181,28 @@ func (k *kernelTypes) open() *ctypes.BTF {
 		}
 	}
 	return k.btf
+}
+
+// of returns the type information that describes a function: of the module that it is in, or the
+// kernel's own.
+func (k *kernelTypes) of(function string) *btf.Spec {
+	for range k.spec.Find(btf.Func, function) {
+		return k.spec
+	}
+	if spec, known := k.modules[function]; known {
+		return spec
+	}
+	spec := k.spec
+	if module, _, err := moduleOf(function); err == nil && module != "" {
+		if own, err := btf.ReadModule(btf.Dir, module, k.spec); err == nil {
+			spec = own
+		}
+	}
+	if k.modules == nil {
+		k.modules = make(map[string]*btf.Spec)
+	}
+	k.modules[function] = spec
+	return spec
 }
 
 // Type returns the kernel's type of a name.

@@ -17,17 +17,26 @@ import (
 
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/value"
 	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
 // own returns what a clause reads of this process, in which its probes fire, and of the kernel.
-func (s *session) own(c *check.Clause) (*ownValues, *syntax.Error) {
+func (s *session) own(c *check.Clause, host plan.Host) (*ownValues, *syntax.Error) {
 	own := &ownValues{comm: s.comm, values: make([]func() value.Value, len(c.Sources))}
 	for i, source := range c.Sources {
 		if isKernelMemory(source) && s.kernel.open() == nil {
 			own.values[i] = func() value.Value { return s.kernel.value(source) }
+			continue
+		}
+		if source.Root == check.FieldRoot && c.Points[0].Provider == "iter" {
+			get, err := s.itemValue(source, host)
+			if err != nil {
+				return nil, err
+			}
+			own.values[i] = get
 			continue
 		}
 		v, ok := s.ownValue(source)

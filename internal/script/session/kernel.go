@@ -11,7 +11,8 @@ import (
 // opened when something asks for it.
 type kernelMemory struct {
 	reader *kcore.Reader
-	err    error // why it can't be opened
+	err    error        // why it can't be opened
+	tasks  *kcore.Tasks // nil unless something asks for structs of threads
 }
 
 // maxMemory bounds what one value has of the kernel's memory, in bytes.
@@ -46,9 +47,12 @@ func (k *kernelMemory) upTo(address uint64, b []byte) []byte {
 }
 
 // value returns what a source reads now.
-func (k *kernelMemory) value(of *check.Source) value.Value {
+func (k *kernelMemory) value(of *check.Source) value.Value { return k.at(of.Address, of) }
+
+// at returns what a source reads now that begins with an address.
+func (k *kernelMemory) at(address uint64, of *check.Source) value.Value {
 	size := min(max(live.Size(of), 0), maxMemory)
-	b := live.Follow(of.Address, of.Path, size, func(address uint64, size int) []byte {
+	b := live.Follow(address, of.Path, size, func(address uint64, size int) []byte {
 		return k.upTo(address, make([]byte, size))
 	})
 	return live.Loaded(b, of)

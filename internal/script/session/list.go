@@ -11,7 +11,9 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -96,8 +98,12 @@ func (l Lister) list(pattern string) error {
 		return fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	for _, name := range events() {
-		if pattern == "" || glob.Match(name) {
-			fmt.Fprintln(l.Out, name)
+		if pattern != "" && !glob.Match(name) {
+			continue
+		}
+		fmt.Fprintln(l.Out, name)
+		if list, ok := strings.CutPrefix(name, "iter:"); ok && l.Fields {
+			listContext(l.Out, list)
 		}
 	}
 	return l.tracepoints(glob, pattern == "")
@@ -146,6 +152,8 @@ func fullName(provider string) string {
 		return "usdt"
 	case "k":
 		return "kprobe"
+	case "it":
+		return "iter"
 	case "kr":
 		return "kretprobe"
 	case "f", "kfunc":
@@ -170,7 +178,25 @@ func events() []string {
 			list = append(list, provider+":"+unit+":")
 		}
 	}
+	for _, name := range live.Iterators() {
+		list = append(list, "iter:"+name)
+	}
 	return list
+}
+
+// listContext writes the members of ctx of an iterator as the kernel declares them.
+func listContext(w io.Writer, list string) {
+	ctx, err := (&live.Arguments{}).Args(&syntax.AttachPoint{Provider: "iter", Args: []string{list}})
+	if err != nil {
+		return // it is none of Iterators
+	}
+	for _, f := range ctx.Fields {
+		declared := "int"
+		if f.Type.Kind == types.Pointer {
+			declared = f.Type.Elem.Name + " *"
+		}
+		fmt.Fprintf(w, "    %s %s\n", declared, f.Name)
+	}
 }
 
 // listFields writes the fields of a tracepoint as the kernel declares them.

@@ -21,8 +21,10 @@ func TestLiveListsHaveWhatBpftraceLists(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"tracepoint:syscalls:sys_enter_getppid": "tracepoint:syscalls:sys_enter_getppid\n    int __syscall_nr\n",
 		"t:syscalls:sys_e*_getppid":             "tracepoint:syscalls:sys_enter_getppid\n    int __syscall_nr\ntracepoint:syscalls:sys_exit_getppid\n    int __syscall_nr\n    long ret\n",
-		"s:page*":                               "software:page-faults:\n",
-		"nosuch:*":                              "",
+		"it:task_*": "iter:task_file\n    struct task_struct * task\n    int fd\n    struct file * file\n" +
+			"iter:task_vma\n    struct task_struct * task\n    struct vm_area_struct * vma\n",
+		"s:page*":  "software:page-faults:\n",
+		"nosuch:*": "",
 	} {
 		var out bytes.Buffer
 		if err := (Lister{Out: &out, Fields: true}).List(pattern); err != nil || out.String() != want {

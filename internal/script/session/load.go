@@ -166,7 +166,7 @@ func (s *session) place(host plan.Host) error {
 		}
 		hit := &eval.Hit{PID: s.self, TID: s.self}
 		if own {
-			values, err := s.own(c)
+			values, err := s.own(c, host)
 			if err != nil {
 				wrong = append(wrong, err)
 			}

@@ -121,5 +121,5 @@ func missingProbes(p *syntax.Program) (word string) {
 
 // firesHere tells whether ringtap itself makes an attach point fire.
 func firesHere(p *syntax.AttachPoint) bool {
-	return slices.Contains([]string{"begin", "end", "interval", "self", "test", "bench"}, p.Provider)
+	return slices.Contains([]string{"begin", "end", "interval", "self", "test", "bench", "iter"}, p.Provider)
 }

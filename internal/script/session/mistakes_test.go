@@ -75,7 +75,11 @@ func TestMistakesAreExplained(t *testing.T) {
 		`uprobe:/bin/sh:main { print(reg("foo")) }`:          `1:29-32: this machine has no register foo | the names are the kernel's: ip, sp and so on`,
 		`uprobe:/bin/nosuch:main { }`:                        `1:1-24: open /bin/nosuch: no such file or directory`,
 		`watchpoint:0x10:3:w { }`:                            `1:1-20: a watchpoint is watchpoint:ADDRESS:LENGTH:MODE, with 1, 2, 4 or 8 bytes and the mode r, w, rw or x`,
-		`iter:task { }`:                                      `1:1-10: an iterator is a BPF program that walks through the kernel's lists | interval:s:1 { … } runs without an event; ps and /proc list what there is`,
+		`iter:tasks { }`:                                     `1:1-11: there is no iterator tasks | These are there: task, task_file, task_vma.`,
+		`iter:task:list { }`:                                 `1:1-15: only a BPF program can be pinned to a file | iter:task runs once, when the program starts.`,
+		`iter:task { print(ctx); }`:                          `1:19-22: ctx has no value of its own here, but its members have | it has task`,
+		`iter:task { print(ctx.fd); }`:                       `1:22-23: iter:task has no argument fd | it has task`,
+		`BEGIN { print(ctx); }`:                              `1:15-18: ctx needs BPF, which ringtap does without`,
 		"BEGIN { }\n\nEND {\n\tprint(1);\n\tprintt(2)\n}":    "5:2-8: no function is named printt | did you mean print or printf?",
 		"BEGIN { prnt(1); $x = 5; foo() }\nEND { print($x) ": `2:17-18: expected ";" or "}", found the end of the program`,
 	} {

@@ -14,18 +14,20 @@ type point struct {
 	clause int
 	text   string // of the probe builtin
 	period time.Duration
+	list   string // that an iterator goes through
 }
 
 // points are these attach points of a program by what makes them fire, each in the order of the
 // text.
 type points struct {
 	begin, end, intervals, signals []point
+	iters                          []point
 	tests, benches                 []point
 }
 
 // all returns how many there are.
 func (p *points) all() int {
-	return len(p.begin) + len(p.end) + len(p.intervals) + len(p.signals)
+	return len(p.begin) + len(p.end) + len(p.intervals) + len(p.signals) + len(p.iters)
 }
 
 // add adds an attach point of a clause if it is one that ringtap itself makes fire. Up to 0.23,
@@ -52,6 +54,12 @@ func (p *points) add(clause int, a *syntax.AttachPoint, capitals bool) (own bool
 		}
 		at.period = period
 		p.intervals = append(p.intervals, at)
+	case "iter":
+		if err := checkIterator(a); err != nil {
+			return true, err
+		}
+		at.list = a.Args[0]
+		p.iters = append(p.iters, at)
 	case "test":
 		p.tests = append(p.tests, at)
 	case "bench":

@@ -119,6 +119,7 @@ type session struct {
 	errors  int         // messages of that level
 
 	kernel kernelMemory     // as the program's own probes see it
+	item   item             // that an iterator is at
 	ahead  map[string]int64 // of the monotonic clock, by the mode of nsecs
 
 	events   []*plan.Event
@@ -219,7 +220,7 @@ func (s *session) Start(at uint64) bool {
 	if s.opts.Duration > 0 {
 		time.AfterFunc(s.opts.Duration, s.stop)
 	}
-	return s.fire(s.points.begin, time.Duration(at))
+	return s.fire(s.points.begin, time.Duration(at)) && s.iterate(time.Duration(at))
 }
 
 // fire runs the clauses of some points at a time. It returns false if the program is over.
@@ -253,7 +254,7 @@ func (s *session) wait(ctx context.Context) {
 	defer timer.Stop()
 	for !s.over() {
 		interval, at, ticking := s.ticks.next()
-		if !ticking && len(s.points.signals) == 0 && s.dialect.Name != "0.17" {
+		if !ticking && len(s.points.signals) == 0 && (s.dialect.Name != "0.17" || len(s.points.iters) > 0) {
 			return
 		}
 		rest := time.Hour
