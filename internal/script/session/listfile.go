@@ -123,9 +123,9 @@ func functionsIn(file string, o uprobe.Options) ([]symbols.Function, error) {
 	return slices.CompactFunc(all, func(a, b symbols.Function) bool { return a.Name == b.Name }), err
 }
 
-// functions writes the functions of the kernel that match a pattern and can be probed: at fentry
-// and fexit those whose types are known.
-func (l Lister) functions(kind, pattern string) error {
+// functions writes the attach points at functions of the kernel that match a pattern and can be probed,
+// and that are wanted: at fentry and fexit those whose types are known.
+func (l Lister) functions(kind, pattern string, wanted func(point string) bool) error {
 	if module, name, ok := strings.Cut(pattern, ":"); ok {
 		if glob, err := names.ParseGlob(module); err == nil && glob.Match("vmlinux") {
 			pattern = name
@@ -150,6 +150,9 @@ func (l Lister) functions(kind, pattern string) error {
 			if name = module + ":" + function; !ok {
 				continue
 			}
+		}
+		if !wanted(kind + ":" + name) {
+			continue
 		}
 		fmt.Fprintf(l.Out, "%s:%s\n", kind, name)
 		if !ok || !l.Fields {

@@ -66,8 +66,8 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 
 func TestTextsOfEnumsAndStructsOfBytes(t *testing.T) {
 	const text = `enum word { ONE = 1 }; struct pair { uint8_t a; uint16_t b; };
-begin { $p = (struct pair)(uint8[8])0x04030201; printf("%s %s %d %d", str((enum word)1), str((enum word)2), $p.a, $p.b); exit(); }`
-	if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != "ONE 2 1 1027" {
+begin { $p = (struct pair)(uint8[8])0x04030201; printf("%s %s %d %d %d", str((enum word)1), str((enum word)2), $p.a, $p.b, sizeof(((uint16)1, $p))); exit(); }`
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != "ONE 2 1 1027 6" {
 		t.Errorf("it prints %q\n%s", got.stdout, got.stderr)
 	}
 }
@@ -196,6 +196,13 @@ func TestMessagesStandInTheOrderOfThePrograms(t *testing.T) {
 	user := newNames().User(uint64(os.Getuid()))
 	if want := "a\nb\nNo such file or directory\n" + commOf(os.Getpid()) + "\n" + user + "\n\n\n"; got.stdout != want {
 		t.Errorf("%q, want %q; %s", got.stdout, want, got.stderr)
+	}
+}
+
+func TestMessagesOfProgramsHaveTheColumnsOfTheirCalls(t *testing.T) {
+	got := runText(t, t.Context(), Options{Text: `BEGIN { warnf("%d (of %s)", 1, "a"); errorf("no"); }`, Quiet: true})
+	if want := "stdin:1:9-36: WARNING: 1 (of a)\nstdin:1:38-50: ERROR: no\n"; got.stderr != want {
+		t.Errorf("%q, want %q", got.stderr, want)
 	}
 }
 

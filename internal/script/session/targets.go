@@ -149,6 +149,11 @@ func targetFiles(pattern string, pids []int) (files []string, err error) {
 		if files, err = filepath.Glob(pattern); err != nil {
 			return nil, err
 		}
+		for i, file := range files {
+			if strings.HasPrefix(pattern, "./") && !strings.HasPrefix(file, "./") {
+				files[i] = "./" + file // which Glob left out
+			}
+		}
 	default:
 		return nil, fmt.Errorf("%q names no file: give its path, or a process with -p", pattern)
 	}
