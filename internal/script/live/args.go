@@ -16,10 +16,12 @@ import (
 )
 
 // Arguments knows the arguments of attach points: of tracepoints by tracefs, of the kernel's
-// functions by BTF.
+// functions by BTF, of programs by their debug information.
 type Arguments struct {
 	Spec *btf.Spec   // of the kernel, nil if it has none
 	BTF  *ctypes.BTF // the types of Spec
+	// Programs are the types of programs.
+	Programs *ProgramTypes
 	// Enums gets the names that tracepoints print for values of enums, by the enum's name.
 	Enums map[string]map[uint64]string
 }
@@ -35,7 +37,7 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 			Hint: "tracepoint:" + strings.Join(p.Args, ":") + " records most of them: args.NAME",
 		}
 	case "uprobe":
-		return userParams(p)
+		return a.Programs.Args(p)
 	case "kprobe", "fentry", "fexit":
 		proto, err := a.function(p)
 		if err != nil {

@@ -19,15 +19,19 @@ import (
 // env answers the checker about the host.
 type env struct {
 	*ctypes.Scope
-	kernel *kernelTypes
-	enums  map[string]map[uint64]string // the names of their values
+	kernel   *kernelTypes
+	programs *live.ProgramTypes
+	enums    map[string]map[uint64]string // the names of their values
 }
 
 // arguments knows the arguments of attach points. The kernel's type information is read for
 // those that need it.
 func (e *env) arguments(p *syntax.AttachPoint) *live.Arguments {
-	if p.Provider == "tracepoint" {
+	switch p.Provider {
+	case "tracepoint":
 		return &live.Arguments{Enums: e.enums}
+	case "uprobe":
+		return &live.Arguments{Programs: e.programs}
 	}
 	return &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
 }

@@ -87,12 +87,11 @@ func (l Lister) userFunctions(kind, file string, glob names.Glob, o uprobe.Optio
 	return nil
 }
 
-// declared is a parameter as C declares it.
+// declared is a parameter as bpftrace writes it: const char* name.
 func declared(of, name string) string {
-	if strings.HasSuffix(of, "*") || name == "" {
-		return of + name
-	}
-	return of + " " + name
+	base := strings.TrimRight(of, " *")
+	stars := strings.ReplaceAll(of[len(base):], " ", "")
+	return strings.TrimSpace(base + stars + " " + name)
 }
 
 // namesIn returns the names of a file's functions, or those of its USDT probes with their

@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
@@ -44,12 +45,13 @@ func (s *session) prepare() error {
 	}
 	language := s.choose()
 	kernel := &kernelTypes{}
-	scope, err := ctypes.New(s.parsed, kernel)
+	programs := live.NewProgramTypes()
+	scope, err := ctypes.New(s.parsed, typesOf(s.parsed, kernel, programs))
 	if err != nil {
 		return err
 	}
 	s.names.enums = enums(s.parsed)
-	host := &env{Scope: scope, kernel: kernel, enums: s.names.enums}
+	host := &env{Scope: scope, kernel: kernel, programs: programs, enums: s.names.enums}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
