@@ -68,11 +68,39 @@ func (a *Arguments) Result(p *syntax.AttachPoint) (*types.Type, error) {
 	if p.Provider != "fexit" {
 		return nil, nil
 	}
-	proto, err := a.function(p)
+	protos, err := a.functions(p)
 	if err != nil {
 		return nil, err
 	}
-	return a.BTF.Convert(proto.Target()), nil
+	for _, other := range protos[1:] {
+		if x, y := protos[0].Target().String(), other.Target().String(); x != y {
+			return nil, fmt.Errorf("one function that it matches returns %s, another %s", x, y)
+		}
+	}
+	return a.BTF.Convert(protos[0].Target()), nil
+}
+
+// functions finds the functions of an attach point, which may be a pattern, in the kernel's type
+// information: at least one.
+func (a *Arguments) functions(p *syntax.AttachPoint) (protos []btf.Type, err error) {
+	name := p.Args[len(p.Args)-1]
+	if a.Spec == nil || !strings.ContainsAny(name, "*?[") {
+		proto, err := a.function(p)
+		return []btf.Type{proto}, err
+	}
+	glob, err := names.ParseGlob(name)
+	if err != nil {
+		return nil, err
+	}
+	for t := range a.Spec.Types() {
+		if t.Kind() == btf.Func && glob.Match(t.Name()) {
+			protos = append(protos, t.Target())
+		}
+	}
+	if len(protos) == 0 {
+		err = fmt.Errorf("the kernel's type information has no function that %s matches", name)
+	}
+	return protos, err
 }
 
 // ReadsOnly tells whether a parameter of a function, by its number, is a pointer to what the

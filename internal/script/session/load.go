@@ -43,6 +43,9 @@ func (s *session) prepare() error {
 	if err := s.expandTargets(); err != nil {
 		return err
 	}
+	if err := s.filterProbes(); err != nil {
+		return err
+	}
 	language := s.choose()
 	kernel := &kernelTypes{}
 	programs := live.NewProgramTypes()
@@ -58,6 +61,9 @@ func (s *session) prepare() error {
 		Untyped: func() bool { return kernel.open() == nil }, LeftOut: s.leftOut,
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.unexpected(); err != nil {
 		return err
 	}
 	if err := s.place(host); err != nil {

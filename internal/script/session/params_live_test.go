@@ -3,7 +3,10 @@ package session
 import (
 	"bytes"
 	"context"
+	"debug/elf"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,4 +150,34 @@ func TestLiveTypesOfProgramsLeadThroughPointers(t *testing.T) {
 	if want := "outer 8 2\ninner 1 5 1 6 7 77\na label 72 8\n{ .x = 5, .y = 6 }\n"; err != nil || code != 0 || strings.TrimSpace(out.String()) != strings.TrimSpace(want) {
 		t.Errorf("exit code %d, %v, %s\nwant\n%s\n%s", code, err, &out, want, &stderr)
 	}
+}
+
+// The program is linked such that its addresses are no offsets of its file.
+func TestLiveProbesAtAddressesAreThoseOfTheirSymbols(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: uprobes")
+	}
+	program := compiled.Program(t, map[string]string{"two.c": twoText}, "gcc", "-O1", "-no-pie", "-Wl,-Ttext-segment=0x7000000", "-o", "two", "two.c")
+	file, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	all, err := file.Symbols()
+	at := slices.IndexFunc(all, func(s elf.Symbol) bool { return s.Name == "two" })
+	if err != nil || at < 0 {
+		t.Fatalf("no symbol two: %v", err)
+	}
+	point := fmt.Sprintf("uprobe:%s:%#x", program, all[at].Value)
+	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
+	defer cancel()
+	var out, stderr bytes.Buffer
+	code, err := Run(ctx, Options{
+		Text:   point + ` { @[probe] = count(); } uretprobe:` + program + `:main { exit(); } BEGIN { system("` + program + ` &"); }`,
+		Unsafe: true, Quiet: true, Stdout: &out, Stderr: &stderr,
+	})
+	if want := "@[" + point + "]: 20\n"; err != nil || code != 0 || !strings.Contains(out.String(), want) {
+		t.Errorf("exit code %d, %v, %s\nwant %s\n%s", code, err, &out, want, &stderr)
+	}
+	explains(t, "uprobe:"+program+":0x10 { }", "1:1-"+fmt.Sprint(len("uprobe:"+program+":0x10")+1)+": "+program+": no code is at its address 0x10")
 }
