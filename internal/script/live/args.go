@@ -229,7 +229,7 @@ func fieldType(f *ftrace.Field, user bool) *types.Type {
 	case f.String:
 		return &types.Type{Kind: types.String, Size: maxText}
 	case strings.HasSuffix(f.Type, "*"):
-		return &types.Type{Kind: types.Pointer, Size: 8, Elem: pointee(f.Type), User: user}
+		return &types.Type{Kind: types.Pointer, Size: 8, Elem: pointee(f.Type, user), User: user}
 	case f.Array && f.Length > 0:
 		return &types.Type{Kind: types.Array, Size: f.Size, Len: f.Length, Elem: integer(f.ElemSize, f.Signed)}
 	case f.Location != ftrace.Inline || f.Array:
@@ -241,17 +241,19 @@ func fieldType(f *ftrace.Field, user bool) *types.Type {
 
 // pointee is what a pointer in a record points to, by its declaration. A struct is the kernel's;
 // its members come from elsewhere.
-func pointee(declared string) *types.Type {
-	switch words := strings.Fields(strings.ReplaceAll(declared, "*", " * ")); {
-	case strings.Contains(declared, "char"):
+func pointee(declared string, user bool) *types.Type {
+	words := strings.Fields(strings.ReplaceAll(declared, "*", " * "))
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "const" })
+	text := slices.Contains(words, "char")
+	switch n := len(words); {
+	case n > 2 && words[n-2] == "*" && text: // a vector of texts
+		return &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: user}
+	case text:
 		return types.Int8
-	case words[len(words)-2] == "*": // a pointer to a pointer
+	case n > 2 && words[n-2] == "*":
 		return types.Uint64
-	default:
-		words = slices.DeleteFunc(words, func(word string) bool { return word == "const" || word == "*" })
-		if len(words) == 2 && words[0] == "struct" {
-			return &types.Type{Kind: types.Struct, Name: strings.Join(words, " ")}
-		}
+	case n == 3 && words[0] == "struct":
+		return &types.Type{Kind: types.Struct, Name: strings.Join(words[:2], " ")}
 	}
 	return types.Uint8
 }

@@ -72,7 +72,7 @@ func (e *env) EventProbes() error {
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {
-		return 0, 0, fmt.Errorf("%s is in no program: %s probes fire in ringtap", name, p.Provider)
+		return 0, 0, fmt.Errorf("where %s is in the processes that %s fires in is not known", name, p.Text)
 	}
 	file, err := os.Open("/proc/kallsyms")
 	if err != nil {
