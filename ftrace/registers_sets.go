@@ -151,7 +151,7 @@ func (r registerPart) part(arg *FetchArg, source string, isAddress bool) string 
 
 func amd64Aliases() map[string]registerPart {
 	alias := map[string]registerPart{
-		"rip": {name: "ip", bits: 64}, "eip": {name: "ip", bits: 32},
+		"rip": {name: "ip", bits: 64}, "eip": {name: "ip", bits: 32}, "pc": {name: "ip", bits: 64},
 		"rflags": {name: "flags", bits: 64}, "eflags": {name: "flags", bits: 32},
 	}
 	for _, name := range []string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"} {

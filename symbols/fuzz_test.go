@@ -99,7 +99,8 @@ func FuzzFunctionsAndParams(f *testing.F) {
 }
 
 func checkParams(t *testing.T, file *File, offset uint64) {
-	params, err := file.Params(offset)
+	params, err := file.TypedParams(offset)
+	_, _ = file.FindType(offset, "struct s")
 	for _, p := range params[:min(len(params), 4)] {
 		for _, path := range []string{p.Name, p.Name + "->x", "*" + p.Name, p.Name + "[1]"} {
 			_, _ = file.Value(offset, path)

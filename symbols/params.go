@@ -11,6 +11,9 @@ import (
 // Param is a parameter of a function; see dwarfparam.Param.
 type Param = dwarfparam.Param
 
+// Type is a type with all that it leads to; see dwarfparam.Type.
+type Type = dwarfparam.Type
+
 // ErrNoParams is wrapped by the error of Params when there is no debug
 // information about the function.
 var ErrNoParams = errors.New("no debug information about the function's parameters")
@@ -20,7 +23,26 @@ var ErrNoParams = errors.New("no debug information about the function's paramete
 // of its separate debug file; without any, or for a place where no function
 // begins, the error wraps ErrNoParams. What is not known of a parameter is told in
 // its Location.
-func (f *File) Params(offset uint64) ([]Param, error) {
+func (f *File) Params(offset uint64) ([]Param, error) { return f.params(offset, false) }
+
+// TypedParams returns the same with whole types: dwarfparam.Param.Of.
+func (f *File) TypedParams(offset uint64) ([]Param, error) { return f.params(offset, true) }
+
+// FindType finds a type by its name; see dwarfparam.FindType. One that several parts of a program have is
+// taken from that of the function that begins at offset.
+func (f *File) FindType(offset uint64, name string) (*Type, bool) {
+	s := &f.lines
+	s.once.Do(func() { s.open(f) })
+	if s.dwarf == nil {
+		return nil, false
+	}
+	addr, _ := f.image.Vaddr(offset)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return dwarfparam.FindType(s.dwarf, addr, name, dwarfparam.Options{Machine: f.image.Machine})
+}
+
+func (f *File) params(offset uint64, types bool) ([]Param, error) {
 	s := &f.lines
 	s.once.Do(func() { s.open(f) })
 	addr, ok := f.image.Vaddr(offset)
@@ -29,7 +51,7 @@ func (f *File) Params(offset uint64) ([]Param, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	params, err := dwarfparam.Read(s.dwarf, addr, dwarfparam.Options{Machine: f.image.Machine, Clone: f.isClone(offset)})
+	params, err := dwarfparam.Read(s.dwarf, addr, dwarfparam.Options{Machine: f.image.Machine, Clone: f.isClone(offset), Types: types})
 	if err != nil {
 		return nil, errors.Join(ErrNoParams, err)
 	}

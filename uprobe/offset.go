@@ -23,6 +23,21 @@ var (
 	errNotStart    = errors.New("a return probe is on a function's first instruction, and no function begins here")
 )
 
+// FileOffset returns where in a target's file the code at one of its addresses is. Errors are as for
+// Resolve.
+func FileOffset(name string, o Options, addr uint64) (uint64, error) {
+	t, err := openTarget(name, o.PID)
+	if err != nil {
+		return 0, err
+	}
+	defer t.close()
+	offset, ok := t.image.Offset(addr)
+	if !ok || !t.image.Executable(addr) {
+		return 0, &TargetError{Path: t.Path, Err: fmt.Errorf("no code is at its address %#x", addr)}
+	}
+	return offset, nil
+}
+
 // offset resolves 0xADDR: a file offset, which is probed as it is.
 func (r *resolver) offset() error {
 	d := r.definition

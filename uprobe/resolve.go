@@ -141,7 +141,7 @@ func AllParams(target string, o Options, functions []symbols.Function) ([][]symb
 }
 
 // Params returns the parameters of a function of a target by its debug information, as
-// symbols.File.Params has them. Errors are as for Resolve.
+// symbols.File.TypedParams has them. Errors are as for Resolve.
 func Params(target string, o Options, function string) ([]symbols.Param, error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
@@ -151,11 +151,26 @@ func Params(target string, o Options, function string) ([]symbols.Param, error) 
 	functions, err := t.symbols.Named(function)
 	for _, f := range functions {
 		if f.Kind == symbols.Defined {
-			return t.symbols.Params(f.Offset)
+			return t.symbols.TypedParams(f.Offset)
 		}
 	}
 	if err != nil {
 		return nil, &TargetError{Path: t.Path, Err: err}
 	}
 	return nil, &SymbolError{Name: function, Path: t.Path}
+}
+
+// FindType finds a type in a target's debug information, first where it describes a function, which
+// may be "": see symbols.File.FindType.
+func FindType(target string, o Options, function, name string) (*symbols.Type, bool) {
+	t, err := openTarget(target, o.PID)
+	if err != nil {
+		return nil, false
+	}
+	defer t.close()
+	var offset uint64
+	if functions, _ := t.symbols.Named(function); len(functions) > 0 {
+		offset = functions[0].Offset
+	}
+	return t.symbols.FindType(offset, name)
 }

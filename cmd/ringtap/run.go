@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,12 +42,12 @@ probes see only that process and what it starts.
 // runFlags are the options of run, which are bpftrace's.
 type runFlags struct {
 	session.Options
-	program, format, output, buffer, command, dialect, mode string
-	debug                                                   []string
-	list, programs, info, version                           bool
-	warnings                                                int
-	pids                                                    []string
-	duration                                                secondsFlag // of the shipped programs
+	program, format, output, buffer, command, dialect, mode, filter string
+	debug                                                           []string
+	list, programs, info, version                                   bool
+	warnings                                                        int
+	pids                                                            []string
+	duration                                                        secondsFlag // of the shipped programs
 }
 
 func (r *runFlags) add(flags *pflag.FlagSet) {
@@ -55,6 +56,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&r.programs, "list", false, "list: the programs that ringtap ships, each of which is a command")
 	flags.StringArrayVarP(&r.IncludeDirs, "include-dir", "I", nil, "look for #include files in `DIR`, too (may be repeated)")
 	flags.StringArrayVar(&r.Includes, "include", nil, "read the header `FILE` before the program (may be repeated)")
+	flags.StringVar(&r.filter, "probe-filter", "", "attach only the probes that the regular expression `REGEX` matches, and begin and end")
 	flags.StringVar(&r.dialect, "dialect", "", "print and compute as this `DIALECT`: default, 0.17 or current")
 	manual.SetValues(flags, "dialect", "default", "0.17", "current")
 	flags.BoolVar(&r.Unsafe, "unsafe", false, "allow what changes the host: system(), signal() and the like")
@@ -250,6 +252,12 @@ func (r *runFlags) check(flags *pflag.FlagSet) error {
 	if r.Buffer, ok = map[string]show.Mode{"line": show.Lines, "full": show.Full, "none": show.None}[r.buffer]; !ok {
 		return usagef("--buffer %q: line, full or none", r.buffer)
 	}
+	if r.filter != "" {
+		var err error
+		if r.ProbeFilter, err = regexp.Compile(r.filter); err != nil {
+			return usagef("Invalid --probe-filter regex: %v", err)
+		}
+	}
 	if r.dialect != "" {
 		if _, ok := show.Find(r.dialect); !ok {
 			return usagef("--dialect %q: default, 0.17 or current", r.dialect)
@@ -266,6 +274,7 @@ const maxProgram = 1 << 20
 func (r *runFlags) read(flags *pflag.FlagSet) error {
 	rest := flags.Args()
 	own := len(rest)
+	r.Strict = true
 	if dash := flags.ArgsLenAtDash(); dash >= 0 {
 		own = dash
 	}

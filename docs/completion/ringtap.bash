@@ -242,12 +242,13 @@ _ringtap() {
 		-e|--program) return ;;
 		-I|--include-dir) return ;;
 		--include) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		--probe-filter) return ;;
 		--dialect) COMPREPLY=($(compgen -W 'default 0.17 current' -- "$word")); return ;;
 		-o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		-f|--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		-B|--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --cmd --program --list-probes --list --include-dir --include --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
+		options='--pid --cmd --program --list-probes --list --include-dir --include --probe-filter --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
 	argdist)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

@@ -382,6 +382,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from run' -s l -l list-probes -d 
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l list -d 'list'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -s I -l include-dir -x -d 'look for #include files in DIR, too'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l include -r -F -d 'read the header FILE before the program'
+complete -c ringtap -n '__fish_seen_subcommand_from run' -l probe-filter -x -d 'attach only the probes that the regular expression REGEX matches, and begin and end'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l dialect -x -a 'default 0.17 current' -d 'print and compute as this DIALECT'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l unsafe -d 'allow what changes the host'
 complete -c ringtap -n '__fish_seen_subcommand_from run' -l info -d 'print what this kernel can do'

@@ -22,6 +22,7 @@ type Options struct {
 	// Clone says that the optimizer made the code for some calls of a function
 	// only (f.isra.0, f.constprop.1), with a calling convention of its own.
 	Clone bool
+	Types bool // also tell whole types: Param.Of
 }
 
 // Read returns the parameters of the function whose first instruction is at the
@@ -53,6 +54,7 @@ type reader struct {
 	lang  language
 	frame []byte // expression of the frame base, if that is the same everywhere
 	types map[uint64]*typ
+	graph *typeGraph // nil unless whole types are asked for
 }
 
 func newReader(e dwarfline.DIE, vaddr uint64, opts Options) *reader {
@@ -63,6 +65,9 @@ func newReader(e dwarfline.DIE, vaddr uint64, opts Options) *reader {
 	const noCall = 3 // DW_CC_nocall: the optimizer changed the convention
 	if cc, _ := e.Uint(dwarf.AttrCalling); cc == noCall {
 		r.Clone = true
+	}
+	if opts.Types {
+		r.graph = newGraph(r)
 	}
 	return r
 }
@@ -154,10 +159,15 @@ func (r *reader) param(f *formal, at placement) Param {
 	if p.Name == "" {
 		p.Name = f.concrete.Text(dwarf.AttrName)
 	}
-	if e, ok := f.declared.Ref(dwarf.AttrType); ok {
+	e, ok := f.declared.Ref(dwarf.AttrType)
+	if !ok {
+		e, ok = f.concrete.Ref(dwarf.AttrType)
+	}
+	if ok {
 		p.Type = r.text(e)
-	} else if e, ok := f.concrete.Ref(dwarf.AttrType); ok {
-		p.Type = r.text(e)
+	}
+	if ok && r.Types {
+		p.Of = r.graph.graph(e)
 	}
 	p.Location = at.whole(f.typ)
 	p.Parts = r.parts(f.typ, at)

@@ -16,6 +16,7 @@ const (
 	Text    // address and length of text: a Go string, Rust's &str; see Parts
 	Float
 	Struct // and union, array, class, complex number: see Parts
+	Array  // of a Type only
 )
 
 // Where is the kind of a Location.
@@ -60,4 +61,6 @@ type Param struct {
 	// Go string or Rust &str, the members of a struct. Nil when there are more
 	// than 16.
 	Parts []Param
+	// Of is the whole type, if Options ask for it.
+	Of *Type
 }

@@ -247,6 +247,7 @@ func checkOption(c *checker, e *syntax.Call) Expr {
 			if out.N, err = strconv.ParseUint(text, 0, 64); err != nil {
 				c.errorf(e.Pos, "--%s is a number, not %q", name, text)
 			}
+			out.T = types.Uint64
 		}
 	}
 	return out

@@ -100,6 +100,9 @@ func (c *checker) load(pos syntax.Pos, addr Expr, t *types.Type) Expr {
 	if t.Kind == types.Array && t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Signed && t.Len > 0 {
 		t = &types.Type{Kind: types.String, Size: t.Len, Array: true}
 	}
+	if t.Kind == types.Struct {
+		t = c.env().Complete(t)
+	}
 	x := &Load{Typed{pos, t}, addr, user}
 	if t.Kind == types.Struct || t.Kind == types.Array {
 		return x

@@ -48,7 +48,10 @@ func alignOf(t *types.Type) int {
 	switch t.Kind {
 	case types.String, types.Buffer:
 		return 1
-	case types.Tuple, types.Record:
+	case types.Tuple, types.Record, types.Struct:
+		if len(t.Fields) == 0 {
+			break
+		}
 		a := 1
 		for _, f := range t.Fields {
 			a = max(a, alignOf(f.Type))

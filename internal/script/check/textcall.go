@@ -105,6 +105,12 @@ func checkStr(c *checker, e *syntax.Call) Expr {
 	case from.Kind == types.Int && from.Name != "" && length == nil: // this is ringtap's own
 		return &Call{Typed: Typed{e.Pos, t}, Func: "enum", Format: from.Name, Args: []Expr{x}}
 	case from.Kind == types.Int || from.Kind == types.Pointer:
+		if _, fixed := length.(*Const); length != nil && !fixed {
+			// What the hit carries is cut afterwards.
+			if whole, ok := c.readAt(e.Pos, x, nil, Text, t).(*FromHit); ok {
+				return &Call{Typed: Typed{e.Pos, t}, Func: "str", Args: []Expr{whole, length}}
+			}
+		}
 		return c.readAt(e.Pos, x, length, Text, t)
 	case stringy(from):
 		text := c.asText(x)

@@ -17,10 +17,12 @@ import (
 )
 
 // Arguments knows the arguments of attach points: of tracepoints by tracefs, of the kernel's
-// functions by BTF.
+// functions by BTF, of programs by their debug information.
 type Arguments struct {
 	Spec *btf.Spec   // of the kernel, nil if it has none
 	BTF  *ctypes.BTF // the types of Spec
+	// Programs are the types of programs.
+	Programs *ProgramTypes
 	// Enums gets the names that tracepoints print for values of enums, by the enum's name.
 	Enums map[string]map[uint64]string
 }
@@ -33,7 +35,7 @@ func (a *Arguments) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	case "iter":
 		return a.context(p)
 	case "uprobe":
-		return userParams(p)
+		return a.Programs.Args(p)
 	case "kprobe", "fentry", "fexit", "rawtracepoint":
 		proto, err := a.function(p)
 		if err != nil {
@@ -68,11 +70,39 @@ func (a *Arguments) Result(p *syntax.AttachPoint) (*types.Type, error) {
 	if p.Provider != "fexit" {
 		return nil, nil
 	}
-	proto, err := a.function(p)
+	protos, err := a.functions(p)
 	if err != nil {
 		return nil, err
 	}
-	return a.BTF.Convert(proto.Target()), nil
+	for _, other := range protos[1:] {
+		if x, y := protos[0].Target().String(), other.Target().String(); x != y {
+			return nil, fmt.Errorf("one function that it matches returns %s, another %s", x, y)
+		}
+	}
+	return a.BTF.Convert(protos[0].Target()), nil
+}
+
+// functions finds the functions of an attach point, which may be a pattern, in the kernel's type
+// information: at least one.
+func (a *Arguments) functions(p *syntax.AttachPoint) (protos []btf.Type, err error) {
+	name := p.Args[len(p.Args)-1]
+	if a.Spec == nil || !strings.ContainsAny(name, "*?[") {
+		proto, err := a.function(p)
+		return []btf.Type{proto}, err
+	}
+	glob, err := names.ParseGlob(name)
+	if err != nil {
+		return nil, err
+	}
+	for t := range a.Spec.Types() {
+		if t.Kind() == btf.Func && glob.Match(t.Name()) {
+			protos = append(protos, t.Target())
+		}
+	}
+	if len(protos) == 0 {
+		err = fmt.Errorf("the kernel's type information has no function that %s matches", name)
+	}
+	return protos, err
 }
 
 // ReadsOnly tells whether a parameter of a function, by its number, is a pointer to what the
@@ -205,7 +235,7 @@ func fieldType(f *ftrace.Field, user bool) *types.Type {
 	case f.String:
 		return &types.Type{Kind: types.String, Size: maxText}
 	case strings.HasSuffix(f.Type, "*"):
-		return &types.Type{Kind: types.Pointer, Size: 8, Elem: pointee(f.Type), User: user}
+		return &types.Type{Kind: types.Pointer, Size: 8, Elem: pointee(f.Type, user), User: user}
 	case f.Array && f.Length > 0:
 		return &types.Type{Kind: types.Array, Size: f.Size, Len: f.Length, Elem: integer(f.ElemSize, f.Signed)}
 	case f.Location != ftrace.Inline || f.Array:
@@ -217,17 +247,19 @@ func fieldType(f *ftrace.Field, user bool) *types.Type {
 
 // pointee is what a pointer in a record points to, by its declaration. A struct is the kernel's;
 // its members come from elsewhere.
-func pointee(declared string) *types.Type {
-	switch words := strings.Fields(strings.ReplaceAll(declared, "*", " * ")); {
-	case strings.Contains(declared, "char"):
+func pointee(declared string, user bool) *types.Type {
+	words := strings.Fields(strings.ReplaceAll(declared, "*", " * "))
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "const" })
+	text := slices.Contains(words, "char")
+	switch n := len(words); {
+	case n > 2 && words[n-2] == "*" && text: // a vector of texts
+		return &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: user}
+	case text:
 		return types.Int8
-	case words[len(words)-2] == "*": // a pointer to a pointer
+	case n > 2 && words[n-2] == "*":
 		return types.Uint64
-	default:
-		words = slices.DeleteFunc(words, func(word string) bool { return word == "const" || word == "*" })
-		if len(words) == 2 && words[0] == "struct" {
-			return &types.Type{Kind: types.Struct, Name: strings.Join(words, " ")}
-		}
+	case n == 3 && words[0] == "struct":
+		return &types.Type{Kind: types.Struct, Name: strings.Join(words[:2], " ")}
 	}
 	return types.Uint8
 }

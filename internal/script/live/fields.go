@@ -50,6 +50,15 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 // recorded returns what reads a field of the record.
 func recorded(f *ftrace.Field, of *check.Source) getter {
 	switch {
+	case of.Form == check.Text && len(of.Path) == 1: // a word of a vector
+		n := of.Path[0].Offset / 8
+		return func(h *hit) value.Value {
+			words, _ := f.Data(h.raw, 0)
+			for range n {
+				_, words, _ = bytes.Cut(words, []byte{0})
+			}
+			return value.String(cut(words, of))
+		}
 	case of.Form == check.Text || of.Form == check.Plain && of.Type.Kind == types.String:
 		return func(h *hit) value.Value {
 			text, _ := f.Bytes(h.raw)

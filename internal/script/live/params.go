@@ -12,27 +12,58 @@ import (
 	"github.com/ringtap/ringtap/uprobe"
 )
 
-// userParams are the parameters of a function of a program, by its debug information. Those
-// that are no number and no pointer are left out.
-func userParams(p *syntax.AttachPoint) (*types.Type, error) {
+// ProgramTypes knows the types of the files that a program probes, by their debug information. One goroutine
+// uses it at a time.
+type ProgramTypes struct {
+	params    map[string]foundParams // by file and function
+	named     map[string]*types.Type // by file, function and name; nil of what is not there
+	converted map[*symbols.Type]*types.Type
+}
+
+type foundParams struct {
+	args *types.Type
+	err  error
+}
+
+// NewProgramTypes returns ProgramTypes that have read nothing yet.
+func NewProgramTypes() *ProgramTypes {
+	return &ProgramTypes{
+		params: map[string]foundParams{}, named: map[string]*types.Type{}, converted: map[*symbols.Type]*types.Type{},
+	}
+}
+
+// Args are the parameters of the function of an attach point. Those that are no number and no pointer are
+// left out.
+func (u *ProgramTypes) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	unknown := &syntax.Error{Hint: "use arg0, arg1 and so on, with casts"}
 	if len(p.Args) != 2 || strings.ContainsAny(p.Args[1], "*?[+") || strings.HasPrefix(p.Args[1], "0x") {
 		unknown.Msg = "args are known where the probe names one function"
 		return nil, unknown
 	}
-	params, err := uprobe.Params(p.Args[0], uprobe.Options{}, p.Args[1])
-	if err != nil {
-		unknown.Msg = "the arguments of " + p.Args[1] + " are not known: " + err.Error()
+	place := strings.Join(p.Args, "\x00")
+	known, ok := u.params[place]
+	if !ok {
+		params, err := uprobe.Params(p.Args[0], uprobe.Options{}, p.Args[1])
+		known = foundParams{u.record(p, params), err}
+		u.params[place] = known
+	}
+	if known.err != nil {
+		unknown.Msg = "the arguments of " + p.Args[1] + " are not known: " + known.err.Error()
 		return nil, unknown
 	}
+	return known.args, nil
+}
+
+// record returns parameters as the members of a struct.
+func (u *ProgramTypes) record(p *syntax.AttachPoint, params []symbols.Param) *types.Type {
 	args := &types.Type{Kind: types.Struct, Name: "struct " + p.Text + "_args"}
 	for _, param := range params {
-		if t := paramType(&param); t != nil && param.Name != "" {
+		if t := u.paramType(&param); t != nil && param.Name != "" {
 			args.Fields = append(args.Fields, types.Field{Name: param.Name, Type: t, Offset: 8 * argument(param.Location, runtime.GOARCH)})
 			args.Size += 8
 		}
 	}
-	return args, nil
+	return args
 }
 
 // argument is the number, from 0, of the C argument whose register a parameter is in, -1 if it
@@ -49,7 +80,7 @@ func argument(l dwarfparam.Location, arch string) int {
 }
 
 // paramType is the type of a parameter of a program, nil if it is no number and no pointer.
-func paramType(p *symbols.Param) *types.Type {
+func (u *ProgramTypes) paramType(p *symbols.Param) *types.Type {
 	switch p.Kind {
 	case dwarfparam.Signed, dwarfparam.Enum:
 		return integer(p.Size, true)
@@ -58,6 +89,9 @@ func paramType(p *symbols.Param) *types.Type {
 	case dwarfparam.CString:
 		return &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Int8, User: true}
 	case dwarfparam.Pointer:
+		if p.Of != nil && p.Of.Kind == dwarfparam.Pointer {
+			return u.convert(p.Of)
+		}
 		return &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Void, User: true}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // counter reads NAME:COUNT.
 func (s *Sample) counter(args []string) string {
@@ -34,26 +37,24 @@ func (s *Sample) once(other Sample) {
 	s.Period = a
 }
 
-// fullName returns perf's name of an event for one that bpftrace also has
-// (SW_PROBE_LIST and HW_PROBE_LIST in its src/list.h).
-func fullName(name string) string {
-	switch name {
-	case "faults":
-		return "page-faults"
-	case "cs":
-		return "context-switches"
-	case "cpu":
-		return "cpu-clock"
-	case "cpu-cycles":
-		return "cycles"
-	case "branches":
-		return "branch-instructions"
-	case "backend-stalls":
-		return "stalled-cycles-backend"
-	case "frontend-stalls":
-		return "stalled-cycles-frontend"
+// otherNames are bpftrace's names for events that perf calls something else (SW_PROBE_LIST and
+// HW_PROBE_LIST in its src/probe_matcher.h), with perf's.
+var otherNames = map[string]string{
+	"faults": "page-faults", "cs": "context-switches", "cpu": "cpu-clock", "cpu-cycles": "cycles", "branches": "branch-instructions",
+	"backend-stalls": "stalled-cycles-backend", "frontend-stalls": "stalled-cycles-frontend",
+}
+
+// fullName returns perf's name of an event for one that bpftrace also has.
+func fullName(name string) string { return cmp.Or(otherNames[name], name) }
+
+// OtherName returns the name that bpftrace has for an event of perf, "" if it has no other.
+func OtherName(event string) string {
+	for other, name := range otherNames {
+		if name == event {
+			return other
+		}
 	}
-	return name
+	return ""
 }
 
 // usualPeriod is how many events bpftrace takes one of where the program does not say

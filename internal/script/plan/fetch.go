@@ -73,12 +73,22 @@ func (p *planner) recorded(event *Event, s *check.Source) (Field, bool) {
 		return Field{From: Record, Name: s.Name}, true
 	case len(s.Path) == 0 && s.User && (s.Form == check.Text || s.Form == check.Vector):
 		return Field{From: RecordText, Name: s.Name}, true
+	case s.Form == check.Text && s.Name == "argv" && strings.HasPrefix(p.point.Args[1], "sys_enter_exec") && isWord(s.Path):
+		return Field{From: RecordText, Name: s.Name}, true
 	case s.User:
 		return Field{From: Memory, Name: s.Name}, true
 	default:
 		return p.behind(event, s)
 	}
 	return Field{}, false
+}
+
+// maxWords is how many words of a vector come with a record.
+const maxWords = 16
+
+// isWord tells whether a path leads from a vector of texts to one of those that come with a record.
+func isWord(path []check.Step) bool {
+	return len(path) == 1 && path[0].Deref && path[0].Offset%8 == 0 && path[0].Offset >= 0 && path[0].Offset < 8*maxWords
 }
 
 // behind is memory of the kernel that a field of a tracepoint's record leads to, or an address.

@@ -20,15 +20,19 @@ import (
 // env answers the checker about the host.
 type env struct {
 	*ctypes.Scope
-	kernel *kernelTypes
-	enums  map[string]map[uint64]string // the names of their values
+	kernel   *kernelTypes
+	programs *live.ProgramTypes
+	enums    map[string]map[uint64]string // the names of their values
 }
 
 // arguments knows the arguments of attach points. The kernel's type information is read for
 // those that need it.
 func (e *env) arguments(p *syntax.AttachPoint) *live.Arguments {
-	if p.Provider == "tracepoint" {
+	switch p.Provider {
+	case "tracepoint":
 		return &live.Arguments{Enums: e.enums}
+	case "uprobe":
+		return &live.Arguments{Programs: e.programs}
 	}
 	all := &live.Arguments{BTF: e.kernel.open(), Spec: e.kernel.spec}
 	if p.Provider == "rawtracepoint" && all.Spec != nil {
@@ -113,7 +117,7 @@ func (e *env) EventProbes() error {
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {
-		return 0, 0, fmt.Errorf("%s is in no program: %s probes fire in ringtap", name, p.Provider)
+		return 0, 0, fmt.Errorf("where %s is in the processes that %s fires in is not known", name, p.Text)
 	}
 	file, err := os.Open("/proc/kallsyms")
 	if err != nil {

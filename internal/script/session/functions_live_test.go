@@ -104,6 +104,8 @@ func TestLiveKernelTypesLeadThroughPointers(t *testing.T) {
 		{"argument beside its entry", `fentry:vfs_read { @all = count(); } fexit:vmlinux:vfs_read / pid == $1 / { @[args.count, retval] = count(); }`,
 			fmt.Sprintf("@[%d, %[1]d]: %d\n", oneRead, n)},
 		{"cast", `kprobe:vfs_open / pid == $1 / { @[str(((struct path *)arg0)->dentry->d_name.name)] = count(); }`, fmt.Sprintf("@[known-of-the-tests]: %d\n", n)},
+		{"a whole struct", `fentry:vfs_open / pid == $1 / { print(*args.path); }`, "{ .mnt = 0x"},
+		{"the result at a pattern", `fexit:vfs_rea[d] / pid == $1 / { @[retval] = count(); }`, fmt.Sprintf("@[%d]: %d\n", oneRead, n)},
 		{"chain by name", `fentry:vfs_open / pid == $1 / { @[str(args.path->dentry->d_name.name), args.path->dentry->d_inode->i_size] = count(); }`,
 			fmt.Sprintf("@[known-of-the-tests, %d]: %d\n", oneRead, n)},
 	} {

@@ -308,5 +308,5 @@ func (s *session) Message(l eval.Level, pos syntax.Pos, text string) {
 		s.errors++
 	}
 	_ = s.printer.Flush() // the message stands behind what was printed before it
-	fmt.Fprintf(s.opts.Stderr, "%s:%d:%d: %s: %s\n", cmp.Or(pos.File, "stdin"), pos.Line, pos.Col, word, text)
+	fmt.Fprintf(s.opts.Stderr, "%s: %s: %s\n", syntax.Place(s.parsed.Sources, pos), word, text)
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/live"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/perfevent"
@@ -88,17 +90,17 @@ func (l Lister) list(pattern string) error {
 		case provider == "uprobe" || provider == "uretprobe" || provider == "usdt":
 			return l.files(provider, rest)
 		case provider == "kprobe" || provider == "kretprobe" || provider == "fentry" || provider == "fexit":
-			return l.functions(provider, rest)
+			return l.functions(provider, rest, func(string) bool { return true })
 		case strings.Contains(rest, "/") && isPattern(provider):
 			return errors.Join(l.files("uprobe", rest), l.files("uretprobe", rest), l.files("usdt", rest))
 		}
 	}
-	glob, err := names.ParseGlob(pattern)
+	glob, err := names.ParseGlob(cmp.Or(pattern, "*"))
 	if err != nil {
 		return fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	for _, name := range events() {
-		if pattern != "" && !glob.Match(name) {
+		if !glob.Match(name) {
 			continue
 		}
 		fmt.Fprintln(l.Out, name)
@@ -106,11 +108,47 @@ func (l Lister) list(pattern string) error {
 			listContext(l.Out, list)
 		}
 	}
-	return l.tracepoints(glob, pattern == "")
+	if provider == "" || !named || isPattern(provider) {
+		for _, kind := range []string{"fentry", "kprobe"} {
+			_ = l.functions(kind, "*", glob.Match) // a kernel that has none, or shows none, has the rest
+		}
+	}
+	return errors.Join(l.rawTracepoints(glob), l.tracepoints(glob))
 }
 
-// tracepoints writes the tracepoints that a pattern matches, or all.
-func (l Lister) tracepoints(glob names.Glob, everything bool) error {
+// rawTracepoints writes the raw tracepoints that a pattern matches, with what BTF tells of their
+// arguments.
+func (l Lister) rawTracepoints(glob names.Glob) error {
+	all, err := rawEvents()
+	if err != nil {
+		return err
+	}
+	var found []string
+	for _, e := range all {
+		if glob.Match("rawtracepoint:"+e.Name) || glob.Match("rawtracepoint:vmlinux:"+e.Name) {
+			found = append(found, e.Name)
+		}
+	}
+	slices.Sort(found)
+	kernel := &kernelTypes{}
+	for _, name := range slices.Compact(found) {
+		fmt.Fprintln(l.Out, "rawtracepoint:"+name)
+		if !l.Fields || kernel.open() == nil {
+			continue
+		}
+		for t := range kernel.spec.Find(btf.Func, "__traceiter_"+name) { // include/linux/tracepoint.h
+			proto := t.Target()
+			for i := 1; i < proto.Len(); i++ { // the first is the probe's own
+				fmt.Fprintf(l.Out, "    %s\n", proto.Param(i).Type.Declare(proto.Param(i).Name))
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// tracepoints writes the tracepoints that a pattern matches.
+func (l Lister) tracepoints(glob names.Glob) error {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return err
@@ -124,7 +162,7 @@ func (l Lister) tracepoints(glob names.Glob, everything bool) error {
 	})
 	for _, event := range all {
 		name := "tracepoint:" + event.String()
-		if !everything && !glob.Match(name) {
+		if !glob.Match(name) {
 			continue
 		}
 		fmt.Fprintln(l.Out, name)
@@ -164,14 +202,21 @@ func fullName(provider string) string {
 	return provider
 }
 
-// events returns the attach points of events that perf counts, and of time.
+// events returns the attach points of events that perf counts, with bpftrace's other names for them,
+// and of time.
 func events() []string {
 	var list []string
 	for _, e := range perfevent.HardwareEvents() {
 		list = append(list, "hardware:"+e.String()+":")
+		if other := plan.OtherName(e.String()); other != "" {
+			list = append(list, "hardware:"+other+":")
+		}
 	}
 	for _, e := range perfevent.SoftwareEvents() {
 		list = append(list, "software:"+e.String()+":")
+		if other := plan.OtherName(e.String()); other != "" {
+			list = append(list, "software:"+other+":")
+		}
 	}
 	for _, provider := range []string{"interval", "profile"} {
 		for _, unit := range []string{"hz", "ms", "s", "us"} {

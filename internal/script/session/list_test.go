@@ -23,15 +23,25 @@ func TestLiveListsHaveWhatBpftraceLists(t *testing.T) {
 		"t:syscalls:sys_e*_getppid":             "tracepoint:syscalls:sys_enter_getppid\n    int __syscall_nr\ntracepoint:syscalls:sys_exit_getppid\n    int __syscall_nr\n    long ret\n",
 		"it:task_*": "iter:task_file\n    struct task_struct * task\n    int fd\n    struct file * file\n" +
 			"iter:task_vma\n    struct task_struct * task\n    struct vm_area_struct * vma\n",
-		"s:page*":  "software:page-faults:\n",
-		"nosuch:*": "",
+		"s:page*":      "software:page-faults:\n",
+		"*:cpu:":       "software:cpu:\n",
+		"*:cpu-c[yl]*": "hardware:cpu-cycles:\nsoftware:cpu-clock:\n",
+		"nosuch:*":     "",
 	} {
 		var out bytes.Buffer
 		if err := (Lister{Out: &out, Fields: true}).List(pattern); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%s", pattern, err, &out)
 		}
 	}
+	raw := "rawtracepoint:sys_exit\n"
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err == nil {
+		raw += "    struct pt_regs *regs\n    long int ret\n"
+	}
 	var out bytes.Buffer
+	if err := (Lister{Out: &out, Fields: true}).List("rawtracepoint:vmlinux:sys_exi?"); err != nil || out.String() != raw {
+		t.Errorf("raw tracepoints: %v\n%s", err, &out)
+	}
+	out.Reset()
 	if err := (Lister{Out: &out}).List("uprobe:libc:getppi*"); err != nil || !strings.Contains(out.String(), "uprobe:libc:getppid\n") {
 		t.Errorf("functions: %v\n%s", err, &out)
 	}

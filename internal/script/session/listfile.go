@@ -87,12 +87,11 @@ func (l Lister) userFunctions(kind, file string, glob names.Glob, o uprobe.Optio
 	return nil
 }
 
-// declared is a parameter as C declares it.
+// declared is a parameter as bpftrace writes it: const char* name.
 func declared(of, name string) string {
-	if strings.HasSuffix(of, "*") || name == "" {
-		return of + name
-	}
-	return of + " " + name
+	base := strings.TrimRight(of, " *")
+	stars := strings.ReplaceAll(of[len(base):], " ", "")
+	return strings.TrimSpace(base + stars + " " + name)
 }
 
 // namesIn returns the names of a file's functions, or those of its USDT probes with their
@@ -123,9 +122,9 @@ func functionsIn(file string, o uprobe.Options) ([]symbols.Function, error) {
 	return slices.CompactFunc(all, func(a, b symbols.Function) bool { return a.Name == b.Name }), err
 }
 
-// functions writes the functions of the kernel that match a pattern and can be probed: at fentry
-// and fexit those whose types are known.
-func (l Lister) functions(kind, pattern string) error {
+// functions writes the attach points at functions of the kernel that match a pattern and can be probed,
+// and that are wanted: at fentry and fexit those whose types are known.
+func (l Lister) functions(kind, pattern string, wanted func(point string) bool) error {
 	if module, name, ok := strings.Cut(pattern, ":"); ok {
 		if glob, err := names.ParseGlob(module); err == nil && glob.Match("vmlinux") {
 			pattern = name
@@ -150,6 +149,9 @@ func (l Lister) functions(kind, pattern string) error {
 			if name = module + ":" + function; !ok {
 				continue
 			}
+		}
+		if !wanted(kind + ":" + name) {
+			continue
 		}
 		fmt.Fprintf(l.Out, "%s:%s\n", kind, name)
 		if !ok || !l.Fields {

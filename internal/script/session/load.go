@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
@@ -42,20 +43,27 @@ func (s *session) prepare() error {
 	if err := s.expandTargets(); err != nil {
 		return err
 	}
+	if err := s.filterProbes(); err != nil {
+		return err
+	}
 	language := s.choose()
 	kernel := &kernelTypes{}
-	scope, err := ctypes.New(s.parsed, kernel)
+	programs := live.NewProgramTypes()
+	scope, err := ctypes.New(s.parsed, typesOf(s.parsed, kernel, programs))
 	if err != nil {
 		return err
 	}
 	s.names.enums = enums(s.parsed)
-	host := &env{Scope: scope, kernel: kernel, enums: s.names.enums}
+	host := &env{Scope: scope, kernel: kernel, programs: programs, enums: s.names.enums}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
 		Untyped: func() bool { return kernel.open() == nil }, LeftOut: s.leftOut,
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.unexpected(); err != nil {
 		return err
 	}
 	if err := s.place(host); err != nil {

@@ -54,6 +54,24 @@ func whole(all, there []*syntax.Probe) []*syntax.Probe {
 	})
 }
 
+// filterProbes leaves out the attach points that the filter does not match. begin, end and signals stay.
+func (s *session) filterProbes() error {
+	filter := s.opts.ProbeFilter
+	if filter == nil {
+		return nil
+	}
+	stays := func(p *syntax.AttachPoint) bool { return slices.Contains([]string{"begin", "end", "self"}, p.Provider) }
+	there, _, _ := s.without(func(p *syntax.AttachPoint) bool { return !stays(p) && !filter.MatchString(p.Text) })
+	if !slices.ContainsFunc(there, func(p *syntax.Probe) bool {
+		return slices.ContainsFunc(p.Points, func(p *syntax.AttachPoint) bool { return !stays(p) })
+	}) {
+		return fmt.Errorf("no probe to attach: --probe-filter %s matches none of the program's", filter)
+	}
+	s.leftOut = append(s.leftOut, whole(s.parsed.Probes, there)...)
+	s.parsed.Probes = there
+	return nil
+}
+
 // without returns the probes without some attach points, these points, and whether something is left
 // that this process does not make fire itself.
 func (s *session) without(leftOut func(*syntax.AttachPoint) bool) (there []*syntax.Probe, gone []*syntax.AttachPoint, found bool) {

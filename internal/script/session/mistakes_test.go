@@ -19,6 +19,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		`BEGIN { $x = 1 print($x) }`:                         `1:16-21: expected ";" before "print"`,
 		`BEGIN { if (pid = 1) { } }`:                         `1:17-18: expected ")", found "=" | == compares, = assigns.`,
 		`BEGIN /pid = 1/ { }`:                                `1:12-13: expected "/", found "=" | == compares, = assigns.`,
+		`BEGIN /pid && { }`:                                  `1:18-19: expected "/", found the end of the program`,
 		`BEGIN /pid == 1 and tid == 2/ { }`:                  `1:17-20: expected "/", found "and" | It is written && or ||.`,
 		`BEGIN { for ($i = 0; $i < 3; $i++) { } }`:           `1:17-18: a loop has no start, condition and step here | for ($i : 0..10) { … } counts, while (…) { … } repeats.`,
 		`BEGIN { for (i : 0..3) { } }`:                       `1:14-15: expected a variable: for ($kv : @map), found "i"`,
@@ -94,6 +95,7 @@ func TestMistakesAboutTracepointsAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
 		`tracepoint:sched:sched_swich { }`:                                    `1:1-29: this kernel has no tracepoint sched:sched_swich | did you mean sched:sched_switch?`,
 		`tracepoint:shed:sched_switch { print(args.x) }`:                      `1:1-29: this kernel has no tracepoint shed:sched_switch | did you mean sched:sched_switch`,
+		`rawtracepoint:nosuch:sched_switch { }`:                               `1:1-34: this kernel has no module nosuch`,
 		`rawtracepoint:sched_swich { }`:                                       `1:1-26: this kernel has no tracepoint sched_swich | did you mean sched_switch?`,
 		`tracepoint:sched:sched_switch { print(args.prevpid) }`:               `1:43-44: tracepoint:sched:sched_switch has no argument prevpid | did you mean prev_pid`,
 		`tracepoint:sched:sched_switch { print(prev_pid) }`:                   `1:39-47: nothing is named prev_pid | it is an argument of this probe: args.prev_pid`,
@@ -119,7 +121,7 @@ func explains(t *testing.T, text, want string) {
 	reason, hint, hinted := strings.Cut(reason, " | ")
 	lines := strings.Split(got.stderr, "\n")
 	if !strings.HasPrefix(lines[0], "stdin:"+place+": ERROR: "+reason) || len(lines) < 3 || strings.Trim(lines[2], " \t") == "" ||
-		strings.Trim(lines[2], " ~") != "" || hinted && (len(lines) < 4 || !strings.HasPrefix(lines[3], "HINT: "+hint)) {
+		strings.Trim(lines[2], " ~") != "" || hinted && (len(lines) < 4 || !strings.HasPrefix(lines[3], "HINT: "+hint)) || strings.Count(got.stderr, "ERROR: ") > 1 {
 		t.Errorf("%s says\n%snot\n%s", text, got.stderr, want)
 	}
 }

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,28 +16,21 @@ import (
 func (s *session) findRaw() error {
 	var wrong []*syntax.Error
 	for _, probe := range s.parsed.Probes {
+		var points []*syntax.AttachPoint
 		for _, p := range probe.Points {
-			if p.Provider != "rawtracepoint" {
-				continue
+			found := []*syntax.AttachPoint{p}
+			if p.Provider == "rawtracepoint" {
+				all, err := rawEvents()
+				if err != nil {
+					return err
+				}
+				if found = rawPoints(all, p); len(found) == 0 {
+					wrong = append(wrong, noRaw(all, p))
+				}
 			}
-			event := p.Args[len(p.Args)-1]
-			if strings.ContainsAny(event, "*?[") {
-				p.Args = []string{"*", event}
-				continue
-			}
-			tracefs, _, err := ftrace.Mount()
-			if err != nil {
-				return err
-			}
-			system, near, err := systemOf(tracefs, event)
-			if err != nil {
-				return err
-			}
-			if system == "" {
-				wrong = append(wrong, &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "this kernel has no tracepoint " + event, Hint: near})
-			}
-			p.Args = []string{system, event}
+			points = append(points, found...)
 		}
+		probe.Points = points
 	}
 	if len(wrong) > 0 {
 		return &syntax.Errors{List: wrong, Sources: s.parsed.Sources}
@@ -42,31 +38,87 @@ func (s *session) findRaw() error {
 	return nil
 }
 
-// systemOf returns the system that has a tracepoint, "" if none has it, and then a hint with
-// what resembles it. Of several it is the one with the least number, which is the kernel's own:
-// others come from dynamic events.
-func systemOf(tracefs *ftrace.FS, event string) (system, hint string, err error) {
-	all, err := tracefs.Events()
+// rawEvents returns the tracepoints that have raw ones. Those of single system calls are
+// raw_syscalls' two.
+func rawEvents() ([]ftrace.EventName, error) {
+	tracefs, _, err := ftrace.Mount()
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	least := 0
-	nearest := names.NewNearest(event, max(1, len(event)/3), 3, names.ShortestFirst)
+	all, err := tracefs.Events()
+	return slices.DeleteFunc(all, func(e ftrace.EventName) bool { return e.System == "syscalls" }), err
+}
+
+// rawPoints returns the attach points of the tracepoints that one names, with their systems.
+func rawPoints(all []ftrace.EventName, p *syntax.AttachPoint) (points []*syntax.AttachPoint) {
+	event := p.Args[len(p.Args)-1]
+	glob, err := names.ParseGlob(event)
+	if err != nil || len(p.Args) == 2 && !hasModule(p.Args[0]) {
+		return nil
+	}
+	known := map[string]bool{}
 	for _, e := range all {
-		if e.System == "syscalls" {
-			continue // they are raw_syscalls'
-		}
-		nearest.Add(e.Name)
-		if e.Name != event {
+		if !glob.Match(e.Name) || known[e.Name] {
 			continue
 		}
-		format, err := tracefs.Format(e.System, e.Name)
-		if err == nil && (system == "" || format.ID < least) {
-			system, least = e.System, format.ID
+		known[e.Name] = true
+		one := *p
+		one.Args = []string{systemOf(all, e.Name), e.Name}
+		if isPattern(event) {
+			one.Text = "rawtracepoint:" + e.Name
+		}
+		points = append(points, &one)
+	}
+	return points
+}
+
+// hasModule tells whether the kernel has a module, which may be built in, or may have one that a
+// pattern matches.
+func hasModule(name string) bool {
+	_, err := os.Stat(filepath.Join("/sys/module", filepath.Base(name)))
+	return name == "vmlinux" || isPattern(name) || err == nil
+}
+
+// systemOf returns the system that has a tracepoint. Of several it is the one with the least
+// number, which is the kernel's own: others come from dynamic events.
+func systemOf(all []ftrace.EventName, event string) (system string) {
+	var systems []string
+	for _, e := range all {
+		if e.Name == event {
+			systems = append(systems, e.System)
 		}
 	}
-	if near := slices.Compact(nearest.Names()); system == "" && len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	if len(systems) == 1 {
+		return systems[0]
 	}
-	return system, hint, nil
+	tracefs, _, err := ftrace.Mount()
+	if err != nil {
+		return systems[0]
+	}
+	least := 0
+	for _, candidate := range systems {
+		format, err := tracefs.Format(candidate, event)
+		if err == nil && (system == "" || format.ID < least) {
+			system, least = candidate, format.ID
+		}
+	}
+	return cmp.Or(system, systems[0])
+}
+
+// noRaw says that no tracepoint is what an attach point names, and what resembles it.
+func noRaw(all []ftrace.EventName, p *syntax.AttachPoint) *syntax.Error {
+	event := p.Args[len(p.Args)-1]
+	wrong := &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "this kernel has no tracepoint " + event}
+	if len(p.Args) == 2 && !hasModule(p.Args[0]) {
+		wrong.Msg = "this kernel has no module " + p.Args[0]
+		return wrong
+	}
+	nearest := names.NewNearest(event, max(1, len(event)/3), 3, names.ShortestFirst)
+	for _, e := range all {
+		nearest.Add(e.Name)
+	}
+	if near := slices.Compact(nearest.Names()); len(near) > 0 {
+		wrong.Hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return wrong
 }

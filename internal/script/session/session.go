@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,10 @@ type Options struct {
 	File   string            // where it is from; "" for the command line
 	Params []string          // $1, $2, …
 	Named  map[string]string // options of the program's own, for getopt
+
+	Strict bool // options of Named that are none of the program's are wrong
+
+	ProbeFilter *regexp.Regexp // of the attach points that are left in the program; nil for all
 
 	Includes    []string // headers that are read before the program
 	IncludeDirs []string // where its other headers are, too

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,8 +67,8 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 
 func TestTextsOfEnumsAndStructsOfBytes(t *testing.T) {
 	const text = `enum word { ONE = 1 }; struct pair { uint8_t a; uint16_t b; };
-begin { $p = (struct pair)(uint8[8])0x04030201; printf("%s %s %d %d", str((enum word)1), str((enum word)2), $p.a, $p.b); exit(); }`
-	if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != "ONE 2 1 1027" {
+begin { $p = (struct pair)(uint8[8])0x04030201; printf("%s %s %d %d %d", str((enum word)1), str((enum word)2), $p.a, $p.b, sizeof(((uint16)1, $p))); exit(); }`
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != "ONE 2 1 1027 6" {
 		t.Errorf("it prints %q\n%s", got.stdout, got.stderr)
 	}
 }
@@ -196,6 +197,46 @@ func TestMessagesStandInTheOrderOfThePrograms(t *testing.T) {
 	user := newNames().User(uint64(os.Getuid()))
 	if want := "a\nb\nNo such file or directory\n" + commOf(os.Getpid()) + "\n" + user + "\n\n\n"; got.stdout != want {
 		t.Errorf("%q, want %q; %s", got.stdout, want, got.stderr)
+	}
+}
+
+func TestMessagesOfProgramsHaveTheColumnsOfTheirCalls(t *testing.T) {
+	got := runText(t, t.Context(), Options{Text: `BEGIN { warnf("%d (of %s)", 1, "a"); errorf("no"); }`, Quiet: true})
+	if want := "stdin:1:9-36: WARNING: 1 (of a)\nstdin:1:38-50: ERROR: no\n"; got.stderr != want {
+		t.Errorf("%q, want %q", got.stderr, want)
+	}
+}
+
+func TestOptionsAreThoseThatTheProgramAsksFor(t *testing.T) {
+	const text = `begin { print((getopt("n", 5, "how many"), getopt("all"), getopt("word", "x"))); }`
+	for _, test := range []struct {
+		named     map[string]string
+		want, err string
+	}{
+		{map[string]string{"n": "0xffffffffffffffff", "all": ""}, "(18446744073709551615, true, x)", ""},
+		{map[string]string{"n": "-3", "all": "false"}, "(-3, false, x)", ""},
+		{map[string]string{"m": "1"}, "", "the program has no option --m; the program's options are:\n  --n=5\thow many\n  --all=false\n  --word=x\t"},
+		{map[string]string{"help": ""}, "", "the program's options are:\n  --n=5\thow many\n"},
+	} {
+		got := runText(t, t.Context(), Options{Text: text, Quiet: true, Strict: true, Named: test.named})
+		if strings.TrimSpace(got.stdout) != test.want || (got.err != nil) != (test.err != "") || got.err != nil && !strings.HasPrefix(got.err.Error(), test.err) {
+			t.Errorf("%v: %+v", test.named, got)
+		}
+	}
+	if got := runText(t, t.Context(), Options{Text: "begin { print(1); }", Strict: true, Named: map[string]string{"n": "1"}}); got.err == nil {
+		t.Errorf("a program without options: %+v", got)
+	}
+}
+
+func TestAFilterLeavesProbesOut(t *testing.T) {
+	const text = `BEGIN { printf("begin\n"); } interval:ms:10 { printf("bad %d\n", @a); exit(); } i:ms:20 { @a = 1; printf("hit\n"); exit(); } END { printf("end\n"); clear(@a); }`
+	got := runText(t, t.Context(), Options{Text: text, Quiet: true, ProbeFilter: regexp.MustCompile(":(20|30)$")})
+	if want := "begin\nhit\nend\n"; strings.TrimRight(got.stdout, "\n")+"\n" != want || got.code != 0 || got.err != nil {
+		t.Errorf("%+v, want %q", got, want)
+	}
+	got = runText(t, t.Context(), Options{Text: text, Quiet: true, ProbeFilter: regexp.MustCompile("begin")})
+	if got.err == nil || !strings.Contains(got.err.Error(), "no probe to attach") {
+		t.Errorf("%+v", got)
 	}
 }
 

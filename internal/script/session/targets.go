@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/names"
@@ -51,6 +52,9 @@ func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
 		}
 	}
 	last := p.Args[len(p.Args)-1]
+	if addr, err := strconv.ParseUint(last, 0, 64); err == nil && !mark && !some {
+		return s.atAddress(p, addr)
+	}
 	if !some && !(mark && isPattern(strings.Join(p.Args[1:], ":"))) {
 		return []*syntax.AttachPoint{p}, nil
 	}
@@ -80,6 +84,22 @@ func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
 		points = append(points, p) // whoever attaches it says what the file has
 	}
 	return points, nil
+}
+
+// atAddress returns an attach point at the place in its file that an address of the program is: the
+// address that nm(1) and disassemblers show.
+func (s *session) atAddress(p *syntax.AttachPoint, addr uint64) ([]*syntax.AttachPoint, error) {
+	options := uprobe.Options{}
+	if len(s.opts.View.PIDs) > 0 {
+		options.PID = s.opts.View.PIDs[0]
+	}
+	offset, err := uprobe.FileOffset(p.Args[0], options, addr)
+	if err != nil {
+		return nil, err
+	}
+	one := *p
+	one.Args = []string{p.Args[0], fmt.Sprintf("%#x", offset)}
+	return []*syntax.AttachPoint{&one}, nil
 }
 
 func isPattern(text string) bool { return strings.ContainsAny(text, "*?[") }
@@ -148,6 +168,11 @@ func targetFiles(pattern string, pids []int) (files []string, err error) {
 	case strings.Contains(pattern, "/"):
 		if files, err = filepath.Glob(pattern); err != nil {
 			return nil, err
+		}
+		for i, file := range files {
+			if strings.HasPrefix(pattern, "./") && !strings.HasPrefix(file, "./") {
+				files[i] = "./" + file // which Glob left out
+			}
 		}
 	default:
 		return nil, fmt.Errorf("%q names no file: give its path, or a process with -p", pattern)

@@ -73,6 +73,39 @@ func sourceLine(sources []Source, pos Pos) string {
 	return ""
 }
 
+// Place returns how messages name a place of a program, with the columns of the word there, or of the
+// call that begins there if one line has it: stdin:1:9-20.
+func Place(sources []Source, pos Pos) string {
+	line := sourceLine(sources, pos)
+	length := 1
+	if start := pos.Col - 1; start >= 0 && start < len(line) {
+		length = callLength(line[start:])
+	}
+	return fmt.Sprintf("%s:%d:%d-%d", fileName(pos.File), pos.Line, pos.Col, pos.Col+length)
+}
+
+// callLength returns how many bytes the word at the start of a line has, with its arguments in
+// parentheses.
+func callLength(line string) int {
+	_, word := measure(line)
+	l := newLexer("", line)
+	if l.next().kind != kindName || !strings.HasPrefix(line[l.off:], "(") {
+		return max(word, 1)
+	}
+	for depth := 0; ; {
+		switch t := l.next(); {
+		case t.kind == kindEnd || t.kind == kindBad:
+			return max(word, 1)
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			if depth--; depth == 0 {
+				return t.off + t.length
+			}
+		}
+	}
+}
+
 // Columns of a line that is shown, and of those before the mark.
 const (
 	shownWidth  = 160

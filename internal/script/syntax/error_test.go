@@ -218,3 +218,18 @@ func doubling(n int) string {
 	}
 	return s.String()
 }
+
+func TestAPlaceHasTheColumnsOfItsCall(t *testing.T) {
+	text := "begin { warnf(\"a ) %d\", f(1)); $x = 1; g(\n1) }"
+	for col, want := range map[int]string{
+		9:  "stdin:1:9-30",  // a call with a call and a parenthesis in it
+		25: "stdin:1:25-29", // the inner call
+		32: "stdin:1:32-34", // a variable
+		40: "stdin:1:40-41", // a call that goes on in the next line
+		99: "stdin:1:99-100",
+	} {
+		if got := Place([]Source{{"", text}}, Pos{"", 1, col}); got != want {
+			t.Errorf("column %d: %s, not %s", col, got, want)
+		}
+	}
+}

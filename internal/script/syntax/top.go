@@ -115,6 +115,9 @@ func (p *parser) probe() {
 			for t := p.peek(); !t.is("{") && t.kind != kindEnd; t = p.peek() {
 				p.take()
 			}
+			if p.peek().kind == kindEnd {
+				panic(bailout{}) // nothing is left that could be wrong, too
+			}
 		}
 	}
 	probe.Body = p.block()

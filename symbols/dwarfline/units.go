@@ -1,0 +1,30 @@
+package dwarfline
+
+// Units calls yield with the root entries of the compilation units until it returns false: first those
+// that have code at vaddr. The entries that are reached from all of them together are bounded.
+func (x *Index) Units(vaddr uint64, yield func(DIE) bool) {
+	if x.load() != nil {
+		return
+	}
+	left := maxDIEs
+	first := map[int32]bool{}
+	visit := func(i int32) bool {
+		d, err := x.data(i)
+		if err != nil {
+			return true
+		}
+		root, ok := x.die(d, d.unit.entries, &left)
+		return !ok || yield(root)
+	}
+	more := true
+	x.where.find(vaddr, func(i int32) bool {
+		first[i] = true
+		more = visit(i)
+		return !more
+	})
+	for i := int32(0); more && int(i) < len(x.units); i++ {
+		if !first[i] {
+			more = visit(i)
+		}
+	}
+}
