@@ -248,7 +248,6 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	if reader := f.interpreted.reader; reader != nil {
 		f.account.Interpreted = reader.Notes(f.stacks.calls)
 	}
-	f.account.Late += f.memories.late
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 		f.account.Late, f.account.Rests = f.account.Late+f.texts.Late, f.texts.Rests()

@@ -155,6 +155,9 @@ type Host interface {
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.
 	ReadsOnly(p *syntax.AttachPoint, parameter int) bool
+	// Text tells whether a field of a tracepoint is a parameter of a system call that points to text,
+	// or to pointers to texts.
+	Text(p *syntax.AttachPoint, field string) bool
 	// EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 	EventProbes() error
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/syscalls"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -55,6 +56,9 @@ func (e *env) Offset(structure, member string) (offset int, ok bool) {
 func (e *env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
 	return e.arguments(p).ReadsOnly(p, parameter)
 }
+
+// Text tells whether a field of a tracepoint is a parameter of a system call that points to text.
+func (e *env) Text(p *syntax.AttachPoint, field string) bool { return e.arguments(p).Text(p, field) }
 
 // EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 func (e *env) EventProbes() error {
@@ -152,10 +156,18 @@ func (k *kernelTypes) Complete(t *types.Type) (*types.Type, bool) {
 	return t, false
 }
 
-// Constant returns a constant of an enum of the kernel.
+// Constant returns a constant of an enum of the kernel, or the number of a system call.
 func (k *kernelTypes) Constant(name string) (int64, *types.Type, bool) {
 	if b := k.open(); b != nil {
-		return b.Constant(name)
+		if n, t, ok := b.Constant(name); ok {
+			return n, t, true
+		}
+	}
+	for _, prefix := range []string{"__NR_", "SYS_"} {
+		if call, ok := strings.CutPrefix(name, prefix); ok {
+			n, ok := syscalls.Number(call)
+			return int64(n), nil, ok
+		}
 	}
 	return 0, nil, false
 }
