@@ -135,18 +135,6 @@ func bypassNote(name string, has func(string) bool) string {
 	return ""
 }
 
-// instead are tracepoints that tell what probes of a function that can't be probed
-// were to tell.
-var instead = map[string]string{
-	"__schedule":         "sched:sched_switch",
-	"schedule":           "sched:sched_switch",
-	"asm_exc_page_fault": "exceptions:page_fault_user",
-	"exc_page_fault":     "exceptions:page_fault_user",
-	"do_syscall_64":      "raw_syscalls:sys_enter",
-	"entry_SYSCALL_64":   "raw_syscalls:sys_enter",
-	"el0_svc":            "raw_syscalls:sys_enter",
-}
-
 // busy are functions that run tens of thousands of times a second on any
 // machine that does something.
 var busy = map[string]string{
