@@ -69,6 +69,10 @@ func (e *env) EventProbes() error {
 	return tracefs.TryEventProbe()
 }
 
+// fewVariables is more than the symbols of data that a kernel tells without CONFIG_KALLSYMS_ALL: some
+// dozens of marks. With it they are tens of thousands.
+const fewVariables = 1000
+
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {
@@ -79,7 +83,11 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 		return 0, 0, err
 	}
 	defer file.Close()
+	data := 0
 	err = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {
+		if strings.IndexByte("bBdDrR", s.Type) >= 0 && len(s.Module) == 0 {
+			data++
+		}
 		if string(s.Name) != name {
 			return nil
 		}
@@ -91,6 +99,8 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 		return 0, 0, errors.New("the kernel hides its addresses: run as root, or set kernel.kptr_restrict")
 	case errors.Is(err, errFound):
 		return address, 0, nil
+	case err == nil && data < fewVariables:
+		err = fmt.Errorf("the kernel tells of its functions alone (it was built without CONFIG_KALLSYMS_ALL), and it has no function %s", name)
 	case err == nil:
 		err = fmt.Errorf("the kernel has no symbol %s", name)
 	}
