@@ -48,6 +48,15 @@ type MethodError struct {
 
 // Error is one line.
 func (e *MethodError) Error() string {
+	text := e.Reasons()
+	if !e.Forced || errors.Is(e, errNoProbes) {
+		text += "; tracepoints (ringtap tpoint -l) and user functions (ringtap uprobe) can be traced"
+	}
+	return text
+}
+
+// Reasons says why no way does, without what would.
+func (e *MethodError) Reasons() string {
 	var out strings.Builder
 	if e.Forced {
 		fmt.Fprintf(&out, "%s can't be traced by", e.What)
@@ -68,9 +77,6 @@ func (e *MethodError) Error() string {
 	}
 	if n := len(e.Refusals); n > 0 {
 		fmt.Fprintf(&out, " (%v)", e.Refusals[n-1].Err)
-	}
-	if !e.Forced || errors.Is(e, errNoProbes) {
-		out.WriteString("; tracepoints (ringtap tpoint -l) and user functions (ringtap uprobe) can be traced")
 	}
 	return escape.Text(out.String())
 }

@@ -17,9 +17,7 @@ func attachTracefs(p *Plan, o *AttachOptions) (*Attachment, error) {
 	for i := range p.Sites {
 		probes[i] = p.Sites[i].probe(len(p.Sites))
 	}
-	if o.Merge {
-		p.tellApart(probes)
-	}
+	p.tellApart(probes, o.Merge)
 	set, err := ftrace.DefineProbes(probes, ftrace.ProbeOptions{Tracefs: o.Tracefs, File: "kprobe_events",
 		Filter: o.Filter, Merge: o.Merge, Logger: o.Logger})
 	switch {
@@ -52,12 +50,13 @@ func (s *Site) probe(sites int) ftrace.Probe {
 }
 
 // tellApart gives sites that have no name places by their offset from where the
-// kernel's code begins, as perf probe does. Of the places of one event the kernel
-// compares names and offsets, and an address has neither for it: a second one would
-// be the same place (trace_kprobe_has_same_kprobe in kernel/trace/trace_kprobe.c).
-func (p *Plan) tellApart(probes []ftrace.Probe) {
+// kernel's code begins, as perf probe does, where an address says too little. Of the places
+// of one event, which merge makes, the kernel compares names and offsets, and an address has neither
+// for it: a second one would be the same place (trace_kprobe_has_same_kprobe in kernel/trace/trace_kprobe.c).
+// Of a return at an address, 6.1 knows no $retval (__trace_kprobe_create sets TPARG_FL_RETURN with a symbol alone).
+func (p *Plan) tellApart(probes []ftrace.Probe, merge bool) {
 	for i := range p.Sites {
-		if s := &p.Sites[i]; s.Symbol == "" && p.text != 0 && s.Address > p.text {
+		if s := &p.Sites[i]; s.Symbol == "" && (merge || s.Return) && p.text != 0 && s.Address > p.text {
 			probes[i].Place = fmt.Sprintf("_stext+%d", s.Address-p.text)
 		}
 	}

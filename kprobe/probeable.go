@@ -16,7 +16,11 @@ func (r *resolver) probeable(f *Function) error {
 	if why == "" {
 		return nil
 	}
-	return &BlacklistedError{Name: f.String(), Why: why, Instead: instead[f.Name]}
+	e := &BlacklistedError{Name: f.String(), Why: why}
+	if tells := Instead(f.Name); len(tells) > 0 {
+		e.Instead = tells[0]
+	}
+	return e
 }
 
 // unprobeable says why a function can't be probed, "" if nothing is known against

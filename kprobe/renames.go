@@ -72,6 +72,9 @@ var renames = map[string]struct {
 	"__alloc_pages_nodemask":     {[]string{"__alloc_pages", "__alloc_pages_noprof"}, "5.13"},
 	"alloc_pages_current":        {[]string{"alloc_pages", "alloc_pages_noprof"}, "5.13"},
 	"ttwu_do_wakeup":             {[]string{"ttwu_do_activate", "ttwu_do_activate.isra.0"}, "6.3"},
+	"tcp_drop":                   {[]string{"tcp_drop_reason"}, "5.18"},
+	"swap_readpage":              {[]string{"swap_read_folio"}, "6.8"},
+	"migrate_misplaced_page":     {[]string{"migrate_misplaced_folio"}, "6.7"},
 	"pick_next_task_fair":        {[]string{"pick_task_fair"}, "6.12"},
 }
 
@@ -133,18 +136,6 @@ func bypassNote(name string, has func(string) bool) string {
 		}
 	}
 	return ""
-}
-
-// instead are tracepoints that tell what probes of a function that can't be probed
-// were to tell.
-var instead = map[string]string{
-	"__schedule":         "sched:sched_switch",
-	"schedule":           "sched:sched_switch",
-	"asm_exc_page_fault": "exceptions:page_fault_user",
-	"exc_page_fault":     "exceptions:page_fault_user",
-	"do_syscall_64":      "raw_syscalls:sys_enter",
-	"entry_SYSCALL_64":   "raw_syscalls:sys_enter",
-	"el0_svc":            "raw_syscalls:sys_enter",
 }
 
 // busy are functions that run tens of thousands of times a second on any

@@ -41,7 +41,7 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func TestTheVisitorTakesItsOwnConfigurationOnly(t *testing.T) {
-	all := []wanted{{Texts: []Text{{Offset: 16, Vector: true, Limit: 100}}, Keeps: []Keep{{Slot: 1, Register: 5}}}}
+	all := []wanted{{Texts: []Text{{Offset: 16, Vector: true, Limit: 100}}, Keeps: []Keep{{Slot: 1, InRegister: true, Register: 5}}}}
 	config, err := encode(all)
 	if err != nil {
 		t.Fatal(err)

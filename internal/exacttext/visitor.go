@@ -42,8 +42,11 @@ type Text struct {
 
 // A Keep is a register whose value a hit keeps for later hits of its thread.
 type Keep struct {
-	Slot     int // from 1
-	Register int // as in Text
+	Slot int // from 1
+	// Where the pointer is, as in Text.
+	Offset     int
+	InRegister bool
+	Register   int
 }
 
 // wanted is what is done at the hits of a sampling.
@@ -89,7 +92,7 @@ type visitor struct {
 // Visit implements near.Visitor.
 func (t *visitor) Visit(v *near.Visit) error {
 	for _, k := range t.wanted[v.Sample.Sampling].Keeps {
-		t.kept.keep(k.Slot, v.Sample.TID, v.Register(k.Register))
+		t.kept.keep(k.Slot, v.Sample.TID, pointerAt(v, k.InRegister, k.Register, k.Offset))
 	}
 	texts := t.wanted[v.Sample.Sampling].Texts
 	for i := range texts {
@@ -125,13 +128,18 @@ func (t *Text) pointer(v *near.Visit, kept *keptValues) uint64 {
 	if t.Kept > 0 {
 		return kept.of(t.Kept, v.Sample.TID)
 	}
-	if t.InRegister {
-		return v.Register(t.Register)
+	return pointerAt(v, t.InRegister, t.Register, t.Offset)
+}
+
+// pointerAt is a pointer in a register, or at an offset in the record; 0 if it is not there.
+func pointerAt(v *near.Visit, inRegister bool, register, offset int) uint64 {
+	if inRegister {
+		return v.Register(register)
 	}
-	if t.Offset < 0 || t.Offset+8 > len(v.Sample.Raw) {
+	if offset < 0 || offset+8 > len(v.Sample.Raw) {
 		return 0
 	}
-	return binary.NativeEndian.Uint64(v.Sample.Raw[t.Offset:])
+	return binary.NativeEndian.Uint64(v.Sample.Raw[offset:])
 }
 
 // wasFetched tells whether the kernel has all of the text.

@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -9,6 +10,12 @@ import (
 // "epoll_wait"; "syscall 999" where the number is too new to be known.
 func Name(number int) string {
 	return nameIn(names[:], number)
+}
+
+// Number is the number of the system call with that name on this machine, false if it has none.
+func Number(name string) (number int, ok bool) {
+	number = slices.Index(names[:], name)
+	return number, name != "" && number >= 0
 }
 
 // CompatName is the same for a 32-bit program, whose system calls have other numbers:

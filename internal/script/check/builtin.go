@@ -162,6 +162,9 @@ func (c *checker) ident(e *syntax.Ident) Expr {
 		return c.call(&syntax.Call{Pos: e.Pos, Func: name})
 	}
 	hint := nearest(e.Name, builtinNames, words)
+	if header := syntax.HeaderOf(e.Name); header != "" {
+		hint = "#include <" + header + "> defines it"
+	}
 	if c.hasArgument(e.Name) {
 		hint = "it is an argument of this probe: args." + e.Name
 	}

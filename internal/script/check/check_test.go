@@ -167,6 +167,7 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`begin { print($x) }`, "1:15: variable $x has no value here (a variable ends with its probe, a map does not: @x)"},
 		{`begin { prnt(1) }`, "1:9: no function is named prnt (did you mean print?)"},
 		{`begin { @ = coun() }`, "1:13: no function is named coun (did you mean count?)"},
+		{`begin { print(O_CREAT) }`, "1:15: nothing is named O_CREAT (#include <linux/fcntl.h> defines it)"},
 		{`begin { print(pidd) }`, "1:15: nothing is named pidd (did you mean pid?)"},
 		{`begin { @x = 1; @x = "s" }`, "1:17: @x holds int8, not string"},
 		{`begin { @x = 1; @x[1] = 1 }`, "1:17: @x has no keys elsewhere"},
@@ -286,6 +287,33 @@ func TestMacrosThatMultiplyAreBounded(t *testing.T) {
 	_, err := program(t, "macro m(x) { x + x } begin { print("+text+") }", Options{})
 	if err == nil || !strings.Contains(err.Error(), "expressions when its macros are expanded") {
 		t.Fatalf("the program is no error but %v", err)
+	}
+}
+
+func TestMapsThatBeginWithTheirOwnChangeHoldIntegers(t *testing.T) {
+	for text, want := range map[string]string{
+		`@x = @x + 1`:                    "int64",
+		`@x = @x + (uint32)5 * 512`:      "uint64",
+		`@x = 2 * @x`:                    "int64",
+		`@x = @x - (uint64)1`:            "int64",
+		`@x[pid] = @x[pid] + nsecs + 1`:  "uint64",
+		`@x = @x / 2; print(@x / 1024)`:  "int64",
+		`@x = @x | 1; @x = (uint64)1`:    "int64",
+		`print(@x + 1); @x = @x + nsecs`: "uint64",
+	} {
+		p, err := program(t, "begin { "+text+" }", Options{})
+		if err != nil {
+			t.Errorf("%s\n%v", text, err)
+			continue
+		}
+		if got := describe(p.Maps[0].Value); got != want {
+			t.Errorf("%s: @x is %s, not %s", text, got, want)
+		}
+	}
+	for _, text := range []string{`@x = @x`, `@x = @x == 1`, `@x = @x + @x`} {
+		if _, err := program(t, "begin { "+text+" }", Options{}); err == nil || !strings.Contains(err.Error(), "no statement says what @x holds") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -65,10 +65,23 @@ func (c *checker) field(e *syntax.Field) Expr {
 		return bad(e.Pos)
 	}
 	if f == nil {
-		c.hintf(e.Pos, nearest(e.Name, c.fieldNames(s)), "%s has no member %s", describe(s), e.Name)
+		names := c.fieldNames(s)
+		hint := nearest(e.Name, names)
+		if today := movedMembers[describe(s)+" "+e.Name]; today != "" && slices.Contains(names, today[:strings.IndexAny(today+"-", "-.")]) {
+			hint = "today it is " + today
+		}
+		c.hintf(e.Pos, hint, "%s has no member %s", describe(s), e.Name)
 		return bad(e.Pos)
 	}
 	return c.part(e.Pos, x, addr, f, offset)
+}
+
+// movedMembers are members of the kernel's structs that programs ask for, and the way to what they were.
+var movedMembers = map[string]string{
+	"struct request rq_disk":   "q->disk",          // Linux 5.17
+	"struct bio bi_disk":       "bi_bdev->bd_disk", // 5.12
+	"struct cfs_rq nr_running": "nr_queued",        // 6.15
+	"struct cfs_rq nr_queued":  "nr_running",
 }
 
 // part reads a member of a struct: at an address, or out of a value if addr is nil.

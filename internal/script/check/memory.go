@@ -139,7 +139,21 @@ func (c *checker) readAt(pos syntax.Pos, addr, length Expr, form Form, t *types.
 		}
 		return c.source(pos, &s)
 	}
+	if whole := c.readWhole(pos, addr, form, t); whole != nil {
+		return &Call{Typed: Typed{pos, t}, Func: map[Form]string{Text: "str", Bytes: "buf"}[form], Args: []Expr{whole, length}}
+	}
 	return &Read{Typed{pos, t}, form, addr, length, addr.Type().User || c.userSpace()}
+}
+
+// readWhole is a text or bytes at a parameter of a system call, as much as there may be. What has a
+// length that only the hit knows is cut from it: the memory is the process's, and it is read at the hit
+// where that is known before. It is nil for anything else.
+func (c *checker) readWhole(pos syntax.Pos, addr Expr, form Form, t *types.Type) Expr {
+	of := c.origin(addr)
+	if of == nil || of.root.Root != FieldRoot || !addr.Type().User || form == Vector {
+		return nil
+	}
+	return c.readAt(pos, addr, nil, form, t)
 }
 
 // at returns the address n bytes after addr, as a pointer to t.

@@ -207,16 +207,12 @@ func (c *checker) assignMap(s *syntax.Assign, left *syntax.Map, op string) Stmt 
 	}
 	var x Expr
 	if op != "" {
-		// The map may be new: what is added to nothing is an integer.
-		m := c.mapNamed(left)
-		if m.value == pending {
-			y := c.value(s.Right)
-			if y.Type().Kind == types.Int {
-				c.widenMap(m, integer(8, y.Type().Signed || op == "-"))
-			}
-		}
+		c.begins(left, op, s.Right)
 		x = c.binary(&syntax.Binary{Pos: s.Pos, Op: op, X: left, Y: s.Right})
 	} else {
+		if op, other := changes(s.Right, left.Name); other != nil {
+			c.begins(left, op, other)
+		}
 		x = c.value(s.Right)
 	}
 	e := c.element(left)
@@ -241,6 +237,34 @@ func (c *checker) assignMap(s *syntax.Assign, left *syntax.Map, op string) Stmt 
 	}
 	e.T = settle(e.Map.value)
 	return &SetMap{s.Pos, e, c.convertTo(x, e.T)}
+}
+
+// begins says of a map that nothing else has told of yet that it holds integers: it begins with
+// nothing, which an operator and another operand change.
+func (c *checker) begins(left *syntax.Map, op string, other syntax.Expr) {
+	m := c.mapNamed(left)
+	if m.value != pending {
+		return
+	}
+	if y := c.value(other); y.Type().Kind == types.Int {
+		c.widenMap(m, integer(8, y.Type().Signed || op == "-"))
+	}
+}
+
+// changes returns the operator and the other operand where an expression changes a map's value:
+// @x + 1. The operand is nil where it does something else.
+func changes(e syntax.Expr, name string) (op string, other syntax.Expr) {
+	b, ok := e.(*syntax.Binary)
+	if !ok || comparison(b.Op) || b.Op == "&&" || b.Op == "||" {
+		return "", nil
+	}
+	if m, ok := b.X.(*syntax.Map); ok && m.Name == name {
+		return b.Op, b.Y
+	}
+	if m, ok := b.Y.(*syntax.Map); ok && m.Name == name {
+		return b.Op, b.X
+	}
+	return changes(b.X, name)
 }
 
 func (c *checker) jump(s *syntax.Jump) Stmt {

@@ -277,13 +277,20 @@ func (s *Scope) nearest(name string) string {
 	return ""
 }
 
-// Complete returns a struct that a pointer points to with its fields. Other types it returns
-// as they are.
+// Complete returns a struct that a pointer points to with its fields: those of the program, if it
+// defines the struct, even where a member of a struct of the kernel points to it. Other types it
+// returns as they are.
 func (s *Scope) Complete(t *types.Type) *types.Type {
 	if t == nil || t.Kind != types.Struct || t.Fields != nil {
 		return t
 	}
-	if d := s.structs[t.Name]; d == nil && s.kernel != nil {
+	if s.structs[t.Name] != nil {
+		if c, ok := s.done[t.Name]; ok {
+			return c.Type
+		}
+		return t
+	}
+	if s.kernel != nil {
 		if whole, ok := s.kernel.Complete(t); ok {
 			return whole
 		}

@@ -210,6 +210,25 @@ func TestLiveStructsOfTheRunningKernel(t *testing.T) {
 	if !ok || spell(comm.Type) != "int8[16]" {
 		t.Errorf("comm is %s", spell(comm.Type))
 	}
+	p, expr = typeOf(t, "struct list_head { int first; struct task_struct *task; }; struct mine { struct task_struct *task; };", "struct mine")
+	if scope, err = New(p, NewBTF(spec)); err != nil {
+		t.Fatal(err)
+	}
+	if mine, err = scope.Resolve(expr); err != nil {
+		t.Fatal(err)
+	}
+	// A list of the kernel leads to the program's struct of that name.
+	entry, ok := find(scope.Complete(mine.Fields[0].Type.Elem), "tasks")
+	if !ok {
+		t.Fatal("struct task_struct has no tasks")
+	}
+	next, ok := find(entry.Type, "next")
+	if !ok {
+		t.Fatalf("struct list_head of the kernel has no next: %v", entry.Type)
+	}
+	if _, ok := find(scope.Complete(next.Type.Elem), "first"); !ok {
+		t.Error("struct list_head behind a member of the kernel's is not the program's")
+	}
 	if value, enum, ok := scope.Constant("TCP_ESTABLISHED"); !ok || value != 1 || enum.Kind != types.Int {
 		t.Errorf("TCP_ESTABLISHED is %d (%v)", value, ok)
 	}

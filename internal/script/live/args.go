@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/syscalltext"
 )
 
 // Arguments knows the arguments of attach points: of tracepoints by tracefs, of the kernel's
@@ -116,6 +117,13 @@ func (a *Arguments) ReadsOnly(p *syntax.AttachPoint, parameter int) bool {
 	return pointer.Kind() == btf.Pointer && pointer.Target().Qualified(btf.Const, "")
 }
 
+// Text tells whether a field of a tracepoint is a parameter of a system call that points to text, or to
+// pointers to texts.
+func (a *Arguments) Text(p *syntax.AttachPoint, field string) bool {
+	format, err := format(p)
+	return err == nil && slices.ContainsFunc(syscalltext.Params(format), func(param syscalltext.Param) bool { return param.Name == field })
+}
+
 // function finds the function of an attach point in the kernel's type information.
 func (a *Arguments) function(p *syntax.AttachPoint) (btf.Type, error) {
 	if a.Spec == nil {
@@ -135,8 +143,8 @@ func (a *Arguments) function(p *syntax.AttachPoint) (btf.Type, error) {
 	return btf.Type{}, fmt.Errorf("the kernel's type information has no function %s", name)
 }
 
-// recordType is the record of a tracepoint, of a pattern that of the first which matches.
-func (a *Arguments) recordType(p *syntax.AttachPoint) (*types.Type, error) {
+// format is the format of a tracepoint's records, of a pattern that of the first which matches.
+func format(p *syntax.AttachPoint) (*ftrace.Format, error) {
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
 		return nil, err
@@ -150,11 +158,17 @@ func (a *Arguments) recordType(p *syntax.AttachPoint) (*types.Type, error) {
 			return nil, err
 		}
 	}
-	format, err := tracefs.Format(system, name)
+	return tracefs.Format(system, name)
+}
+
+// recordType is the record of a tracepoint.
+func (a *Arguments) recordType(p *syntax.AttachPoint) (*types.Type, error) {
+	format, err := format(p)
 	if err != nil {
 		return nil, err
 	}
-	t := &types.Type{Kind: types.Struct, Name: "struct _tracepoint_" + system + "_" + name}
+	system := format.System
+	t := &types.Type{Kind: types.Struct, Name: "struct _tracepoint_" + system + "_" + format.Name}
 	for i := range format.Fields {
 		f := &format.Fields[i]
 		if f.Common {

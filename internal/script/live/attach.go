@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/plan"
-	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/syscalltext"
@@ -51,6 +51,7 @@ type Attachment struct {
 	aside    []perfevent.Sampling
 
 	// Of Run, until Close.
+	source                         io.Closer
 	engine                         *run.Engine
 	symbolizer                     *symbolize.Symbolizer
 	stacks                         *stacks
@@ -176,10 +177,8 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 	left := 0 // events of clauses that are not left out
 	for _, event := range events {
 		err := a.attach(event)
-		if merged, ok := inLibc(event); ok && isMissing(err) {
-			if again := a.attach(merged); again == nil {
-				err = nil
-			}
+		if err != nil && a.program.Config.MissingProbes != "error" {
+			err = a.attachStandIn(event, err)
 		}
 		switch {
 		case err == nil:
@@ -202,20 +201,6 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 	return nil
 }
 
-// inLibc returns an event in the C library for one in a library that is a part of it since
-// glibc 2.34, whose file has been empty since then.
-func inLibc(event *plan.Event) (*plan.Event, bool) {
-	kind, rest, _ := strings.Cut(event.Definition, ":")
-	library, function, _ := strings.Cut(rest, ":")
-	switch library {
-	case "libpthread", "librt", "libdl", "libutil":
-		merged := *event
-		merged.Definition = kind + ":libc:" + function
-		return &merged, event.Place == plan.User
-	}
-	return nil, false
-}
-
 // isMissing tells whether a function that should be probed is not there, or lets no probe in.
 func isMissing(err error) bool {
 	return errors.As(err, new(*uprobe.SymbolError)) || errors.As(err, new(*kprobe.SymbolError)) ||
@@ -235,19 +220,6 @@ func (a *Attachment) Probes() int {
 		n += max(1, len(s.places)) * len(s.event.Uses)
 	}
 	return n
-}
-
-// at puts an error at the first attach point of an event.
-func at(event *plan.Event, err error) error {
-	point := event.Point
-	if point == nil { // of no clause
-		return err
-	}
-	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
-	if unknown := (*eventError)(nil); errors.As(err, &unknown) {
-		e.Hint = unknown.near()
-	}
-	return e
 }
 
 // attach attaches one event.
@@ -364,6 +336,10 @@ func wantsText(event *plan.Event) bool {
 // Close removes the events. A run must be over.
 func (a *Attachment) Close() error {
 	var errs []error
+	if a.source != nil {
+		errs = append(errs, a.source.Close())
+		a.source = nil
+	}
 	if a.engine != nil {
 		a.engine.Close()
 		errs = append(errs, a.symbolizer.Close())

@@ -156,7 +156,8 @@ func (f *feed) wakeBytes() int {
 const spoolBytes = 256 << 20
 
 // Run feeds the handler until the context is done, the target has ended or the handler wants
-// no more. Then the events are closed; what names stacks stays open until Close.
+// no more. Then the events are off. Close closes them, which takes the kernel a moment for each: who waits
+// for the program's output has it before that.
 func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) {
 	f := a.feed(handler)
 	if a.texts != nil {
@@ -176,7 +177,7 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	if err != nil {
 		return Account{}, err
 	}
-	defer source.Close()
+	a.source = source
 	if opts.Shared {
 		f.readMoments(source.Session, f.samplings())
 		defer f.closeMoments()
@@ -248,7 +249,6 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	if reader := f.interpreted.reader; reader != nil {
 		f.account.Interpreted = reader.Notes(f.stacks.calls)
 	}
-	f.account.Late += f.memories.late
 	if f.texts != nil {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 		f.account.Late, f.account.Rests = f.account.Late+f.texts.Late, f.texts.Rests()

@@ -36,8 +36,8 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	name := field.Name
 	if field.From == plan.RecordText {
 		name = printfmt.SyscallText(name)
-		if s.probe.Format.Field(name) == nil {
-			return nil, fmt.Errorf("%s.%s points to no text that is known", s.probe.Format.Name, field.Name)
+		if s.probe.Format.Field(name) == nil { // it points to a buffer, not to a text
+			return s.memory(field.Name, of)
 		}
 	}
 	f := s.probe.Format.Field(name)

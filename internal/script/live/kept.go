@@ -8,12 +8,14 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/exacttext"
+	"github.com/ringtap/ringtap/internal/script/check"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/usertext"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// pointed is the memory at addresses that threads have kept in maps, which another process reads at
-// each hit while the thread stands still.
+// pointed is memory that another process reads at each hit while the thread stands still: at addresses
+// that threads have kept in maps, and where pointers in records lead to.
 type pointed struct {
 	reader    *exacttext.Reader // nil if there is none
 	samplings []int             // the reader's, of each source, or -1
@@ -30,18 +32,23 @@ func (a *Attachment) startKept() {
 	wanted := false
 	for i, s := range a.sources {
 		a.pointed.samplings[i] = -1
-		if len(s.event.Keeps)+len(s.event.Kept) == 0 {
+		if len(s.event.Keeps)+len(s.event.Kept)+len(s.reads) == 0 {
 			continue
 		}
 		sampling := exacttext.Sampling{Sampling: s.probe.Sampling()}
 		for _, k := range s.event.Keeps {
 			if register, ok := s.register(k.Field); ok {
-				sampling.Keeps = append(sampling.Keeps, exacttext.Keep{Slot: k.Slot, Register: register})
+				sampling.Keeps = append(sampling.Keeps, exacttext.Keep{Slot: k.Slot, InRegister: true, Register: register})
+			} else if f := s.probe.Format.Field(k.Field); f != nil && s.event.Place == plan.Tracepoint {
+				sampling.Keeps = append(sampling.Keeps, exacttext.Keep{Slot: k.Slot, Offset: f.Offset})
 			}
 		}
+		most := mostKept / max(len(s.event.Kept)+len(s.reads), 1)
 		for _, k := range s.event.Kept {
-			limit := min(k.Size, mostKept/len(s.event.Kept))
-			sampling.Texts = append(sampling.Texts, exacttext.Text{Kept: k.Slot, Path: []int64{0}, Raw: true, Limit: limit})
+			sampling.Texts = append(sampling.Texts, exacttext.Text{Kept: k.Slot, Path: []int64{0}, Raw: true, Limit: min(k.Size, most)})
+		}
+		for _, r := range s.reads {
+			sampling.Texts = append(sampling.Texts, exacttext.Text{Offset: r.from.Offset, Path: offsets(r.path), Raw: true, Limit: min(r.size, most)})
 		}
 		wanted = wanted || len(sampling.Texts) > 0
 		a.pointed.samplings[i] = len(all)
@@ -52,10 +59,22 @@ func (a *Attachment) startKept() {
 	}
 	reader, err := exacttext.Start(a.options.Target, all, exacttext.Options{Logger: a.options.Logger})
 	if err != nil {
-		a.options.Logger.Info("memory at addresses out of maps is read late", "error", err)
+		a.options.Logger.Info("memory of processes is read late", "error", err)
 		return
 	}
 	a.pointed.reader = reader
+}
+
+// offsets returns a path as package exacttext takes it: what is added to each address on the way.
+func offsets(path []check.Step) []int64 {
+	all := []int64{0}
+	for _, step := range path {
+		all[len(all)-1] += int64(step.Offset)
+		if step.Deref {
+			all = append(all, 0)
+		}
+	}
+	return all
 }
 
 // register returns the number of the register that a field of a source's record was in.
@@ -70,20 +89,37 @@ func (s *source) register(field string) (number int, ok bool) {
 // keptAt returns what was at an address of the process at the hit, from there on, and whether it was
 // read while the thread stood still.
 func (h *hit) keptAt(addr uint64) (b []byte, exact bool) {
-	k := &h.feed.pointed
-	if k.reader == nil || k.samplings[h.sample.Sampling] < 0 {
-		return nil, false
-	}
-	if !h.keptTaken {
-		h.kept, h.keptExact = k.reader.Take(k.samplings[h.sample.Sampling], h.sample)
-		h.keptTaken = true
-	}
-	for _, found := range h.kept {
+	for _, found := range h.takeKept() {
 		if from := addr - found.Addr; found.Read && from < uint64(len(found.Bytes)) {
 			return found.Bytes[from:], h.keptExact
 		}
 	}
 	return nil, false
+}
+
+// takeKept returns what was read at the hit while the thread stood still: at the addresses of
+// plan.Event.Kept, and then what the clauses read.
+func (h *hit) takeKept() []exacttext.Found {
+	k := &h.feed.pointed
+	if k.reader == nil || k.samplings[h.sample.Sampling] < 0 {
+		return nil
+	}
+	if !h.keptTaken {
+		h.kept, h.keptExact = k.reader.Take(k.samplings[h.sample.Sampling], h.sample)
+		h.keptTaken = true
+	}
+	return h.kept
+}
+
+// keptPiece returns what the n-th read of the source found while the thread stood still, false if it
+// was not read so.
+func (h *hit) keptPiece(n int) (b []byte, ok bool) {
+	all := h.takeKept()
+	n += len(h.source.event.Kept)
+	if n >= len(all) || !all[n].Read || !h.keptExact {
+		return nil, false
+	}
+	return all[n].Bytes, true
 }
 
 // keptText returns the text at an address of the process at the hit.

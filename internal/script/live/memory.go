@@ -18,8 +18,8 @@ import (
 const stackCopy = 2 << 10
 
 // memory returns what follows a path from a pointer in the record through the memory of the
-// process. What is not in the copy of its stack is read when the hit's record comes, which is
-// later than the hit.
+// process. What is not in the copy of its stack another process reads while the thread stands still; what
+// that could not read is read when the hit's record comes, which is later than the hit.
 func (s *source) memory(name string, of *check.Source) (getter, error) {
 	f := s.probe.Format.Field(name)
 	switch {
@@ -31,6 +31,9 @@ func (s *source) memory(name string, of *check.Source) (getter, error) {
 	n := len(s.reads)
 	s.reads = append(s.reads, read{f, of.Path, Size(of)})
 	return func(h *hit) value.Value {
+		if b, ok := h.keptPiece(n); ok {
+			return Loaded(b, of)
+		}
 		taken := h.memory()
 		if n >= len(taken.pieces) {
 			return Loaded(nil, of)
@@ -93,7 +96,6 @@ func memoryAt(s *perfevent.Sample, host process.Host, addr uint64, size int) (b 
 type memories struct {
 	mu   sync.Mutex
 	read map[sampleKey]taken
-	late uint64 // hits with memory that was read after them
 }
 
 // taken is what was read for one sample.
@@ -120,9 +122,6 @@ func (m *memories) take(s *source, sample *perfevent.Sample, host process.Host) 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if all.late {
-		m.late++
-	}
 	if m.read == nil || len(m.read) >= maxMoments {
 		m.read = make(map[sampleKey]taken)
 	}
@@ -139,6 +138,9 @@ func (h *hit) memory() *taken {
 		delete(m.read, key)
 		m.mu.Unlock()
 		h.taken = &taken
+		if taken.late {
+			h.feed.account.Late++
+		}
 	}
 	return h.taken
 }

@@ -107,8 +107,8 @@ func TestMemoryOfAHitIsTakenWhenItsRecordComes(t *testing.T) {
 	f.memories.take(s, sample, host)
 	h := &hit{feed: f, source: s, sample: sample}
 	all := h.memory()
-	if len(all.pieces) != 2 || string(all.pieces[0]) != "\x00\x01" || string(all.pieces[1]) != "\x01" || !all.late || f.memories.late != 1 {
-		t.Errorf("%q, %d late", all.pieces, f.memories.late)
+	if len(all.pieces) != 2 || string(all.pieces[0]) != "\x00\x01" || string(all.pieces[1]) != "\x01" || !all.late || f.account.Late != 1 {
+		t.Errorf("%q, %d late", all.pieces, f.account.Late)
 	}
 	other := &hit{feed: f, source: s, sample: sample}
 	if again := other.memory(); again.pieces != nil {

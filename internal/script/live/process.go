@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/value"
@@ -25,6 +27,15 @@ func ofProcess(root check.Root, name string) (getter, error) {
 		}, nil
 	case check.TaskRoot:
 		return ofTask(name), nil
+	case check.UserModeRoot:
+		return func(h *hit) value.Value {
+			if h.sample.Misc&unix.PERF_RECORD_MISC_CPUMODE_MASK == unix.PERF_RECORD_MISC_USER {
+				return value.Int(1)
+			}
+			return value.Int(0)
+		}, nil
+	case check.NUMARoot:
+		return ofNode("/"), nil
 	case check.CgroupRoot:
 		return func(h *hit) value.Value { return value.Int(h.sample.Cgroup) }, nil
 	case check.UIDRoot, check.GIDRoot:

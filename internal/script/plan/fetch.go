@@ -24,7 +24,8 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 		return Field{From: UserStack}, true
 	case check.FuncRoot:
 		return Field{From: Function}, true
-	case check.UIDRoot, check.GIDRoot, check.CgroupRoot, check.ParentRoot, check.LeaderRoot, check.ParentCommRoot, check.LeaderCommRoot:
+	case check.UIDRoot, check.GIDRoot, check.CgroupRoot, check.ParentRoot, check.LeaderRoot, check.ParentCommRoot, check.LeaderCommRoot,
+		check.NUMARoot:
 		return Field{From: Process, Root: s.Root}, true
 	case check.TaskRoot:
 		return p.task(s)
@@ -33,6 +34,9 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 	case Tracepoint:
 		return p.recorded(event, s)
 	case Sampled:
+		if s.Root == check.UserModeRoot {
+			return Field{From: Process, Root: s.Root}, true
+		}
 		p.refuse("", "%s has no arguments", p.point.Provider)
 		return Field{}, false
 	}
@@ -71,7 +75,7 @@ func (p *planner) recorded(event *Event, s *check.Source) (Field, bool) {
 		p.refuse("use args.FIELD", "a tracepoint has no registers")
 	case len(s.Path) == 0 && s.Form == check.Plain:
 		return Field{From: Record, Name: s.Name}, true
-	case len(s.Path) == 0 && s.User && (s.Form == check.Text || s.Form == check.Vector):
+	case len(s.Path) == 0 && s.User && (s.Form == check.Text || s.Form == check.Vector) && p.host.Text(p.point, s.Name):
 		return Field{From: RecordText, Name: s.Name}, true
 	case s.Form == check.Text && s.Name == "argv" && strings.HasPrefix(p.point.Args[1], "sys_enter_exec") && isWord(s.Path):
 		return Field{From: RecordText, Name: s.Name}, true

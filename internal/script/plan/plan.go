@@ -161,6 +161,9 @@ type Host interface {
 	// RawArguments returns why the arguments of a raw tracepoint can't be had; nil if the function that
 	// is called with them, Iterator with the tracepoint's name behind it, can be probed.
 	RawArguments(p *syntax.AttachPoint) error
+	// Text tells whether a field of a tracepoint is a parameter of a system call that points to text,
+	// or to pointers to texts.
+	Text(p *syntax.AttachPoint, field string) bool
 	// EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 	EventProbes() error
 }

@@ -39,7 +39,7 @@ func (env) Args(p *syntax.AttachPoint) (*types.Type, error) {
 			return &types.Type{Kind: types.Struct, Fields: []types.Field{{Name: "where", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: types.Uint8}}}}, nil
 		}
 		return &types.Type{Kind: types.Struct, Fields: []types.Field{
-			{Name: "dfd", Type: types.Int64}, {Name: "filename", Type: char, Offset: 8},
+			{Name: "dfd", Type: types.Int64}, {Name: "filename", Type: char, Offset: 8}, {Name: "buf", Type: char, Offset: 16},
 		}}, nil
 	}
 	return nil, errors.New("no args")
@@ -54,6 +54,8 @@ func (env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool { return p.Text 
 
 func (e env) EventProbes() error                     { return e.without }
 func (e env) RawArguments(*syntax.AttachPoint) error { return e.without }
+
+func (env) Text(_ *syntax.AttachPoint, field string) bool { return field != "buf" }
 
 func (env) Result(*syntax.AttachPoint) (*types.Type, error) { return nil, nil }
 
@@ -100,7 +102,7 @@ func describe(events []*Event) string {
 		for _, use := range e.Uses {
 			fmt.Fprintf(&s, " %d", use.Clause)
 			for _, f := range use.Fields {
-				fmt.Fprintf(&s, " %s", strings.TrimSuffix([]string{"", "text:", "kstack", "ustack", "func", "process"}[f.From]+f.Name, ":"))
+				fmt.Fprintf(&s, " %s", strings.TrimSuffix([]string{"", "text:", "kstack", "ustack", "func", "process", "memory:"}[f.From]+f.Name, ":"))
 			}
 			fmt.Fprintln(&s)
 		}
@@ -135,6 +137,10 @@ func TestEachPlaceHasOneEventWithWhatItsClausesTake(t *testing.T) {
 		{`kprobe:f+4 { } k:f { }`, "p:f+4\n 0\np:f\n 1\n"},
 		{`tracepoint:syscalls:sys_enter_openat { printf("%d %s", args.dfd, str(args.filename)); }`,
 			"syscalls:sys_enter_openat\n 0 dfd text:filename\n"},
+		{`tracepoint:syscalls:sys_enter_write { print(str(args.buf)); print(buf(args.buf, args.dfd)); print(str(args.filename, args.dfd)); }`,
+			"syscalls:sys_enter_write\n 0 memory:buf dfd memory:buf text:filename\n"},
+		{`tracepoint:sched:sched_switch { print(numaid); }`, "sched:sched_switch\n 0 process\n"},
+		{`profile:hz:99 { print((usermode, numaid)); }`, "cpu-clock, 99 times a second on each CPU\n 0 process process\n"},
 		{`usdt:/bin/a:p:n { print(arg0); print(str(arg1)); }`, "u:/bin/a:p:n v0=$arg1 v1=+0($arg2):string\n 0 v0 v1\n"},
 		{`usdt:/bin/a:n { }`, "u:/bin/a:*:n\n 0\n"},
 		{`profile:hz:99 { @[kstack, ustack] = count(); }`, "cpu-clock, 99 times a second on each CPU\n 0 kstack ustack\n"},

@@ -19,7 +19,7 @@ type Piece struct {
 	Const  bool   // nobody changes it while the call lasts
 }
 
-// A Keep is a field of a user probe's record with an address that goes to a map.
+// A Keep is a field with an address that goes to a map, of the record of a user probe or a system call.
 type Keep struct {
 	Slot  int // of the map, from 1
 	Field string
@@ -257,8 +257,25 @@ func (p *planner) take(prog *check.Program, r *memoryRead, from []store) (way st
 	return way, exact
 }
 
-// keep has user probes keep the addresses that a clause at another one reads at, where they are
-// arguments of a function. It returns false where they are not.
+// keeps tells whether an event can keep a source for a helper that reads memory at another event of
+// the thread: an argument of a program's function, or a parameter of a system call.
+func (e *Event) keeps(s *check.Source) bool {
+	switch {
+	case len(s.Path) > 0 || s.Form != check.Plain:
+		return false
+	case e.Place == User:
+		return s.Root == check.ArgRoot
+	}
+	return e.ofCall() && s.Root == check.FieldRoot && s.Type.Kind == types.Pointer
+}
+
+// ofCall tells whether an event is a tracepoint of system calls: the process's memory is there.
+func (e *Event) ofCall() bool {
+	return e.Place == Tracepoint && strings.HasPrefix(e.Definition, "syscalls:")
+}
+
+// keep has events keep the addresses that a clause at another one reads at. It returns false where
+// they can't.
 func (p *planner) keep(prog *check.Program, clause int, r *memoryRead, from []store) bool {
 	if r.from == nil || r.what.Form == check.Vector {
 		return false
@@ -272,15 +289,15 @@ func (p *planner) keep(prog *check.Program, clause int, r *memoryRead, from []st
 	slot, found := 1+slices.Index(prog.Maps, r.from.of), false
 	for _, s := range from {
 		source := prog.Clauses[s.clause].Sources[s.source]
-		if source.Root != check.ArgRoot || len(source.Path) > 0 || source.Form != check.Plain {
-			continue
-		}
 		p.eachUse(s.clause, func(e *Event, u *Use) {
 			k := Keep{slot, u.Fields[s.source].Name}
-			if e.Place == User && !slices.Contains(e.Keeps, k) {
+			if !e.keeps(source) {
+				return
+			}
+			if !slices.Contains(e.Keeps, k) {
 				e.Keeps = append(e.Keeps, k)
 			}
-			found = found || e.Place == User
+			found = true
 		})
 	}
 	if !found {
@@ -290,7 +307,7 @@ func (p *planner) keep(prog *check.Program, clause int, r *memoryRead, from []st
 	p.eachUse(clause, func(e *Event, u *Use) {
 		i := slices.IndexFunc(e.Kept, func(k Kept) bool { return k.Slot == slot })
 		switch {
-		case e.Place != User:
+		case e.Place != User && !e.ofCall():
 		case i >= 0:
 			e.Kept[i].Size = max(e.Kept[i].Size, size)
 		default:
@@ -313,7 +330,7 @@ func (p *planner) piece(e *Event, s *check.Source, f Field, r *memoryRead) (Piec
 		return Piece{}, false
 	case e.Place == Tracepoint:
 		text := direct && r.what.Form == check.Text && s.Type.Kind == types.Pointer && s.Type.User &&
-			strings.HasPrefix(e.Definition, "syscalls:")
+			p.host.Text(p.point, s.Name)
 		return Piece{Base: f.Name, Text: true, Const: true}, text
 	case name, e.Place == Kernel && r.from != nil && !s.Type.User:
 		return p.fetched(e, s, steps, r.what, name)

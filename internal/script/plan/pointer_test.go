@@ -51,6 +51,8 @@ func TestWhatIsBehindAPointerInAMapIsTakenAlongWhereThatIsRight(t *testing.T) {
 			"p:/bin/a:f v0=$arg1:u64\n keeps v0 in 1\nr:/bin/a:f\n 16 bytes at 1\n" + late + near + " reads\n"},
 		{"a parameter of a system call", `t:syscalls:open { @p[tid] = args.filename; } t:syscalls:exit { print(str(@p[tid])); }`,
 			"syscalls:open\n filename+0  text=true const=true\nsyscalls:exit\n what t:syscalls:open found there when it kept the address\n"},
+		{"a buffer of a system call", `t:syscalls:read { @p[tid] = args.buf; } t:syscalls:exit { print(str(@p[tid])); print(buf(@p[tid] + 8, args.dfd)); }`,
+			"syscalls:read\n keeps buf in 1\nsyscalls:exit\n 1032 bytes at 1\n" + near + near + " reads\n"},
 		{"a name of a kernel function", `kprobe:named { @p[tid] = arg0; } kretprobe:named { print(str(@p[tid])); }`,
 			"p:named v0=$arg1:u64 v1=+0($arg1):string\n v0+0 v1 text=true const=true\n" +
 				"r:named\n what kprobe:named found there when it kept the address\n"},

@@ -14,6 +14,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/syscalls"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -105,6 +106,9 @@ func moduleOf(function string) (module string, found bool, err error) {
 	return "", false, err
 }
 
+// Text tells whether a field of a tracepoint is a parameter of a system call that points to text.
+func (e *env) Text(p *syntax.AttachPoint, field string) bool { return e.arguments(p).Text(p, field) }
+
 // EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 func (e *env) EventProbes() error {
 	tracefs, _, err := ftrace.Mount()
@@ -113,6 +117,10 @@ func (e *env) EventProbes() error {
 	}
 	return tracefs.TryEventProbe()
 }
+
+// fewVariables is more than the symbols of data that a kernel tells without CONFIG_KALLSYMS_ALL: some
+// dozens of marks. With it they are tens of thousands.
+const fewVariables = 1000
 
 // Symbol returns the address of a symbol of the kernel.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
@@ -124,7 +132,11 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 		return 0, 0, err
 	}
 	defer file.Close()
+	data := 0
 	err = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {
+		if strings.IndexByte("bBdDrR", s.Type) >= 0 && len(s.Module) == 0 {
+			data++
+		}
 		if string(s.Name) != name {
 			return nil
 		}
@@ -136,6 +148,8 @@ func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size i
 		return 0, 0, errors.New("the kernel hides its addresses: run as root, or set kernel.kptr_restrict")
 	case errors.Is(err, errFound):
 		return address, 0, nil
+	case err == nil && data < fewVariables:
+		err = fmt.Errorf("the kernel tells of its functions alone (it was built without CONFIG_KALLSYMS_ALL), and it has no function %s", name)
 	case err == nil:
 		err = fmt.Errorf("the kernel has no symbol %s", name)
 	}
@@ -225,10 +239,18 @@ func (k *kernelTypes) Complete(t *types.Type) (*types.Type, bool) {
 	return t, false
 }
 
-// Constant returns a constant of an enum of the kernel.
+// Constant returns a constant of an enum of the kernel, or the number of a system call.
 func (k *kernelTypes) Constant(name string) (int64, *types.Type, bool) {
 	if b := k.open(); b != nil {
-		return b.Constant(name)
+		if n, t, ok := b.Constant(name); ok {
+			return n, t, true
+		}
+	}
+	for _, prefix := range []string{"__NR_", "SYS_"} {
+		if call, ok := strings.CutPrefix(name, prefix); ok {
+			n, ok := syscalls.Number(call)
+			return int64(n), nil, ok
+		}
 	}
 	return 0, nil, false
 }

@@ -56,7 +56,7 @@ func placeOf(f plan.Field) string {
 	case plan.RecordText:
 		return "the text that field " + f.Name + " points to"
 	case plan.Memory:
-		return "the memory behind field " + f.Name + ": the copy of the stack, or the process a moment after the hit"
+		return "the memory behind field " + f.Name + ": the copy of the stack, what a helper reads while the thread stands still, or the process a moment after the hit"
 	case plan.Entry:
 		return "field " + f.Name + " of the record of the function's entry"
 	case plan.EventProbe:

@@ -67,6 +67,17 @@ func hasTypes() bool {
 	return err == nil
 }
 
+func TestLiveProgramsAskWhetherTheKernelTellsOfItsTypes(t *testing.T) {
+	want := "no\n"
+	if hasTypes() {
+		want = "yes\n"
+	}
+	text := "#ifdef BPFTRACE_HAVE_BTF\nBEGIN { printf(\"yes\\n\"); exit(); }\n#else\nBEGIN { printf(\"no\\n\"); exit(); }\n#endif\n"
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true, Bare: true}); got.stdout != want {
+		t.Errorf("%q, want %q\n%s", got.stdout, want, got.stderr)
+	}
+}
+
 // vfs_readlink is called from another file of the kernel's source, so that no compiler can have put
 // it into its caller.
 func TestLiveKernelFunctionsFire(t *testing.T) {

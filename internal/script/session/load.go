@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/ctypes"
 	"github.com/ringtap/ringtap/internal/script/eval"
@@ -20,11 +21,21 @@ import (
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
+// defines are the macros that bpftrace defines: programs that ask for this one define structs of the
+// kernel themselves where the kernel does not tell of them.
+func defines() map[string]string {
+	if _, err := os.Stat(btf.Dir + "/vmlinux"); err != nil {
+		return nil
+	}
+	return map[string]string{"BPFTRACE_HAVE_BTF": "1"}
+}
+
 // prepare reads and checks the program. The error is a *syntax.Errors if the program is wrong.
 func (s *session) prepare() error {
 	o := &s.opts
 	var err error
 	s.parsed, err = syntax.Parse(o.File, o.Text, syntax.Options{
+		Defines:    defines(),
 		Positional: o.Params,
 		Includes:   o.Includes,
 		Header:     s.header,

@@ -67,22 +67,76 @@ func TestLivePointersThatMapsKeepAreReadWhileTheThreadStandsStill(t *testing.T) 
 			t.Errorf("round %d: %q is not marked", i, found)
 		}
 	}
-	least := rounds / 2
-	if testlimit.Emulated() { // the reader rests where it would take too much of a slow machine
-		least = 1
-	}
-	if exact < least {
+	if least := leastExact(rounds); exact < least {
 		t.Errorf("%d texts are exact, want at least %d", exact, least)
 	}
 	t.Logf("%d of %d texts are exact", exact, rounds)
 }
 
+// buffers is a program that writes a text and reads it again, in memory that is not on its stack. What it
+// wrote and read is gone as soon as the calls have returned.
+var buffers = fmt.Sprintf(`#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static char out[64], in[64];
+int main(void) {
+	int ends[2];
+	getchar();
+	if (pipe(ends)) return 1;
+	for (int i = 0; i < %d; i++) {
+		int n = sprintf(out, "text %%d", i);
+		if (write(ends[1], out, n) != n || (memset(out, 'x', sizeof out), read(ends[0], in, sizeof in)) != n) return 1;
+		memset(in, 'y', sizeof in);
+	}
+}
+`, rounds)
+
+func TestLiveBuffersOfSystemCallsAreReadWhileTheThreadStandsStill(t *testing.T) {
+	lines := linesBeside(t, buffers, `tracepoint:syscalls:sys_enter_write { printf("%s\n", str(args.buf, args.count)); }
+tracepoint:syscalls:sys_enter_read { @in[tid] = args.buf; }
+tracepoint:syscalls:sys_exit_read /@in[tid]/ { printf("%r\n", buf(@in[tid], args.ret)); }`, true, 2*rounds)
+	exact := 0
+	for i := range rounds {
+		right := fmt.Sprintf("text %d", i)
+		for _, found := range lines[2*i : 2*i+2] {
+			switch {
+			case found == right:
+				exact++
+			case !strings.HasPrefix(found, "~"):
+				t.Errorf("round %d: %q is not marked", i, found)
+			}
+		}
+	}
+	if least := leastExact(2 * rounds); exact < least {
+		t.Errorf("%d buffers are exact, want at least %d", exact, least)
+	}
+	t.Logf("%d of %d buffers are exact", exact, 2*rounds)
+}
+
+// leastExact is how many of so many reads must be exact at least.
+func leastExact(reads int) int {
+	if testlimit.Emulated() { // the reader rests where it would take too much of a slow machine
+		return 1
+	}
+	return reads / 2
+}
+
 // pointersAtReturns is what a program prints at the returns of each round's three calls.
 func pointersAtReturns(t *testing.T, near bool) []string {
+	return linesBeside(t, pointers, `struct node { int number; struct node *next; };
+uprobe:PROGRAM:fill { @p[tid] = arg0; } uretprobe:PROGRAM:fill { printf("%s\n", str(@p[tid])); }
+uprobe:PROGRAM:walk { @n[tid] = (struct node *)arg0; }
+uretprobe:PROGRAM:walk { $n = @n[tid]; printf("%d then %d\n", $n->number, $n->next->number); }
+END { clear(@p); clear(@n); }`, near, 3*rounds)
+}
+
+// linesBeside is what a text prints beside a program in C, which it calls PROGRAM: at least so many lines.
+func linesBeside(t *testing.T, source, text string, near bool, least int) []string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("root: uprobes")
 	}
-	program := compiled.Program(t, map[string]string{"pointers.c": pointers}, "cc", "-O1", "-o", "program", "pointers.c")
+	program := compiled.Program(t, map[string]string{"pointers.c": source}, "cc", "-O1", "-o", "program", "pointers.c")
 	cmd := exec.Command(program)
 	start, err := cmd.StdinPipe()
 	if err != nil {
@@ -97,11 +151,7 @@ func pointersAtReturns(t *testing.T, near bool) []string {
 		start.Close()
 		_ = cmd.Wait()
 	}()
-	text := strings.ReplaceAll(`struct node { int number; struct node *next; };
-uprobe:PROGRAM:fill { @p[tid] = arg0; } uretprobe:PROGRAM:fill { printf("%s\n", str(@p[tid])); }
-uprobe:PROGRAM:walk { @n[tid] = (struct node *)arg0; }
-uretprobe:PROGRAM:walk { $n = @n[tid]; printf("%d then %d\n", $n->number, $n->next->number); }
-BEGIN { printf("ready\n"); } END { clear(@p); clear(@n); }`, "PROGRAM", program)
+	text = strings.ReplaceAll(text, "PROGRAM", program) + `BEGIN { printf("ready\n"); }`
 	target := perfevent.Process(cmd.Process.Pid)
 	var stderr bytes.Buffer
 	stdout := &awaited{text: "ready\n", then: func() { start.Close() }}
@@ -109,7 +159,7 @@ BEGIN { printf("ready\n"); } END { clear(@p); clear(@n); }`, "PROGRAM", program)
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")[1:]
-	if len(lines) < 3*rounds {
+	if len(lines) < least {
 		t.Fatalf("%d lines\n%s%s", len(lines), stdout, &stderr)
 	}
 	return lines

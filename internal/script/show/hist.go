@@ -35,9 +35,11 @@ func (p *Printer) intervals(m *value.Map, e *value.Entry) []interval {
 	}
 	var rows []interval
 	for i := first; i < len(counts); i++ {
-		row := histInterval(i, m.Bits)
+		var row interval
 		if m.Spec.Value.Kind == types.LHist {
 			row = p.linearInterval(m, i, len(counts))
+		} else {
+			row = histInterval(i, m.Bits)
 		}
 		row.count = counts[i]
 		rows = append(rows, row)

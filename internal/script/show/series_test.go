@@ -67,6 +67,9 @@ func TestCurrentDialectPrintsMapsWithoutGaps(t *testing.T) {
 		{"a map without keys", func(*value.Map) {}, value.Spec{Value: types.Int64, Keys: []*types.Type{types.Int64}}, ""},
 		{"a histogram", func(m *value.Map) { m.AddHist(value.Key{}, 5) },
 			value.Spec{Value: aggregate(types.Hist), Bits: 1}, "@:\n[4, 6)                 1 |" + strings.Repeat("@", 52) + "|\n\n"},
+		{"a linear histogram of many numbers", func(m *value.Map) { m.AddLHist(value.Key{}, 998); m.AddLHist(value.Key{}, 1000) },
+			value.Spec{Value: aggregate(types.LHist), Max: 1000, Step: 1}, "@:\n[998]                  1 |" + strings.Repeat("@", 52) + "|\n" +
+				"[999]                  0 |" + strings.Repeat(" ", 52) + "|\n[1000, ...)            1 |" + strings.Repeat("@", 52) + "|\n\n"},
 		{"a linear histogram of single numbers", func(m *value.Map) { m.AddLHist(value.Key{}, 5) },
 			value.Spec{Value: aggregate(types.LHist), Max: 10, Step: 1}, "@:\n[5]                    1 |" + strings.Repeat("@", 52) + "|\n\n"},
 	} {

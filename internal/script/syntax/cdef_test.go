@@ -2,8 +2,11 @@ package syntax
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestDefinitionsOfC(t *testing.T) {
@@ -93,6 +96,7 @@ func TestPreprocessor(t *testing.T) {
 		{"a condition in a block", "begin {\n#if 0\n f();\n#else\n g();\n#endif\n}", "(g)"},
 		{"a positional parameter's count is no line", "begin { @ =\n$#; }", "(= @ $#)"},
 		{"what headers of the system define", "#include <sys/socket.h>\nbegin { @ = AF_INET6 + SIGKILL + ENOENT; }", "(= @ (+ (+ 10 9) 2))"},
+		{"what headers of the kernel define", "#include <linux/fs.h>\nbegin { @ = DT_REG + O_TMPFILE + EOPNOTSUPP + ICMP_ECHO; }", fmt.Sprintf("(= @ (+ (+ (+ 8 %d) 95) 8))", unix.O_TMPFILE)},
 		{"what the program defines before", "#define AF_INET 3\n#include <sys/socket.h>\nbegin { @ = AF_INET; }", "(= @ 3)"},
 		{"what the program defines after", "#include <sys/socket.h>\n#define AF_INET 3\nbegin { @ = AF_INET; }", "(= @ 3)"},
 		{"what no header defines", "begin { @ = AF_INET; }", "(= @ AF_INET)"},
