@@ -56,7 +56,7 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		l := ofNode20()
 		if len(memory) > 8 { // types that memory is more likely to have
 			l.isShared, l.isScope, l.isScript = binary.LittleEndian.Uint16(memory), binary.LittleEndian.Uint16(memory[2:]), binary.LittleEndian.Uint16(memory[4:])
-			l.isCode, l.isByteArray, l.isFixedArray = l.isShared, l.isScope, l.isScript
+			l.isCode, l.isBytes[0], l.isArray[0] = l.isShared, l.isScope, l.isScript
 		}
 		object := func() callchain.ObjectID { return 2 }
 		r := newRuntime(hostile{memory, &read}, l, object, &builtins{begins: []uint64{0, 1 << 16}, names: []string{"AddHandler", "ArrayMap"}, end: 1 << 40})
@@ -81,6 +81,9 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		r.functionAt(pc &^ 7)
 		r.codeAt(pc)
 		r.heap.position(pc|1, 5)
-		_, _ = newLayout(hostile{memory, &read}, func(name string) (interp.Symbol, bool) { return interp.Symbol{Addr: uint64(len(name))}, true })
+		symbols := func(name string) (interp.Symbol, bool) { return interp.Symbol{Addr: uint64(len(name))}, true }
+		if v, ok := readVersion(hostile{memory, &read}, symbols); ok {
+			_, _ = newLayout(&reader{mem: hostile{memory, &read}, symbol: symbols}, v)
+		}
 	})
 }

@@ -28,13 +28,20 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if p.Arch != callchain.AMD64 {
 		return nil, unknown("its frames are known on amd64 only")
 	}
-	l, err := newLayout(p.Memory, m.Symbol)
+	v, ok := readVersion(p.Memory, m.Symbol)
+	if !ok {
+		return nil, unknown("it does not export its version")
+	}
+	l, err := newLayout(&reader{mem: p.Memory, symbol: m.Symbol}, v)
 	if err != nil {
 		return nil, unknown(err.Error())
 	}
 	b, err := readBuiltins(m.Image)
 	if err != nil {
 		return nil, unknown(fmt.Sprintf("read its symbols: %v", err))
+	}
+	if where, ok := findBlob(p.Memory, m.Symbol); ok && len(b.names) == 0 {
+		b = where.builtins(func(addr uint64) (uint64, bool) { return m.Image.Offset(addr - m.Bias) })
 	}
 	if len(b.names) == 0 {
 		return nil, unknown("its symbols were stripped, so that its builtins are not known")
@@ -77,12 +84,20 @@ func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Lev
 	f := r.functionOf(word)
 	switch {
 	case f == nil, f.builtin:
-		return dst // the file's own symbol names it
+		return r.native(dst, builtin)
 	case interprets(builtin):
 		return r.interpreted(dst, f, a, strings.HasSuffix(builtin, handler))
 	case a.Exact:
 		// A builtin without a frame, in the frame of the function that called it.
 		return append(dst, interp.Level{Frame: interp.Frame{Function: builtinPrefix + builtin}}, interp.Level{Frame: f.frame(-1)})
+	}
+	return r.native(dst, builtin)
+}
+
+// native appends a builtin in a frame of its own, if the file's symbols do not name it.
+func (r *Runtime) native(dst []interp.Level, builtin string) []interp.Level {
+	if r.builtins.stripped {
+		dst = append(dst, interp.Level{Frame: interp.Frame{Function: builtinPrefix + builtin}})
 	}
 	return dst
 }
@@ -105,13 +120,15 @@ func (r *Runtime) generated(dst []interp.Level, word uint64, a *callchain.Activa
 	f := r.functionAt(shared)
 	switch c := r.codeAt(at); {
 	case c == nil:
+	case c.kind == regexpKind:
+		return append(dst, interp.Level{Frame: interp.Frame{Function: "[regexp]"}})
 	case len(c.positions) > 0:
 		return r.compiled(dst, c, a)
 	default:
 		if f == nil {
-			f = r.functionAt(c.shared)
-		} else if c.shared == 0 {
-			c.shared = shared
+			f = r.functionOfCode(c)
+		} else {
+			c.seen = shared
 		}
 		if f != nil {
 			return append(dst, interp.Level{Frame: f.frame(-1), Offset: a.PC - c.start})
