@@ -24,7 +24,7 @@ const (
 	leastNameSize  = 8
 	mostNameSize   = 64
 	maxPadding     = 128
-	maxBlob        = 64 << 20
+	maxBlob        = 16 << 20
 	maxBlobStep    = 8 // instructions of a function
 	bytesOfAnyStep = 16
 )

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
@@ -14,12 +13,11 @@ type code struct {
 	start, end uint64
 	header     [2]uint64
 	kind       uint32
-	of         uint64      // its Code object
 	words      []reference // that what is known of it was read by
 	positions  []position
 	inlined    []inlining
 	shared     reference // to the SharedFunctionInfo of its function; zero if the code does not tell
-	seen       uint64    // the SharedFunctionInfo that ran it last, 0 for none
+	bytecodes  uint64    // the word for the BytecodeArray that it was made of; 0 if the code does not tell
 }
 
 // position says that from a place of code on, a place of a source runs.
@@ -125,8 +123,11 @@ func (r *Runtime) findCode(pc uint64) *code {
 		if pc-start >= size || size > maxCode {
 			return nil
 		}
-		c := &code{start: start, end: start + size, header: r.header(start), kind: h.u32(of+h.flags) & kindMask, of: of}
+		c := &code{start: start, end: start + size, header: r.header(start), kind: h.u32(of+h.flags) & kindMask}
 		r.readCode(c, of)
+		if r.header(start) != c.header || !h.hold(c.words) {
+			return nil // it went while it was read
+		}
 		return c
 	}
 	return nil
@@ -136,6 +137,10 @@ func (r *Runtime) findCode(pc uint64) *code {
 func (r *Runtime) readCode(c *code, of uint64) {
 	h := &r.heap
 	data := h.reference(of + h.deopt)
+	if _, ok := h.typed(data.word, h.isBytecodes); ok {
+		c.bytecodes, c.words = data.word, append(c.words, data)
+		return
+	}
 	deopt, ok := h.typed(data.word, h.isArray[:]...)
 	if !ok {
 		return
@@ -151,7 +156,9 @@ func (r *Runtime) readCode(c *code, of uint64) {
 		c.words = append(c.words, shared)
 	}
 	c.shared = shared
-	if table, ok := h.field(of, h.positions, h.isBytes[:]...); ok {
+	table := h.reference(of + h.positions)
+	c.words = append(c.words, table)
+	if table, ok := h.typed(table.word, h.isBytes[:]...); ok {
 		h.each(h.bytes(table), func(at int64, raw uint64) bool {
 			c.positions = append(c.positions, position{at, raw})
 			return true
@@ -235,6 +242,9 @@ func (c *code) around(pc uint64, exact bool) (before, after uint64, ok bool) {
 // functionBy is the function that a word of memory points to, if it did when the code was
 // read.
 func (r *Runtime) functionBy(shared reference) *function {
+	if shared.at == 0 {
+		return nil
+	}
 	if now := r.heap.u64(shared.at); now != shared.word && now != 0 {
 		return nil
 	}
@@ -242,26 +252,12 @@ func (r *Runtime) functionBy(shared reference) *function {
 	return r.functionAt(at)
 }
 
-// functionOfCode is the function that code without positions was made for, as far as its
-// frames have told; nil if the function has other code now.
-func (r *Runtime) functionOfCode(c *code) *function {
-	if c.shared.at != 0 {
-		return r.functionBy(c.shared)
-	}
-	data, ok := object(r.heap.u64(c.seen + r.heap.data))
-	// The data of V8 9 lead to the code.
-	if c.seen == 0 || !ok || data != c.of && r.heap.u64(data+8) != c.of+1 {
-		return nil
-	}
-	return r.functionAt(c.seen)
-}
-
 // compiled appends the functions at a place of code. An interrupted place is in what the
 // positions before and after it have in common.
-func (r *Runtime) compiled(dst []interp.Level, c *code, a *callchain.Activation) []interp.Level {
+func (r *Runtime) compiled(dst []interp.Level, c *code, pc uint64, exact bool) []interp.Level {
 	from := len(dst)
 	places := []place{{c.shared, -1}}
-	if before, after, ok := c.around(a.PC, a.Exact); ok {
+	if before, after, ok := c.around(pc, exact); ok {
 		var room, other [maxDepth + 1]place
 		places = c.places(room[:0], before)
 		places = places[len(places)-common(places, c.places(other[:0], after)):]
@@ -273,7 +269,7 @@ func (r *Runtime) compiled(dst []interp.Level, c *code, a *callchain.Activation)
 		}
 		level := interp.Level{Frame: f.frame(p.character)}
 		if i == len(places)-1 {
-			level.Offset = a.PC - c.start
+			level.Offset = pc - c.start
 		}
 		dst = append(dst, level)
 	}

@@ -2,7 +2,6 @@ package v8
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/interp"
@@ -10,8 +9,6 @@ import (
 
 // version is V8's, major and minor. What lies where does not change within one.
 type version struct{ major, minor uint32 }
-
-func (v version) String() string { return fmt.Sprintf("V8 %d.%d", v.major, v.minor) }
 
 // readVersion reads V8's version from a program.
 func readVersion(mem interp.Memory, symbol func(name string) (interp.Symbol, bool)) (v version, ok bool) {
@@ -57,31 +54,33 @@ const (
 
 	// No version exports these.
 	bytecodePositions = "class_BytecodeArray__source_position_table__Object"
+	scriptInfos       = "class_Script__shared_function_infos__WeakFixedArray"
 	untrustedData     = "class_SharedFunctionInfo__untrusted_function_data"
 	codeHeader        = "code_header"         // bytes from the words that tell of code to its begin
 	positionFlags     = "position_flags"      // bits of an entry in a table of positions that are no step of code
 	scopeStart        = "scopeinfo_idx_start" // where the function begins; 0: that lies behind its name
 )
 
-// editions are the versions that Node 16 to 26 have, each compared with a running program.
-// Before 11.1 a Code object ends with its instructions. Then a Code object tells where they
-// are, and the instructions lie behind a header that leads to it.
+// editions are the versions that Node 16 to 26 have. A version is listed once a program of it
+// was compared with its source (TestLiveCallsOfJavaScript…). Up to 10.8 a Code object ends with
+// its instructions. Then a Code object tells where they are, and the instructions lie behind a
+// header that leads to it.
 var editions = []edition{
 	{[]version{{9, 0}, {9, 1}, {9, 2}, {9, 3}, {9, 4}}, constants{
-		bytecodeData: 54, bytecodePositions: 32, positionFlags: 1, bytecodeArray: -32, bytecodeOffset: -40, scriptSource: 8,
+		bytecodeData: 54, bytecodePositions: 32, positionFlags: 1, scriptInfos: 88, bytecodeArray: -32, bytecodeOffset: -40, scriptSource: 8,
 		codeHeader: 96, deoptData: 16, positionTable: 24, codeFlags: 48, deoptLiterals: 2, deoptShared: 6, deoptInlining: 7,
 	}},
 	{[]version{{9, 5}, {9, 6}, {10, 1}, {10, 2}, {10, 7}, {10, 8}}, constants{
-		bytecodePositions: 32, positionFlags: 1, codeHeader: 128, deoptData: 16, positionTable: 24, deoptLiterals: 2, deoptShared: 6, deoptInlining: 7,
+		bytecodePositions: 32, positionFlags: 1, scriptInfos: 88, codeHeader: 128, deoptData: 16, positionTable: 24, deoptLiterals: 2, deoptShared: 6, deoptInlining: 7,
 	}},
-	{[]version{{11, 3}}, constants{bytecodePositions: 32, positionFlags: 1, codeHeader: 16, codeStart: 40, codeFlags: 48, codeSize: 56}},
-	{[]version{{11, 8}}, constants{bytecodePositions: 32, positionFlags: 1, codeHeader: 32, codeStart: 32, codeFlags: 40, codeSize: 44}},
-	{[]version{{12, 4}}, constants{bytecodePositions: 24, positionFlags: 1, codeHeader: 32, deoptData: 8, positionTable: 16, functionData: 8}},
+	{[]version{{11, 3}}, constants{bytecodePositions: 32, positionFlags: 1, scriptInfos: 88, codeHeader: 16, codeStart: 40, codeFlags: 48, codeSize: 56}},
+	{[]version{{11, 8}}, constants{bytecodePositions: 32, positionFlags: 1, scriptInfos: 88, codeHeader: 32, codeStart: 32, codeFlags: 40, codeSize: 44}},
+	{[]version{{12, 4}}, constants{bytecodePositions: 24, positionFlags: 1, scriptInfos: 88, codeHeader: 32, deoptData: 8, positionTable: 16, functionData: 8}},
 	{[]version{{12, 9}, {13, 6}}, constants{
-		bytecodePositions: 24, positionFlags: 1, codeHeader: 32, deoptData: 8, positionTable: 16, functionData: 8, untrustedData: 16, scopeStart: 3, wrappedShared: 8,
+		bytecodePositions: 24, positionFlags: 1, scriptInfos: 88, codeHeader: 32, deoptData: 8, positionTable: 16, functionData: 8, untrustedData: 16, scopeStart: 3, wrappedShared: 8,
 	}},
 	{[]version{{14, 1}, {14, 6}}, constants{
-		bytecodePositions: 24, positionFlags: 2, codeHeader: 32, deoptData: 8, positionTable: 16, functionData: 8, untrustedData: 16, scopeStart: 3, wrappedShared: 8,
+		bytecodePositions: 24, positionFlags: 2, scriptInfos: 88, codeHeader: 32, deoptData: 8, positionTable: 16, functionData: 8, untrustedData: 16, scopeStart: 3, wrappedShared: 8,
 	}},
 }
 

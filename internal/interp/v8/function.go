@@ -9,11 +9,12 @@ import (
 
 // function is what is known of a SharedFunctionInfo.
 type function struct {
-	cookie  [4]uint64 // the words of it that this was read from
-	name    string
-	script  *script // nil if it has none
-	line    int     // that it begins in, 0 if not known
-	builtin bool    // its code is the engine's own
+	cookie   [4]uint64 // the words of it that this was read from
+	name     string
+	script   *script // nil if it has none
+	scriptAt uint64  // where that is
+	line     int     // that it begins in, 0 if not known
+	builtin  bool    // its code is the engine's own
 }
 
 const (
@@ -76,7 +77,7 @@ func (r *Runtime) readFunction(cookie [4]uint64) *function {
 		}
 	}
 	if at, ok := h.typed(cookie[3], h.isScript); ok {
-		f.script = r.scriptAt(at)
+		f.script, f.scriptAt = r.scriptAt(at), at
 		f.line = f.script.line(start)
 	}
 	if f.name == "" && !f.builtin {

@@ -14,7 +14,7 @@ type layout struct {
 	instanceType                                uint64 // of a Map
 	shared                                      uint64 // of a JSFunction
 	data, untrusted, name, script               uint64 // of a SharedFunctionInfo; untrusted is 0 if it has none
-	scriptName, scriptSource, lineEnds          uint64
+	scriptName, scriptSource, lineEnds, infos   uint64 // of a Script; infos lists its functions
 	arrayLength, arrayData                      uint64
 	stringLength, oneByte, twoByte              uint64
 	consFirst, slicedParent, slicedOffset, thin uint64
@@ -126,7 +126,7 @@ func newLayout(r *reader, v version) (*layout, error) {
 		data:         r.field(functionData, "class_SharedFunctionInfo__function_data__Tagged_Object_"), untrusted: r.optional(untrustedData),
 		name:       r.field("class_SharedFunctionInfo__name_or_scope_info__Object", "class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_", "class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"),
 		script:     r.field("class_SharedFunctionInfo__script__Tagged_HeapObject_", "class_SharedFunctionInfo__script_or_debug_info__HeapObject"),
-		scriptName: r.field("class_Script__name__Object"), scriptSource: r.field(scriptSource), lineEnds: r.field("class_Script__line_ends__Object"),
+		scriptName: r.field("class_Script__name__Object"), scriptSource: r.field(scriptSource), lineEnds: r.field("class_Script__line_ends__Object"), infos: r.field(scriptInfos),
 		arrayLength: r.field("class_FixedArrayBase__length__SMI"), arrayData: r.field("class_FixedArray__data__uintptr_t"),
 		stringLength: r.field("class_String__length__int32_t"),
 		oneByte:      r.field("class_SeqOneByteString__chars__char"), twoByte: r.field("class_SeqTwoByteString__chars__char"),

@@ -57,7 +57,7 @@ func smi(n int64) uint64 { return uint64(n << 32) }
 // ofNode20 is the layout of Node 20.20.2, as its symbols say.
 func ofNode20() *layout {
 	return &layout{
-		instanceType: 12, shared: 24, data: 8, name: 16, script: 32, scriptName: 16, scriptSource: 8, lineEnds: 56,
+		instanceType: 12, shared: 24, data: 8, name: 16, script: 32, scriptName: 16, scriptSource: 8, lineEnds: 56, infos: 88,
 		arrayLength: 8, arrayData: 16, stringLength: 12, oneByte: 16, twoByte: 16, consFirst: 16, slicedParent: 16, slicedOffset: 24, thin: 16,
 		resource: 16, slots: 8, firstVariable: 3, localCount: 2, start: 16, bytecodes: 54, bytecodePositions: 32,
 		deopt: 16, positions: 24, startAt: 40, sizeAt: 56, flags: 48, header: 16, deoptShared: 6, deoptLiterals: 2, deoptInlining: 7, positionFlags: 1,
