@@ -131,6 +131,9 @@ func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
 		return b
 	}
 	makes, leaves := []byte{0x55, 0x48, 0x89, 0xe5}, []byte{0x48, 0x8b, 0xe5, 0x5d}
+	if !baselineBegins([]byte{0xbb, 0x88, 0, 0, 0, 0x49, 0xbc, 0x31, 0x90, 0x90, 0x10, 0x4e, 0x3c, 0, 0}) {
+		t.Error("baseline code does not begin as it does")
+	}
 	for _, test := range []struct {
 		name   string
 		code   []byte
@@ -145,6 +148,8 @@ func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
 		{"the frame is left", code(leaves, []byte{0x48, 0x83, 0xf9, 0x03}), 200, after},
 		{"another function begins after a return", code(append(leaves, 0xc3), makes), 0, before},
 		{"behind a return", code(append(leaves, 0xc3), nil), 200, whole},
+		{"behind a jump", code(append(leaves, 0xe9, 1, 2, 0, 0), nil), 200, whole},
+		{"at the jump", code(leaves, []byte{0xe9, 1, 2, 0, 0}), 200, after},
 		{"ret n", code(leaves, []byte{0xc2, 0x18, 0}), 200, after},
 	} {
 		if got := shapeAt(test.code, at, test.behind); got != test.want {

@@ -1,4 +1,4 @@
-'use strict';
+'use strict'; //= (anonymous) calls.js:1
 // Says of itself who calls whom, and where: "= f" a function f that begins in its line and ends before
 // the next one, "- f" one that has this line alone, "> f g" whom the line calls.
 let sink = 0;
