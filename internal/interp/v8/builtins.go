@@ -10,9 +10,10 @@ import (
 
 // builtins are the engine's own functions in a program, by their place in the file.
 type builtins struct {
-	begins []uint64
-	names  []string
-	end    uint64
+	begins   []uint64
+	names    []string
+	end      uint64
+	stripped bool // the file has no symbols that name them
 }
 
 const (

@@ -5,18 +5,19 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
-// code is what a compiler has made of a function. It lies behind a header of two words, its
-// map and its Code object, and does not move while it runs.
+// code is what a compiler has made of a function. It does not move while it runs.
 type code struct {
 	start, end uint64
 	header     [2]uint64
+	kind       uint32
+	words      []reference // that what is known of it was read by
 	positions  []position
 	inlined    []inlining
-	shared     uint64 // the SharedFunctionInfo; 0 if the code does not tell
+	shared     reference // to the SharedFunctionInfo of its function; zero if the code does not tell
+	bytecodes  uint64    // the word for the BytecodeArray that it was made of; 0 if the code does not tell
 }
 
 // position says that from a place of code on, a place of a source runs.
@@ -27,13 +28,12 @@ type position struct {
 
 // inlining is a call that was inlined: of which function, and from where.
 type inlining struct {
-	shared uint64
+	shared reference // to its SharedFunctionInfo
 	raw    uint64
 }
 
 const (
-	headerSize  = 16
-	alignment   = 32      // of code
+	alignment   = 32      // of code, at least
 	maxCode     = 1 << 20 // bytes before a place that its code's begin is looked for in
 	maxTypes    = 64      // objects that a search looks at the type of
 	page        = 4096
@@ -42,8 +42,8 @@ const (
 	maxInlined  = 1 << 10 // calls inlined in one function
 	maxDepth    = 32      // levels of inlining
 
-	// Words of a Code object that the program does not export (src/objects/code.h).
-	startAt, sizeAt = 40, 56
+	kindMask   = 15
+	regexpKind = 3 // CodeKind::REGEXP in src/objects/code-kind.h
 )
 
 // codeAt is the code that an address is in; nil if there is none.
@@ -51,7 +51,7 @@ func (r *Runtime) codeAt(pc uint64) *code {
 	i := sort.Search(len(r.codes), func(i int) bool { return r.codes[i].start > pc })
 	if i > 0 && pc < r.codes[i-1].end {
 		c := r.codes[i-1]
-		if now := r.header(c.start); now == c.header || now[0] == 0 {
+		if now := r.header(c.start); now[0] == 0 || now == c.header && r.heap.hold(c.words) {
 			return c
 		}
 		r.codes = slices.Delete(r.codes, i-1, i)
@@ -77,9 +77,16 @@ func (r *Runtime) codeAt(pc uint64) *code {
 	return c
 }
 
+// header are the words that tell of code: its map, and its Code object if it is none itself.
 func (r *Runtime) header(start uint64) (words [2]uint64) {
-	words[0], words[1] = r.heap.u64(start-headerSize), r.heap.u64(start-headerSize+8)
+	at := start - r.heap.header
+	words[0], words[1] = r.heap.u64(at), r.heap.u64(at+8)
 	return words
+}
+
+// hold tells whether the words are the same still.
+func (h *heap) hold(words []reference) bool {
+	return !slices.ContainsFunc(words, func(r reference) bool { return !h.holds(r) })
 }
 
 // findCode looks backwards from an address for the header of the code that it is in.
@@ -89,8 +96,8 @@ func (r *Runtime) findCode(pc uint64) *code {
 	have := uint64(1) // the page that b holds; none
 	types := 0
 	for start := pc &^ (alignment - 1); pc-start < maxCode; start -= alignment {
-		// The header lies in one page: half of an alignment before a multiple of it.
-		at := start - headerSize
+		// The words lie in one page: their address is a multiple of their size.
+		at := start - h.header
 		if low := at &^ (page - 1); low != have {
 			if !h.mem.Read(low, b[:]) {
 				return nil
@@ -98,23 +105,29 @@ func (r *Runtime) findCode(pc uint64) *code {
 			have = low
 		}
 		words := b[at-have:]
-		_, mapped := object(binary.LittleEndian.Uint64(words))
-		of, ok := object(binary.LittleEndian.Uint64(words[8:]))
-		if !mapped || !ok {
+		of := at // the object ends with its instructions
+		_, ok := object(binary.LittleEndian.Uint64(words))
+		if ok && h.startAt != 0 {
+			of, ok = object(binary.LittleEndian.Uint64(words[8:]))
+		}
+		if !ok {
 			continue
 		}
 		if types++; types > maxTypes {
 			return nil
 		}
-		if h.typeOf(of) != h.isCode || h.u64(of+startAt) != start {
+		if h.typeOf(of) != h.isCode || h.startAt != 0 && h.u64(of+h.startAt) != start {
 			continue
 		}
-		size := uint64(h.u32(of + sizeAt))
+		size := uint64(h.u32(of + h.sizeAt))
 		if pc-start >= size || size > maxCode {
 			return nil
 		}
-		c := &code{start: start, end: start + size, header: r.header(start)}
+		c := &code{start: start, end: start + size, header: r.header(start), kind: h.u32(of+h.flags) & kindMask}
 		r.readCode(c, of)
+		if r.header(start) != c.header || !h.hold(c.words) {
+			return nil // it went while it was read
+		}
 		return c
 	}
 	return nil
@@ -123,27 +136,39 @@ func (r *Runtime) findCode(pc uint64) *code {
 // readCode reads what is known of optimized code: where it is of, and what was inlined.
 func (r *Runtime) readCode(c *code, of uint64) {
 	h := &r.heap
-	deopt, ok := h.field(of, h.deopt, h.isFixedArray)
+	data := h.reference(of + h.deopt)
+	if _, ok := h.typed(data.word, h.isBytecodes); ok {
+		c.bytecodes, c.words = data.word, append(c.words, data)
+		return
+	}
+	deopt, ok := h.typed(data.word, h.isArray[:]...)
 	if !ok {
 		return
 	}
-	slot := func(i uint64) uint64 { return h.u64(deopt + h.arrayData + 8*i) }
+	slot := func(i uint64) reference { return h.reference(deopt + h.arrayData + 8*i) }
 	if n, ok := small(h.u64(deopt + h.arrayLength)); !ok || n <= int64(max(h.deoptShared, h.deoptInlining, h.deoptLiterals)) {
 		return
 	}
-	c.shared, _ = object(slot(h.deoptShared))
-	if table, ok := h.field(of, h.positions, h.isByteArray); ok {
-		each(h.bytes(table), func(at int64, raw uint64) bool {
+	shared, literals := slot(h.deoptShared), slot(h.deoptLiterals)
+	c.words = append(c.words, data, shared, literals)
+	if wrapper, ok := h.typed(shared.word, h.isWrapper); ok {
+		shared = h.reference(wrapper + h.wrapped)
+		c.words = append(c.words, shared)
+	}
+	c.shared = shared
+	table := h.reference(of + h.positions)
+	c.words = append(c.words, table)
+	if table, ok := h.typed(table.word, h.isBytes[:]...); ok {
+		h.each(h.bytes(table), func(at int64, raw uint64) bool {
 			c.positions = append(c.positions, position{at, raw})
 			return true
 		})
 	}
-	literals, ok := object(slot(h.deoptLiterals))
-	inlining, ok2 := object(slot(h.deoptInlining))
-	if !ok || !ok2 || h.typeOf(inlining) != h.isByteArray {
-		return
+	array, ok := h.typed(literals.word, h.isArray[:]...)
+	inlining, ok2 := h.typed(slot(h.deoptInlining).word, h.isBytes[:]...)
+	if ok && ok2 {
+		c.inlined = h.inlinings(h.bytes(inlining), array)
 	}
-	c.inlined = h.inlinings(h.bytes(inlining), literals)
 }
 
 // inlinings reads the calls that were inlined: of each the position that it was called
@@ -154,7 +179,7 @@ func (h *heap) inlinings(b []byte, literals uint64) (all []inlining) {
 	for ; len(b) >= size && len(all) < maxInlined; b = b[size:] {
 		one := inlining{raw: binary.LittleEndian.Uint64(b)}
 		if id := int64(int32(binary.LittleEndian.Uint32(b[8:]))); id >= 0 && id < n {
-			one.shared, _ = object(h.u64(literals + h.arrayData + 8*uint64(id)))
+			one.shared = h.reference(literals + h.arrayData + 8*uint64(id))
 		}
 		all = append(all, one)
 	}
@@ -174,9 +199,9 @@ func (h *heap) bytes(array uint64) []byte {
 	return b
 }
 
-// place is a place in a function's source.
+// place is a place in the source of a function, whose SharedFunctionInfo a word points to.
 type place struct {
-	shared    uint64
+	shared    reference
 	character int64
 }
 
@@ -184,7 +209,7 @@ type place struct {
 func (c *code) places(dst []place, raw uint64) []place {
 	for range maxDepth {
 		character, id := decode(raw)
-		if id < 0 || id >= len(c.inlined) || c.inlined[id].shared == 0 {
+		if id < 0 || id >= len(c.inlined) || c.inlined[id].shared.at == 0 {
 			return append(dst, place{c.shared, character})
 		}
 		dst = append(dst, place{c.inlined[id].shared, character})
@@ -214,24 +239,37 @@ func (c *code) around(pc uint64, exact bool) (before, after uint64, ok bool) {
 	return before, c.positions[i].raw, true
 }
 
+// functionBy is the function that a word of memory points to, if it did when the code was
+// read.
+func (r *Runtime) functionBy(shared reference) *function {
+	if shared.at == 0 {
+		return nil
+	}
+	if now := r.heap.u64(shared.at); now != shared.word && now != 0 {
+		return nil
+	}
+	at, _ := object(shared.word)
+	return r.functionAt(at)
+}
+
 // compiled appends the functions at a place of code. An interrupted place is in what the
 // positions before and after it have in common.
-func (r *Runtime) compiled(dst []interp.Level, c *code, a *callchain.Activation) []interp.Level {
+func (r *Runtime) compiled(dst []interp.Level, c *code, pc uint64, exact bool) []interp.Level {
 	from := len(dst)
 	places := []place{{c.shared, -1}}
-	if before, after, ok := c.around(a.PC, a.Exact); ok {
+	if before, after, ok := c.around(pc, exact); ok {
 		var room, other [maxDepth + 1]place
 		places = c.places(room[:0], before)
 		places = places[len(places)-common(places, c.places(other[:0], after)):]
 	}
 	for i, p := range places {
-		f := r.functionAt(p.shared)
+		f := r.functionBy(p.shared)
 		if f == nil {
 			return dst[:from]
 		}
 		level := interp.Level{Frame: f.frame(p.character)}
 		if i == len(places)-1 {
-			level.Offset = a.PC - c.start
+			level.Offset = pc - c.start
 		}
 		dst = append(dst, level)
 	}
@@ -244,7 +282,7 @@ func common(a, b []place) int {
 	n := 0
 	for n < len(a) && n < len(b) {
 		x, y := a[len(a)-1-n], b[len(b)-1-n]
-		if x.shared != y.shared {
+		if x.shared.word != y.shared.word {
 			break
 		}
 		n++

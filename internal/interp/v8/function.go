@@ -3,18 +3,18 @@ package v8
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
 // function is what is known of a SharedFunctionInfo.
 type function struct {
-	cookie  [3]uint64 // the words of it that this was read from
-	name    string
-	script  *script // nil if it has none
-	line    int     // that it begins in, 0 if not known
-	builtin bool    // its code is the engine's own
+	cookie   [4]uint64 // the words of it that this was read from
+	name     string
+	script   *script // nil if it has none
+	scriptAt uint64  // where that is
+	line     int     // that it begins in, 0 if not known
+	builtin  bool    // its code is the engine's own
 }
 
 const (
@@ -35,7 +35,10 @@ func (r *Runtime) functionAt(shared uint64) *function {
 	if name == 0 {
 		return known // the process has ended
 	}
-	cookie := [3]uint64{name, r.heap.u64(shared + r.heap.data), r.heap.u64(shared + r.heap.script)}
+	cookie := [...]uint64{name, r.heap.u64(shared + r.heap.data), 0, r.heap.u64(shared + r.heap.script)}
+	if r.heap.untrusted != 0 {
+		cookie[2] = r.heap.u64(shared + r.heap.untrusted)
+	}
 	if r.heap.typeOf(shared) != r.heap.isShared {
 		return nil
 	}
@@ -52,7 +55,7 @@ func (r *Runtime) functionAt(shared uint64) *function {
 
 // readFunction reads what a SharedFunctionInfo's words lead to: its name or scope, its code
 // and its script.
-func (r *Runtime) readFunction(cookie [3]uint64) *function {
+func (r *Runtime) readFunction(cookie [4]uint64) *function {
 	h := &r.heap
 	f := &function{cookie: cookie}
 	start := int64(-1)
@@ -63,13 +66,18 @@ func (r *Runtime) readFunction(cookie [3]uint64) *function {
 			f.name, _ = h.text(at, maxText)
 		}
 	}
-	if at, ok := object(cookie[1]); !ok {
-		f.builtin = true
-	} else if slices.Contains(h.uncompiled[:], h.typeOf(at)) {
-		start = int64(int32(h.u32(at + h.start)))
+	f.builtin = true
+	for _, data := range cookie[1:3] {
+		if _, ok := object(data); !ok {
+			continue
+		}
+		f.builtin = false
+		if at, ok := h.typed(data, h.uncompiled[:]...); ok {
+			start = int64(int32(h.u32(at + h.start)))
+		}
 	}
-	if at, ok := object(cookie[2]); ok && h.typeOf(at) == h.isScript {
-		f.script = r.scriptAt(at)
+	if at, ok := h.typed(cookie[3], h.isScript); ok {
+		f.script, f.scriptAt = r.scriptAt(at), at
 		f.line = f.script.line(start)
 	}
 	if f.name == "" && !f.builtin {
@@ -83,18 +91,18 @@ func (r *Runtime) readFunction(cookie [3]uint64) *function {
 
 // scopeName is the name in a ScopeInfo, and where its function begins in the source, -1 if
 // it does not say. Behind the local variables are the function's name, if it was given one,
-// the one that was inferred, and in some versions where it begins and ends (ScopeInfo in src/objects/scope-info.tq).
+// the one that was inferred, and where it begins and ends unless that lies before them
+// (ScopeInfo in src/objects/scope-info.tq).
 func (h *heap) scopeName(at uint64) (name string, start int64) {
-	slot := func(i uint64) uint64 { return h.u64(at + 8 + 8*i) }
+	slot := func(i uint64) uint64 { return h.u64(at + h.slots + 8*i) }
 	locals, ok := small(slot(h.localCount))
 	if !ok || locals < 0 || locals > maxLocals {
 		return "", -1
 	}
 	next := h.firstVariable
 	start = -1
-	if begin, ok := span(slot(next), slot(next+1)); ok {
+	if begin, ok := span(slot(h.begin), slot(h.begin+1)); ok && h.begin != 0 {
 		start = begin
-		next += 2
 	}
 	if locals < manyLocals {
 		next += uint64(2 * locals)

@@ -47,6 +47,8 @@ func (s *steps) Step(a *callchain.Activation) {
 func FuzzHostileMemoryIsLeft(f *testing.F) {
 	f.Add([]byte{0}, []byte("a stack"), uint64(0x1000))
 	f.Add(binary.LittleEndian.AppendUint64(nil, 0x1001), make([]byte, 256), uint64(0x1008))
+	// An address in a register: mov $0x1001,%eax; ret.
+	f.Add([]byte{0xb8, 0x01, 0x10, 0, 0, 0xc3, 0x90, 0x90}, make([]byte, 64), uint64(0x1000))
 	f.Add([]byte{1, 0, 1, 16, 6, 1, 0, 0, 64, 0, 0, 0, 5, 1, 0, 1}, make([]byte, 512), uint64(0x12000))
 	f.Fuzz(func(t *testing.T, memory, stack []byte, pc uint64) {
 		if len(stack) > 1<<12 || len(memory) > 1<<16 {
@@ -56,7 +58,11 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		l := ofNode20()
 		if len(memory) > 8 { // types that memory is more likely to have
 			l.isShared, l.isScope, l.isScript = binary.LittleEndian.Uint16(memory), binary.LittleEndian.Uint16(memory[2:]), binary.LittleEndian.Uint16(memory[4:])
-			l.isCode, l.isByteArray, l.isFixedArray = l.isShared, l.isScope, l.isScript
+			l.isCode, l.isBytes[0], l.isArray[0] = l.isShared, l.isScope, l.isScript
+			l.isBytecodes, l.isWrapper = l.isScope, l.isShared
+			if memory[0]&1 != 0 { // code that its object ends with
+				l.startAt, l.header, l.sizeAt = 0, 96, 40
+			}
 		}
 		object := func() callchain.ObjectID { return 2 }
 		r := newRuntime(hostile{memory, &read}, l, object, &builtins{begins: []uint64{0, 1 << 16}, names: []string{"AddHandler", "ArrayMap"}, end: 1 << 40})
@@ -81,6 +87,13 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		r.functionAt(pc &^ 7)
 		r.codeAt(pc)
 		r.heap.position(pc|1, 5)
-		_, _ = newLayout(hostile{memory, &read}, func(name string) (interp.Symbol, bool) { return interp.Symbol{Addr: uint64(len(name))}, true })
+		symbols := func(name string) (interp.Symbol, bool) { return interp.Symbol{Addr: uint64(len(name))}, true }
+		if v, ok := readVersion(hostile{memory, &read}, symbols); ok {
+			_, _ = newLayout(&reader{mem: hostile{memory, &read}, symbol: symbols}, v)
+		}
+		_, _ = newLayout(&reader{mem: hostile{memory, &read}, symbol: symbols}, editions[len(memory)%len(editions)].of[0])
+		if b, ok := findBlob(hostile{memory, &read}, symbols); ok {
+			b.builtins(func(addr uint64) (uint64, bool) { return addr, true })
+		}
 	})
 }

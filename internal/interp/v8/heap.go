@@ -2,6 +2,7 @@ package v8
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -34,6 +35,14 @@ func (h *heap) u32(addr uint64) uint32 {
 // small integer, or weak.
 func object(word uint64) (addr uint64, ok bool) { return word - 1, word&3 == 1 && word > 4096 }
 
+// reference is a word that led to an object.
+type reference struct{ at, word uint64 }
+
+func (h *heap) reference(at uint64) reference { return reference{at, h.u64(at)} }
+
+// holds tells whether the word is the same still.
+func (h *heap) holds(r reference) bool { return h.u64(r.at) == r.word }
+
 // small is the small integer that a tagged word is.
 func small(word uint64) (n int64, ok bool) { return int64(word) >> 32, word&0xffffffff == 0 }
 
@@ -41,15 +50,23 @@ func small(word uint64) (n int64, ok bool) { return int64(word) >> 32, word&0xff
 func (h *heap) typeOf(addr uint64) uint16 {
 	m, ok := object(h.u64(addr))
 	if !ok {
-		return 0xffff
+		return noType
 	}
 	return uint16(h.u32(m + h.instanceType))
 }
 
-// field is a field of an object that is an object of a type.
-func (h *heap) field(addr, offset uint64, kind uint16) (uint64, bool) {
-	to, ok := object(h.u64(addr + offset))
-	return to, ok && kind != 0xffff && h.typeOf(to) == kind
+// typed is the object that a word points to, if it is of one of the types.
+func (h *heap) typed(word uint64, types ...uint16) (addr uint64, ok bool) {
+	if addr, ok = object(word); !ok {
+		return 0, false
+	}
+	kind := h.typeOf(addr)
+	return addr, kind != noType && slices.Contains(types, kind)
+}
+
+// field is a field of an object that is an object of one of the types.
+func (h *heap) field(addr, offset uint64, types ...uint16) (uint64, bool) {
+	return h.typed(h.u64(addr+offset), types...)
 }
 
 const (

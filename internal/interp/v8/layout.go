@@ -3,6 +3,7 @@ package v8
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/interp"
 )
@@ -12,94 +13,155 @@ import (
 type layout struct {
 	instanceType                                uint64 // of a Map
 	shared                                      uint64 // of a JSFunction
-	data, name, script                          uint64 // of a SharedFunctionInfo
-	scriptName, scriptSource, lineEnds          uint64
+	data, untrusted, name, script               uint64 // of a SharedFunctionInfo; untrusted is 0 if it has none
+	scriptName, scriptSource, lineEnds, infos   uint64 // of a Script; infos lists its functions
 	arrayLength, arrayData                      uint64
 	stringLength, oneByte, twoByte              uint64
 	consFirst, slicedParent, slicedOffset, thin uint64
 	resource                                    uint64
-	firstVariable, localCount                   uint64 // slots of a ScopeInfo
+	slots                                       uint64 // of a ScopeInfo
+	firstVariable, localCount, begin            uint64 // slots of it; begin is 0 if it has none
 	start                                       uint64 // of UncompiledData: where the function begins
-	bytecodes                                   uint64 // of a BytecodeArray
-	deopt, positions                            uint64 // of a Code
+	bytecodes, bytecodePositions                uint64 // of a BytecodeArray
+	deopt, positions, startAt, sizeAt, flags    uint64 // of a Code; startAt is 0 if it ends with its instructions
+	header                                      uint64 // from what tells of code to its begin
 	deoptShared, deoptLiterals, deoptInlining   uint64 // places in its array
+	wrapped                                     uint64 // of a SharedFunctionInfoWrapper; 0: there is none
+	positionFlags                               uint64 // bits of an entry in a table of positions
 
 	// Types of objects.
-	isShared, isScope, isScript, isFixedArray, isByteArray, isCode uint16
-	uncompiled                                                     [4]uint16
-	notString, representation, encoding                            uint16
-	seq, cons, external, sliced, thinTag, oneByteTag               uint16
+	isShared, isScope, isScript, isBytecodes, isCode, isWrapper uint16
+	isArray                                                     [5]uint16 // of words
+	isBytes                                                     [2]uint16
+	uncompiled                                                  [4]uint16
+	notString, representation, encoding                         uint16
+	seq, cons, external, sliced, thinTag, oneByteTag            uint16
 
 	// Words of a frame, from its frame pointer on.
 	marker, function, bytecodeArray, bytecodeOffset int64
 	regexp, wasm                                    uint64 // markers
 }
 
-// newLayout reads the constants that the program exports for debuggers
-// (tools/gen-postmortem-metadata.py in V8's tree).
-func newLayout(mem interp.Memory, symbol func(name string) (interp.Symbol, bool)) (*layout, error) {
-	missing := ""
-	maybe := func(name string, otherwise int32) int32 {
-		s, ok := symbol("v8dbg_" + name)
+// reader reads the constants that a program exports for debuggers
+// (tools/gen-postmortem-metadata.py in V8's tree). Where it lacks one, that of the version
+// stands in.
+type reader struct {
+	mem     interp.Memory
+	symbol  func(name string) (interp.Symbol, bool)
+	hidden  constants
+	missing string
+}
+
+// maybe is the first constant of some names that there is.
+func (r *reader) maybe(names ...string) (int32, bool) {
+	for _, name := range names {
 		var b [4]byte
-		if !ok || !mem.Read(s.Addr, b[:]) {
-			return otherwise
+		if s, ok := r.symbol("v8dbg_" + name); ok && r.mem.Read(s.Addr, b[:]) {
+			return int32(binary.LittleEndian.Uint32(b[:])), true
 		}
-		return int32(binary.LittleEndian.Uint32(b[:]))
 	}
-	const none = -1 << 31
-	field := func(name string) uint64 {
-		n := maybe(name, none)
-		if n < 0 || n > 4096 {
-			missing = name
-		}
+	n, ok := r.hidden[names[0]]
+	return n, ok
+}
+
+// within is a constant of some names that must be there, and from least to most.
+func (r *reader) within(least, most int64, names []string) int64 {
+	n, ok := r.maybe(names...)
+	if !ok || int64(n) < least || int64(n) > most {
+		r.missing = names[0]
+	}
+	return int64(n)
+}
+
+// maxField is more bytes than there are before a field of an object.
+const maxField = 4096
+
+func (r *reader) field(names ...string) uint64 { return uint64(r.within(0, maxField, names)) }
+
+func (r *reader) frame(names ...string) int64 { return r.within(-256, 0, names) }
+
+// optional is a field that some versions do not have, 0 for none.
+func (r *reader) optional(name string) uint64 {
+	if n, ok := r.maybe(name); ok && n > 0 && n <= maxField {
 		return uint64(n)
 	}
-	kind := func(name string) uint16 { return uint16(maybe("type_"+name, 0xffff)) }
-	frame := func(name string) int64 {
-		n := maybe("off_fp_"+name, none)
-		if n < -256 || n > 0 {
-			missing = name
+	return 0
+}
+
+const (
+	noType   = 0xffff // of no object
+	noMarker = 1      // of no frame
+)
+
+// kind is the type of a class: SharedFunctionInfo has the constant
+// SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE.
+func (r *reader) kind(class string) uint16 {
+	var constant strings.Builder
+	for i, c := range class {
+		if i > 0 && 'A' <= c && c <= 'Z' {
+			constant.WriteByte('_')
 		}
-		return int64(n)
+		constant.WriteRune(c)
 	}
-	if field("TaggedSize") != 8 || field("SmiShiftSize") != 31 || field("SmiTagMask") != 1 {
+	n, ok := r.maybe("type_" + class + "__" + strings.ToUpper(constant.String()) + "_TYPE")
+	if !ok {
+		return noType
+	}
+	return uint16(n)
+}
+
+// newLayout reads the layout of a program of a version.
+func newLayout(r *reader, v version) (*layout, error) {
+	hidden, ok := hiddenBy(v)
+	if !ok {
+		return nil, fmt.Errorf("it is version %d.%d, whose layout is not known", v.major, v.minor)
+	}
+	r.hidden = hidden
+	if r.field("TaggedSize") != 8 || r.field("SmiShiftSize") != 31 || r.field("SmiTagMask") != 1 {
 		return nil, fmt.Errorf("it was built with compressed pointers")
 	}
 	l := &layout{
-		instanceType: field("class_Map__instance_type__uint16_t"),
-		shared:       field("class_JSFunction__shared__SharedFunctionInfo"),
-		data:         field("class_SharedFunctionInfo__function_data__Object"), name: field("class_SharedFunctionInfo__name_or_scope_info__Object"),
-		script:     field("class_SharedFunctionInfo__script_or_debug_info__HeapObject"),
-		scriptName: field("class_Script__name__Object"), scriptSource: field("class_Script__source__Object"), lineEnds: field("class_Script__line_ends__Object"),
-		arrayLength: field("class_FixedArrayBase__length__SMI"), arrayData: field("class_FixedArray__data__uintptr_t"),
-		stringLength: field("class_String__length__int32_t"),
-		oneByte:      field("class_SeqOneByteString__chars__char"), twoByte: field("class_SeqTwoByteString__chars__char"),
-		consFirst: field("class_ConsString__first__String"), slicedParent: field("class_SlicedString__parent__String"),
-		slicedOffset: field("class_SlicedString__offset__SMI"), thin: field("class_ThinString__actual__String"), resource: field("class_ExternalString__resource__Object"),
-		firstVariable: field("scopeinfo_idx_first_vars"), localCount: field("scopeinfo_idx_ncontextlocals"),
-		start: field("class_UncompiledData__start_position__int32_t"), bytecodes: field("class_BytecodeArray__data__uintptr_t"),
+		instanceType: r.field("class_Map__instance_type__uint16_t"),
+		shared:       r.field("class_JSFunction__shared__SharedFunctionInfo"),
+		data:         r.field(functionData, "class_SharedFunctionInfo__function_data__Tagged_Object_"), untrusted: r.optional(untrustedData),
+		name:       r.field("class_SharedFunctionInfo__name_or_scope_info__Object", "class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_", "class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"),
+		script:     r.field("class_SharedFunctionInfo__script__Tagged_HeapObject_", "class_SharedFunctionInfo__script_or_debug_info__HeapObject"),
+		scriptName: r.field("class_Script__name__Object"), scriptSource: r.field(scriptSource), lineEnds: r.field("class_Script__line_ends__Object"), infos: r.field(scriptInfos),
+		arrayLength: r.field("class_FixedArrayBase__length__SMI"), arrayData: r.field("class_FixedArray__data__uintptr_t"),
+		stringLength: r.field("class_String__length__int32_t"),
+		oneByte:      r.field("class_SeqOneByteString__chars__char"), twoByte: r.field("class_SeqTwoByteString__chars__char"),
+		consFirst: r.field("class_ConsString__first__String"), slicedParent: r.field("class_SlicedString__parent__String"),
+		slicedOffset: r.field("class_SlicedString__offset__SMI"), thin: r.field("class_ThinString__actual__String"), resource: r.field("class_ExternalString__resource__Object"),
+		slots: 8, firstVariable: r.field("scopeinfo_idx_first_vars"), localCount: r.field("scopeinfo_idx_ncontextlocals"), begin: r.optional(scopeStart),
+		start:     r.field("class_UncompiledData__start_position__int32_t"),
+		bytecodes: r.field(bytecodeData), bytecodePositions: r.field(bytecodePositions),
+		deopt: r.field(deoptData, "class_Code__deoptimization_data__Tagged_FixedArray_"), positions: r.field(positionTable, "class_Code__source_position_table__Tagged_ByteArray_"),
+		startAt: r.optional(codeStart), sizeAt: r.field(codeSize), flags: r.field(codeFlags), header: r.field(codeHeader),
+		deoptLiterals: r.field(deoptLiterals), deoptInlining: r.field(deoptInlining), wrapped: r.optional(wrappedShared), positionFlags: r.field(positionFlags),
+		deoptShared: r.field(deoptShared, "DeoptimizationDataWrappedSharedFunctionInfoIndex", "DeoptimizationDataSharedFunctionInfoWrapperIndex"),
 
-		isShared: kind("SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"), isScope: kind("ScopeInfo__SCOPE_INFO_TYPE"), isScript: kind("Script__SCRIPT_TYPE"),
-		isFixedArray: kind("FixedArray__FIXED_ARRAY_TYPE"), isByteArray: kind("ByteArray__BYTE_ARRAY_TYPE"), isCode: kind("Code__CODE_TYPE"),
-		deopt: field("class_Code__deoptimization_data__FixedArray"), positions: field("class_Code__source_position_table__ByteArray"),
-		deoptShared: field("DeoptimizationDataSharedFunctionInfoIndex"), deoptLiterals: field("DeoptimizationDataLiteralArrayIndex"),
-		deoptInlining: field("DeoptimizationDataInliningPositionsIndex"),
+		isShared: r.kind("SharedFunctionInfo"), isScope: r.kind("ScopeInfo"), isScript: r.kind("Script"), isBytecodes: r.kind("BytecodeArray"), isCode: r.kind("Code"), isWrapper: r.kind("SharedFunctionInfoWrapper"),
+		isArray: [...]uint16{r.kind("FixedArray"), r.kind("WeakFixedArray"), r.kind("TrustedFixedArray"), r.kind("TrustedWeakFixedArray"), r.kind("ProtectedFixedArray")},
+		isBytes: [...]uint16{r.kind("ByteArray"), r.kind("TrustedByteArray")},
 		uncompiled: [...]uint16{
-			kind("UncompiledDataWithoutPreparseData__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_TYPE"),
-			kind("UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA_TYPE"),
-			kind("UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB_TYPE"),
-			kind("UncompiledDataWithPreparseDataAndJob__UNCOMPILED_DATA_WITH_PREPARSE_DATA_AND_JOB_TYPE"),
+			r.kind("UncompiledDataWithoutPreparseData"), r.kind("UncompiledDataWithPreparseData"),
+			r.kind("UncompiledDataWithoutPreparseDataWithJob"), r.kind("UncompiledDataWithPreparseDataAndJob"),
 		},
-		notString: uint16(maybe("IsNotStringMask", none)), representation: uint16(field("StringRepresentationMask")), encoding: uint16(field("StringEncodingMask")),
-		seq: uint16(field("SeqStringTag")), cons: uint16(field("ConsStringTag")), external: uint16(field("ExternalStringTag")),
-		sliced: uint16(field("SlicedStringTag")), thinTag: uint16(field("ThinStringTag")), oneByteTag: uint16(field("OneByteStringTag")),
+		notString: uint16(r.within(-maxField, 0, []string{"IsNotStringMask"})), representation: uint16(r.field("StringRepresentationMask")), encoding: uint16(r.field("StringEncodingMask")),
+		seq: uint16(r.field("SeqStringTag")), cons: uint16(r.field("ConsStringTag")), external: uint16(r.field("ExternalStringTag")),
+		sliced: uint16(r.field("SlicedStringTag")), thinTag: uint16(r.field("ThinStringTag")), oneByteTag: uint16(r.field("OneByteStringTag")),
 
-		marker: frame("context_or_frame_type"), function: frame("function"), bytecodeArray: frame("bytecode_array"), bytecodeOffset: frame("bytecode_offset"),
-		regexp: 2 * field("frametype_IrregexpFrame"), wasm: 2 * field("frametype_WasmFrame"),
+		marker: r.frame("off_fp_context_or_frame_type"), function: r.frame("off_fp_function"), bytecodeArray: r.frame(bytecodeArray), bytecodeOffset: r.frame(bytecodeOffset),
+		regexp: 2 * r.optional("frametype_IrregexpFrame"), wasm: 2 * r.field("frametype_WasmFrame"),
 	}
-	if missing != "" {
-		return nil, fmt.Errorf("it does not export v8dbg_%s", missing)
+	if _, ok := r.maybe("parent_ScopeInfo__FixedArrayBase"); ok {
+		l.slots = l.arrayData
+	}
+	if l.regexp == 0 {
+		l.regexp = noMarker
+	}
+	if r.missing != "" {
+		return nil, fmt.Errorf("it does not export v8dbg_%s", r.missing)
 	}
 	return l, nil
 }

@@ -3,24 +3,21 @@ package v8
 const (
 	maxBytecodes = 64 << 20 // of a function
 	maxPositions = 1 << 20  // bytes of a table
-	// positionsAt is where a BytecodeArray has its table of positions: behind its map,
-	// its length, its constants and its handlers (src/objects/bytecode-array.tq).
-	positionsAt = 32
 )
 
 // position is the place in the source of a bytecode of a BytecodeArray, to which a word
 // points; -1 if the engine has not made a table of them.
 func (h *heap) position(word uint64, bytecode int64) int64 {
-	array, ok := object(word)
+	array, ok := h.typed(word, h.isBytecodes)
 	if !ok {
 		return -1
 	}
-	table, ok := h.field(array, positionsAt, h.isByteArray)
+	table, ok := h.field(array, h.bytecodePositions, h.isBytes[:]...)
 	if !ok {
 		return -1
 	}
 	found := int64(-1)
-	each(h.bytes(table), func(at int64, raw uint64) bool {
+	h.each(h.bytes(table), func(at int64, raw uint64) bool {
 		if at > bytecode {
 			return false
 		}
@@ -30,40 +27,39 @@ func (h *heap) position(word uint64, bytecode int64) int64 {
 	return found
 }
 
+// functionEntry is the place of code before its first, where a function's own position may
+// be, and that the first entry of a table counts from.
+const functionEntry = -1
+
 // each calls yield with the entries of a table: where in the code, and the position
 // (src/codegen/source-position-table.cc).
-func each(b []byte, yield func(at int64, raw uint64) bool) {
-	var at, position int64
+func (l *layout) each(b []byte, yield func(at int64, raw uint64) bool) {
+	at, position := int64(functionEntry), int64(0)
 	for len(b) > 0 {
-		var step, by int64
+		var bits uint64
 		var ok bool
-		if step, b, ok = number(b); !ok {
+		if bits, b, ok = number(b); !ok {
 			return
 		}
-		if by, b, ok = number(b); !ok {
+		at += int64(bits >> l.positionFlags) // what it is a position of
+		if bits, b, ok = number(b); !ok {
 			return
 		}
-		if step < 0 { // an expression, no statement
-			step = -step - 1
-		}
-		at += step
-		position += by
+		position += int64(bits>>1) ^ -int64(bits&1)
 		if !yield(at, uint64(position)) {
 			return
 		}
 	}
 }
 
-// number reads a number of seven bits a byte, the lowest first, whose lowest bit is its
-// sign.
-func number(b []byte) (n int64, rest []byte, ok bool) {
-	var bits uint64
+// number reads a number of seven bits a byte, the lowest first.
+func number(b []byte) (bits uint64, rest []byte, ok bool) {
 	for shift := uint(0); len(b) > 0 && shift < 64; shift += 7 {
 		c := b[0]
 		b = b[1:]
 		bits |= uint64(c&0x7f) << shift
 		if c&0x80 == 0 {
-			return int64(bits>>1) ^ -int64(bits&1), b, true
+			return bits, b, true
 		}
 	}
 	return 0, nil, false

@@ -15,9 +15,13 @@ type Runtime struct {
 	builtins  *builtins
 	functions map[uint64]*function
 	scripts   map[uint64]*script
-	shared    map[uint64]uint64 // of JSFunctions, as they were last
-	codes     []*code           // by address
-	missed    map[uint64]uint8  // how often the code at a place was not found
+	owners    map[uint64]uint64 // SharedFunctionInfos by the words for their BytecodeArrays
+	recent    [maxRecent]uint64 // Scripts of functions that ran last
+	// unowned has how many scripts had run when the owner of a BytecodeArray was not found.
+	unowned    map[uint64]int
+	scriptsRan int
+	codes      []*code          // by address
+	missed     map[uint64]uint8 // how often the code at a place was not found
 }
 
 // Detect finds the engine that a module is; nil without an error if it is none.
@@ -28,13 +32,20 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if p.Arch != callchain.AMD64 {
 		return nil, unknown("its frames are known on amd64 only")
 	}
-	l, err := newLayout(p.Memory, m.Symbol)
+	v, ok := readVersion(p.Memory, m.Symbol)
+	if !ok {
+		return nil, unknown("it does not export its version")
+	}
+	l, err := newLayout(&reader{mem: p.Memory, symbol: m.Symbol}, v)
 	if err != nil {
 		return nil, unknown(err.Error())
 	}
 	b, err := readBuiltins(m.Image)
 	if err != nil {
 		return nil, unknown(fmt.Sprintf("read its symbols: %v", err))
+	}
+	if where, ok := findBlob(p.Memory, m.Symbol); ok && len(b.names) == 0 {
+		b = where.builtins(func(addr uint64) (uint64, bool) { return m.Image.Offset(addr - m.Bias) })
 	}
 	if len(b.names) == 0 {
 		return nil, unknown("its symbols were stripped, so that its builtins are not known")
@@ -43,7 +54,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 }
 
 func newRuntime(mem interp.Memory, l *layout, object func() callchain.ObjectID, b *builtins) *Runtime {
-	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), shared: make(map[uint64]uint64), missed: make(map[uint64]uint8)}
+	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), owners: make(map[uint64]uint64), unowned: make(map[uint64]int), missed: make(map[uint64]uint8)}
 }
 
 func unknown(why string) error {
@@ -58,6 +69,7 @@ const (
 	columnRDI = 5  // the JSFunction that is called
 	columnR9  = 9  // the bytecode that runs
 	columnR10 = 10 // where to return, while arguments are taken off the stack
+	columnR12 = 12 // the BytecodeArray that is entered
 )
 
 // Step is of interp.Stepper.
@@ -70,85 +82,159 @@ func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Lev
 	} else if !a.Generated {
 		return dst
 	}
-	word := r.enter(a)
-	if builtin == "" {
-		return r.generated(dst, word, a)
-	}
-	f := r.functionOf(word)
+	at := r.enter(a, builtin)
 	switch {
-	case f == nil, f.builtin:
-		return dst // the file's own symbol names it
-	case interprets(builtin):
-		return r.interpreted(dst, f, a, strings.HasSuffix(builtin, handler))
-	case a.Exact:
-		// A builtin without a frame, in the frame of the function that called it.
-		return append(dst, interp.Level{Frame: interp.Frame{Function: builtinPrefix + builtin}}, interp.Level{Frame: f.frame(-1)})
+	case builtin == "":
+		return r.generated(dst, at, a)
+	case interprets(builtin) && !at.made:
+		if f := r.entering(at, builtin, a); f != nil {
+			return append(dst, interp.Level{Frame: f.frame(-1)})
+		}
+	case interprets(builtin) && at.function != 0:
+		if levels := r.interpreted(dst, at, a, strings.HasSuffix(builtin, handler)); len(levels) > len(dst) {
+			return levels
+		}
+	case a.Exact && at.made && at.function != 0:
+		return r.frameless(dst, builtin, at, a)
+	}
+	return r.native(dst, builtin)
+}
+
+// frameless appends a builtin without a frame and what called it, whose frame it is in; a
+// builtin that has one is left to the file's symbols.
+func (r *Runtime) frameless(dst []interp.Level, builtin string, at entered, a *callchain.Activation) []interp.Level {
+	if f := r.functionAt(r.sharedOf(at.function)); f != nil && f.builtin {
+		return r.native(dst, builtin)
+	}
+	from := len(dst)
+	dst = append(dst, interp.Level{Frame: interp.Frame{Function: builtinPrefix + builtin}})
+	if c, pc := r.calledFrom(at, a); c != nil {
+		dst = r.inCode(dst, c, at, a, pc, false)
+	} else {
+		dst = r.interpreted(dst, at, a, false)
+	}
+	if len(dst) == from+1 {
+		return r.native(dst[:from], builtin)
 	}
 	return dst
 }
 
-// generated appends the functions at a place of compiled code. word is what the frame has
-// for its JSFunction.
-func (r *Runtime) generated(dst []interp.Level, word uint64, a *callchain.Activation) []interp.Level {
-	at := a.PC
+// calledFrom is the code of the frame's function that called a builtin without a frame, and
+// where the builtin returns to. The builtin may have pushed something, and what lies there
+// may be old: it must be code of that function.
+func (r *Runtime) calledFrom(at entered, a *callchain.Activation) (*code, uint64) {
+	array, shared := r.bytecodesOf(at, a), r.sharedOf(at.function)
+	for sp := a.SP; sp < a.FP+uint64(r.heap.function) && sp-a.SP < maxPushed; sp += 8 {
+		pc, ok := a.Word(sp)
+		if !ok || !a.Executable(pc-1) {
+			continue
+		}
+		c := r.codeAt(pc - 1)
+		switch {
+		case c == nil:
+		case c.bytecodes != 0 && c.bytecodes == array, c.shared.at != 0 && c.shared.word == shared+1:
+			return c, pc
+		}
+	}
+	return nil, 0
+}
+
+// maxPushed bounds what a builtin without a frame has pushed above where it returns to.
+const maxPushed = 16 * 8
+
+// native appends a builtin in a frame of its own, if the file's symbols do not name it.
+func (r *Runtime) native(dst []interp.Level, builtin string) []interp.Level {
+	if r.builtins.stripped {
+		dst = append(dst, interp.Level{Frame: interp.Frame{Function: builtinPrefix + builtin}})
+	}
+	return dst
+}
+
+// generated appends the functions at a place of compiled code.
+func (r *Runtime) generated(dst []interp.Level, at entered, a *callchain.Activation) []interp.Level {
+	pc := a.PC
 	if !a.Exact {
-		at--
+		pc--
 	}
 	marker, _ := a.Word(a.FP + uint64(r.heap.marker))
-	switch marker {
-	case r.heap.regexp:
+	switch {
+	case !at.made:
+	case marker == r.heap.regexp:
 		return append(dst, interp.Level{Frame: interp.Frame{Function: "[regexp]"}})
-	case r.heap.wasm:
+	case marker == r.heap.wasm:
 		return append(dst, interp.Level{Frame: interp.Frame{Function: "[wasm]"}})
 	}
-	shared := r.sharedOf(word)
-	f := r.functionAt(shared)
-	switch c := r.codeAt(at); {
+	switch c := r.codeAt(pc); {
 	case c == nil:
-	case len(c.positions) > 0:
-		return r.compiled(dst, c, a)
+		return dst
+	case c.kind == regexpKind:
+		return append(dst, interp.Level{Frame: interp.Frame{Function: "[regexp]"}})
 	default:
-		if f == nil {
-			f = r.functionAt(c.shared)
-		} else if c.shared == 0 {
-			c.shared = shared
-		}
-		if f != nil {
-			return append(dst, interp.Level{Frame: f.frame(-1), Offset: a.PC - c.start})
-		}
+		return r.inCode(dst, c, at, a, a.PC, a.Exact)
 	}
-	if f != nil {
-		return append(dst, interp.Level{Frame: f.frame(-1)})
-	}
-	return dst
 }
 
-const handler = "Handler"
+// inCode appends the functions at a place of code that is known.
+func (r *Runtime) inCode(dst []interp.Level, c *code, at entered, a *callchain.Activation, pc uint64, exact bool) []interp.Level {
+	if len(c.positions) > 0 {
+		return r.compiled(dst, c, pc, exact)
+	}
+	f := r.functionBy(c.shared)
+	if f == nil {
+		array := c.bytecodes
+		if array == 0 {
+			array = r.bytecodesOf(at, a)
+		}
+		f = r.owner(at.function, array)
+	}
+	if f == nil {
+		return dst
+	}
+	return append(dst, interp.Level{Frame: f.frame(-1), Offset: pc - c.start})
+}
+
+const (
+	handler    = "Handler"
+	trampoline = "InterpreterEntryTrampoline"
+	// outOfLine is called by baseline code to make the code's frame.
+	outOfLine = "BaselineOutOfLinePrologue"
+)
 
 // interprets tells by its name whether a builtin runs bytecodes, in frames of the functions
 // that they are of.
 func interprets(builtin string) bool {
-	return strings.HasSuffix(builtin, handler) || strings.HasPrefix(builtin, "InterpreterEntryTrampoline") || strings.HasPrefix(builtin, "Baseline")
+	return strings.HasSuffix(builtin, handler) || strings.HasPrefix(builtin, trampoline) || strings.HasPrefix(builtin, "Baseline")
 }
 
-// enter says where the caller of a frame goes on, and returns the JSFunction that the frame
-// is of, 0 if it is none's.
-func (r *Runtime) enter(a *callchain.Activation) (function uint64) {
+// entered is what is known of a frame.
+type entered struct {
+	function uint64 // its JSFunction, 0 if it has none
+	making   bool   // it is being made; the caller is another one
+	made     bool   // all of it lies on the stack
+}
+
+// enter says where the caller of a frame goes on, and which frame it is.
+func (r *Runtime) enter(a *callchain.Activation, builtin string) entered {
 	if a.Exact {
 		running, _ := a.Register(columnRDI)
 		switch r.shapeOf(a) {
 		case before:
-			if pc, ok := a.Word(a.SP); ok {
+			pc, ok := a.Word(a.SP)
+			if caller, ok2 := a.Word(a.SP + 8); ok && ok2 && strings.HasPrefix(builtin, outOfLine) && r.baseline(pc) {
+				a.Leave(caller, a.SP+16, a.FP)
+				return entered{function: running, making: true}
+			}
+			if ok {
 				a.Leave(pc, a.SP+8, a.FP)
 			}
-			return running
+			return entered{function: running}
 		case pushed:
 			fp, ok := a.Word(a.SP)
 			pc, ok2 := a.Word(a.SP + 8)
 			if ok && ok2 {
 				a.Leave(pc, a.SP+16, fp)
 			}
-			return running
+			return entered{function: running}
 		case after:
 			pc, ok := a.Word(a.SP)
 			if !ok || !a.Executable(pc-1) {
@@ -157,22 +243,28 @@ func (r *Runtime) enter(a *callchain.Activation) (function uint64) {
 			if ok {
 				a.Leave(pc, a.SP+8, a.FP)
 			}
-			return 0
+			return entered{}
 		}
-		if a.SP > a.FP+uint64(r.heap.function) && a.SP <= a.FP { // the frame is being made
+		if a.SP > a.FP+uint64(r.heap.function) && a.SP <= a.FP {
 			r.follow(a)
-			return running
+			return entered{function: running, making: true}
 		}
 	}
 	if !r.follow(a) {
-		return 0
+		return entered{}
 	}
 	marker, ok := a.Word(a.FP + uint64(r.heap.marker))
 	if _, context := object(marker); !ok || !context {
-		return 0
+		return entered{made: true}
 	}
-	function, _ = a.Word(a.FP + uint64(r.heap.function))
-	return function
+	function, _ := a.Word(a.FP + uint64(r.heap.function))
+	return entered{function: function, made: true}
+}
+
+// baseline tells whether a place that is returned to is in code of the baseline compiler.
+func (r *Runtime) baseline(pc uint64) bool {
+	c := r.codeAt(pc - 1)
+	return c != nil && c.shared.at == 0 && c.kind != regexpKind
 }
 
 // follow leaves a frame by its frame pointer.
@@ -186,41 +278,22 @@ func (r *Runtime) follow(a *callchain.Activation) bool {
 	return true
 }
 
-// sharedOf is the SharedFunctionInfo of a JSFunction; 0 if the word is no pointer.
-func (r *Runtime) sharedOf(word uint64) uint64 {
-	at, ok := object(word)
-	if !ok {
-		return 0
+// interpreted appends a function that runs as bytecode. A handler has the place of the
+// bytecode in a register.
+func (r *Runtime) interpreted(dst []interp.Level, at entered, a *callchain.Activation, inHandler bool) []interp.Level {
+	array := r.bytecodesOf(at, a)
+	f := r.owner(at.function, array)
+	if f == nil {
+		return dst
 	}
-	to := r.heap.u64(at + r.heap.shared)
-	if to == 0 { // the process has ended
-		return r.shared[at]
-	}
-	shared, _ := object(to)
-	if r.shared[at] != shared && r.functionAt(shared) != nil {
-		if len(r.shared) >= maxFunctions {
-			clear(r.shared)
-		}
-		r.shared[at] = shared
-	}
-	return shared
-}
-
-// functionOf is the function of a JSFunction; nil if the word is no pointer to one.
-func (r *Runtime) functionOf(word uint64) *function { return r.functionAt(r.sharedOf(word)) }
-
-// interpreted appends a function that runs as bytecode.
-func (r *Runtime) interpreted(dst []interp.Level, f *function, a *callchain.Activation, running bool) []interp.Level {
-	h := &r.heap
-	word, _ := a.Word(a.FP + uint64(h.bytecodeOffset))
+	word, _ := a.Word(a.FP + uint64(r.heap.bytecodeOffset))
 	offset, ok := small(word)
-	if at, known := a.Register(columnR9); running && a.Exact && known {
-		offset, ok = int64(at), true
+	if now, known := a.Register(columnR9); inHandler && a.Exact && known {
+		offset, ok = int64(now), true
 	}
-	offset -= int64(h.bytecodes) - 1 // it counts from the object, as tagged
+	offset -= int64(r.heap.bytecodes) - 1 // it counts from the object, as tagged
 	if !ok || offset < 0 || offset > maxBytecodes {
-		offset = 0
+		return append(dst, interp.Level{Frame: f.frame(-1)})
 	}
-	array, _ := a.Word(a.FP + uint64(h.bytecodeArray))
-	return append(dst, interp.Level{Frame: f.frame(h.position(array, offset)), Offset: uint64(offset)})
+	return append(dst, interp.Level{Frame: f.frame(r.heap.position(array, offset)), Offset: uint64(offset)})
 }

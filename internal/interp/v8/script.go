@@ -46,7 +46,7 @@ func (r *Runtime) scriptAt(at uint64) *script {
 
 // lineEndsOf is the array of the ends of a script's lines, nil if there is none yet.
 func (h *heap) lineEndsOf(at uint64) []int {
-	array, ok := h.field(at, h.lineEnds, h.isFixedArray)
+	array, ok := h.field(at, h.lineEnds, h.isArray[0])
 	if !ok {
 		return nil
 	}

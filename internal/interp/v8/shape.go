@@ -32,11 +32,24 @@ func (r *Runtime) shapeOf(a *callchain.Activation) shape {
 	if a.Generated {
 		if c := r.codeAt(a.PC); c != nil {
 			start = c.start
+			var first [baselineCall]byte
+			if a.PC-start <= baselineCall && r.heap.mem.Read(start, first[:]) && baselineBegins(first[:]) {
+				return before
+			}
 		}
 	} else if begin, ok := r.builtins.begin(a.Place.Offset); ok {
 		start = a.PC - (a.Place.Offset - begin)
 	}
 	return shapeAt(b[:], epilogue, a.PC-start)
+}
+
+// baselineCall is where baseline code calls the builtin that makes its frame.
+const baselineCall = 15
+
+// baselineBegins tells whether code begins as the baseline compiler's: mov $size,%ebx;
+// movabs $bytecode,%r12; call.
+func baselineBegins(code []byte) bool {
+	return code[0] == 0xbb && code[5] == 0x49 && code[6] == 0xbc
 }
 
 // shapeAt is shapeOf for the code around at, which is so many bytes behind the begin of its
@@ -65,7 +78,9 @@ func shapeAt(code []byte, at int, behind uint64) shape {
 	return whole
 }
 
-// returns tells whether the code after a frame is left has come to its end before.
+// returns tells whether the code after a frame is left has come to its end before: by a jump
+// to where another function goes on, or a return.
 func returns(code []byte) bool {
-	return bytes.IndexByte(code, 0xc3) >= 0 || bytes.IndexByte(code, 0xcc) >= 0
+	jumps := len(code) > 0 && (code[0] == 0xe9 || code[0] == 0xeb)
+	return jumps || bytes.IndexByte(code, 0xc3) >= 0 || bytes.IndexByte(code, 0xcc) >= 0
 }

@@ -18,18 +18,17 @@ func TestPositionsAreDecoded(t *testing.T) {
 	// Steps of code and position by turns, their sign in the lowest bit; a negative step
 	// of code is an expression's.
 	table := []byte{
-		0, 22, // at 0: character 4, which is 5<<1 raw
-		7, 8, // at 3 (-4): two on
-		0x94, 1, 0x80, 0x80, 0x80, 0x80, 16, // at 77: inlined function 0
+		0, 20, // before the code: character 4, which is 5<<1 raw
+		7, 8, // at 2: two on
+		0x94, 1, 0x80, 0x80, 0x80, 0x80, 16, // at 76: inlined function 0
 	}
-	table[1] = 20
 	var got []entry
-	each(table, func(at int64, raw uint64) bool {
+	ofNode20().each(table, func(at int64, raw uint64) bool {
 		character, inlined := decode(raw)
 		got = append(got, entry{at, character, inlined})
 		return true
 	})
-	want := []entry{{0, 4, -1}, {3, 6, -1}, {77, 6, 0}}
+	want := []entry{{-1, 4, -1}, {2, 6, -1}, {76, 6, 0}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -37,7 +36,7 @@ func TestPositionsAreDecoded(t *testing.T) {
 
 func TestATableThatEndsEarlyIsReadSoFar(t *testing.T) {
 	for _, table := range [][]byte{nil, {0}, {0x80}, {0, 0x80, 0x80}} {
-		each(table, func(int64, uint64) bool {
+		ofNode20().each(table, func(int64, uint64) bool {
 			t.Errorf("% x has an entry", table)
 			return true
 		})
@@ -58,10 +57,12 @@ func smi(n int64) uint64 { return uint64(n << 32) }
 // ofNode20 is the layout of Node 20.20.2, as its symbols say.
 func ofNode20() *layout {
 	return &layout{
-		instanceType: 12, shared: 24, data: 8, name: 16, script: 32, scriptName: 16, scriptSource: 8, lineEnds: 56,
+		instanceType: 12, shared: 24, data: 8, name: 16, script: 32, scriptName: 16, scriptSource: 8, lineEnds: 56, infos: 88,
 		arrayLength: 8, arrayData: 16, stringLength: 12, oneByte: 16, twoByte: 16, consFirst: 16, slicedParent: 16, slicedOffset: 24, thin: 16,
-		resource: 16, firstVariable: 3, localCount: 2, start: 16, bytecodes: 54, deopt: 16, positions: 24, deoptShared: 6, deoptLiterals: 2, deoptInlining: 7,
-		isShared: 262, isScope: 261, isScript: 167, isFixedArray: 175, isByteArray: 190, isCode: 245, uncompiled: [4]uint16{220, 221, 222, 223},
+		resource: 16, slots: 8, firstVariable: 3, localCount: 2, start: 16, bytecodes: 54, bytecodePositions: 32,
+		deopt: 16, positions: 24, startAt: 40, sizeAt: 56, flags: 48, header: 16, deoptShared: 6, deoptLiterals: 2, deoptInlining: 7, positionFlags: 1,
+		isShared: 262, isScope: 261, isScript: 167, isBytecodes: 191, isCode: 245, isWrapper: noType, uncompiled: [4]uint16{223, 220, 222, 221},
+		isArray: [5]uint16{175, 240, noType, noType, noType}, isBytes: [2]uint16{190, noType},
 		notString: 0xff80, representation: 7, encoding: 8, seq: 0, cons: 1, external: 2, sliced: 3, thinTag: 5, oneByteTag: 8,
 		marker: -8, function: -16, bytecodeArray: -32, bytecodeOffset: -40, regexp: 54, wasm: 8,
 	}
@@ -130,6 +131,9 @@ func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
 		return b
 	}
 	makes, leaves := []byte{0x55, 0x48, 0x89, 0xe5}, []byte{0x48, 0x8b, 0xe5, 0x5d}
+	if !baselineBegins([]byte{0xbb, 0x88, 0, 0, 0, 0x49, 0xbc, 0x31, 0x90, 0x90, 0x10, 0x4e, 0x3c, 0, 0}) {
+		t.Error("baseline code does not begin as it does")
+	}
 	for _, test := range []struct {
 		name   string
 		code   []byte
@@ -144,6 +148,8 @@ func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
 		{"the frame is left", code(leaves, []byte{0x48, 0x83, 0xf9, 0x03}), 200, after},
 		{"another function begins after a return", code(append(leaves, 0xc3), makes), 0, before},
 		{"behind a return", code(append(leaves, 0xc3), nil), 200, whole},
+		{"behind a jump", code(append(leaves, 0xe9, 1, 2, 0, 0), nil), 200, whole},
+		{"at the jump", code(leaves, []byte{0xe9, 1, 2, 0, 0}), 200, after},
 		{"ret n", code(leaves, []byte{0xc2, 0x18, 0}), 200, after},
 	} {
 		if got := shapeAt(test.code, at, test.behind); got != test.want {
