@@ -19,7 +19,7 @@ import (
 // Functions of Python are in the places of the frames of Python's loop, and of all
 // frames in the order that Python itself tells.
 func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
-	pythons := interptest.Pythons()
+	pythons := interptest.Installed("python")
 	if len(pythons) == 0 {
 		t.Skip("python3 is not installed")
 	}
