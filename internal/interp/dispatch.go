@@ -214,21 +214,22 @@ func (m *Module) Variable(function Symbol, arch callchain.Arch) (addr uint64, ok
 func firstLoad(at uint64, code []byte, arch callchain.Arch) (addr uint64, ok bool) {
 	if arch == callchain.ARM64 {
 		const page = 1 << 12
+		const isSet = 1
 		var pages [32]uint64 // that registers hold
 		for ; len(code) >= 4; at, code = at+4, code[4:] {
 			word := binary.LittleEndian.Uint32(code)
 			switch register := word & 31; {
 			case word&0x9f000000 == 0x90000000: // adrp
-				pages[register] = at&^(page-1) + uint64(int64(int32(word<<8)>>13<<2|int32(word>>29&3)))*page
+				pages[register] = at&^(page-1) + uint64(int64(int32(word<<8)>>13<<2|int32(word>>29&3)))*page | isSet
 			case word&0xffc00000 == 0xf9400000 && pages[word>>5&31] != 0: // ldr
-				return pages[word>>5&31] + uint64(word>>10&0xfff)*8, true
+				return pages[word>>5&31] - isSet + uint64(word>>10&0xfff)*8, true
 			}
 		}
 		return 0, false
 	}
 	for end, inst := range instructions(at, code) {
 		if from, isMemory := inst.Args[1].(x86asm.Mem); inst.Op == x86asm.MOV && inst.DataSize == 64 && isMemory && from.Base == x86asm.RIP {
-			return end + uint64(from.Disp), true
+			return end + uint64(int64(int32(from.Disp))), true
 		}
 	}
 	return 0, false
