@@ -164,3 +164,73 @@ func instructions(at uint64, code []byte) iter.Seq2[uint64, x86asm.Inst] {
 		}
 	}
 }
+
+// Runner is the function that another one calls to run code: it runs the instructions itself, or has a
+// Core that does.
+func (m *Module) Runner(caller Symbol, arch callchain.Arch) (Symbol, bool) {
+	frames, err := callframe.EHFrame(m.Image)
+	if err != nil || frames == nil {
+		return Symbol{}, false
+	}
+	p := pieces{image: m.Image, arch: arch}
+	e := extent{caller.Addr - m.Bias, caller.Addr - m.Bias + caller.Size}
+	code := p.read(e, maxPiece)
+	seen := make(map[uint64]bool)
+	runner := func(callees iter.Seq[uint64]) (Symbol, bool) {
+		for callee := range callees {
+			if seen[callee] || len(seen) == maxCallees || !m.Image.Executable(callee) {
+				continue
+			}
+			seen[callee] = true
+			start, end, ok := frames.FunctionStart(callee)
+			if !ok || start != callee {
+				continue
+			}
+			s := Symbol{Addr: start + m.Bias, Size: end - start}
+			if p.dispatches(p.read(extent{start, end}, maxPiece)) >= minDispatches || m.Core(s, arch) != nil {
+				return s, true
+			}
+		}
+		return Symbol{}, false
+	}
+	if s, ok := runner(p.jumps(e, code)); ok { // what it ends with
+		return s, true
+	}
+	return runner(p.calls(e.start, code))
+}
+
+// Variable is the first word that a function loads from a place that its code has.
+func (m *Module) Variable(function Symbol, arch callchain.Arch) (addr uint64, ok bool) {
+	p := pieces{image: m.Image, arch: arch}
+	start := function.Addr - m.Bias
+	code := p.read(extent{start, start + function.Size}, maxPiece)
+	if addr, ok = firstLoad(start, code, arch); !ok {
+		return 0, false
+	}
+	return addr + m.Bias, true
+}
+
+// firstLoad is the place of the first load of a word: mov with an address behind the instruction; adrp and ldr.
+func firstLoad(at uint64, code []byte, arch callchain.Arch) (addr uint64, ok bool) {
+	if arch == callchain.ARM64 {
+		const page = 1 << 12
+		const isSet = 1
+		var pages [32]uint64 // that registers hold
+		for ; len(code) >= 4; at, code = at+4, code[4:] {
+			word := binary.LittleEndian.Uint32(code)
+			switch register := word & 31; {
+			case word&0x9f000000 == 0x90000000: // adrp
+				pages[register] = at&^(page-1) + uint64(int64(int32(word<<8)>>13<<2|int32(word>>29&3)))*page | isSet
+			case word&0xffc00000 == 0xf9400000 && pages[word>>5&31] != 0: // ldr
+				return pages[word>>5&31] - isSet + uint64(word>>10&0xfff)*8, true
+			}
+		}
+		return 0, false
+	}
+	for end, inst := range instructions(at, code) {
+		if from, isMemory := inst.Args[1].(x86asm.Mem); inst.Op == x86asm.MOV && inst.DataSize == 64 && isMemory && from.Base == x86asm.RIP {
+			return end + uint64(int64(int32(from.Disp))), true
+		}
+	}
+	return 0, false
+}

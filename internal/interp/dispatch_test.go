@@ -49,3 +49,35 @@ func TestWhatCodeCallsAndHowItGoesOn(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatAFunctionLoadsFirst(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		arch callchain.Arch
+		code []byte
+		want uint64
+	}{
+		{"amd64", callchain.AMD64, []byte{
+			0x48, 0x89, 0xe5, // mov %rsp,%rbp
+			0x8b, 0x05, 0x10, 0, 0, 0, // mov 0x10(%rip),%eax: no word
+			0x48, 0x8b, 0x5b, 0x08, // mov 8(%rbx),%rbx
+			0x48, 0x8b, 0x1d, 0xf0, 0xff, 0xff, 0xff, // mov -0x10(%rip),%rbx
+			0x48, 0x8b, 0x1d, 0, 0, 0, 0,
+		}, 0x1014 - 0x10},
+		{"amd64 without any", callchain.AMD64, []byte{0x48, 0x8d, 0x1d, 0, 0, 0, 0, 0xc3}, 0}, // lea, ret
+		{"arm64", callchain.ARM64, []byte{
+			0x14, 0x08, 0, 0xb0, // adrp x20, 0x102000
+			0x61, 0x06, 0x40, 0xf9, // ldr x1, [x19, #8]
+			0x94, 0x0e, 0x40, 0xf9, // ldr x20, [x20, #24]
+		}, 0x102018},
+		{"arm64, before it", callchain.ARM64, []byte{
+			0xe0, 0xff, 0xff, 0xf0, // adrp x0, -4096
+			0x00, 0, 0x40, 0xf9, // ldr x0, [x0]
+		}, 0x1000 - 0x1000},
+	} {
+		got, ok := firstLoad(0x1000, test.code, test.arch)
+		if got != test.want || ok != (len(test.code) > 8 || test.arch == callchain.ARM64) {
+			t.Errorf("%s: %#x, %t, want %#x", test.name, got, ok, test.want)
+		}
+	}
+}

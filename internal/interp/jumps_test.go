@@ -19,6 +19,7 @@ func FuzzJumps(f *testing.F) {
 			if handlers > called || called > len(code) || p.dispatches(code) > len(code) {
 				t.Errorf("%d handlers of %d calls", handlers, called)
 			}
+			firstLoad(e.start, code, arch)
 			n := 0
 			for to := range p.jumps(e, code) {
 				if n++; e.has(to) || n > len(code) {

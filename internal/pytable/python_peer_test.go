@@ -25,7 +25,7 @@ func TestPeerNamesAreOfTheFunctionsThatGdbFindsInTheTables(t *testing.T) {
 		t.Skip("gdb is not installed")
 	}
 	compared := 0
-	for _, python := range interptest.Pythons() {
+	for _, python := range interptest.Installed("python") {
 		prefix := filepath.Join(filepath.Dir(python), "..")
 		libs, _ := filepath.Glob(filepath.Join(prefix, "lib/libpython3.*.so.1.0"))
 		headers, _ := filepath.Glob(filepath.Join(prefix, "include/python3.*/typeslots.h"))
@@ -121,7 +121,7 @@ func hasDebugInformation(t *testing.T, path string) bool {
 
 // BenchmarkFunctions reads the tables of a CPython of the machine.
 func BenchmarkFunctions(b *testing.B) {
-	for _, python := range interptest.Pythons() {
+	for _, python := range interptest.Installed("python") {
 		libs, _ := filepath.Glob(filepath.Join(filepath.Dir(python), "../lib/libpython3.*.so.1.0"))
 		for _, lib := range libs {
 			m := interptest.Module(b, lib).Image

@@ -19,7 +19,7 @@ import (
 // Functions of Python are in the places of the frames of Python's loop, and of all
 // frames in the order that Python itself tells.
 func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
-	pythons := interptest.Pythons()
+	pythons := interptest.Installed("python")
 	if len(pythons) == 0 {
 		t.Skip("python3 is not installed")
 	}
@@ -91,68 +91,71 @@ func TestLiveFunctionsOfPythonAreAmongTheNativeFrames(t *testing.T) {
 
 // Each loop of an interpreter in the native chain has functions in its place.
 func TestLiveLoopsOfInterpretersHaveTheirFunctions(t *testing.T) {
-	for _, test := range []struct {
-		runtime, loop, call string
-		command             []string
-	}{
-		{"PHP", "execute_ex", "read", []string{"php", "../interp/php/testdata/chain.php", "3"}},
-		{"Perl", "Perl_runops_standard", "read", []string{"perl", "../interp/perl/testdata/chain.pl", "3"}},
-		{"Ruby", "rb_vm_exec", "poll", []string{"ruby", "../interp/ruby/testdata/chains.rb", "3"}},
+	for _, test := range []struct{ language, program, loop string }{
+		{"php", "chain.php", "execute_ex"},
+		{"perl", "chain.pl", "Perl_runops_standard"},
+		{"ruby", "chains.rb", "rb_vm_exec"},
 	} {
-		t.Run(test.runtime, func(t *testing.T) {
-			if _, err := exec.LookPath(test.command[0]); err != nil {
-				t.Skip(test.command[0] + " is not installed")
-			}
-			cmd := exec.Command(test.command[0], test.command[1:]...)
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			testlimit.Limit(t, cmd)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				cmd.Process.Kill()
-				cmd.Wait()
+		t.Run(test.language, func(t *testing.T) {
+			interptest.OfEach(t, test.language, func(t *testing.T, path string) {
+				loopsHaveFunctions(t, path, test.language, test.program, test.loop)
 			})
-			if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
-				t.Fatal(err)
-			}
-			taker := New(Options{})
-			defer taker.Close()
-			for waits := false; !waits; {
-				s, err := taker.Take(context.Background(), cmd.Process.Pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				main := s.Threads[0]
-				if s.Ended() {
-					t.Fatal("the program has ended")
-				}
-				if waits = strings.HasPrefix(main.Call, test.call+"("); !waits {
-					continue
-				}
-				for _, thread := range s.Threads {
-					if thread.Uninterpreted != "" {
-						t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
-					}
-					for _, f := range thread.User {
-						if f.Runtime == "" && f.Name == test.loop {
-							t.Errorf("thread %d: a loop is left", thread.TID)
-						}
-					}
-				}
-				if !slices.ContainsFunc(main.User, func(f Frame) bool { return strings.HasPrefix(f.Runtime, test.runtime) }) {
-					t.Errorf("no function of %s among %v", test.runtime, main.User)
-				}
-			}
 		})
+	}
+}
+
+func loopsHaveFunctions(t *testing.T, path, language, program, loop string) {
+	t.Helper()
+	cmd := exec.Command(path, "../interp/"+language+"/testdata/"+program, "3")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
+		t.Fatal(err)
+	}
+	taker := New(Options{})
+	defer taker.Close()
+	for waits := false; !waits; {
+		s, err := taker.Take(context.Background(), cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		main := s.Threads[0]
+		if s.Ended() {
+			t.Fatal("the program has ended")
+		}
+		call, _, _ := strings.Cut(main.Call, "(")
+		waits = slices.Contains([]string{"read", "poll", "ppoll"}, call)
+		if !waits {
+			continue
+		}
+		for _, thread := range s.Threads {
+			if thread.Uninterpreted != "" {
+				t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
+			}
+			for _, f := range thread.User {
+				if f.Runtime == "" && f.Name == loop {
+					t.Errorf("thread %d: a loop is left", thread.TID)
+				}
+			}
+		}
+		if !slices.ContainsFunc(main.User, func(f Frame) bool { return strings.HasPrefix(strings.ToLower(f.Runtime), language) }) {
+			t.Errorf("no function of %s among %v", language, main.User)
+		}
 	}
 }
 

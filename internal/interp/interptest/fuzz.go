@@ -2,6 +2,7 @@ package interptest
 
 import (
 	"flag"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -46,11 +47,31 @@ func Record(t testing.TB, path string, m interp.Memory, tid int, numbers map[str
 	Save(t, path, r)
 }
 
-// Check walks in a recording again.
-func Check(t *testing.T, path string, runtime func(*Recording, interp.Memory) interp.Runtime) {
+// Recordings are those of testdata, by their files' names.
+func Recordings(t testing.TB) map[string]*Recording {
 	t.Helper()
-	var r Recording
-	Load(t, path, &r)
+	paths, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no recordings", err)
+	}
+	all := make(map[string]*Recording)
+	for _, path := range paths {
+		all[path] = new(Recording)
+		Load(t, path, all[path])
+	}
+	return all
+}
+
+// Check walks in the recordings again.
+func Check(t *testing.T, runtime func(*Recording, interp.Memory) interp.Runtime) {
+	t.Helper()
+	for path, r := range Recordings(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) { check(t, *r, runtime) })
+	}
+}
+
+func check(t *testing.T, r Recording, runtime func(*Recording, interp.Memory) interp.Runtime) {
+	t.Helper()
 	frames, end := Walked(runtime(&r, r.Memory), r.TID, MaxDepth)
 	if end != callchain.Complete || !slices.Equal(frames, r.Frames) {
 		t.Errorf("%s: %v, want %v", end, frames, r.Frames)
@@ -65,28 +86,29 @@ func Check(t *testing.T, path string, runtime func(*Recording, interp.Memory) in
 	}
 }
 
-// Fuzz walks in a recording of which some bytes and pointers are others. No name may be
+// Fuzz walks in the recordings, of which some bytes and pointers are others. No name may be
 // longer than maxText bytes, and no walk read more often than maxReads.
-func Fuzz(f *testing.F, path string, maxText, maxReads int, runtime func(*Recording, interp.Memory) interp.Runtime) {
+func Fuzz(f *testing.F, maxText, maxReads int, runtime func(*Recording, interp.Memory) interp.Runtime) {
 	fuzzing.Bound(f)
-	var r Recording
-	Load(f, path, &r)
+	recordings := Recordings(f)
 	f.Add([]byte{0, 8, 0xff})
 	f.Add([]byte{0, 9, 1, 2, 33, 4})
 	f.Fuzz(func(t *testing.T, damage []byte) {
-		m := &Counter{Memory: Damaged(r.Memory, damage)}
-		const depth = 128
-		p := runtime(&r, m)
-		calls, _ := p.Walker(nil).Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: r.TID})
-		if len(calls) > depth || m.Reads > maxReads {
-			t.Errorf("%d calls, %d reads", len(calls), m.Reads)
-		}
-		var frames []interp.Frame
-		for _, c := range calls {
-			frames, _ = p.Frames(frames, c)
-		}
-		if n := Longest(frames); n > maxText {
-			t.Errorf("a name of %d bytes", n)
+		for path, r := range recordings {
+			m := &Counter{Memory: Damaged(r.Memory, damage)}
+			const depth = 128
+			p := runtime(r, m)
+			calls, _ := p.Walker(nil).Walk(make([]interp.Call, 0, depth), &interp.Thread{TID: r.TID})
+			if len(calls) > depth || m.Reads > maxReads {
+				t.Errorf("%s: %d calls, %d reads", path, len(calls), m.Reads)
+			}
+			var frames []interp.Frame
+			for _, c := range calls {
+				frames, _ = p.Frames(frames, c)
+			}
+			if n := Longest(frames); n > maxText {
+				t.Errorf("%s: a name of %d bytes", path, n)
+			}
 		}
 	})
 }

@@ -45,7 +45,7 @@ func layoutOf(minor int) layout {
 // The minor releases whose layout is known.
 const (
 	oldest = 28
-	newest = 42
+	newest = 44
 )
 
 // Detect attaches to a Perl whose own code is in a module.

@@ -12,17 +12,14 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // start starts the program with a seed, waits until it has told its chain, and attaches.
-func start(t testing.TB, seed int) (pid int, want []string, r interp.Runtime) {
+func start(t testing.TB, path string, seed int) (pid int, want []string, r interp.Runtime) {
 	t.Helper()
-	path, err := exec.LookPath("perl")
-	if err != nil {
-		t.Skip("perl is not installed")
-	}
 	cmd := exec.Command(path, "testdata/chain.pl", strconv.Itoa(seed))
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -76,27 +73,33 @@ func waitReading(t testing.TB, pid int) {
 }
 
 func TestLiveAThreadThatStandsStillHasTheChainThatPerlItselfTells(t *testing.T) {
-	for seed := range 20 {
-		pid, want, r := start(t, seed)
-		calls, end := r.Walker(nil).Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: pid})
-		if end != callchain.Complete {
-			t.Errorf("seed %d: the chain of %d calls is %s", seed, len(calls), end)
+	interptest.OfEach(t, "perl", func(t *testing.T, path string) {
+		for seed := range 20 {
+			compare(t, path, seed)
 		}
-		var got []string
-		for _, c := range calls {
-			frames, ok := r.Frames(nil, c)
-			if !ok {
-				t.Errorf("seed %d: %#x is no function", seed, c.Code)
-			}
-			for _, f := range frames {
-				got = append(got, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
-			}
+	})
+}
+
+// compare compares the chain of a program with what it has told.
+func compare(t *testing.T, path string, seed int) {
+	t.Helper()
+	pid, want, r := start(t, path, seed)
+	calls, end := r.Walker(nil).Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: pid})
+	if end != callchain.Complete {
+		t.Errorf("seed %d: the chain of %d calls is %s", seed, len(calls), end)
+	}
+	var got []string
+	for _, c := range calls {
+		frames, ok := r.Frames(nil, c)
+		if !ok {
+			t.Errorf("seed %d: %#x is no function", seed, c.Code)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s, seed %d:\ngot  %q\nwant %q", r.Name(), seed, got, want)
-		}
-		if seed == 0 {
-			t.Logf("%s: %d frames", r.Name(), len(got))
+		for _, f := range frames {
+			got = append(got, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
 		}
 	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s, seed %d:\ngot  %q\nwant %q", r.Name(), seed, got, want)
+	}
+	t.Logf("%s: %d frames", r.Name(), len(got))
 }

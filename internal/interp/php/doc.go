@@ -1,4 +1,4 @@
-// Package php finds the calls of PHP 7.3 to 8.5, in builds that are not thread-safe.
+// Package php finds the calls of PHP 7.3 to 8.6, in builds that are not thread-safe.
 //
 //	executor_globals → zend_execute_data → zend_execute_data → …
 //	                    ├ zend_function: name, class, file
@@ -8,5 +8,6 @@
 // program itself, {main}, or what it includes.
 //
 // What lies where is in a table, from the offsets that opentelemetry-ebpf-profiler has at
-// b442421. A test compares what is found with what PHP itself tells, which was 8.2.
+// b442421. A test compares what is found with what PHP itself tells: 7.4.33, 8.2, 8.4.27, 8.5.7
+// and 8.6.0RC3.
 package php

@@ -56,7 +56,7 @@ func layoutOf(major, minor int) (current, file uint64, ok bool) {
 		return 488, 152, true
 	case 804:
 		return 488, 168, true
-	case 805:
+	case 805, 806:
 		return 512, 168, true
 	}
 	return 0, 0, false
@@ -80,7 +80,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	r.name += " " + version
 	current, file, ok := layoutOf(major, minor)
 	if !ok {
-		return nil, &interp.UnknownError{Name: r.name, Why: "the releases that are known are 7.3 to 8.5"}
+		return nil, &interp.UnknownError{Name: r.name, Why: "the releases that are known are 7.3 to 8.6"}
 	}
 	globals, ok := m.Symbol("executor_globals")
 	if !ok {

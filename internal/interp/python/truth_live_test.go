@@ -21,7 +21,7 @@ import (
 // pythons are the CPythons that are installed.
 func pythons(t testing.TB) []string {
 	t.Helper()
-	found := interptest.Pythons()
+	found := interptest.Installed("python")
 	if len(found) == 0 {
 		t.Skip("python3 is not installed")
 	}
@@ -29,7 +29,7 @@ func pythons(t testing.TB) []string {
 }
 
 // The live tests run what is installed; what no stable release of Debian has,
-// scripts/install-python gets.
+// scripts/install-interpreters gets.
 func TestTheNewestReleasesAreThereForTheLiveTests(t *testing.T) {
 	for minor := described + 1; minor <= newest; minor++ {
 		t.Run(fmt.Sprintf("3.%d", minor), func(t *testing.T) {

@@ -6,6 +6,9 @@ import (
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
+// callee is what tells one function of a call from others: its iseq, and what the walk found of the method.
+type callee struct{ iseq, method uint64 }
+
 // method is what was read of an iseq, with the words of it that told where.
 type method struct {
 	head
@@ -13,60 +16,58 @@ type method struct {
 }
 
 // head is the words of an iseq that tell whether it still is the same.
-type head struct{ body, code, label, path uint64 }
+type head struct{ body, code, label, path, owner uint64 }
 
-// An iseq, and its body, in bytes.
+// An iseq, and what all releases have in the same place of its body, in bytes.
 const (
 	iseqBody = 16
 	iseqSize = 24
 
+	bodyType   = 0
 	bodyLength = 4
 	bodyCode   = 8
 	bodyPath   = 64
 	bodyLabel  = 80
-	bodyLines  = 120
-	bodyCount  = 136
-	bodyIndex  = 144
-	bodySize   = 152
+	bodySize   = 208 // enough for what a layout has
 )
 
-// The kinds of objects, in the low bits of their flags, and what kind of internal one an
-// iseq is.
+// The kinds of objects, in the low bits of their flags, and what kind an internal one is.
 const (
 	kindBits   = 0x1f
+	isClass    = 2
+	isModule   = 3
 	isString   = 5
 	isArray    = 7
 	isInternal = 0x1a
-	iseqShift  = 12
-	iseqBits   = 15
+	moreShift  = 12
+	moreBits   = 15
+	isVariable = 2 // vm_svar
+	isMethod   = 6
 	isISeq     = 7
 )
+
+func isInternalKind(flags, kind uint64) bool {
+	return flags&kindBits == isInternal && flags>>moreShift&moreBits == kind
+}
 
 // maxKnown is how many methods are remembered.
 const maxKnown = 1 << 16
 
 // Frames is of interp.Runtime.
 func (r *ruby) Frames(dst []interp.Frame, c interp.Call) ([]interp.Frame, bool) {
-	var iseq [iseqSize]byte
-	if !r.memory.Read(c.Code, iseq[:]) {
-		return dst, false
-	}
-	flags := binary.LittleEndian.Uint64(iseq[:])
-	if flags&kindBits != isInternal || flags>>iseqShift&iseqBits != isISeq {
-		return dst, false
-	}
 	var body [bodySize]byte
-	h := head{body: binary.LittleEndian.Uint64(iseq[iseqBody:])}
-	if !r.memory.Read(h.body, body[:]) {
+	h, ok := r.iseq(c.Code, &body)
+	if !ok {
 		return dst, false
 	}
-	word := func(at int) uint64 { return binary.LittleEndian.Uint64(body[at:]) }
-	h.code, h.label, h.path = word(bodyCode), word(bodyLabel), word(bodyPath)
-	m := r.known[c.Code]
+	if r.qualified {
+		h.owner = r.owner(c.Cookie)
+	}
+	of := callee{c.Code, c.Cookie}
+	m := r.known[of]
 	if m == nil || m.head != h {
 		m = &method{head: h}
-		var ok bool
-		if m.label, ok = r.text(h.label); !ok {
+		if m.label, ok = r.labelOf(&body, c.Code, h.owner); !ok {
 			return dst, false
 		}
 		if m.path, ok = r.pathOf(h.path); !ok {
@@ -75,10 +76,26 @@ func (r *ruby) Frames(dst []interp.Frame, c interp.Call) ([]interp.Frame, bool) 
 		if len(r.known) >= maxKnown {
 			clear(r.known)
 		}
-		r.known[c.Code] = m
+		r.known[of] = m
 	}
 	return append(dst, interp.Frame{Function: m.label, File: m.path, Line: r.line(&body, c.At)}), true
 }
+
+// iseq reads the body of an iseq.
+func (r *ruby) iseq(addr uint64, body *[bodySize]byte) (h head, ok bool) {
+	var iseq [iseqSize]byte
+	if !r.memory.Read(addr, iseq[:]) || !isInternalKind(binary.LittleEndian.Uint64(iseq[:]), isISeq) {
+		return h, false
+	}
+	h.body = binary.LittleEndian.Uint64(iseq[iseqBody:])
+	if !r.memory.Read(h.body, body[:max(r.bodyCount, r.bodyIndex, r.bodyLocal)+8]) {
+		return h, false
+	}
+	h.code, h.label, h.path = word(body, bodyCode), word(body, bodyLabel), word(body, bodyPath)
+	return h, true
+}
+
+func word(body *[bodySize]byte, at uint64) uint64 { return binary.LittleEndian.Uint64(body[at:]) }
 
 // pathOf reads a path, which is a string, or the first of an array of two.
 func (r *ruby) pathOf(addr uint64) (string, bool) {
@@ -115,9 +132,12 @@ func (r *ruby) text(addr uint64) (string, bool) {
 		return "", false
 	}
 	const outside = 1 << 13
-	at, n := addr+16, flags>>14&0x1f
+	at, n := addr+r.stringText, flags>>14&0x1f
+	if r.stringLength != 0 || flags&outside != 0 {
+		n = binary.LittleEndian.Uint64(b[16:])
+	}
 	if flags&outside != 0 {
-		n, at = binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+		at = binary.LittleEndian.Uint64(b[24:])
 	}
 	text := make([]byte, min(n, maxText))
 	ok := r.memory.Read(at, text)

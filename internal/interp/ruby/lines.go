@@ -7,30 +7,54 @@ import (
 
 // line is the line of the instruction before pc, 0 if it has none.
 func (r *ruby) line(body *[bodySize]byte, pc uint64) int {
-	word := func(at int) uint64 { return binary.LittleEndian.Uint64(body[at:]) }
-	at := (pc - word(bodyCode)) / 8
+	at := (pc - word(body, bodyCode)) / 8
 	if at > uint64(binary.LittleEndian.Uint32(body[bodyLength:])) {
 		return 0
 	}
 	if at > 0 {
 		at--
 	}
-	entry := uint64(0)
-	if count := uint64(binary.LittleEndian.Uint32(body[bodyCount:])); count > 1 {
-		rank, ok := r.rank(word(bodyIndex), at)
-		if !ok || rank == 0 || rank > count {
-			return 0
-		}
-		entry = rank - 1
-	} else if count == 0 {
+	entry, ok := r.entry(body, at)
+	if !ok {
 		return 0
 	}
-	const size = 12 // of an iseq_insn_info_entry, which begins with the line
 	var b [4]byte
-	if !r.memory.Read(word(bodyLines)+entry*size, b[:]) {
+	if !r.memory.Read(word(body, r.bodyLines)+entry*r.lineSize+r.lineAt, b[:]) {
 		return 0
 	}
 	return max(int(int32(binary.LittleEndian.Uint32(b[:]))), 0)
+}
+
+// entry is the number of the entry that has the line of an instruction.
+func (r *ruby) entry(body *[bodySize]byte, at uint64) (entry uint64, ok bool) {
+	count := uint64(binary.LittleEndian.Uint32(body[r.bodyCount:]))
+	if count <= 1 {
+		return 0, count == 1
+	}
+	if r.bodyIndex == 0 {
+		return r.search(word(body, r.bodyLines), count, at)
+	}
+	rank, ok := r.rank(word(body, r.bodyIndex), at)
+	return rank - 1, ok && rank > 0 && rank <= count
+}
+
+// search is the last of the entries, each of which begins with the number of an instruction, that begins not
+// behind an instruction.
+func (r *ruby) search(entries, count, at uint64) (entry uint64, ok bool) {
+	var b [4]byte
+	low, high := uint64(0), count
+	for high-low > 1 {
+		middle := (low + high) / 2
+		if !r.memory.Read(entries+middle*r.lineSize, b[:]) {
+			return 0, false
+		}
+		if uint64(binary.LittleEndian.Uint32(b[:])) <= at {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, true
 }
 
 // A succ_index_table (iseq.c): for the first instructions the number of entries up to

@@ -2,6 +2,7 @@ package ruby
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,24 +14,22 @@ import (
 type ruby struct {
 	memory interp.Memory
 	name   string
-	head   uint64 // ruby_single_main_ractor
-	tid    uint64 // where in libc's structure of a thread its id is
-	loop   interp.Span
-	core   []interp.Span // what the loop calls to run instructions, vm_exec_core
-	known  map[uint64]*method
+	head   uint64 // ruby_current_vm_ptr
+	pid    int    // in its pid namespace
+	tid    uint64 // where in libc's structure of a thread its id is; 0: libc does not say
+	layout
+	loop  interp.Span
+	core  []interp.Span // what the loop calls to run instructions, vm_exec_core
+	known map[callee]*method
 }
 
 // Detect attaches to a Ruby whose own code is in a module.
 func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
-	loop, ok := m.Symbol("rb_vm_exec")
-	if !ok {
-		return nil, nil
-	}
 	version, ok := m.Symbol("ruby_version")
 	if !ok {
 		return nil, nil
 	}
-	r := &ruby{memory: p.Memory, name: "Ruby", known: make(map[uint64]*method)}
+	r := &ruby{memory: p.Memory, name: "Ruby", pid: p.PID, known: make(map[callee]*method)}
 	unknown := func(why string) error { return &interp.UnknownError{Name: r.name, Why: why} }
 	b := make([]byte, min(version.Size, 16))
 	if !p.Memory.Read(version.Addr, b) {
@@ -38,18 +37,47 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	}
 	text, _, _ := strings.Cut(string(b), "\x00")
 	r.name += " " + text
-	if !strings.HasPrefix(text, "3.1.") {
-		return nil, unknown("the one release that is known is 3.1")
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch); err == nil {
+		r.layout, ok = layoutOf(major, minor, patch, p.Arch)
 	}
-	head, ok := m.Symbol("ruby_single_main_ractor")
+	if r.frameSize == 0 || !ok {
+		return nil, unknown("the releases that are known are 2.5 to 4.0")
+	}
+	if r.head, ok = current(m, p.Arch); !ok {
+		return nil, unknown("where it has its threads was not found")
+	}
+	loop, ok := loopOf(m, p.Arch)
 	if !ok {
-		return nil, unknown("it does not export ruby_single_main_ractor")
+		return nil, unknown("the function that runs its code was not found")
 	}
-	if r.tid, ok = p.ThreadID(); !ok {
-		return nil, unknown("its libc does not say where the ids of threads are")
-	}
-	r.head, r.loop, r.core = head.Addr, m.Span(loop), m.Core(loop, p.Arch)
+	r.tid, _ = p.ThreadID()
+	r.loop, r.core = m.Span(loop), m.Core(loop, p.Arch)
 	return r, nil
+}
+
+// current is where ruby_current_vm_ptr is. Since 3.3 it is not exported: ruby_vm_at_exit begins by loading it.
+func current(m *interp.Module, arch callchain.Arch) (uint64, bool) {
+	if s, ok := m.Symbol("ruby_current_vm_ptr"); ok {
+		return s.Addr, true
+	}
+	s, ok := m.Symbol("ruby_vm_at_exit")
+	if !ok {
+		return 0, false
+	}
+	return m.Variable(s, arch)
+}
+
+// loopOf is where vm_exec is, which not every release exports: rb_iseq_eval_main ends by calling it.
+func loopOf(m *interp.Module, arch callchain.Arch) (interp.Symbol, bool) {
+	if s, ok := m.Symbol("rb_vm_exec"); ok {
+		return s, true
+	}
+	s, ok := m.Symbol("rb_iseq_eval_main")
+	if !ok {
+		return s, false
+	}
+	return m.Runner(s, arch)
 }
 
 // Name is of interp.Runtime.

@@ -1,10 +1,6 @@
 package ruby
 
-import (
-	"encoding/binary"
-
-	"github.com/ringtap/ringtap/internal/interp"
-)
+import "github.com/ringtap/ringtap/internal/interp"
 
 // stack reads a thread's stack of the virtual machine, much of it at a time: a call of the kernel takes
 // longer than the copy.
@@ -15,7 +11,7 @@ type stack struct {
 	frames window // control frames, which lie at the stack's end, callers behind callees
 	values window // what their ep leads to, callers before callees
 	apart  bool   // not all of it can be read
-	b      [frameSize]byte
+	b      [maxFrameSize]byte
 }
 
 // window is memory that was read together.
@@ -29,23 +25,29 @@ func (s *stack) begin(m interp.Memory, from, to uint64) {
 	s.frames.to, s.values.to = 0, 0
 }
 
-// frame is the control frame at an address that lies below the stack's end. It is valid until the next.
-func (s *stack) frame(addr uint64) ([]byte, bool) {
-	return s.read(&s.frames, addr, frameSize, addr, addr+min(s.to-addr, uint64(len(s.frames.b))))
+// frame is the control frame at an address that lies that much below the stack's end. It is valid until the next.
+func (s *stack) frame(addr, size uint64) ([]byte, bool) {
+	return s.read(&s.frames, addr, size, addr, addr+min(s.to-addr, uint64(len(s.frames.b))))
 }
 
-// flags is the word that a frame's ep leads to: out of the stack where that was kept for a closure.
-func (s *stack) flags(ep uint64) (uint64, bool) {
-	const size = 8
-	from, to := ep, ep+size
-	if s.from <= ep && ep <= s.to-size {
+// An environment: ep leads to the last of three words.
+const (
+	envMethod   = 0
+	envCaller   = 8
+	envFlags    = 16
+	envSize     = 24
+	envBeforeEP = 16
+)
+
+// env is the environment that a frame's ep leads to: out of the stack where that was kept for a closure.
+// It is valid until the next.
+func (s *stack) env(ep uint64) ([]byte, bool) {
+	addr := ep - envBeforeEP
+	from, to := addr, addr+envSize
+	if s.from <= addr && addr <= s.to-envSize {
 		from = to - min(to-s.from, uint64(len(s.values.b)))
 	}
-	b, ok := s.read(&s.values, ep, size, from, to)
-	if !ok {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(b), true
+	return s.read(&s.values, addr, envSize, from, to)
 }
 
 // read reads some bytes, with others around them if it has to.

@@ -1,6 +1,7 @@
 package ruby
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,15 +13,20 @@ import (
 type brief struct{ interp.Memory }
 
 func (m brief) Read(addr uint64, b []byte) bool {
-	return len(b) <= threadSize && m.Memory.Read(addr, b)
+	return len(b) <= maxThread && m.Memory.Read(addr, b)
 }
 
 func TestManyFramesAreReadTogetherAndEachAloneWhereThatFails(t *testing.T) {
-	var r interptest.Recording
-	interptest.Load(t, recording, &r)
+	for path, r := range interptest.Recordings(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) { manyOrAlone(t, r) })
+	}
+}
+
+func manyOrAlone(t *testing.T, r *interptest.Recording) {
+	t.Helper()
 	walk := func(m interp.Memory) (calls []interp.Call, reads int) {
 		c := &interptest.Counter{Memory: m}
-		calls, _ = recorded(&r, c).Walker(nil).Walk(make([]interp.Call, 0, 128), &interp.Thread{TID: r.TID})
+		calls, _ = recorded(r, c).Walker(nil).Walk(make([]interp.Call, 0, 128), &interp.Thread{TID: r.TID})
 		return calls, c.Reads
 	}
 	calls, reads := walk(r.Memory)

@@ -2,7 +2,6 @@ package livetest
 
 import (
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,23 +26,33 @@ type Interpreter struct {
 // there is none.
 func Interpreters(t *testing.T) (all []Interpreter) {
 	t.Helper()
-	for _, path := range interptest.Pythons() {
-		all = append(all, Interpreter{"python " + filepath.Base(filepath.Dir(filepath.Dir(path))), "python", []string{path}, ".py", "<module>"})
-	}
-	all = append(all,
-		Interpreter{"php", "php", []string{"php", "-d", "opcache.enable_cli=0", "-d", "memory_limit=-1"}, ".php", "{main}"},
-		Interpreter{"perl", "perl", []string{"perl"}, ".pl", "{main}"},
-		Interpreter{"ruby", "ruby", []string{"ruby", "--disable=gems"}, ".rb", "<main>"})
-	installed := all[:0]
-	for _, i := range all {
-		if _, err := exec.LookPath(i.Command[0]); err == nil {
-			installed = append(installed, i)
+	for _, language := range []string{"python", "php", "perl", "ruby"} {
+		for _, path := range interptest.Installed(language) {
+			all = append(all, interpreter(language, path))
 		}
 	}
-	if len(installed) == 0 {
+	if len(all) == 0 {
 		t.Skip("none of python3, php, perl, ruby is installed")
 	}
-	return installed
+	return all
+}
+
+func interpreter(language, path string) Interpreter {
+	i := Interpreter{Language: language, Command: []string{path}}
+	i.Name = language + " " + strings.TrimPrefix(interptest.Release(path), language)
+	switch language {
+	case "python":
+		i.Suffix, i.Main = ".py", "<module>"
+	case "php":
+		i.Command = append(i.Command, "-d", "opcache.enable_cli=0", "-d", "memory_limit=-1")
+		i.Suffix, i.Main = ".php", "{main}"
+	case "perl":
+		i.Suffix, i.Main = ".pl", "{main}"
+	case "ruby":
+		i.Command = append(i.Command, "--disable=gems")
+		i.Suffix, i.Main = ".rb", "<main>"
+	}
+	return i
 }
 
 // OfEachLayout are of the Interpreters one of each way in which calls lie in memory, unless nothing
@@ -51,23 +60,38 @@ func Interpreters(t *testing.T) (all []Interpreter) {
 func OfEachLayout(t *testing.T) []Interpreter {
 	t.Helper()
 	all := Interpreters(t)
-	if testlimit.IsThorough() {
+	if testlimit.IsThorough() && !testlimit.Emulated() {
 		return all
 	}
 	return slices.DeleteFunc(all, func(i Interpreter) bool { // /usr/bin/python3 is 3.11
+		if i.Language != "python" || testlimit.IsThorough() {
+			return i.IsUnpacked()
+		}
 		_, version, isOne := strings.Cut(i.Name, "python 3.")
 		return isOne && !slices.ContainsFunc([]string{"8.", "12.", "13.", "14"}, func(of string) bool { return strings.HasPrefix(version, of) })
 	})
 }
 
-// Calls are the functions of interpreted code in the user stack of a row, the outermost first, and
-// whether they were read too late to be sure.
+// IsUnpacked tells whether it is of PHP, Perl or Ruby and not what the system has.
+func (i Interpreter) IsUnpacked() bool {
+	return i.Language != "python" && !strings.HasPrefix(i.Command[0], "/usr/")
+}
+
+// NewestRuby is the newest Ruby that is unpacked, if there is one.
+func NewestRuby(t *testing.T) []Interpreter {
+	t.Helper()
+	rubies := slices.DeleteFunc(Interpreters(t), func(i Interpreter) bool { return i.Language != "ruby" || !i.IsUnpacked() })
+	return rubies[max(len(rubies)-1, 0):]
+}
+
+// Calls are the functions of interpreted code in the user stack of a row, the outermost first, without their
+// classes, and whether they were read too late to be sure.
 func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {
 	for _, f := range p.Stacks[row.User].Frames {
 		frame := &p.Frames[f]
 		late = late || frame.Name == moment.Late
 		if p.Objects[frame.Object].Runtime != "" {
-			names = append(names, frame.Name[strings.LastIndex(frame.Name, ":")+1:])
+			names = append(names, frame.Name[strings.LastIndexAny(frame.Name, ":#")+1:])
 		}
 	}
 	return names, late

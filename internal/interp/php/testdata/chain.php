@@ -53,17 +53,23 @@ function gen() {
     })();
 }
 
+// PHP 7.4 has json_encode in a package of its own.
+function quoted($text) {
+    return '"' . preg_replace_callback('/[^ !#-\\[\\]-~]/', fn($c) => sprintf('\\u%04x', ord($c[0])), $text) . '"';
+}
+
 function stand() {
     $trace = debug_backtrace();
     $chain = [["fgets", "", 0]];
-    $at = ["file" => __FILE__, "line" => __LINE__ + 8];
+    $at = ["file" => __FILE__, "line" => __LINE__ + 9];
     foreach ($trace as $t) {
         $name = ($t["class"] ?? "") . (isset($t["class"]) ? "::" : "") . $t["function"];
         $chain[] = [$name, $at["file"] ?? "", $at["line"] ?? 0];
         $at = $t;
     }
     $chain[] = ["{main}", $at["file"], $at["line"]];
-    echo json_encode($chain, JSON_INVALID_UTF8_SUBSTITUTE), "\n";
+    $quoted = fn($f) => "[" . quoted($f[0]) . "," . quoted($f[1]) . "," . $f[2] . "]";
+    echo "[", implode(",", array_map($quoted, $chain)), "]\n";
     return fgets(STDIN);
 }
 

@@ -1,0 +1,69 @@
+package interptest
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// Installed are the paths of the interpreters of a language that are installed, python, php, perl or ruby:
+// those that scripts/install-interpreters has unpacked, by release, those of pyenv and rbenv, and last the
+// system's. A release is a part of a path but of the last.
+func Installed(language string) []string {
+	command := language
+	if language == "python" {
+		command = "python3"
+	}
+	home, _ := os.UserHomeDir()
+	var found []string
+	if env := map[string]string{"python": ".pyenv", "ruby": ".rbenv"}[language]; env != "" {
+		found, _ = filepath.Glob(filepath.Join(home, env, "versions/[0-9]*/bin", command))
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		unpacked, _ := filepath.Glob(filepath.Join(cache, "ringtap/interpreters", language+"[0-9]*/bin", command))
+		slices.SortFunc(unpacked, func(a, b string) int { return compareReleases(Release(a), Release(b)) })
+		found = append(found, unpacked...)
+	}
+	if path, err := exec.LookPath("/usr/bin/" + command); err == nil {
+		found = append(found, path)
+	}
+	return found
+}
+
+// Release is that of an interpreter by its path, of its language alone if it is the system's.
+func Release(path string) string { return filepath.Base(filepath.Dir(filepath.Dir(path))) }
+
+// compareReleases compares names such as ruby3.10 by their numbers.
+func compareReleases(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(a, b string) int {
+		n, errN := strconv.Atoi(a)
+		m, errM := strconv.Atoi(b)
+		if errN != nil || errM != nil {
+			return strings.Compare(a, b)
+		}
+		return cmp.Compare(n, m)
+	})
+}
+
+// OfEach runs a test with the interpreters of a language that are installed: with the newest that was unpacked
+// and the system's, unless nothing is to be left out.
+func OfEach(t *testing.T, language string, test func(t *testing.T, path string)) {
+	t.Helper()
+	all := Installed(language)
+	if len(all) == 0 {
+		t.Skip(language + " is not installed")
+	}
+	for i, path := range all {
+		if i+2 < len(all) && !testlimit.IsThorough() {
+			continue
+		}
+		t.Run(Release(path), func(t *testing.T) { test(t, path) })
+	}
+}
