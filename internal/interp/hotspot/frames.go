@@ -96,114 +96,33 @@ func leavePushed(a *callchain.Activation) {
 	}
 }
 
-// codeAhead is how many bytes of instructions are looked at.
-const codeAhead = 32
-
 // leaveLeaf leaves compiled code where it was interrupted: the first and last instructions
 // of a method have another frame than the others.
 func (r *Runtime) leaveLeaf(a *callchain.Activation, b *blob) {
-	var code [codeAhead]byte
-	if !r.mem.Read(a.PC, code[:]) {
+	code := make([]byte, codeAhead)
+	if a.PC < b.complete {
+		code = make([]byte, min(b.complete-a.PC, maxPrologue))
+	}
+	if !r.mem.Read(a.PC, code) {
 		r.leaveFixed(a, b.frame)
 		return
 	}
-	switch shapeOf(code[:], a.PC < b.complete) {
+	of := shapeOf(code)
+	if a.PC < b.complete {
+		of = making(code, b.frame)
+	}
+	switch of {
 	case bare:
 		leaveBare(a)
 	case pushed:
 		leavePushed(a)
+	case unsaved:
+		if pc, ok := a.Word(a.SP + b.frame - 8); ok {
+			a.Leave(pc, a.SP+b.frame, a.FP)
+		}
 	default:
 		r.leaveFixed(a, b.frame)
 	}
-}
-
-// shape is how much of a frame there is.
-type shape uint8
-
-const (
-	whole  shape = iota
-	pushed       // the caller's frame pointer lies on top
-	bare         // the return address does
-)
-
-// shapeOf tells from the instructions at a place how much of the frame there is: making
-// says that it is before the end of the frame's making.
-func shapeOf(code []byte, making bool) shape {
-	is := func(at int, bytes ...byte) bool {
-		for i, b := range bytes {
-			if code[at+i] != b {
-				return false
-			}
-		}
-		return true
-	}
-	switch {
-	case is(0, 0xc3): // ret
-		return bare
-	case is(0, 0x5d): // pop %rbp
-		return pushed
-	case making && (is(0, 0x48, 0x83, 0xec) || is(0, 0x48, 0x81, 0xec)): // sub $n,%rsp
-		if afterPush(code) {
-			return pushed
-		}
-		return bare
-	case making && (is(0, 0x48, 0x8b, 0xec) || is(0, 0x48, 0x89, 0xe5)): // mov %rsp,%rbp
-		return pushed
-	case making && is(0, 0x48, 0x89, 0x6c, 0x24), making && is(0, 0x48, 0x89, 0xac, 0x24): // mov %rbp,n(%rsp)
-		return whole
-	case making:
-		return bare
-	}
-	// A poll for a safepoint goes between the frame's end and the return.
-	for _, poll := range []struct {
-		code   []byte
-		length int
-	}{
-		{[]byte{0x49, 0x3b, 0x67}, 4}, // cmp n(%r15),%rsp
-		{[]byte{0x49, 0x3b, 0xa7}, 7}, // the same, farther off
-		{[]byte{0x0f, 0x87}, 6},       // ja
-		{[]byte{0x41, 0x85, 0x02}, 3}, // test %eax,(%r10)
-		{[]byte{0x85, 0x05}, 6},       // test %eax,n(%rip)
-		{[]byte{0x4d, 0x8b, 0x57}, 4}, // mov n(%r15),%r10
-		{[]byte{0x4d, 0x8b, 0x97}, 7}, // the same, farther off
-		{[]byte{0xc5, 0xf8, 0x77}, 3}, // vzeroupper
-	} {
-		if is(0, poll.code...) && endsSoon(code[poll.length:]) {
-			return bare
-		}
-	}
-	return whole
-}
-
-// endsSoon tells whether code polls and returns at once.
-func endsSoon(code []byte) bool {
-	for len(code) >= 7 {
-		switch {
-		case code[0] == 0xc3:
-			return true
-		case code[0] == 0x0f && code[1] == 0x87:
-			code = code[6:]
-		case code[0] == 0x41 && code[1] == 0x85 && code[2] == 0x02:
-			code = code[3:]
-		case code[0] == 0x49 && code[1] == 0x3b && code[2] == 0x67:
-			code = code[4:]
-		case code[0] == 0x49 && code[1] == 0x3b && code[2] == 0xa7:
-			code = code[7:]
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-// afterPush tells whether the frame pointer is saved by a push: then the instructions after
-// sub do not save it.
-func afterPush(code []byte) bool {
-	n := 4
-	if code[1] == 0x81 {
-		n = 7
-	}
-	return code[n] != 0x48 || code[n+1] != 0x89 || code[n+2]&^0xc0 != 0x2c || code[n+3] != 0x24
 }
 
 // leaveStub leaves code that says nothing of its frame: most of it keeps a frame pointer,
