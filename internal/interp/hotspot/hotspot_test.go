@@ -28,6 +28,26 @@ func TestAMethodIsNamedAsTheMachinePrintsIt(t *testing.T) {
 	}
 }
 
+func TestTheVersionIsThatOfTheJDK(t *testing.T) {
+	memory := interp.Image{{Addr: 4096, Bytes: []byte{25, 0, 0, 0}}}
+	for _, test := range []struct {
+		says []string
+		want uint64
+	}{
+		{[]string{"Abstract_VM_Version::_vm_major_version", "CodeCache::_heap"}, 8},
+		{[]string{"Abstract_VM_Version::_vm_major_version", "CodeCache::_heaps"}, 25},
+		{nil, 0},
+	} {
+		said := &tables{offsets: make(map[string]uint64)}
+		for _, name := range test.says {
+			said.offsets[name] = 4096
+		}
+		if got := version(memory, said); got != test.want {
+			t.Errorf("%v: %d, want %d", test.says, got, test.want)
+		}
+	}
+}
+
 func TestPackedNumbersAreOfBothKinds(t *testing.T) {
 	for _, test := range []struct {
 		bytes  []byte

@@ -55,13 +55,20 @@ func unknown(why string) error {
 	return &interp.UnknownError{Name: "HotSpot", Why: why, Help: "--jvm has it write a map of its compiled code"}
 }
 
-// version is the machine's major version, 0 if it does not say.
+// version is the major version of the machine's JDK, 0 if it does not say.
 func version(mem interp.Memory, t *tables) uint64 {
 	v := &view{mem: mem}
-	if at, ok := t.offsets["Abstract_VM_Version::_vm_major_version"]; ok {
-		return uint64(v.u32(at))
+	at, ok := t.offsets["Abstract_VM_Version::_vm_major_version"]
+	if !ok {
+		return 0
 	}
-	return 0
+	major := uint64(v.u32(at))
+	if _, ok := t.offsets["CodeCache::_heaps"]; !ok {
+		// Up to JDK 8 the machine had a version of its own: that of JDK 8 is 25.
+		const ahead = 17
+		major -= min(major, ahead)
+	}
+	return major
 }
 
 // Name is of interp.Stepper.
