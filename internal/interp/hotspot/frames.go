@@ -99,17 +99,20 @@ func leavePushed(a *callchain.Activation) {
 // leaveLeaf leaves compiled code where it was interrupted: the first and last instructions
 // of a method have another frame than the others.
 func (r *Runtime) leaveLeaf(a *callchain.Activation, b *blob) {
-	code := make([]byte, codeAhead)
-	if a.PC < b.complete {
-		code = make([]byte, min(b.complete-a.PC, maxPrologue))
+	inPrologue, n := a.PC < b.complete, codeAhead
+	if inPrologue {
+		n = int(min(b.complete-a.PC, maxPrologue))
 	}
-	if !r.mem.Read(a.PC, code) {
+	code, ok := r.codeAt(b, a.PC, n)
+	if !ok {
 		r.leaveFixed(a, b.frame)
 		return
 	}
-	of := shapeOf(code)
-	if a.PC < b.complete {
+	of := whole
+	if inPrologue {
 		of = making(code, b.frame)
+	} else {
+		of = shapeOf(code)
 	}
 	switch of {
 	case bare:
@@ -125,24 +128,32 @@ func (r *Runtime) leaveLeaf(a *callchain.Activation, b *blob) {
 	}
 }
 
+// barrierCookie lies between the return address and the frame pointer in the frame of the stub
+// that a method calls when it is entered (generate_method_entry_barrier in stubGenerator_x86_64.cpp).
+const barrierCookie = ^uint64(0)
+
 // leaveStub leaves code that says nothing of its frame: most of it keeps a frame pointer,
 // and what has no frame does not call.
 func (r *Runtime) leaveStub(a *callchain.Activation, b *blob) {
-	var code [4]byte
-	if a.Exact && r.mem.Read(a.PC, code[:]) {
+	if code, ok := r.codeAt(b, a.PC, 4); a.Exact && ok {
 		switch {
 		case code[0] == 0xc3, code[0] == 0x55, r.jumps(b):
 			leaveBare(a)
 			return
-		case binary.LittleEndian.Uint32(code[:])&0xffffff == 0xec8b48, code[0] == 0x5d:
+		case binary.LittleEndian.Uint32(code)&0xffffff == 0xec8b48, code[0] == 0x5d:
 			leavePushed(a)
 			return
 		}
 	}
+	sp := a.FP + 16
 	fp, ok := a.Word(a.FP)
-	pc, ok2 := a.Word(a.FP + 8)
+	pc, ok2 := a.Word(sp - 8)
+	if pc == barrierCookie {
+		sp += 8
+		pc, ok2 = a.Word(sp - 8)
+	}
 	if ok && ok2 && a.FP >= a.SP && a.FP%8 == 0 && a.Executable(pc-1) {
-		a.Leave(pc, a.FP+16, fp)
+		a.Leave(pc, sp, fp)
 		return
 	}
 	if a.Exact {

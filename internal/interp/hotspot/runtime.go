@@ -21,6 +21,8 @@ type Runtime struct {
 	blobNames   map[uint64]string
 	known       map[[3]uint64][]interp.Level
 	scratch     []scope
+	texts       map[uint64]text // by the blob's address
+	texted      int             // bytes of them
 }
 
 // maxPlaces bounds the places of compiled code that are remembered.
@@ -48,7 +50,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 func newRuntime(mem interp.Memory, l *layout, major uint64) *Runtime {
 	const biasedSince = 20
 	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince,
-		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level)}
+		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level), texts: make(map[uint64]text)}
 }
 
 func unknown(why string) error {
