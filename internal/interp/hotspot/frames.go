@@ -35,7 +35,8 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 		return dst
 	}
 	m := r.methodAt(address)
-	if m == nil {
+	if m == nil { // its class may have been unloaded since
+		r.leaveInterpreted(a)
 		return append(dst, r.nameless(a))
 	}
 	bytecode, _ := a.Word(a.FP - slotBytecode)
@@ -46,16 +47,22 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 	if bytecode-m.code < m.codeSize {
 		bci = int(bytecode - m.code)
 	}
+	r.leaveInterpreted(a)
+	return append(dst, interp.Level{Frame: m.frame(bci), Offset: uint64(bci)})
+}
+
+// leaveInterpreted leaves an interpreted frame.
+func (r *Runtime) leaveInterpreted(a *callchain.Activation) {
 	sender, ok := a.Word(a.FP - slotSender)
 	fp, ok2 := a.Word(a.FP)
 	pc, ok3 := a.Word(a.FP + 8)
-	if ok && ok2 && ok3 {
-		if sender < a.FP+16 || sender > a.FP+16+maxArguments {
-			sender = a.FP + 16
-		}
-		a.Leave(pc, sender, fp)
+	if !ok || !ok2 || !ok3 || !a.Executable(pc-1) {
+		return
 	}
-	return append(dst, interp.Level{Frame: m.frame(bci), Offset: uint64(bci)})
+	if sender < a.FP+16 || sender > a.FP+16+maxArguments {
+		sender = a.FP + 16
+	}
+	a.Leave(pc, sender, fp)
 }
 
 // leave says where the caller of a blob goes on.
@@ -145,6 +152,13 @@ func (r *Runtime) leaveStub(a *callchain.Activation, b *blob) {
 			return
 		}
 	}
+	if !leaveFramed(a) && a.Exact {
+		leaveBare(a)
+	}
+}
+
+// leaveFramed leaves code that keeps a frame pointer; false if it seems to keep none.
+func leaveFramed(a *callchain.Activation) bool {
 	sp := a.FP + 16
 	fp, ok := a.Word(a.FP)
 	pc, ok2 := a.Word(sp - 8)
@@ -152,13 +166,11 @@ func (r *Runtime) leaveStub(a *callchain.Activation, b *blob) {
 		sp += 8
 		pc, ok2 = a.Word(sp - 8)
 	}
-	if ok && ok2 && a.FP >= a.SP && a.FP%8 == 0 && a.Executable(pc-1) {
-		a.Leave(pc, sp, fp)
-		return
+	if !ok || !ok2 || a.FP < a.SP || a.FP%8 != 0 || !a.Executable(pc-1) {
+		return false
 	}
-	if a.Exact {
-		leaveBare(a)
-	}
+	a.Leave(pc, sp, fp)
+	return true
 }
 
 // jumps tells whether a blob only leads from a call to a method, and never has a frame.

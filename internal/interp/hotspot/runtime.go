@@ -95,10 +95,10 @@ func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Lev
 	if !ok {
 		return dst
 	}
-	r.leave(a, &b)
 	if b.method == 0 {
-		return append(dst, interp.Level{Frame: interp.Frame{Function: r.blobName(&b)}, Offset: a.PC - b.code})
+		return r.stub(dst, &b, a)
 	}
+	r.leave(a, &b)
 	return r.compiled(dst, &b, a)
 }
 
