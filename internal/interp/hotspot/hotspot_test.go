@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -145,6 +146,28 @@ func TestInstructionsTellHowMuchOfAFrameIsMade(t *testing.T) {
 				t.Errorf("%s: %d at % x, want %d", test.name, got, instruction, test.want[i])
 			}
 			code = code[len(instruction):]
+		}
+	}
+}
+
+func TestTheCodeOfAMethodIsRememberedUntilItIsAnother(t *testing.T) {
+	first := interp.Image{{Addr: 4096, Bytes: []byte{0x55, 0x90, 0xc3}}}
+	r := newRuntime(first, layoutOf([]byte{0}), 17)
+	b := &blob{addr: 4096, code: 4096, size: 3, compileID: 1}
+	for _, test := range []struct {
+		name   string
+		memory interp.Memory
+		id     uint32
+		want   []byte // nil: it is not known
+	}{
+		{"when it is seen", first, 1, []byte{0x90, 0xc3, 0, 0}},
+		{"when the process has ended", interp.Image(nil), 1, []byte{0x90, 0xc3, 0, 0}},
+		{"of another method, when the process has ended", interp.Image(nil), 2, nil},
+		{"of another method", interp.Image{{Addr: 4096, Bytes: []byte{0x5d, 0xc3, 0xcc}}}, 2, []byte{0xc3, 0xcc, 0, 0}},
+	} {
+		r.mem, b.compileID = test.memory, test.id
+		if got, ok := r.codeAt(b, 4097, 4); !bytes.Equal(got, test.want) || ok != (test.want != nil) {
+			t.Errorf("%s: % x, %v, want % x", test.name, got, ok, test.want)
 		}
 	}
 }
