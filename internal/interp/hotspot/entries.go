@@ -12,6 +12,7 @@ import (
 // stays.
 type interpreter struct {
 	low, high uint64
+	code      []byte
 	entries   []entry
 	tries     int // to read it
 }
@@ -48,7 +49,7 @@ func (r *Runtime) readInterpreter() {
 	if !r.mem.Read(low, code) {
 		return
 	}
-	r.interpreter.low, r.interpreter.high = low, low+size
+	r.interpreter.low, r.interpreter.high, r.interpreter.code = low, low+size, code
 	for at, n := uint64(0), 0; at < size && n < maxCodelets; n++ {
 		length := uint64(half(code[at:], l.codeletSize))
 		if length == 0 || length > size-at {
@@ -109,14 +110,11 @@ func (r *Runtime) entered(dst []interp.Level, a *callchain.Activation) ([]interp
 func (r *Runtime) left(dst []interp.Level, a *callchain.Activation) ([]interp.Level, bool) {
 	// pop %rsi; mov %rbx,%rsp; jmp *%rsi
 	leaving := []byte{0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6}
-	code := make([]byte, len(leaving))
-	if !r.mem.Read(a.PC, code) {
-		return dst, false
-	}
+	code := r.interpreter.code[a.PC-r.interpreter.low:]
 	pc, ok := a.Register(columnRSI)
 	sp, ok2 := a.Register(columnRBX)
 	switch {
-	case bytes.Equal(code, leaving):
+	case bytes.HasPrefix(code, leaving):
 		pc, ok = a.Word(a.SP)
 	case bytes.HasPrefix(code, leaving[1:]):
 	case bytes.HasPrefix(code, leaving[4:]):

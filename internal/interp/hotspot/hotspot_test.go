@@ -1,6 +1,8 @@
 package hotspot
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +25,26 @@ func TestAMethodIsNamedAsTheMachinePrintsIt(t *testing.T) {
 	} {
 		if got := external(className(test.class), test.name, test.signature); got != test.want {
 			t.Errorf("%s of %s%s: %q, want %q", test.class, test.name, test.signature, got, test.want)
+		}
+	}
+}
+
+func TestTheVersionIsThatOfTheJDK(t *testing.T) {
+	memory := interp.Image{{Addr: 4096, Bytes: []byte{25, 0, 0, 0}}}
+	for _, test := range []struct {
+		says []string
+		want uint64
+	}{
+		{[]string{"Abstract_VM_Version::_vm_major_version", "CodeCache::_heap"}, 8},
+		{[]string{"Abstract_VM_Version::_vm_major_version", "CodeCache::_heaps"}, 25},
+		{nil, 0},
+	} {
+		said := &tables{offsets: make(map[string]uint64)}
+		for _, name := range test.says {
+			said.offsets[name] = 4096
+		}
+		if got := version(memory, said); got != test.want {
+			t.Errorf("%v: %d, want %d", test.says, got, test.want)
 		}
 	}
 }
@@ -74,27 +96,78 @@ func TestLinesComeFromTheCompressedTable(t *testing.T) {
 
 func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		code   []byte
-		making bool
-		want   shape
+		name string
+		code []byte
+		want shape
 	}{
-		{"ret", []byte{0xc3}, false, bare},
-		{"pop %rbp", []byte{0x5d}, false, pushed},
-		{"stack bang", []byte{0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55}, true, bare},
-		{"push %rbp", []byte{0x55, 0x48, 0x83, 0xec, 0x20}, true, bare},
-		{"sub after push", []byte{0x48, 0x83, 0xec, 0x20, 0x90}, true, pushed},
-		{"sub before the frame pointer is saved", []byte{0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x6c, 0x24, 0x10}, true, bare},
-		{"mov %rbp,n(%rsp)", []byte{0x48, 0x89, 0x6c, 0x24, 0x10}, true, whole},
-		{"poll of the stack pointer", []byte{0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 1, 0, 0, 0, 0xc3}, false, bare},
-		{"jump of the poll", []byte{0x0f, 0x87, 1, 0, 0, 0, 0xc3}, false, bare},
-		{"a compare within the method", []byte{0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 1, 0, 0, 0, 0x90}, false, whole},
-		{"sub within the method", []byte{0x48, 0x83, 0xec, 0x20}, false, whole},
+		{"ret", []byte{0xc3}, bare},
+		{"pop %rbp", []byte{0x5d}, pushed},
+		{"poll of the stack pointer", []byte{0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 1, 0, 0, 0, 0xc3}, bare},
+		{"jump of the poll", []byte{0x0f, 0x87, 1, 0, 0, 0, 0xc3}, bare},
+		{"a compare within the method", []byte{0x49, 0x3b, 0x67, 0x28, 0x0f, 0x87, 1, 0, 0, 0, 0x90}, whole},
+		{"sub within the method", []byte{0x48, 0x83, 0xec, 0x20}, whole},
 	} {
 		var code [codeAhead]byte
 		copy(code[:], test.code)
-		if got := shapeOf(code[:], test.making); got != test.want {
+		if got := shapeOf(code[:]); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// The code is what gdb shows of methods of OpenJDK 17 and 25, up to where their frames are complete.
+func TestInstructionsTellHowMuchOfAFrameIsMade(t *testing.T) {
+	class := []byte{0x44, 0x8b, 0x56, 0x08, 0x44, 0x3b, 0x50, 0x08, 0x0f, 0x85, 0xc0, 0x76, 0xf1, 0xff} // mov, cmp, jne: is it the receiver's?
+	bang := []byte{0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff}                                            // mov %eax,-0x14000(%rsp)
+	push := []byte{0x55}
+	copied := []byte{0x48, 0x8b, 0xec} // mov %rsp,%rbp
+	sub := func(n byte) []byte { return []byte{0x48, 0x83, 0xec, n} }
+	wide := func(n byte) []byte { return []byte{0x48, 0x81, 0xec, n, 0, 0, 0} }
+	saved := []byte{0x48, 0x89, 0x6c, 0x24, 0x10}                                                                            // mov %rbp,0x10(%rsp)
+	barrier := [][]byte{{0x41, 0x81, 0x7f, 0x20, 1, 0, 0, 0}, {0x0f, 0x85, 0x0c, 1, 0, 0}, {0x74, 0x05}, {0xe8, 1, 2, 3, 4}} // cmpl, jne, je, call
+	for _, test := range []struct {
+		name  string
+		frame uint64
+		code  [][]byte
+		want  []shape // at each instruction
+	}{
+		{"pushed", 48, [][]byte{bang, push, sub(32)}, []shape{bare, bare, pushed}},
+		{"with a class to check", 48, [][]byte{class, bang, push, sub(32)}, []shape{bare, bare, bare, pushed}},
+		{"with a barrier", 48, slices.Concat([][]byte{bang, push, sub(32)}, barrier), []shape{bare, bare, pushed, whole, whole, whole, whole}},
+		{"with a frame pointer", 48, [][]byte{bang, push, copied, sub(32)}, []shape{bare, bare, pushed, pushed}},
+		{"large", 48 + 128, [][]byte{push, wide(160)}, []shape{bare, pushed}},
+		{"saved by mov", 32, [][]byte{sub(24), saved}, []shape{bare, unsaved}},
+		{"saved by mov, wide", 32, [][]byte{wide(24), saved}, []shape{bare, unsaved}},
+		{"nothing but the frame pointer", 16, [][]byte{push, barrier[0]}, []shape{bare, whole}},
+	} {
+		code := slices.Concat(test.code...)
+		for i, instruction := range test.code {
+			if got := making(code, test.frame); got != test.want[i] {
+				t.Errorf("%s: %d at % x, want %d", test.name, got, instruction, test.want[i])
+			}
+			code = code[len(instruction):]
+		}
+	}
+}
+
+func TestTheCodeOfAMethodIsRememberedUntilItIsAnother(t *testing.T) {
+	first := interp.Image{{Addr: 4096, Bytes: []byte{0x55, 0x90, 0xc3}}}
+	r := newRuntime(first, layoutOf([]byte{0}), 17)
+	b := &blob{addr: 4096, code: 4096, size: 3, compileID: 1}
+	for _, test := range []struct {
+		name   string
+		memory interp.Memory
+		id     uint32
+		want   []byte // nil: it is not known
+	}{
+		{"when it is seen", first, 1, []byte{0x90, 0xc3, 0, 0}},
+		{"when the process has ended", interp.Image(nil), 1, []byte{0x90, 0xc3, 0, 0}},
+		{"of another method, when the process has ended", interp.Image(nil), 2, nil},
+		{"of another method", interp.Image{{Addr: 4096, Bytes: []byte{0x5d, 0xc3, 0xcc}}}, 2, []byte{0xc3, 0xcc, 0, 0}},
+	} {
+		r.mem, b.compileID = test.memory, test.id
+		if got, ok := r.codeAt(b, 4097, 4); !bytes.Equal(got, test.want) || ok != (test.want != nil) {
+			t.Errorf("%s: % x, %v, want % x", test.name, got, ok, test.want)
 		}
 	}
 }

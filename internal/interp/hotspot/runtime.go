@@ -21,6 +21,8 @@ type Runtime struct {
 	blobNames   map[uint64]string
 	known       map[[3]uint64][]interp.Level
 	scratch     []scope
+	texts       map[uint64]text // by the blob's address
+	texted      int             // bytes of them
 }
 
 // maxPlaces bounds the places of compiled code that are remembered.
@@ -48,20 +50,27 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 func newRuntime(mem interp.Memory, l *layout, major uint64) *Runtime {
 	const biasedSince = 20
 	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince,
-		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level)}
+		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level), texts: make(map[uint64]text)}
 }
 
 func unknown(why string) error {
 	return &interp.UnknownError{Name: "HotSpot", Why: why, Help: "--jvm has it write a map of its compiled code"}
 }
 
-// version is the machine's major version, 0 if it does not say.
+// version is the major version of the machine's JDK, 0 if it does not say.
 func version(mem interp.Memory, t *tables) uint64 {
 	v := &view{mem: mem}
-	if at, ok := t.offsets["Abstract_VM_Version::_vm_major_version"]; ok {
-		return uint64(v.u32(at))
+	at, ok := t.offsets["Abstract_VM_Version::_vm_major_version"]
+	if !ok {
+		return 0
 	}
-	return 0
+	major := uint64(v.u32(at))
+	if _, ok := t.offsets["CodeCache::_heaps"]; !ok {
+		// Up to JDK 8 the machine had a version of its own: that of JDK 8 is 25.
+		const ahead = 17
+		major -= min(major, ahead)
+	}
+	return major
 }
 
 // Name is of interp.Stepper.
@@ -86,10 +95,10 @@ func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Lev
 	if !ok {
 		return dst
 	}
-	r.leave(a, &b)
 	if b.method == 0 {
-		return append(dst, interp.Level{Frame: interp.Frame{Function: r.blobName(&b)}, Offset: a.PC - b.code})
+		return r.stub(dst, &b, a)
 	}
+	r.leave(a, &b)
 	return r.compiled(dst, &b, a)
 }
 
