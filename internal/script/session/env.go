@@ -22,6 +22,7 @@ type env struct {
 	*ctypes.Scope
 	kernel *kernelTypes
 	enums  map[string]map[uint64]string // the names of their values
+	memory *kernelMemory
 }
 
 // arguments knows the arguments of attach points. The kernel's type information is read for
@@ -100,6 +101,9 @@ func moduleOf(function string) (module string, found bool, err error) {
 	}
 	return "", false, err
 }
+
+// Tasks returns why the struct of a thread can't be found in the kernel's memory; nil if it can.
+func (e *env) Tasks() error { return e.memory.findTasks(e) }
 
 // EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 func (e *env) EventProbes() error {
