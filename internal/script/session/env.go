@@ -173,8 +173,8 @@ type kernelTypes struct {
 	read bool
 	spec *btf.Spec // nil where there is none
 	btf  *ctypes.BTF
-	// modules are the types of modules, by a function that was asked for.
-	modules map[string]*btf.Spec
+	// describing are the types that describe a function, of those that were asked for.
+	describing map[string]*btf.Spec
 }
 
 func (k *kernelTypes) open() *ctypes.BTF {
@@ -190,23 +190,26 @@ func (k *kernelTypes) open() *ctypes.BTF {
 // of returns the type information that describes a function: of the module that it is in, or the
 // kernel's own.
 func (k *kernelTypes) of(function string) *btf.Spec {
+	if spec, known := k.describing[function]; known {
+		return spec
+	}
+	if k.describing == nil {
+		k.describing = make(map[string]*btf.Spec)
+	}
+	k.describing[function] = k.find(function)
+	return k.describing[function]
+}
+
+func (k *kernelTypes) find(function string) *btf.Spec {
 	for range k.spec.Find(btf.Func, function) {
 		return k.spec
 	}
-	if spec, known := k.modules[function]; known {
-		return spec
-	}
-	spec := k.spec
 	if module, _, err := moduleOf(function); err == nil && module != "" {
 		if own, err := btf.ReadModule(btf.Dir, module, k.spec); err == nil {
-			spec = own
+			return own
 		}
 	}
-	if k.modules == nil {
-		k.modules = make(map[string]*btf.Spec)
-	}
-	k.modules[function] = spec
-	return spec
+	return k.spec
 }
 
 // Type returns the kernel's type of a name.
