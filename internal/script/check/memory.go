@@ -122,10 +122,13 @@ func (c *checker) whole(x Expr) Expr {
 	}
 	s := p.root
 	s.Path, s.Type, s.User = p.plus(0).steps, l.T, l.User
-	if s.Root != TaskRoot && s.Root != SymbolRoot && c.userSpace() {
-		s.User = true
-	}
+	s.User = s.User || c.inUserSpace(&s)
 	return c.source(l.Pos, &s)
+}
+
+// inUserSpace tells whether what a root leads to is memory of the process, unless its type says so.
+func (c *checker) inUserSpace(s *Source) bool {
+	return s.Root != TaskRoot && s.Root != SymbolRoot && c.userSpace()
 }
 
 // readAt is str() and the like: a text or bytes at an address.
@@ -133,7 +136,7 @@ func (c *checker) readAt(pos syntax.Pos, addr, length Expr, form Form, t *types.
 	_, fixed := length.(*Const)
 	if p := c.origin(addr); p != nil && c.clause != nil && len(p.steps) < maxSteps && (length == nil || fixed) {
 		s := p.root
-		s.Path, s.Form, s.Type, s.Size, s.User = p.steps, form, t, t.Size, addr.Type().User || c.userSpace()
+		s.Path, s.Form, s.Type, s.Size, s.User = p.steps, form, t, t.Size, addr.Type().User || c.inUserSpace(&s)
 		if form == Text && length == nil && c.opts.Dialect != V017 {
 			s.Size++ // max_strlen does not count the end, but in 0.17
 		}

@@ -24,6 +24,7 @@ type Account struct {
 	Users, Cut uint64
 	Late       uint64 // reads of the memory of processes after the hits
 	Gone       uint64 // of these, those of programs that did not run any more
+	Ended      uint64 // values of curtask that are missing: the threads had ended
 	// Texts counts the texts behind parameters of system calls, and Missing those of them that
 	// were gone before anybody could read them.
 	Texts, Missing uint64

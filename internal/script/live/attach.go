@@ -25,10 +25,14 @@ import (
 // Options say how a program is attached.
 type Options struct {
 	Target perfevent.Target
-	View   probe.View   // how files are found
-	Near   bool         // see syscalltext.Options; also for the functions of interpreted code
-	Books  bool         // Account.Probes says what the kernel has filtered
-	Nested bool         // this process is in a namespace of processes below the first
+	View   probe.View // how files are found
+	Near   bool       // see syscalltext.Options; also for the functions of interpreted code
+	Books  bool       // Account.Probes says what the kernel has filtered
+	Nested bool       // this process is in a namespace of processes below the first
+	// Task returns what lies at the end of a path from the struct of a thread that hit something at a
+	// time, as many bytes of size as can be read; those of its address for no path. It returns false if
+	// there is no such thread any more. Nil if no event asks for plan.Task.
+	Task   func(tid uint32, at uint64, path []check.Step, size int) (b []byte, ok bool)
 	Logger *slog.Logger // nil discards
 }
 

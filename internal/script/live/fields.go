@@ -28,6 +28,8 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 		return ofProcess(field.Root, field.Name)
 	case plan.Memory:
 		return s.memory(field.Name, of)
+	case plan.Task:
+		return behindTask(of), nil
 	case plan.Entry:
 		return s.ofEntry(field.Name, of)
 	case plan.EventProbe:

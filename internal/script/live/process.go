@@ -65,6 +65,27 @@ func ofTask(name string) getter {
 	}
 }
 
+// behindTask returns what reads what the kernel's struct of the thread leads to, when a clause asks for it.
+// The struct itself is where it was at the hit.
+func behindTask(of *check.Source) getter {
+	path := of.Path
+	if len(path) == 0 && of.Form != check.Plain {
+		path = []check.Step{{}} // the struct itself, and not its address
+	}
+	return func(h *hit) value.Value {
+		b, there := h.feed.options.Task(h.sample.TID, h.sample.Time, path, Size(of))
+		if !there {
+			h.feed.account.Ended++
+		}
+		v := Loaded(b, of)
+		if len(path) > 0 {
+			h.feed.account.Late++
+			v = v.Late()
+		}
+		return v
+	}
+}
+
 // Namespace returns the inode of a namespace of a thread, by the name of its link: "ns/mnt"; 0 if the
 // thread is gone.
 func Namespace(host process.Host, tid int, name string) uint64 {

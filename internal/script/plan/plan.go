@@ -137,6 +137,7 @@ const (
 	Memory                  // the process's memory: Source.Path leads there from the field Name
 	Entry                   // the field Name of the record of the function's entry
 	EventProbe              // the field Name of the record of the event probe on the tracepoint
+	Task                    // the kernel's memory, a moment later: Source.Path leads there from the struct of the thread
 )
 
 // Field is where a value comes from.
@@ -153,6 +154,8 @@ type Host interface {
 	Args(p *syntax.AttachPoint) (*types.Type, error)
 	// Offset returns where a member of a struct of the kernel is, or a member of a member: a.b.
 	Offset(structure, member string) (offset int, ok bool)
+	// Tasks returns why the struct of a thread can't be found in the kernel's memory; nil if it can.
+	Tasks() error
 	// Symbol returns the address of a symbol of the kernel, if p is nil.
 	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to

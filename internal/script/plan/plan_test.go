@@ -16,6 +16,7 @@ import (
 // env is a host that has one kernel function, one tracepoint and nothing else.
 type env struct {
 	*ctypes.Scope
+	noTasks error
 	without error // event probes, arguments of raw tracepoints
 }
 
@@ -54,6 +55,7 @@ func (env) ReadsOnly(p *syntax.AttachPoint, parameter int) bool { return p.Text 
 
 func (e env) EventProbes() error                     { return e.without }
 func (e env) RawArguments(*syntax.AttachPoint) error { return e.without }
+func (e env) Tasks() error                           { return e.noTasks }
 
 func (env) Text(_ *syntax.AttachPoint, field string) bool { return field != "buf" }
 
@@ -91,7 +93,7 @@ func checked(t *testing.T, text string) (*check.Program, env) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return prog, env{Scope: scope}
+	return prog, env{Scope: scope, noTasks: errors.New("there is no memory")}
 }
 
 // describe is a line for an event, and one for each use with the places of its values.

@@ -48,17 +48,23 @@ func knownOfTask() []struct {
 // TaskMembers says in words what OfTask knows.
 const TaskMembers = "pid, tgid, comm, the uid and gid of cred, pid, tgid and comm of real_parent and group_leader, inodes of nsproxy's namespaces"
 
-// task is a member of curtask, of those that the record or /proc tells.
+// task is curtask or a member of it: what the record or /proc tells, or the kernel's memory a moment
+// after the hit. The address of the struct is the same then.
 func (p *planner) task(s *check.Source) (Field, bool) {
-	if len(s.Path) == 0 {
-		p.refuse("tid is a number for the thread.", "the address of curtask is not known without BPF")
-		return Field{}, false
-	}
 	if f, ok := OfTask(p.host, s); ok {
 		return f, true
 	}
-	p.refuse("These are there: "+TaskMembers+".",
-		"this member of curtask is in no record and not in /proc")
+	err := p.host.Tasks()
+	switch {
+	case s.Form == check.Vector:
+		p.refuse("", "join() is not possible yet behind curtask")
+	case err == nil:
+		return Field{From: Task}, true
+	case len(s.Path) == 0 && s.Form == check.Plain:
+		p.refuse("tid is a number for the thread.", "the address of curtask is not known without BPF: %v", err)
+	default:
+		p.refuse("These are there: "+TaskMembers+".", "this member of curtask is in no record and not in /proc, and %v", err)
+	}
 	return Field{}, false
 }
 

@@ -37,12 +37,18 @@ func TestMembersOfCurtaskThatProcTells(t *testing.T) {
 func TestMembersOfCurtaskThatNothingTellsAreRefused(t *testing.T) {
 	for expression, want := range map[string]string{
 		`((struct task_struct *)curtask)->x`:                             "this member of curtask is in no record",
-		`((struct task_struct *)curtask)->real_parent->real_parent->pid`: "this member of curtask is in no record",
-		`curtask`: "the address of curtask is not known",
+		`((struct task_struct *)curtask)->real_parent->real_parent->pid`: "this member of curtask is in no record and not in /proc, and there is no memory",
+		`curtask`: "the address of curtask is not known without BPF: there is no memory",
 	} {
 		_, errs := planned(t, fmt.Sprintf(`%s tracepoint:a:b { print(%s); }`, taskStruct, expression))
 		if len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
 			t.Errorf("%s: %v", expression, errs)
+		}
+		prog, host := checked(t, fmt.Sprintf(`%s tracepoint:a:b { print(%s); }`, taskStruct, expression))
+		host.noTasks = nil
+		events, errs := Make(prog, host)
+		if len(errs) > 0 || len(events) != 1 || events[0].Uses[0].Fields[0] != (Field{From: Task}) {
+			t.Errorf("with the kernel's memory: %s: %v, %v", expression, describe(events), errs)
 		}
 	}
 }

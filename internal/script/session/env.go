@@ -24,6 +24,7 @@ type env struct {
 	kernel   *kernelTypes
 	programs *live.ProgramTypes
 	enums    map[string]map[uint64]string // the names of their values
+	memory   *kernelMemory
 }
 
 // arguments knows the arguments of attach points. The kernel's type information is read for
@@ -109,6 +110,9 @@ func moduleOf(function string) (module string, found bool, err error) {
 // Text tells whether a field of a tracepoint is a parameter of a system call that points to text.
 func (e *env) Text(p *syntax.AttachPoint, field string) bool { return e.arguments(p).Text(p, field) }
 
+// Tasks returns why the struct of a thread can't be found in the kernel's memory; nil if it can.
+func (e *env) Tasks() error { return e.memory.findTasks(e) }
+
 // EventProbes returns why the kernel can't put a probe on a tracepoint that fetches memory; nil if it can.
 func (e *env) EventProbes() error {
 	tracefs, _, err := ftrace.Mount()
@@ -187,8 +191,8 @@ type kernelTypes struct {
 	read bool
 	spec *btf.Spec // nil where there is none
 	btf  *ctypes.BTF
-	// modules are the types of modules, by a function that was asked for.
-	modules map[string]*btf.Spec
+	// describing are the types that describe a function, of those that were asked for.
+	describing map[string]*btf.Spec
 }
 
 func (k *kernelTypes) open() *ctypes.BTF {
@@ -204,23 +208,26 @@ func (k *kernelTypes) open() *ctypes.BTF {
 // of returns the type information that describes a function: of the module that it is in, or the
 // kernel's own.
 func (k *kernelTypes) of(function string) *btf.Spec {
+	if spec, known := k.describing[function]; known {
+		return spec
+	}
+	if k.describing == nil {
+		k.describing = make(map[string]*btf.Spec)
+	}
+	k.describing[function] = k.find(function)
+	return k.describing[function]
+}
+
+func (k *kernelTypes) find(function string) *btf.Spec {
 	for range k.spec.Find(btf.Func, function) {
 		return k.spec
 	}
-	if spec, known := k.modules[function]; known {
-		return spec
-	}
-	spec := k.spec
 	if module, _, err := moduleOf(function); err == nil && module != "" {
 		if own, err := btf.ReadModule(btf.Dir, module, k.spec); err == nil {
-			spec = own
+			return own
 		}
 	}
-	if k.modules == nil {
-		k.modules = make(map[string]*btf.Spec)
-	}
-	k.modules[function] = spec
-	return spec
+	return k.spec
 }
 
 // Type returns the kernel's type of a name.

@@ -59,6 +59,8 @@ func placeOf(f plan.Field) string {
 		return "the memory behind field " + f.Name + ": the copy of the stack, what a helper reads while the thread stands still, or the process a moment after the hit"
 	case plan.Entry:
 		return "field " + f.Name + " of the record of the function's entry"
+	case plan.Task:
+		return "the kernel's struct of the thread, a moment after the hit"
 	case plan.EventProbe:
 		return "field " + f.Name + " of the record of the event probe"
 	case plan.KernelStack:

@@ -50,10 +50,13 @@ func (s *session) follow(ctx context.Context) error {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d user stacks are cut short: they are deeper than what ringtap copies of each\n", account.Cut, account.Users)
 	}
 	if account.Late > 0 && s.opts.Verbose {
-		fmt.Fprintf(s.opts.Stderr, "%d reads of the memory of processes came a moment after the hits: the values may be others (marked ~)\n", account.Late)
+		fmt.Fprintf(s.opts.Stderr, "%d reads of memory came a moment after the hits: the values may be others (marked ~)\n", account.Late)
 	}
 	if account.Gone > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d reads of memory came after their processes had started other programs: they gave nothing\n", account.Gone)
+	}
+	if account.Ended > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d values of curtask are missing: the threads had ended, or were those of idle CPUs\n", account.Ended)
 	}
 	if account.Rests != "" {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", account.Rests)

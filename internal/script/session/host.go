@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/value"
@@ -37,6 +39,13 @@ func (s *session) own(c *check.Clause, host plan.Host) (*ownValues, *syntax.Erro
 				return nil, err
 			}
 			own.values[i] = get
+			continue
+		}
+		if source.Root == check.TaskRoot && s.kernel.findTasks(host) == nil {
+			own.values[i] = func() value.Value {
+				b, _ := s.kernel.ofTask(s.self, math.MaxUint64, source.Path, live.Size(source))
+				return live.Loaded(b, source)
+			}
 			continue
 		}
 		v, ok := s.ownValue(source)

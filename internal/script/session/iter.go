@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtap/ringtap/internal/kcore"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/live"
@@ -244,23 +243,4 @@ func (i *item) position() uint64 {
 func (i *item) inode() uint64 {
 	info, _ := process.Host{}.DescriptorInfo(i.tid, i.fd)
 	return cmp.Or(info.Inode, inode(process.Host{}.DescriptorPath(i.tid, i.fd)))
-}
-
-// findTasks prepares to find the kernel's structs of threads, once.
-func (k *kernelMemory) findTasks(host plan.Host) error {
-	if k.tasks != nil {
-		return nil
-	}
-	if err := k.open(); err != nil {
-		return err
-	}
-	if nested() {
-		return fmt.Errorf("the kernel has other numbers for the processes of this container")
-	}
-	namespace, _, err := host.Symbol("init_pid_ns", nil)
-	if err != nil {
-		return err
-	}
-	k.tasks, err = kcore.FindTasks(namespace, k.read, host.Offset)
-	return err
 }

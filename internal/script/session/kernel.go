@@ -10,9 +10,11 @@ import (
 // kernelMemory is the kernel's memory as probes see it that fire in ringtap itself. The file is
 // opened when something asks for it.
 type kernelMemory struct {
-	reader *kcore.Reader
-	err    error        // why it can't be opened
-	tasks  *kcore.Tasks // nil unless something asks for structs of threads
+	reader  *kcore.Reader
+	started int   // where the time is in the struct of a thread at which it began
+	err     error // why it can't be opened
+	last    taskAt
+	tasks   *kcore.Tasks // nil unless something asks for structs of threads
 }
 
 // maxMemory bounds what one value has of the kernel's memory, in bytes.

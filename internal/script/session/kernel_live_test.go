@@ -53,6 +53,7 @@ func TestLiveProbesOfRingtapReadTheKernelsMemory(t *testing.T) {
 		{"a member that is an array", `printf("%s", ((struct uts_namespace *)kaddr("init_uts_ns"))->name.release);`, release},
 		{"what a pointer in memory leads to", task + `printf("%s", $t->group_leader->comm);`, "swapper/0"},
 		{"a whole struct", task + `$g = *$t->group_leader; printf("%d %s", $g.pid, $g.comm);`, "0 swapper/0"},
+		{"the thread itself", `printf("%d %d", curtask.tgid, curtask.group_leader == curtask);`, fmt.Sprintf("%d 1", os.Getpid())},
 		{"at an address that a loop computes", task + `$i = 0; while ($i < 3) { $t = $t->group_leader; $i++; } printf("%s", $t->comm);`, "swapper/0"},
 		{"a text at an address of a map", `@p = kaddr("linux_banner"); printf("%s", str(@p, 20)); clear(@p);`, string(banner[:20])},
 		{"where nothing is", `printf("%d", *(uint64 *)0x8000000000000000);`, "0"},

@@ -158,6 +158,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if len(s.events) > 0 {
 		s.attached, err = live.Attach(s.checked, s.events, live.Options{
 			Target: target, View: s.opts.View, Near: s.opts.Near, Books: s.opts.Verbose, Nested: nested(), Logger: s.opts.Logger,
+			Task: s.kernel.ofTask,
 		})
 		if err != nil {
 			return failed, s.placed(err)
