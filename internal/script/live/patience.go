@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// Hits that wait when the user ends the run are still handled: for as long as Patience, and at
-// least so many as assured. In a storm there may be millions.
+// Hits that wait when the user ends the run are still handled: for as long as Patience, and then until
+// so many as assured are done, or the longest wait is over: clauses may start a program at each hit. In
+// a storm there may be millions.
 const (
 	Patience = 600 * time.Millisecond
 	assured  = 60_000
+	longest  = 5 * time.Second
 )
 
 // impatience tells when hits that wait are no longer handled.
@@ -24,6 +26,7 @@ const (
 	running uint32 = iota
 	ending
 	overdue
+	late
 )
 
 // begin begins with the end of a context. The caller calls stop when the run is over.
@@ -36,10 +39,16 @@ func (i *impatience) begin(ctx context.Context) (stop func()) {
 		case <-waited:
 			return
 		}
-		select {
-		case <-time.After(Patience):
-			i.phase.Store(overdue)
-		case <-waited:
+		for _, next := range []struct {
+			after time.Duration
+			phase uint32
+		}{{Patience, overdue}, {longest - Patience, late}} {
+			select {
+			case <-time.After(next.after):
+				i.phase.Store(next.phase)
+			case <-waited:
+				return
+			}
 		}
 	}()
 	return func() { close(waited) }
@@ -51,5 +60,5 @@ func (i *impatience) over() bool {
 	if phase != running {
 		i.after++
 	}
-	return phase == overdue && i.after > assured
+	return phase == overdue && i.after > assured || phase == late
 }

@@ -108,7 +108,7 @@ func (l Lister) list(pattern string) error {
 			listContext(l.Out, list)
 		}
 	}
-	if provider == "" || !named || isPattern(provider) {
+	if !named || isPattern(provider) {
 		for _, kind := range []string{"fentry", "kprobe"} {
 			_ = l.functions(kind, "*", glob.Match) // a kernel that has none, or shows none, has the rest
 		}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,9 @@ import (
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
+
+// maxRaw is how many raw tracepoints a pattern may stand for.
+const maxRaw = 500
 
 // findRaw finds the systems of raw tracepoints, which programs name without it.
 func (s *session) findRaw() error {
@@ -24,8 +28,13 @@ func (s *session) findRaw() error {
 				if err != nil {
 					return err
 				}
-				if found = rawPoints(all, p); len(found) == 0 {
+				switch found = rawPoints(all, p); {
+				case len(found) == 0:
 					wrong = append(wrong, noRaw(all, p))
+				case len(found) > maxRaw:
+					wrong = append(wrong, &syntax.Error{
+						Pos: p.Pos, Len: len(p.Text), Msg: fmt.Sprintf("%s matches %d tracepoints; at most %d can be traced at once", p.Text, len(found), maxRaw),
+					})
 				}
 			}
 			points = append(points, found...)
