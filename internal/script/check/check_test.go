@@ -317,6 +317,27 @@ func TestMapsThatBeginWithTheirOwnChangeHoldIntegers(t *testing.T) {
 	}
 }
 
+func TestDivisionsOfSignedNumbersAreWarnedOf(t *testing.T) {
+	for text, want := range map[string]int{
+		`@s = nsecs; print((nsecs - @s) / 1000)`:        0,
+		`$a = nsecs; print((nsecs - $a) % 1000)`:        0,
+		`@s = nsecs; print((nsecs - @s - 1) / 1000)`:    1,
+		`@s = -5; print((@s - 1) / 1000)`:               1,
+		`@s = (int64)5; print((nsecs - @s) / 1000)`:     1,
+		`@s = nsecs; print((nsecs - @s) / (uint64)@s)`:  1,
+		`@s = nsecs; @t = nsecs; print(@s / @t / 1000)`: 0,
+	} {
+		p, err := program(t, "begin { "+text+" }", Options{})
+		if err != nil {
+			t.Errorf("%s\n%v", text, err)
+			continue
+		}
+		if len(p.Warnings) != want {
+			t.Errorf("%s: %d warnings, want %d: %v", text, len(p.Warnings), want, p.Warnings)
+		}
+	}
+}
+
 func TestTypesAreTheSmallestThatHoldAllValues(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`$a = 1; $a = (uint64)2`, "uint64"},

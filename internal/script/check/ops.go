@@ -170,10 +170,29 @@ func (c *checker) intOp(e *syntax.Binary, x, y Expr) Expr {
 	if tx.Signed || ty.Signed || e.Op == "-" {
 		t = types.Int64
 	}
-	if (e.Op == "/" || e.Op == "%") && (tx.Signed || ty.Signed) && !(equal(tx, ty)) {
+	harmless := difference(x) && flexible(y.Type())
+	if (e.Op == "/" || e.Op == "%") && (tx.Signed || ty.Signed) && !(equal(tx, ty)) && !harmless {
 		c.warnf(e.Pos, "%s takes its operands as unsigned numbers: cast them to say so", e.Op)
 	}
 	return c.folded(&Binary{Typed{e.Pos, t}, e.Op, c.widenInt(x, t), c.widenInt(y, t)})
+}
+
+// difference tells whether x is the difference of numbers without a sign, such as times: it has a sign by
+// the rules of types alone, and programs that divide times know of none.
+func difference(x Expr) bool {
+	b, ok := x.(*Binary)
+	if !ok || b.Op != "-" {
+		return false
+	}
+	for _, y := range []Expr{b.X, b.Y} {
+		if k, ok := y.(*Convert); ok {
+			y = k.X
+		}
+		if y.Type().Signed {
+			return false
+		}
+	}
+	return true
 }
 
 // widenInt converts an operand without asking whether it fits.
