@@ -24,7 +24,8 @@ const (
 	leastNameSize  = 8
 	mostNameSize   = 64
 	maxPadding     = 128
-	maxBlob        = 16 << 20
+	maxBlob        = 16 << 20 // bytes of code
+	maxBlobData    = 1 << 20
 	maxBlobStep    = 8 // instructions of a function
 	bytesOfAnyStep = 16
 )
@@ -49,7 +50,7 @@ func findBlob(mem interp.Memory, symbol func(name string) (interp.Symbol, bool))
 	_, b.names = ask(name, 0)
 	_, second := ask(name, 1)
 	b.nameSize = second - b.names
-	known := b.code != 0 && b.data != 0 && b.names != 0 && b.size != 0 && b.size <= maxBlob && b.dataSize != 0 && b.dataSize <= maxBlob &&
+	known := b.code != 0 && b.data != 0 && b.names != 0 && b.size != 0 && b.size <= maxBlob && b.dataSize != 0 && b.dataSize <= maxBlobData &&
 		leastNameSize <= b.nameSize && b.nameSize <= mostNameSize
 	return b, known
 }

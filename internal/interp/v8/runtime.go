@@ -44,8 +44,10 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if err != nil {
 		return nil, unknown(fmt.Sprintf("read its symbols: %v", err))
 	}
-	if where, ok := findBlob(p.Memory, m.Symbol); ok && len(b.names) == 0 {
-		b = where.builtins(func(addr uint64) (uint64, bool) { return m.Image.Offset(addr - m.Bias) })
+	if len(b.names) == 0 {
+		if where, ok := findBlob(p.Memory, m.Symbol); ok {
+			b = where.builtins(func(addr uint64) (uint64, bool) { return m.Image.Offset(addr - m.Bias) })
+		}
 	}
 	if len(b.names) == 0 {
 		return nil, unknown("its symbols were stripped, so that its builtins are not known")
