@@ -142,7 +142,11 @@ const barrierCookie = ^uint64(0)
 // leaveStub leaves code that says nothing of its frame: most of it keeps a frame pointer,
 // and what has no frame does not call.
 func (r *Runtime) leaveStub(a *callchain.Activation, b *blob) {
-	if code, ok := r.codeAt(b, a.PC, 4); a.Exact && ok {
+	var code []byte
+	if a.Exact {
+		code, _ = r.codeAt(b, a.PC, 4)
+	}
+	if code != nil {
 		switch {
 		case code[0] == 0xc3, code[0] == 0x55, r.jumps(b):
 			leaveBare(a)
