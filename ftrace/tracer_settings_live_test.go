@@ -133,7 +133,7 @@ func TestLiveSettingsOfAProcessThatWasKilledAreAsBefore(t *testing.T) {
 		t.Fatal(child.Wait())
 	}
 	wantThreshold(t, tracefs, "70")
-	tracefs.RemoveStale(0)           // it reports what others left too
+	tracefs.RemoveStale(0)          // it reports what others left too
 	wantThreshold(t, tracefs, "70") // it lives
 	child.Process.Kill()
 	child.Wait()
