@@ -192,8 +192,15 @@ func (r *Runtime) inCode(dst []interp.Level, c *code, at entered, a *callchain.A
 	if f == nil {
 		return dst
 	}
+	if len(c.inlined) > 0 {
+		dst = append(dst, interp.Level{Frame: interp.Frame{Function: mayBeInlined}})
+	}
 	return append(dst, interp.Level{Frame: f.frame(-1), Offset: pc - c.start})
 }
+
+// mayBeInlined stands for the calls that may run at a place of code without positions, into
+// which some were inlined: Maglev's of V8 12.4 to the first 13.6.
+const mayBeInlined = "[inlined?]"
 
 const (
 	handler    = "Handler"

@@ -184,7 +184,7 @@ func (c *calls) chain(p *profile.Profile, frames []int) (chain []place) {
 		switch {
 		case p.Objects[frame.Object].Runtime != "" && len(frame.Lines) > 0 && filepath.Base(frame.Lines[0].File) == c.file:
 			chain = append(chain, place{frame.Name, frame.Lines[0].Line})
-		case frame.Name == "", strings.HasPrefix(frame.Name, interprets) && i < len(frames)-1:
+		case frame.Name == "", frame.Name == "[inlined?]", strings.HasPrefix(frame.Name, interprets) && i < len(frames)-1:
 			chain = append(chain, unknown)
 		}
 	}
