@@ -2,7 +2,9 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -107,9 +109,10 @@ func (s *session) eachFile(visit func() bool) bool {
 		}
 		for _, fd := range descriptors {
 			path, err := os.Readlink(host.DescriptorPath(pid, fd))
-			if err != nil {
-				continue
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it was closed
 			}
+			// A file whose name may not be read is a file, too.
 			s.item.fd, s.item.path = fd, path
 			if s.kernel.tasks != nil {
 				if s.item.file = s.kernel.tasks.File(s.item.task, fd); s.item.file == 0 {
