@@ -46,21 +46,26 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s has no field %s", s.probe.Format.Name, name)
 	}
+	if field.From == plan.RecordText && of.Form == check.Text && len(of.Path) == 1 {
+		return word(f, of, of.Path[0].Offset/8), nil
+	}
 	return recorded(f, of), nil
+}
+
+// word returns what reads the n-th text of a vector of a system call's parameter.
+func word(f *ftrace.Field, of *check.Source, n int) getter {
+	return func(h *hit) value.Value {
+		words, _ := f.Data(h.raw, 0)
+		for range n {
+			_, words, _ = bytes.Cut(words, []byte{0})
+		}
+		return value.String(cut(words, of))
+	}
 }
 
 // recorded returns what reads a field of the record.
 func recorded(f *ftrace.Field, of *check.Source) getter {
 	switch {
-	case of.Form == check.Text && len(of.Path) == 1: // a word of a vector
-		n := of.Path[0].Offset / 8
-		return func(h *hit) value.Value {
-			words, _ := f.Data(h.raw, 0)
-			for range n {
-				_, words, _ = bytes.Cut(words, []byte{0})
-			}
-			return value.String(cut(words, of))
-		}
 	case of.Form == check.Text || of.Form == check.Plain && of.Type.Kind == types.String:
 		return func(h *hit) value.Value {
 			text, _ := f.Bytes(h.raw)

@@ -138,7 +138,7 @@ func TestLiveTypesOfProgramsLeadThroughPointers(t *testing.T) {
 	var out, stderr bytes.Buffer
 	code, err := Run(ctx, Options{
 		Text: "uprobe:" + program + `:draw {
-				printf("%s %d %d\n", args.s->name, args.s->at[1].y, args.s->kind);
+				printf("%s %d %d %s\n", args.s->name, args.s->at[1].y, args.s->kind, str(args.s->label));
 				printf("%s %d %d %d %d %d %d\n", args.s->next->name, args.s->next->at[0].x, args.s->next->kind, args.s->next->large,
 					args.s->next->of.low, args.s->next->of.high, *args.s->next->area);
 				printf("%s %d %d\n", str(((struct shape *)arg0)->next->label), sizeof(struct shape), sizeof(area_t));
@@ -147,7 +147,7 @@ func TestLiveTypesOfProgramsLeadThroughPointers(t *testing.T) {
 			BEGIN { system("` + program + ` &"); }`,
 		Unsafe: true, Quiet: true, Dialect: "current", Stdout: &out, Stderr: &stderr,
 	})
-	if want := "outer 8 2\ninner 1 5 1 6 7 77\na label 72 8\n{ .x = 5, .y = 6 }\n"; err != nil || code != 0 || strings.TrimSpace(out.String()) != strings.TrimSpace(want) {
+	if want := "outer 8 2 b\ninner 1 5 1 6 7 77\na label 72 8\n{ .x = 5, .y = 6 }\n"; err != nil || code != 0 || strings.TrimSpace(out.String()) != strings.TrimSpace(want) {
 		t.Errorf("exit code %d, %v, %s\nwant\n%s\n%s", code, err, &out, want, &stderr)
 	}
 }

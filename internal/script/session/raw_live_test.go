@@ -34,7 +34,7 @@ func TestLiveRawTracepointsHaveArguments(t *testing.T) {
 	out := traced(t, fmt.Sprintf(`BEGIN { printf("ready\n"); }
 t:raw_syscalls:sys_enter / pid == $1 && args.id == %[1]d / { @recorded = count(); }
 rt:sys_enter / pid == $1 && arg1 == %[1]d / { @numbered[probe] = count(); }
-rawtracepoint:raw_syscalls:sys_enter / pid == $1 && args.id == %[1]d / { @named[args.regs == arg0] = count(); }`, unix.SYS_GETPPID))
+rawtracepoint:vmlinux:sys_enter / pid == $1 && args.id == %[1]d / { @named[args.regs == arg0] = count(); }`, unix.SYS_GETPPID))
 	for _, want := range []string{
 		fmt.Sprintf("\n@recorded: %d\n", calls), fmt.Sprintf("\n@numbered[rawtracepoint:sys_enter]: %d\n", calls),
 		fmt.Sprintf("\n@named[true]: %d\n", calls),
