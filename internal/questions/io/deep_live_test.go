@@ -19,7 +19,7 @@ func TestLiveStacksThatAreCutAreJoinedToTheWholeOne(t *testing.T) {
 	formats := ioFormats(t)
 	program := livetest.Program(t, "deep")
 	// Examples are so many a second: the first may come late.
-	testlimit.Enough(t, max(1000, testlimit.Calls(4000)), func(reads int) bool {
+	testlimit.Enough(t, 4000, func(reads int) bool {
 		collector, err := io.New(process.Host{}, formats, io.ByNothing, stack.Stacks{User: true, Unwind: stack.DWARF, Copy: 512})
 		if err != nil {
 			t.Fatal(err)
