@@ -1,0 +1,125 @@
+package interptest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// Program is a program that tells the calls of its threads, in JSON on its standard output, and
+// then stands still. It ends with the test.
+type Program struct {
+	PID  int
+	told *json.Decoder
+}
+
+// Start starts a program. Its standard input has nothing to read, and stays open.
+func Start(t testing.TB, path string, args ...string) *Program {
+	t.Helper()
+	cmd := exec.Command(path, args...)
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if inErr != nil || outErr != nil {
+		t.Fatal(inErr, outErr)
+	}
+	cmd.Stderr = os.Stderr
+	testlimit.Limit(t, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return &Program{PID: cmd.Process.Pid, told: json.NewDecoder(bufio.NewReader(out))}
+}
+
+// Tell waits for the next thing that the program tells.
+func (p *Program) Tell(t testing.TB, v any) {
+	t.Helper()
+	if err := p.told.Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WaitReading waits until the program is in read(2) from its standard input.
+func (p *Program) WaitReading(t testing.TB) {
+	t.Helper()
+	const reads = "0 0x0 "
+	for {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", p.PID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > len(reads) && string(text[:len(reads)]) == reads {
+			return
+		}
+	}
+}
+
+// Attach attaches to the program's runtime.
+func (p *Program) Attach(t testing.TB, detect interp.Detector) interp.Runtime {
+	t.Helper()
+	table := process.NewTable(process.Options{})
+	t.Cleanup(table.Close)
+	runtimes, err := interp.Attach(interp.NewProcess(p.PID, table.Reread(p.PID)), []interp.Detector{detect})
+	if err != nil || len(runtimes) != 1 {
+		t.Fatalf("%d runtimes, %v", len(runtimes), err)
+	}
+	return runtimes[0]
+}
+
+// Told is a chain as programs tell it: of each call its function, file and line.
+type Told [][3]any
+
+// Lines returns a chain as Chain does.
+func (chain Told) Lines() (lines []string) {
+	for _, f := range chain {
+		lines = append(lines, fmt.Sprintf("%v %v:%v", f[0], f[1], f[2]))
+	}
+	return lines
+}
+
+// Chain returns the functions of calls, "FUNCTION FILE:LINE" each, and fails the test if one is
+// none.
+func Chain(t testing.TB, r interp.Runtime, calls []interp.Call) (lines []string) {
+	t.Helper()
+	for _, c := range calls {
+		frames, ok := r.Frames(nil, c)
+		if !ok {
+			t.Errorf("%#x is no function", c.Code)
+		}
+		for _, f := range frames {
+			lines = append(lines, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
+		}
+	}
+	return lines
+}
+
+// Compare fails the test unless a thread that stands still has the chain that its program told. It
+// returns how many functions are compared. Leave tells of which lines the program tells nothing; nil of none.
+func Compare(t testing.TB, r interp.Runtime, tid int, want []string, leave func(line string) bool) int {
+	t.Helper()
+	calls, end := r.Walker(nil).Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: tid})
+	if end != callchain.Complete {
+		t.Errorf("the chain of %d calls is %s", len(calls), end)
+	}
+	got := Chain(t, r, calls)
+	if leave != nil {
+		got = slices.DeleteFunc(got, leave)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\ngot  %q\nwant %q", r.Name(), got, want)
+	}
+	return len(got)
+}
