@@ -12,7 +12,7 @@ import (
 const (
 	Patience = 600 * time.Millisecond
 	assured  = 60_000
-	longest  = 5 * time.Second
+	longest  = 30 * time.Second
 )
 
 // impatience tells when hits that wait are no longer handled.
