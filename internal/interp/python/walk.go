@@ -41,12 +41,9 @@ type seen struct {
 	begin, size  uint64 // of the instructions, in bytes; 0 if that is not known
 }
 
-// A walker remembers so many code objects for so many walks. One that is another by then can't
-// be named, and is not taken for the new one.
-const (
-	knownCodes = 1 << 10
-	seenWalks  = 8
-)
+// knownCodes is how many code objects a walker remembers, for one walk: by the next, another may be
+// where one was.
+const knownCodes = 1 << 10
 
 // knownThreads is how many threads a walker remembers.
 const knownThreads = 512
@@ -223,7 +220,7 @@ func (w *walker) copyOf(b []byte) uint32 {
 // freed before its names are read, and where its instructions begin.
 func (w *walker) look(code uint64, copy uint32) *seen {
 	s := &w.codes[(code>>4+uint64(copy))%knownCodes]
-	if s.code == code && s.copy == copy && s.walk+seenWalks > w.walks {
+	if s.code == code && s.copy == copy && s.walk == w.walks {
 		return s
 	}
 	if !w.memory.Read(code, w.code) {
