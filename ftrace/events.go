@@ -34,15 +34,16 @@ func (t *FS) HasEvent(e EventName) bool {
 //
 // The kernel hands it out page by page, newest first, and counts lines to find where
 // the next page begins: if a dynamic event goes in between, the reading lacks others.
-// So it is read until a reading has nothing new. What only earlier ones have is looked up.
+// So it is read until several readings in a row have nothing new: two may lack the same, those at the
+// ends of pages. What only earlier ones have is looked up.
 //
 // To list the directories instead would crash Linux 6.18: eventfs_iterate follows a null
 // pointer when an event is removed meanwhile (struct eventfs_inode keeps its list and the
 // rcu_head that frees it in one place). The thread that reads dies in the kernel.
 func (t *FS) availableEvents() ([]EventName, error) {
-	const tries = 20
+	const tries, settled = 20, 3
 	last := make(map[EventName]int) // the last reading that has it
-	for n := 1; ; n++ {
+	for n, idle := 1, 0; ; n++ {
 		text, err := os.ReadFile(filepath.Join(t.dir, "available_events"))
 		if err != nil {
 			return nil, fmt.Errorf("list events: %w", err)
@@ -53,7 +54,10 @@ func (t *FS) availableEvents() ([]EventName, error) {
 				last[EventName{system, name}] = n
 			}
 		}
-		if n > 1 && len(last) == before || n == tries {
+		if idle++; len(last) > before {
+			idle = 0
+		}
+		if idle == settled || n == tries {
 			maps.DeleteFunc(last, func(e EventName, reading int) bool { return reading < n && !t.HasEvent(e) })
 			break
 		}
