@@ -106,9 +106,9 @@ func runDeep(t *testing.T, cmd *exec.Cmd, hz, share uint64) (enough bool) {
 	on := perfevent.Started
 	if hz > 99 {
 		on = nil // the whole host
-	}
-	if !testlimit.IsThorough() {
-		share = min(share, 50) // what else runs says how soon reading begins, and how much fits in its share of a CPU
+		if !testlimit.IsThorough() {
+			share = min(share, 50) // what else runs on it says how many more are read
+		}
 	}
 	p, account := livetest.Run(t, cmd, on, collector, 0)
 	whole, cut := livetest.DeepStacks(t, p, 0)
