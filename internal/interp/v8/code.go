@@ -125,6 +125,7 @@ func (r *Runtime) findCode(pc uint64) *code {
 		}
 		c := &code{start: start, end: start + size, header: r.header(start), kind: h.u32(of+h.flags) & kindMask}
 		r.readCode(c, of)
+		h.mem.forget()
 		if r.header(start) != c.header || !h.hold(c.words) {
 			return nil // it went while it was read
 		}

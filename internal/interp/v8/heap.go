@@ -5,13 +5,11 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
-
-	"github.com/ringtap/ringtap/internal/interp"
 )
 
 // heap reads objects. What can't be read is zero, which is no object.
 type heap struct {
-	mem interp.Memory
+	mem *lines
 	*layout
 }
 

@@ -61,20 +61,58 @@ func (r *Runtime) owner(function, array uint64) *function {
 			return r.own(shared, array)
 		}
 	}
-	if r.unowned[array] == r.scriptsRan {
+	if !r.worthASearch(array) {
 		return nil
 	}
-	for _, script := range r.recent {
+	for _, script := range append([]uint64{r.scriptOf(at)}, r.recent[:]...) {
 		r.list(script)
 		if shared := r.owners[array]; shared != known && r.owns(shared, array) {
 			return r.own(shared, array)
 		}
 	}
+	return nil
+}
+
+// search is what is known of a BytecodeArray whose owner was not found.
+type search struct {
+	scripts int // that had run when it was looked for
+	frames  int // of it
+}
+
+// worthASearch tells whether to look for the owner of a BytecodeArray: a script has run
+// that had not, or twice as many frames wait for a name. Functions are compiled when they
+// are called first, so that a script has more of them each time.
+func (r *Runtime) worthASearch(array uint64) bool {
+	last, looked := r.unowned[array]
 	if len(r.unowned) >= maxOwners {
 		clear(r.unowned)
 	}
-	r.unowned[array] = r.scriptsRan
-	return nil
+	now := search{r.scriptsRan, last.frames + 1}
+	r.unowned[array] = now
+	return !looked || last.scripts != now.scripts || now.frames&last.frames == 0
+}
+
+// scriptOf is the Script that a BytecodeArray at an address is of, if its function makes others:
+// these are among its constants. It is 0 if there are none.
+func (r *Runtime) scriptOf(array uint64) uint64 {
+	h := &r.heap
+	for field := uint64(8); field < h.bytecodes; field += 8 {
+		pool, ok := h.field(array, field, h.isArray[:]...)
+		if !ok {
+			continue
+		}
+		n, _ := small(h.u64(pool + h.arrayLength))
+		for i := range uint64(max(0, min(n, maxListed))) {
+			shared, ok := h.field(pool, h.arrayData+8*i, h.isShared)
+			if !ok {
+				continue
+			}
+			if script, ok := h.field(shared, h.script, h.isScript); ok {
+				return script
+			}
+		}
+	}
+	return 0
 }
 
 // own is a function that is the owner of a BytecodeArray.

@@ -10,15 +10,14 @@ import (
 
 // Runtime is the engine in a process. It belongs to one goroutine.
 type Runtime struct {
-	heap      heap
-	object    func() callchain.ObjectID // of the file that the builtins are in
-	builtins  *builtins
-	functions map[uint64]*function
-	scripts   map[uint64]*script
-	owners    map[uint64]uint64 // SharedFunctionInfos by the words for their BytecodeArrays
-	recent    [maxRecent]uint64 // Scripts of functions that ran last
-	// unowned has how many scripts had run when the owner of a BytecodeArray was not found.
-	unowned    map[uint64]int
+	heap       heap
+	object     func() callchain.ObjectID // of the file that the builtins are in
+	builtins   *builtins
+	functions  map[uint64]*function
+	scripts    map[uint64]*script
+	owners     map[uint64]uint64 // SharedFunctionInfos by the words for their BytecodeArrays
+	recent     [maxRecent]uint64 // Scripts of functions that ran last
+	unowned    map[uint64]search
 	scriptsRan int
 	codes      []*code          // by address
 	missed     map[uint64]uint8 // how often the code at a place was not found
@@ -56,7 +55,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 }
 
 func newRuntime(mem interp.Memory, l *layout, object func() callchain.ObjectID, b *builtins) *Runtime {
-	return &Runtime{heap: heap{mem, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), owners: make(map[uint64]uint64), unowned: make(map[uint64]int), missed: make(map[uint64]uint8)}
+	return &Runtime{heap: heap{&lines{mem: mem}, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), owners: make(map[uint64]uint64), unowned: make(map[uint64]search), missed: make(map[uint64]uint8)}
 }
 
 func unknown(why string) error {
@@ -76,6 +75,9 @@ const (
 
 // Step is of interp.Stepper.
 func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Level {
+	if a.Exact { // a sample begins
+		r.heap.mem.forget()
+	}
 	builtin := ""
 	if a.Place.Object == r.object() {
 		if builtin = r.builtins.at(a.Place.Offset); builtin == "" {

@@ -49,7 +49,8 @@ func words(addr uint64, all ...uint64) interp.Page {
 	for _, w := range all {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
-	return interp.Page{Addr: addr, Bytes: append(b, make([]byte, 64)...)}
+	b = append(b, make([]byte, lineSize-len(b)%lineSize)...)
+	return interp.Page{Addr: addr, Bytes: b}
 }
 
 func smi(n int64) uint64 { return uint64(n << 32) }
@@ -83,7 +84,7 @@ func TestStringsOfAllKindsAreRead(t *testing.T) {
 		words(0x20800, 0x10001, 1<<40, 0x6f6c6c6568),
 		words(0x30000, 0x74786574),
 	}
-	h := &heap{memory, ofNode20()}
+	h := &heap{&lines{mem: memory}, ofNode20()}
 	for _, test := range []struct {
 		name string
 		at   uint64
