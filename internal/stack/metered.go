@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,10 +12,11 @@ import (
 // structures mislead does not take more of this program than its samples are worth. What
 // is refused is as if it could not be read.
 type metered struct {
-	mem  interp.Memory
-	mu   sync.Mutex // of what follows
-	left int        // reads of a page or less
-	full time.Time
+	mem           interp.Memory
+	mu            sync.Mutex // of what follows
+	left          int        // reads of a page or less
+	full          time.Time
+	refused, told bool // a read was; that was said
 }
 
 const (
@@ -34,6 +36,7 @@ func (m *metered) grants(cost int) bool {
 	if m.left < cost {
 		m.refill(time.Now())
 		if m.left < cost {
+			m.refused = true
 			return false
 		}
 	}
@@ -46,4 +49,15 @@ func (m *metered) refill(now time.Time) {
 	due := now.Sub(m.full).Seconds() * readsASecond
 	m.left = min(readsAtOnce, m.left+int(max(0, min(due, readsAtOnce))))
 	m.full = now
+}
+
+// errRefused says, once, that reads were refused; nil: none was until now.
+func (m *metered) errRefused() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.refused || m.told {
+		return nil
+	}
+	m.told = true
+	return fmt.Errorf("more than %d reads a second of the runtime's memory were needed, which is the limit: functions may have no name; fewer samples need fewer reads", readsASecond)
 }

@@ -29,4 +29,10 @@ func TestReadsAreMetered(t *testing.T) {
 		m.full = time.Now().Add(time.Hour) // nothing is due
 		m.left = max(m.left, 0)
 	}
+	if err := m.errRefused(); err == nil {
+		t.Error("it does not say that reads were refused")
+	}
+	if err := m.errRefused(); err != nil {
+		t.Errorf("it says so again: %v", err)
+	}
 }

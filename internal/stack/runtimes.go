@@ -53,6 +53,14 @@ func (f *Runtimes) Functions() []Function { return slices.Clip(f.all) }
 
 // Errors returns, once each, why the functions of runtimes that were found can't be told.
 func (f *Runtimes) Errors() []error {
+	for p, h := range f.by {
+		if h.memory == nil {
+			continue
+		}
+		if err := h.memory.errRefused(); err != nil {
+			f.fail(p.PID, err)
+		}
+	}
 	errs := f.errs
 	f.errs = nil
 	return errs
@@ -63,6 +71,7 @@ type hosted struct {
 	to      *Runtimes
 	version uint64         // of the mappings that were looked at
 	runtime interp.Stepper // nil: none was found
+	memory  *metered       // of the last attempt to attach; nil: there was none
 	heap    *interpreted   // nil: no interpreter whose calls are in its heap was found
 	cut     uint64         // when a sample's stack was cut first; 0: none was
 	deep    bool           // its stacks are read beyond the copies
@@ -136,7 +145,8 @@ func (h *hosted) attach(p *process.Process) {
 		return
 	}
 	of := interp.NewProcess(p.PID, p)
-	of.Memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now()}
+	h.memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now()}
+	of.Memory = h.memory
 	if h.to.moments != nil {
 		runtimes, err := interp.Attach(of, languages.Detectors())
 		if len(runtimes) > 0 {
