@@ -16,10 +16,18 @@ import (
 
 // places is where one live test ran, and why it was skipped elsewhere.
 type places struct {
-	ran     []string // tiers
+	ran     []run
 	skipped []string // "TIER: REASON"
 	left    bool     // to make test-all
 }
+
+// run is that a tier ran a test, and how long that took.
+type run struct {
+	tier    string
+	seconds float64
+}
+
+func (r run) String() string { return fmt.Sprintf("%s %.2fs", r.tier, r.seconds) }
 
 // newerKernels are the reasons for which the gate's guests skip what the kernels of
 // make test-all have. Debian's stable kernel is the one guest that stays as it is.
@@ -31,7 +39,7 @@ func onlyInTestAll(reason string) bool {
 }
 
 // reportPlaces writes how many live tests ran where, and to the runner's file where
-// each one ran. It tells whether each ran on some kernel; it has nothing to tell
+// each one ran and how long it took. It tells whether each ran on some kernel; it has nothing to tell
 // where there were no guests.
 func (r *runner) reportPlaces() bool {
 	tests := map[string]*places{}
@@ -55,10 +63,12 @@ func (r *runner) reportPlaces() bool {
 	left := 0
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		p := tests[name]
-		fmt.Fprintf(&text, "%s\t%s\t%s\n", name, strings.Join(p.ran, ","), strings.Join(p.skipped, "; "))
-		for _, tier := range p.ran {
-			byTier[tier]++
+		var ran []string
+		for _, r := range p.ran {
+			byTier[r.tier]++
+			ran = append(ran, r.String())
 		}
+		fmt.Fprintf(&text, "%s\t%s\t%s\n", name, strings.Join(ran, ", "), strings.Join(p.skipped, "; "))
 		switch {
 		case len(p.ran) > 0:
 		case p.left:
@@ -99,7 +109,7 @@ func add(tests map[string]*places, tier string, t results.Test) {
 		p.skipped = append(p.skipped, tier+": "+t.Reason)
 		p.left = p.left || onlyInTestAll(t.Reason)
 	} else {
-		p.ran = append(p.ran, tier)
+		p.ran = append(p.ran, run{tier, t.Seconds})
 	}
 }
 
