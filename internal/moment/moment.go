@@ -52,6 +52,7 @@ type Calls struct {
 	Kind   near.Kind // None: Chains is empty
 	Chains []Chain
 	Beyond callchain.Beyond // of the stack; only if Kind is Exact
+	Early  bool             // the sample came before its process was read
 	inVain bool             // Beyond is not read any more, as it never was exact where the sample was taken
 }
 
@@ -184,7 +185,7 @@ func (r *Reader) At(s *perfevent.Sample) Calls {
 		return r.pop(s)
 	}
 	if t.since == 0 || s.Time < t.since {
-		return Calls{}
+		return Calls{Early: true}
 	}
 	for !r.over && t.since > 0 && r.progress <= s.Time && perfevent.Now() < s.Time+uint64(patience) {
 		r.changed.Wait()

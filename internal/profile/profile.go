@@ -169,6 +169,7 @@ type Account struct {
 	Stacks      uint64 // samples with a user stack: what is only paired with another sample has none
 	Truncated   uint64 // samples whose user stack was cut short, but for the joined
 	Joined      uint64 // samples whose user stack was cut short and is the beginning of one whole stack only, which stands for it
+	Early       uint64 // of the truncated, samples that came before the stacks of their process were read beyond the copies
 	Broken      uint64 // samples whose user stack ends before its outermost function
 	LeftOut     uint64 // samples received but not shown: ringtap's own, the idle task's, late ones
 	Unkept      uint64 // samples counted on one row, for want of memory

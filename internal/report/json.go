@@ -115,6 +115,7 @@ type jsonAccount struct {
 	Counted     *uint64 `json:"counted,omitempty"` // only where received + lost + overwritten must be equal to it
 	Truncated   uint64  `json:"truncated"`         // stacks cut short
 	Joined      uint64  `json:"joined,omitempty"`  // stacks cut short that whole ones stand for
+	Early       uint64  `json:"early,omitempty"`   // of those cut short, before the stacks of their process were read beyond the copies
 	Broken      uint64  `json:"broken"`            // stacks that end before their outermost function
 	Unkept      uint64  `json:"unkept"`            // stacks counted on one row, for want of memory
 	Unknown     uint64  `json:"unknown"`           // frames without a name
@@ -192,6 +193,7 @@ func jsonAccountOf(a profile.Account) jsonAccount {
 		Throttled:   a.Throttled,
 		Truncated:   a.Truncated,
 		Joined:      a.Joined,
+		Early:       a.Early,
 		Broken:      a.Broken,
 		Unkept:      a.Unkept,
 		Unknown:     a.Unknown,

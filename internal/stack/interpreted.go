@@ -67,6 +67,7 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	user := s.native(by, p, sample, calls.Beyond)
 	switch {
 	case isDeep(by, user):
+		user.Early = calls.Early
 		s.deepen(by, p, sample, &calls)
 	case user.End == callchain.Complete:
 		s.tellTop(p, calls.Beyond, &user)

@@ -60,6 +60,10 @@ type User struct {
 	Interpreted bool
 	Calls       near.Kind
 
+	// Early says that the stack was cut short before the stacks of its process were read beyond
+	// the copies.
+	Early bool
+
 	// With Stacks.Beyond:
 	reach uint64    // callchain.Unwinder.Reach
 	gap   [2]uint64 // callchain.Unwinder.Gap
@@ -75,6 +79,7 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
 	if isDeep(by, user) {
+		user.Early = true
 		s.deepen(by, p, sample, new(moment.Calls))
 	}
 	return user

@@ -14,6 +14,7 @@ type Counts struct {
 	Stacks    uint64 // samples whose user stack was asked for
 	Truncated uint64 // samples whose user stack was cut short
 	Joined    uint64 // of these, samples that were joined to the only whole stack that begins like theirs
+	Early     uint64 // of the others, samples that came before the stacks of their process were read beyond the copies
 	Broken    uint64 // samples whose user stack ends before its outermost function
 	Foreign   uint64 // samples of 32-bit programs whose stacks are not unwound here
 	Unkept    uint64 // samples counted on one row, for want of memory
@@ -30,6 +31,7 @@ func (c *Counts) Add(other Counts) {
 	c.Stacks += other.Stacks
 	c.Truncated += other.Truncated
 	c.Joined += other.Joined
+	c.Early += other.Early
 	c.Broken += other.Broken
 	c.Foreign += other.Foreign
 	c.Unkept += other.Unkept

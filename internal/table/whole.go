@@ -15,6 +15,7 @@ type cutSamples struct {
 	part    *part
 	program string
 	stack   callchain.StackID
+	early   bool // stack.User.Early
 }
 
 // isExample tells whether a sample is of Options.Examples.
@@ -51,7 +52,7 @@ func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample
 			part.counts.Joined++
 			return whole
 		}
-		r.cut[cutSamples{part, p.Comm, user.ID}]++
+		r.cut[cutSamples{part, p.Comm, user.ID, user.Early}]++
 	}
 	return user.ID
 }
@@ -62,6 +63,8 @@ func (r *Recorder) joinAll() {
 	for of, n := range r.cut {
 		if _, ok := r.stacks.Completed(of.program, of.stack); ok {
 			of.part.counts.Joined += n
+		} else if of.early {
+			of.part.counts.Early += n
 		}
 	}
 	clear(r.cut)

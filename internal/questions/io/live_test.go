@@ -46,7 +46,7 @@ func TestLiveIOIsWhatTheProgramMovedByEverySystemCall(t *testing.T) {
 				whole, account = livetest.Run(t, cmd, test.target, collector, test.interval)
 				return account.Lost
 			})
-			got := livetest.ByFunction(whole, "do_")
+			got := livetest.ByFunction(livetest.Only(whole, program), "do_")
 			for line := range strings.Lines(out.String()) {
 				var name string
 				var want livetest.Moved

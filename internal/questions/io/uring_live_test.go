@@ -42,7 +42,7 @@ func TestLiveRequestsOfIOURingAreWhatTheProgramMoved(t *testing.T) {
 			whole, account = livetest.Run(t, cmd, target, collector, 0)
 			return account.Lost
 		})
-		got := livetest.ByFunction(whole, "do_")
+		got := livetest.ByFunction(livetest.Only(whole, program), "do_")
 		for line := range strings.Lines(out.String()) {
 			var name string
 			var want livetest.Moved

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,16 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 		t.Fatal(err)
 	}
 	return result.Whole, result.Accounts[0]
+}
+
+// Only is the rows of a profile that are of a program, by the name of its file: functions of others
+// on the host may be called like its own.
+func Only(p *profile.Profile, program string) *profile.Profile {
+	only := *p
+	only.Rows = slices.DeleteFunc(slices.Clone(p.Rows), func(row profile.Row) bool {
+		return p.Processes[row.Process].Comm != filepath.Base(program)
+	})
+	return &only
 }
 
 // ByFunction adds up the rows by the function in them whose name begins so.

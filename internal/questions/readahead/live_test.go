@@ -43,7 +43,7 @@ func TestLiveReadaheadIsWhatIsInTheCacheAndWhatWasReadOfIt(t *testing.T) {
 			if account.Lost > 0 {
 				t.Fatalf("%d records lost", account.Lost)
 			}
-			got := livetest.ByFunction(whole, "do_")
+			got := livetest.ByFunction(livetest.Only(whole, program), "do_")
 			for line := range strings.Lines(out.String()) {
 				var name string
 				var cached, least, most uint64
