@@ -20,6 +20,7 @@ import (
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/hermetic"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -337,6 +338,9 @@ func TestLivePlacesOfOneEventAreToldApart(t *testing.T) {
 	p := livePlan(t, "p:vfs_[fc]*l*")
 	for _, way := range []Method{MethodKprobeEvents, MethodFunction} {
 		t.Run(string(way), func(t *testing.T) {
+			if way == MethodFunction { // whose events take very long to open
+				testlimit.Thorough(t)
+			}
 			a := attach(t, p, AttachOptions{Method: way, Target: perfevent.System(), Merge: true})
 			if !a.Merged() || len(a.Events) != 1 {
 				t.Fatalf("%d events of %d places", len(a.Events), len(p.Sites))

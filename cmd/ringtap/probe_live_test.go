@@ -297,17 +297,20 @@ func TestLiveAProgramThatThrowsThroughProbedFunctionsGoesOn(t *testing.T) {
 
 func TestLiveProbeTimesFunctionsOfTheKernel(t *testing.T) {
 	needTracefs(t, "kprobe_events")
-	for _, test := range []struct {
+	for i, test := range []struct {
 		function string
 		command  []string
 		calls    uint64 // 0: one or more
 		least    time.Duration
 	}{
 		{sysCall("pread64"), []string{"known-program", "pread", "2000"}, 2000, 0},
-		{sysCall("clock_nanosleep"), []string{"known-program", "sleep", "20"}, 0, 20 * 10 * time.Millisecond},
 		{sysCall("execve"), []string{"sh", "-c", "sh -c 'exec true'"}, 0, 1}, // which returns in another program
+		{sysCall("clock_nanosleep"), []string{"known-program", "sleep", "20"}, 0, 20 * 10 * time.Millisecond},
 		{sysCall("exit_group"), []string{"sh", "-c", "exit"}, 1, 1},          // which does not return
 	} {
+		if !testlimit.Case(i/2, 2) {
+			continue
+		}
 		p, _, stderr := probeRun(t, append([]string{test.function, "--"}, test.command...)...)
 		calls, took := p.column(test.function+"Count", ""), p.column(test.function+"Time", "")
 		if calls == 0 || test.calls > 0 && calls != test.calls || time.Duration(took) < test.least {

@@ -360,6 +360,7 @@ func TestLiveAGraphHasEachCallAndItsEnd(t *testing.T) {
 
 // Threads are in the function, and enter it, while the tracer is started.
 func TestLiveAGraphBeginsAtTheFunctionsChosen(t *testing.T) {
+	testlimit.Thorough(t) // a graph takes an emulated machine half a minute
 	top := withTracer(t, "function_graph")
 	p := startProgram(t)
 	stop, stopped, round := make(chan bool, 1), make(chan bool), make(chan bool)

@@ -44,7 +44,7 @@ func callers(t *testing.T) (all []caller) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	for _, i := range livetest.OfEachLayout(t) {
+	for _, i := range livetest.OfEachLanguage(t) {
 		all = append(all, caller{i})
 	}
 	return all

@@ -72,6 +72,23 @@ func OfEachLayout(t *testing.T) []Interpreter {
 	})
 }
 
+// OfEachLanguage are of the Interpreters of each layout the one of each language that the machine has, and the
+// newest Python, unless nothing is to be left out: for tests of what is done with calls, however they lie.
+func OfEachLanguage(t *testing.T) []Interpreter {
+	t.Helper()
+	all := OfEachLayout(t)
+	if testlimit.IsThorough() {
+		return all
+	}
+	newest := all[0].Name
+	for _, i := range all {
+		if i.Language == "python" && !strings.HasPrefix(i.Command[0], "/usr/") {
+			newest = i.Name // they are in the order of their releases
+		}
+	}
+	return slices.DeleteFunc(all, func(i Interpreter) bool { return i.Name != newest && !strings.HasPrefix(i.Command[0], "/usr/") })
+}
+
 // IsUnpacked tells whether it is of PHP, Perl or Ruby and not what the system has.
 func (i Interpreter) IsUnpacked() bool {
 	return i.Language != "python" && !strings.HasPrefix(i.Command[0], "/usr/")

@@ -21,6 +21,9 @@ func TestLiveMemoryThatDeepStacksKeepStandsByWholeAndTrueOnes(t *testing.T) {
 	}
 	for _, way := range []string{"main", "hurry"} {
 		t.Run(way, func(t *testing.T) {
+			if way != "main" {
+				testlimit.Thorough(t)
+			}
 			program := livetest.Deep(t)
 			testlimit.Enough(t, 4000, func(ms int) bool {
 				found, err := allocator.Find(allocator.Where{Command: []string{program}})

@@ -40,7 +40,7 @@ func TestLiveMemoryStandsByTheInterpretedFunctionsThatKeepIt(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	for i, interpreter := range livetest.OfEachLayout(t) {
+	for i, interpreter := range livetest.OfEachLanguage(t) {
 		k := keeper{interpreter}
 		every := []uint64{0, 2 * keptBytes}[i%2]
 		t.Run(fmt.Sprint(k.Name, " every ", every), func(t *testing.T) {

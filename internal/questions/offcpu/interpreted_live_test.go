@@ -117,7 +117,7 @@ func TestLiveWaitsOfInterpretersAreInTheFunctionsThatWait(t *testing.T) {
 		}
 		return by["nap"].named >= most/2 && by["hold"].named >= most/2
 	}
-	for _, program := range livetest.OfEachLayout(t) {
+	for _, program := range livetest.OfEachLanguage(t) {
 		t.Run(program.Name, func(t *testing.T) {
 			testlimit.Enough(t, 40, func(rounds int) bool { return seen(t, &program, rounds) })
 		})
@@ -127,7 +127,7 @@ func TestLiveWaitsOfInterpretersAreInTheFunctionsThatWait(t *testing.T) {
 // A reading of a thread that has gone on by then would be of the other function, or of half of it.
 func TestLiveWaitsThatFollowEachOtherAreNotTakenForEachOther(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		for _, program := range livetest.OfEachLayout(t) {
+		for _, program := range livetest.OfEachLanguage(t) {
 			t.Run(fmt.Sprint(program.Name, " whole host ", whole), func(t *testing.T) {
 				on := perfevent.Started
 				if whole {
@@ -145,7 +145,7 @@ func TestLiveWaitsThatFollowEachOtherAreNotTakenForEachOther(t *testing.T) {
 }
 
 func TestLiveWaitsOfInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
-	for _, program := range livetest.OfEachLayout(t) {
+	for _, program := range livetest.OfEachLanguage(t) {
 		if program.Language != "python" {
 			continue
 		}

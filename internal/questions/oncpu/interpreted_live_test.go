@@ -131,7 +131,7 @@ func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	for _, python := range livetest.OfEachLayout(t) {
+	for _, python := range livetest.OfEachLanguage(t) {
 		if python.Language != "python" {
 			continue
 		}
