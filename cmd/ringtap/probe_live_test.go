@@ -306,7 +306,7 @@ func TestLiveProbeTimesFunctionsOfTheKernel(t *testing.T) {
 		{sysCall("pread64"), []string{"known-program", "pread", "2000"}, 2000, 0},
 		{sysCall("execve"), []string{"sh", "-c", "sh -c 'exec true'"}, 0, 1}, // which returns in another program
 		{sysCall("clock_nanosleep"), []string{"known-program", "sleep", "20"}, 0, 20 * 10 * time.Millisecond},
-		{sysCall("exit_group"), []string{"sh", "-c", "exit"}, 1, 1},          // which does not return
+		{sysCall("exit_group"), []string{"sh", "-c", "exit"}, 1, 1}, // which does not return
 	} {
 		if !testlimit.Case(i/2, 2) {
 			continue
