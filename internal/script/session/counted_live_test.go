@@ -17,18 +17,21 @@ import (
 
 // Nobody else on a guest reads links. This process does, too, and is ringtap.
 func TestLiveTheKernelCountsTheHitsOfManyFunctions(t *testing.T) {
-	needKprobes(t) // vfs_* are a hundred, and an emulated machine takes seconds to probe them
+	needKprobes(t)
 	n := testlimit.Calls(calls)
-	for _, test := range []struct{ name, text, want string }{
+	for i, test := range []struct{ name, text, want string }{
 		{"by probe", `kprobe:vfs_* { @[probe] = count(); }`, fmt.Sprintf("\n@[kprobe:vfs_readlink]: %d\n", n)},
-		{"by function", `kprobe:vfs_r* { @[func] = count(); }`, fmt.Sprintf("\n@[vfs_readlink]: %d\n", n)},
-		{"of some", `kprobe:vfs_r* / probe == "kprobe:vfs_readlink" / { @twice = sum(2); }`, fmt.Sprintf("\n@twice: %d\n", 2*n)},
-		{"returns", `kretprobe:vfs_r* { @[probe] = count(); }`, fmt.Sprintf("\n@[kretprobe:vfs_readlink]: %d\n", n)},
-		{"looked at meanwhile", `kprobe:vfs_r* / func == "vfs_readlink" / { @n = count(); } interval:ms:20 { @sum += (int64)@n; clear(@n); } END { @sum += (int64)@n; }`,
+		{"by function", `kprobe:vfs_* { @[func] = count(); }`, fmt.Sprintf("\n@[vfs_readlink]: %d\n", n)},
+		{"of some", `kprobe:vfs_* / probe == "kprobe:vfs_readlink" / { @twice = sum(2); }`, fmt.Sprintf("\n@twice: %d\n", 2*n)},
+		{"returns", `kretprobe:vfs_* { @[probe] = count(); }`, fmt.Sprintf("\n@[kretprobe:vfs_readlink]: %d\n", n)},
+		{"looked at meanwhile", `kprobe:vfs_* / func == "vfs_readlink" / { @n = count(); } interval:ms:20 { @sum += (int64)@n; clear(@n); } END { @sum += (int64)@n; }`,
 			fmt.Sprintf("\n@sum: %d\n", n)},
-		{"beside others", `kprobe:vfs_r* { @[probe] = count(); } kprobe:vfs_readlink { @one = count(); } tracepoint:syscalls:sys_enter_readlinkat / pid == $1 / { @calls = count(); }`,
+		{"beside others", `kprobe:vfs_* { @[probe] = count(); } kprobe:vfs_readlink { @one = count(); } tracepoint:syscalls:sys_enter_readlinkat / pid == $1 / { @calls = count(); }`,
 			fmt.Sprintf("\n@[kprobe:vfs_readlink]: %d\n", n)},
 	} {
+		if !testlimit.Case(i, 2) { // there are a hundred vfs_*
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			out, books := countedBeside(t, test.text)
 			if !strings.Contains(out, test.want) {
@@ -45,7 +48,7 @@ func TestLiveAProgramThatIsOverCountsNothing(t *testing.T) {
 	needKprobes(t)
 	for _, text := range []string{
 		`BEGIN { exit(); } kprobe:vfs_* { @[probe] = count(); }`,
-		`kprobe:vfs_r* { @[probe] = count(); } interval:ms:50 { clear(@); exit(); }`,
+		`kprobe:vfs_* { @[probe] = count(); } interval:ms:50 { clear(@); exit(); }`,
 	} {
 		var out, stderr bytes.Buffer
 		if _, err := Run(t.Context(), Options{Text: text, Quiet: true, Stdout: &out, Stderr: &stderr}); err != nil {

@@ -206,10 +206,10 @@ func TestLiveCachestatTellsPagesThatAreThereFromThoseThatAreNot(t *testing.T) {
 }
 
 func TestLiveDrsnoopShowsWhatTheKernelCounts(t *testing.T) {
+	testlimit.Thorough(t) // it takes long to take all memory
 	if !testlimit.Emulated() {
 		t.Skip("it takes all memory, which only an emulated machine may lack")
 	}
-	testlimit.Thorough(t) // it takes long to take all memory
 	if _, err := os.Stat("/proc/sys/vm/nr_hugepages"); os.IsNotExist(err) {
 		t.Skip("no huge pages to ask for")
 	}

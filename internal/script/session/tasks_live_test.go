@@ -53,6 +53,7 @@ func TestLiveMembersOfCurtaskAreReadInTheKernel(t *testing.T) {
 	needKernelMemory(t)
 	pid, echo := echoing(t)
 	const lines = 20
+	echo("started\n") // flags of a process that begins to run a program are others
 	stat, err := process.Host{}.Read(pid, "stat")
 	if err != nil {
 		t.Fatal(err)
