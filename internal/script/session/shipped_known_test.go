@@ -57,13 +57,13 @@ var knownWork = map[string]func(l net.Listener){
 		if calls != known {
 			panic(calls)
 		}
-		child := exec.Command("/bin/cat", "-", "--", "-") // ends with this process
+		child := exec.Command("/bin/bash", "-s", "--", "-") // loads libc everywhere, and ends with this process
 		hold, errIn := child.StdinPipe()
 		copied, errOut := child.StdoutPipe()
 		if err := errors.Join(errIn, errOut, child.Start()); err != nil {
 			panic(err)
 		}
-		fmt.Fprintln(hold)
+		fmt.Fprintln(hold, "echo")
 		_, _ = bufio.NewReader(copied).ReadString('\n') // it runs
 	},
 	"reads": func(net.Listener) { // blocks of a device
