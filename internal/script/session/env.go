@@ -84,8 +84,21 @@ func (e *env) RawArguments(p *syntax.AttachPoint) error {
 	if err == nil && !found {
 		err = fmt.Errorf("this kernel has no function %s%s (Linux 5.10)", plan.Iterator, p.Args[1])
 	}
+	if err != nil {
+		return err
+	}
+	_, found, err = moduleOf(staticCall + p.Args[1])
+	if err == nil && !found {
+		err = fmt.Errorf("the compiler may have put %s%s where the kernel hits the tracepoint, so that a probe of it sees nothing (CONFIG_HAVE_STATIC_CALL)", plan.Iterator, p.Args[1])
+	}
 	return err
 }
+
+// staticCall is what the name of the kernel's function begins with by which a tracepoint calls its users
+// (include/linux/tracepoint.h, DEFINE_TRACE_FN). Without it a tracepoint calls plan.Iterator's directly,
+// which the compiler inlines in the file that has both: that of kernel/sched/core.c, and on arm64 that of
+// system calls.
+const staticCall = "__SCT__tp_func_"
 
 // moduleOf returns the module that a function of the kernel is in, "" for the kernel itself.
 func moduleOf(function string) (module string, found bool, err error) {

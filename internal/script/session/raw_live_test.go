@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -23,7 +24,14 @@ func needRawArguments(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
 		t.Skip("CONFIG_DEBUG_INFO_BTF")
 	}
-	if err := (&env{}).RawArguments(&syntax.AttachPoint{Args: []string{"raw_syscalls", "sys_enter"}}); err != nil {
+	err := (&env{}).RawArguments(&syntax.AttachPoint{Args: []string{"raw_syscalls", "sys_enter"}})
+	if runtime.GOARCH == "arm64" {
+		if err == nil {
+			t.Error("arguments are promised of a function that is never called")
+		}
+		t.Skip("arm64 has no static calls")
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
