@@ -22,10 +22,13 @@ const mostBeyond = 1 << 20
 const beyondShare = 0.05
 
 // Where a stack goes on for muchBeyond, its outermost bytes are read first: most of it may be a variable
-// of a function that lies there, as the stack of Ruby's own that each of its threads has.
+// of a function that lies there, as the stack of Ruby's own that each of its threads has. Linux before
+// 6.7, and later without transparent huge pages, puts what the loader has allocated into one area with the
+// first thread's stack below it: three pages, above two that hold the thread's own data and functions.
 const (
 	muchBeyond = 256 << 10
-	topBytes   = 4 * callchain.PageSize
+	topPages   = 8
+	topBytes   = topPages * callchain.PageSize
 )
 
 // tablePages is how many pages the helper and its caller know of those of each CPU, so that equal
@@ -188,8 +191,7 @@ const beyondWords = 3
 // readTop reads the outermost bytes of a stack that goes on for long. It returns where they begin; 0
 // if they are not read.
 func (b *beyond) readTop(visit *near.Visit, a *area) uint64 {
-	const pages = topBytes / callchain.PageSize
-	if a.over == 0 && a.end-a.start < muchBeyond || visit.Left() < beyondWords*wordSize+pages*(wordSize+callchain.PageSize) {
+	if a.over == 0 && a.end-a.start < muchBeyond || visit.Left() < beyondWords*wordSize+topPages*(wordSize+callchain.PageSize) {
 		return 0
 	}
 	if visit.Read(a.end-topBytes, b.room[:topBytes]) != nil {
@@ -261,7 +263,7 @@ func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
 		case hash&newPage != 0 || place.hash != hash|newPage:
 			return callchain.Beyond{}, false
 		}
-		if b.Top.From > 0 && len(b.Top.Pages) < topBytes/callchain.PageSize {
+		if b.Top.From > 0 && len(b.Top.Pages) < topPages {
 			b.Top.Pages = append(b.Top.Pages, place.page)
 		} else {
 			b.Pages = append(b.Pages, place.page)

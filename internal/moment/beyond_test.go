@@ -74,12 +74,12 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 
 func TestTheTopOfAStackComesFirst(t *testing.T) {
 	known := pages{each: 16, by: make(map[int][]knownPage)}
-	b, ok := known.take(0, readingOf(0x1000, 0x100000, map[byte]bool{1: true, 2: true, 3: true}, 1, 1, 1, 2, 3))
-	if !ok || b.From != 0x1000 || b.Top.From != 0x100000 || len(b.Top.Pages) != topBytes/callchain.PageSize || len(b.Pages) != 1 {
+	b, ok := known.take(0, readingOf(0x1000, 0x100000, map[byte]bool{1: true, 2: true, 3: true}, 1, 1, 1, 1, 1, 1, 1, 2, 3))
+	if !ok || b.From != 0x1000 || b.Top.From != 0x100000 || len(b.Top.Pages) != topPages || len(b.Pages) != 1 {
 		t.Fatalf("%d pages at %#x, %d at %#x, %v", len(b.Pages), b.From, len(b.Top.Pages), b.Top.From, ok)
 	}
-	if b.Top.Pages[3][0] != 2 || b.Pages[0][0] != 3 || b.End() != 0x100000+topBytes {
-		t.Errorf("they are %d and %d, and end at %#x", b.Top.Pages[3][0], b.Pages[0][0], b.End())
+	if b.Top.Pages[topPages-1][0] != 2 || b.Pages[0][0] != 3 || b.End() != 0x100000+topBytes {
+		t.Errorf("they are %d and %d, and end at %#x", b.Top.Pages[topPages-1][0], b.Pages[0][0], b.End())
 	}
 }
 
@@ -139,18 +139,19 @@ func TestAnAreaEndsWhereAStackDoes(t *testing.T) {
 
 func TestChainsLeadOverAPartOfAnArea(t *testing.T) {
 	list := []area{{0x10000, 0x30000, 0}, {0x30000, 0x40000, 0}}
+	const top = 0x30000 - topBytes
 	for _, test := range []struct{ from, to, want uint64 }{
-		{0x12000, 0x2c000, 0x12000},
-		{0x12000, 0x2b000, 0}, // the top is larger than what is read of it
-		{0x2c000, 0x2c000, 0},
-		{0x32000, 0x2c000, 0},
-		{0x2000, 0x2c000, 0},
+		{0x12000, top, 0x12000},
+		{0x12000, top - 0x1000, 0}, // the top is larger than what is read of it
+		{top, top, 0},
+		{0x32000, top, 0},
+		{0x2000, top, 0},
 	} {
 		if got := over(list, test.from, test.to); got[0].over != test.want || list[0].over != 0 {
 			t.Errorf("over %#x to %#x: %#x, want %#x", test.from, test.to, got[0].over, test.want)
 		}
 	}
-	known := over(list, 0x12000, 0x2c000)
+	known := over(list, 0x12000, top)
 	if got := split(known, 0x20000); got[0].over != 0 || got[1].over != 0 {
 		t.Errorf("split it is over %#x and %#x", got[0].over, got[1].over)
 	}

@@ -42,9 +42,9 @@ func TestTheStackOfAThreadThatWaitsIsReadBehindItsCopy(t *testing.T) {
 		{name: "all was copied", areas: []area{{page(0), page(8), 0}}, copied: copied{page(1), page(8)}},
 		{name: "no area is known", copied: copied{page(1), page(3)}},
 		{name: "no registers are known", areas: []area{{page(0), page(8), 0}}},
-		{name: "a deep one", areas: []area{{page(0), page(100), 0}}, copied: copied{page(1), page(2)}, from: 2, to: 100, top: 96},
-		{name: "deeper than is read", areas: []area{{page(0), page(400), 0}}, copied: copied{page(1), page(2)}, from: 2, to: 258, top: 396},
-		{name: "chains lead over a part", areas: []area{{page(0), page(400), page(5)}}, copied: copied{page(1), page(2)}, from: 2, to: 5, top: 396},
+		{name: "a deep one", areas: []area{{page(0), page(100), 0}}, copied: copied{page(1), page(2)}, from: 2, to: 100, top: 100 - topPages},
+		{name: "deeper than is read", areas: []area{{page(0), page(400), 0}}, copied: copied{page(1), page(2)}, from: 2, to: 258, top: 400 - topPages},
+		{name: "chains lead over a part", areas: []area{{page(0), page(400), page(5)}}, copied: copied{page(1), page(2)}, from: 2, to: 5, top: 400 - topPages},
 		{name: "a page can not be read", areas: []area{{page(500), page(512), 0}}, copied: copied{page(500), page(506)}},
 		{name: "too late", areas: []area{{page(0), page(8), 0}}, copied: copied{page(1), page(3)}, tooLate: true},
 	} {
@@ -68,7 +68,7 @@ func TestTheStackOfAThreadThatWaitsIsReadBehindItsCopy(t *testing.T) {
 			switch {
 			case test.top == 0 && len(b.Top.Pages) > 0:
 				t.Errorf("the top is %d pages, want none", len(b.Top.Pages))
-			case test.top > 0 && (len(b.Top.Pages) != topBytes/callchain.PageSize || b.Top.From != page(test.top)):
+			case test.top > 0 && (len(b.Top.Pages) != topPages || b.Top.From != page(test.top)):
 				t.Errorf("the top is %d pages from %#x, want %#x", len(b.Top.Pages), b.Top.From, page(test.top))
 			}
 		})
