@@ -68,9 +68,11 @@ func TestLiveReadingsAreExactAtAnyProbedInstruction(t *testing.T) {
 	needRoot(t)
 	for _, kind := range instructions {
 		t.Run(kind, func(t *testing.T) {
-			if c, rung := atInstruction(t, kind, testlimit.Calls(500), false); rung == FIFO && c.exact < c.all/2 {
-				t.Errorf("%d of %d are exact", c.exact, c.all)
-			}
+			// An emulated guest is not woken for a while, now and then, which are many of 25 calls.
+			testlimit.Enough(t, testlimit.Calls(500), func(calls int) bool {
+				c, rung := atInstruction(t, kind, calls, false)
+				return rung != FIFO || c.exact >= c.all/2
+			})
 		})
 	}
 }
