@@ -208,7 +208,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		return Account{}, err
 	}
 	f.engine, f.processes = engine, engine.Processes()
-	f.symbolizer = symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: f.options.Logger})
+	f.symbolizer = symbolize.New(symbolize.Options{
+		Lines: f.program.Config.ShowDebugInfo, CachePerfMaps: true, Host: source.Host(), Logger: f.options.Logger,
+	})
 	f.stacks = newStacks(f.processes, f.symbolizer)
 	for _, s := range f.sources {
 		s.stacker = f.stacks.store.Stacker(s.stacks)
