@@ -88,10 +88,7 @@ func TestPeerDebiansToolsPrintWhatBpftracePrints(t *testing.T) {
 		{"bashreadline", `a line of the tests$`, `^\S+ `, rounds},
 	} {
 		t.Run(test.tool, func(t *testing.T) {
-			file := "/usr/sbin/" + test.tool + ".bt"
-			if _, err := os.Stat(file); err != nil {
-				t.Skip("Debian's bpftrace is not installed")
-			}
+			file := debiansTool(t, test.tool)
 			k := startKnown(t, "tools", rounds)
 			ours, theirs := besideBpftrace(t, k, file)
 			line := regexp.MustCompile(strings.ReplaceAll(test.keep, "PID", k.pid()))
