@@ -86,8 +86,9 @@ var knownWork = map[string]func(n int){
 		await(told)
 		runtime.KeepAlive(names)
 	},
-	"tools": toolCalls,
-	"fib":   func(n int) { knownCalls = knownFib(n) },
+	"tools":  toolCalls,
+	"blocks": blockWrites,
+	"fib":    func(n int) { knownCalls = knownFib(n) },
 	"steps": func(n int) { // a pread each five milliseconds
 		for i := range n {
 			knownStep(i)
@@ -144,15 +145,15 @@ func knownProgram() {
 	knownWork[os.Args[1]](n)
 }
 
-// startKnown starts the program and waits until it waits.
-func startKnown(t *testing.T, work string, n int) *known {
+// startKnown starts the program, with more arguments where its work takes any, and waits until it waits.
+func startKnown(t *testing.T, work string, n int, more ...string) *known {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Args = []string{"known-program", work, strconv.Itoa(n)}
+	cmd.Args = append([]string{"known-program", work, strconv.Itoa(n)}, more...)
 	cmd.Stderr = os.Stderr
 	in, out := truth.Start(t, cmd)
 	// Its end is waited for at once: for the kernel a zombie is still there.

@@ -88,10 +88,7 @@ func TestPeerDebiansToolsPrintWhatBpftracePrints(t *testing.T) {
 		{"bashreadline", `a line of the tests$`, `^\S+ `, rounds},
 	} {
 		t.Run(test.tool, func(t *testing.T) {
-			file := "/usr/sbin/" + test.tool + ".bt"
-			if _, err := os.Stat(file); err != nil {
-				t.Skip("Debian's bpftrace is not installed")
-			}
+			file := debiansTool(t, test.tool)
 			k := startKnown(t, "tools", rounds)
 			ours, theirs := besideBpftrace(t, k, file)
 			line := regexp.MustCompile(strings.ReplaceAll(test.keep, "PID", k.pid()))
@@ -123,9 +120,39 @@ func linesOf(text string, line *regexp.Regexp, mask string) []string {
 	return found
 }
 
+// Of 0.17's lengths the end is one more.
+func TestPeerTextsAreCutWhereBpftraceCutsThem(t *testing.T) {
+	needTracefs(t, "uprobe_events")
+	version, err := exec.Command("bpftrace", "--version").Output()
+	if err != nil || !strings.Contains(string(version), "v0.17") {
+		t.Skip("bpftrace 0.17 is not installed")
+	}
+	const rounds = 1
+	k := startKnown(t, "tools", rounds)
+	program := filepath.Join(t.TempDir(), "cut.bt")
+	text := `tracepoint:syscalls:sys_enter_statfs / pid == ` + k.pid() + ` / {
+	$n = (uint64)args->pathname - (uint64)args->pathname;
+	printf("cut: %s|%s|%s|%s|%s\n", str(args->pathname, 0), str(args->pathname, 1), str(args->pathname, 5), str(args->pathname, 70), str(args->pathname, $n + 3));
+	printf("cut: %d %d\n", str(args->pathname, 5) == "/etc/", str(args->pathname, $n + 4) == "/etc");
+}
+`
+	if err := os.WriteFile(program, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := besideBpftrace(t, k, program, "--dialect", "0.17")
+	line := regexp.MustCompile("^cut: ")
+	want := linesOf(theirs, line, "")
+	if len(want) != 4*rounds {
+		t.Errorf("bpftrace prints %d lines of the program's calls, want %d\n%s", len(want), 4*rounds, theirs)
+	}
+	if got := linesOf(ours, line, ""); !slices.Equal(got, want) {
+		t.Errorf("it prints\n%s\nbpftrace:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // besideBpftrace runs a program of bpftrace's language by both while a known program does its
-// work, and returns what each prints.
-func besideBpftrace(t *testing.T, k *known, program string) (ours, theirs string) {
+// work, and returns what each prints. The options are ringtap's.
+func besideBpftrace(t *testing.T, k *known, program string, options ...string) (ours, theirs string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
@@ -136,7 +163,7 @@ func besideBpftrace(t *testing.T, k *known, program string) (ours, theirs string
 		t.Fatal(err)
 	}
 	awaitPoll(ctx, t, bpftrace.Process.Pid)
-	ours, stderr := runForAll(t, k, "run", program)
+	ours, stderr := runForAll(t, k, slices.Concat([]string{"run"}, options, []string{program})...)
 	endBpftrace(t, bpftrace)
 	if stderr != "" {
 		t.Log(stderr)

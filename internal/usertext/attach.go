@@ -2,6 +2,7 @@ package usertext
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/bits"
@@ -31,6 +32,11 @@ func Ways() []Way { return []Way{Auto, Kernel, Near} }
 type Options struct {
 	Target perfevent.Target // of the session that opens the sources
 	Way    Way
+	// Limit is how many bytes of a text matter, 0 for all: no more is read.
+	Limit int
+	// Memory reads the memory of a sample's process now, as much as there is. Texts that nobody has read at
+	// the hit are read so, and marked; nil leaves them.
+	Memory func(s *perfevent.Sample, addr uint64, b []byte) int
 	Logger *slog.Logger // nil discards
 }
 
@@ -53,6 +59,17 @@ type texts struct {
 	fetch  []fetch // of the layout's texts
 	first  int     // of the reader's samplings; all are one
 	limit  int     // of each text, bytes
+	enough int     // bytes of a text that matter, 0 for all
+}
+
+// whole tells whether the kernel's record has all that matters of the i-th text.
+func (t *texts) whole(s *perfevent.Sample, i int) bool {
+	field := t.layout.texts[i]
+	if exacttext.Whole(s.Raw, field.Offset, t.layout.full) {
+		return true
+	}
+	kernel, _ := field.Bytes(s.Raw)
+	return t.enough > 0 && len(kernel) >= t.enough
 }
 
 // mostText is how long all the texts of a hit may be together: a record tells offsets of 16 bits.
@@ -72,7 +89,10 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		if t == nil {
 			continue
 		}
-		t.first = n
+		t.first, t.enough = n, o.Limit
+		if o.Limit > 0 {
+			t.limit = min(t.limit, o.Limit+1) // one more tells that it is cut
+		}
 		n++
 		a.probes[i] = t
 		sources[i].Format = t.layout.format
@@ -157,30 +177,64 @@ func (a *Attachment) record(dst []byte, t *texts, s *perfevent.Sample) []byte {
 	start := len(dst)
 	dst = t.layout.begin(dst, s.Raw)
 	whole := true
-	for _, field := range t.layout.texts {
+	for i := range t.layout.texts {
 		a.Texts++
-		whole = whole && exacttext.Whole(s.Raw, field.Offset, t.layout.full)
+		whole = whole && t.whole(s, i)
 	}
 	if whole {
 		return dst
 	}
 	found, exact := a.read(t, s)
 	for i, field := range t.layout.texts {
-		if exacttext.Whole(s.Raw, field.Offset, t.layout.full) {
+		if t.whole(s, i) {
 			continue
 		}
 		kernel, _ := field.Bytes(s.Raw)
-		if i < len(found) && found[i].Read && bytes.HasPrefix(found[i].Bytes, kernel) {
-			dst = t.layout.put(dst, start, i, found[i].Bytes, found[i].Cut, !exact)
-			a.note(found[i].Cut, !exact)
-		} else if len(kernel) > 0 {
+		near := i < len(found)
+		text, cut, late := []byte(nil), false, !exact
+		if near && found[i].Read {
+			text, cut = found[i].Bytes, found[i].Cut
+		} else if !near || !exact {
+			text, cut = a.now(t, i, s)
+			late = true
+		}
+		switch {
+		case text != nil && bytes.HasPrefix(text, kernel):
+			dst = t.layout.put(dst, start, i, text, cut, late)
+			a.note(cut && (t.enough == 0 || len(text) < t.enough), late)
+		case len(kernel) > 0:
 			dst = t.layout.put(dst, start, i, kernel, true, false)
 			a.Cut++
-		} else if t.leads(s, i) && !(exact && i < len(found)) {
+		case t.leads(s, i) && !(exact && near):
 			a.Missing++
 		}
 	}
 	return dst
+}
+
+// now reads a text as it is now, up to the limit; nil if that can't be.
+func (a *Attachment) now(t *texts, i int, s *perfevent.Sample) (text []byte, cut bool) {
+	addr, ok := register(s, t.fetch[i].register)
+	if !ok || a.options.Memory == nil {
+		return nil, false
+	}
+	path := t.fetch[i].path
+	for _, offset := range path[:len(path)-1] {
+		var b [8]byte
+		if a.options.Memory(s, addr+uint64(offset), b[:]) < len(b) {
+			return nil, false
+		}
+		addr = binary.NativeEndian.Uint64(b[:])
+	}
+	b := make([]byte, t.limit)
+	n := a.options.Memory(s, addr+uint64(path[len(path)-1]), b)
+	if end := bytes.IndexByte(b[:n], 0); end >= 0 {
+		return b[:end], false
+	}
+	if n < len(b) {
+		return nil, false // it goes on where nothing is
+	}
+	return b, true
 }
 
 func (a *Attachment) note(cut, late bool) {
@@ -216,8 +270,8 @@ func (a *Attachment) read(t *texts, s *perfevent.Sample) (found []exacttext.Foun
 
 // lead tells whether any of a sample's texts that the kernel has not whole may be one.
 func (t *texts) lead(s *perfevent.Sample) bool {
-	for i, field := range t.layout.texts {
-		if !exacttext.Whole(s.Raw, field.Offset, t.layout.full) && t.leads(s, i) {
+	for i := range t.layout.texts {
+		if !t.whole(s, i) && t.leads(s, i) {
 			return true
 		}
 	}
@@ -254,16 +308,33 @@ func (a *Attachment) Notes() (notes []string) {
 	if a.options.Way == Auto && a.Missing+a.Cut > 0 {
 		notes = append(notes, "--text near reads long texts from the first hit on")
 	}
-	reader := a.reader.Load()
-	if reader == nil {
-		return notes
-	}
-	if since, lasted := reader.Rested(); since > 0 {
-		at := time.Now().Add(-time.Duration(perfevent.Now() - since))
-		notes = append(notes, fmt.Sprintf("hits came too fast from %s on, for %v of CPU time: long texts were left as the kernel read them",
-			at.Format("15:04:05.000"), lasted.Round(time.Millisecond)))
+	if rests := a.Rests(); rests != "" {
+		notes = append(notes, rests)
 	}
 	return notes
+}
+
+// Rests says from when on hits came so fast that the helper did not read all long texts; "" if they never did.
+func (a *Attachment) Rests() string {
+	reader := a.reader.Load()
+	if reader == nil {
+		return ""
+	}
+	since, lasted := reader.Rested()
+	if since == 0 {
+		return ""
+	}
+	at := time.Now().Add(-time.Duration(perfevent.Now() - since))
+	return fmt.Sprintf("hits came too fast from %s on, for %v of CPU time: long texts were left as the kernel read them",
+		at.Format("15:04:05.000"), lasted.Round(time.Millisecond))
+}
+
+// Helper is the process that reads long texts, or 0. Nobody wants to see its hits.
+func (a *Attachment) Helper() uint32 {
+	if reader := a.reader.Load(); reader != nil {
+		return reader.PID()
+	}
+	return 0
 }
 
 // Close ends the helper.

@@ -48,8 +48,10 @@ type Options struct {
 	Nested  bool              // the host has process ids other than those of hits, outside of a container
 	CPUs    int               // for ncpus
 	Missing string            // the setting missing_probes of a program that has none: error, warn or ignore; "" for warn
-	Env     Env
-	Untyped func() bool // the kernel has no type information; nil: it has
+	// DebugInfo is the setting show_debug_info of a program that has none.
+	DebugInfo bool
+	Env       Env
+	Untyped   func() bool // the kernel has no type information; nil: it has
 	// LeftOut are probes that are not in the program, since this host does not have what they are at.
 	LeftOut []*syntax.Probe
 }
@@ -95,6 +97,7 @@ func Check(p *syntax.Program, opts Options) (*Program, error) {
 	}
 	c.final = true
 	c.prog.Config.MissingProbes = cmp.Or(opts.Missing, c.prog.Config.MissingProbes)
+	c.prog.Config.ShowDebugInfo = opts.DebugInfo
 	c.config(p.Config)
 	q := c.expandMacros(p)
 	c.declareMaps(p.Maps)

@@ -19,7 +19,7 @@ type Config struct {
 	StackMode     string // bpftrace, perf, raw or build_id
 	StrTrailer    string // after a string that was cut
 	PrintMaps     bool   // on exit
-	ShowDebugInfo bool
+	ShowDebugInfo bool   // user stacks have source lines and inlined calls
 	CppDemangle   bool
 	LazySymbols   bool
 	MissingProbes string // error, warn or ignore
@@ -28,7 +28,7 @@ type Config struct {
 func defaults() Config {
 	return Config{
 		MaxStrlen: 1024, MaxCatBytes: 10240, StackMode: "bpftrace", StrTrailer: "..",
-		PrintMaps: true, ShowDebugInfo: true, CppDemangle: true, MissingProbes: "warn",
+		PrintMaps: true, CppDemangle: true, MissingProbes: "warn",
 	}
 }
 

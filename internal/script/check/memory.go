@@ -133,12 +133,16 @@ func (c *checker) inUserSpace(s *Source) bool {
 
 // readAt is str() and the like: a text or bytes at an address.
 func (c *checker) readAt(pos syntax.Pos, addr, length Expr, form Form, t *types.Type) Expr {
-	_, fixed := length.(*Const)
+	k, fixed := length.(*Const)
 	if p := c.origin(addr); p != nil && c.clause != nil && len(p.steps) < maxSteps && (length == nil || fixed) {
 		s := p.root
 		s.Path, s.Form, s.Type, s.Size, s.User = p.steps, form, t, t.Size, addr.Type().User || c.inUserSpace(&s)
-		if form == Text && length == nil && c.opts.Dialect != V017 {
+		switch {
+		case form != Text || c.opts.Dialect == V017:
+		case length == nil || k.N > uint64(t.Size):
 			s.Size++ // max_strlen does not count the end, but in 0.17
+		default:
+			s.Size = int(max(k.N, 1)) // the length of str() does
 		}
 		return c.source(pos, &s)
 	}

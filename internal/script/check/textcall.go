@@ -114,7 +114,10 @@ func checkStr(c *checker, e *syntax.Call) Expr {
 		return c.readAt(e.Pos, x, length, Text, t)
 	case stringy(from):
 		text := c.asText(x)
+		n, cut := constant(length)
 		switch k, ok := constant(text); {
+		case ok && cut && k.literal: // of literals as many bytes as it says, in every release
+			return &Const{Typed: Typed{e.Pos, t}, S: k.S[:min(uint64(len(k.S)), n.N)], literal: true}
 		case length == nil && text.Type().Size <= size:
 			return text
 		case length == nil && ok:

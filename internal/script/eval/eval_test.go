@@ -81,6 +81,18 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 	}
 }
 
+func TestTextsAreCutAsTheDialectCounts(t *testing.T) {
+	const text = `begin { $s = "hello"; $n = (uint64)3; print(str($s, 3)); print(str("hello", $n)); print(str($s, 0)); print(str($s, 1)); print(str($s, 9)); print(str("hello", 3)); }`
+	for dialect, want := range map[check.Dialect]string{
+		check.Current: "he\nhe\n\n\nhello\nhel",
+		check.V017:    "hel\nhel\n\nh\nhello\nhel",
+	} {
+		if got, _ := run(t, text, dialect); got != want {
+			t.Errorf("in dialect %d it prints %q, want %q", dialect, got, want)
+		}
+	}
+}
+
 func TestMacrosTakeTypesOfTheirArguments(t *testing.T) {
 	got, _ := run(t, `let @idle = hash(1); macro add(x) { let $y : typeof(x); $y = 1; x + $y } macro cpu(x) { x } begin { print(add(5)); print(cpu("hi")); print(cpu()) }`, check.Current)
 	if got != "6\nhi\n1" {

@@ -90,21 +90,36 @@ func cString(s string) string {
 	return s
 }
 
+// kept tells how many bytes str(x, n) keeps, of a type of size bytes. 0.17 adds the end to n; since 0.23 n counts
+// it, unless n is longer than the type, whose texts are cut visibly.
+func (c *compiler) kept(size int) func(n uint64) int {
+	old := c.m.opts.Dialect == check.V017
+	return func(n uint64) int {
+		switch {
+		case old:
+			return int(min(n, uint64(max(size-1, 0))))
+		case n > uint64(size):
+			return size
+		}
+		return int(max(n, 1)) - 1
+	}
+}
+
 // callText compiles a call whose value is bytes.
 func (c *compiler) callText(e *check.Call) textFunc {
 	switch e.Func {
 	case "str", "buf":
-		s, n, t, extra := c.text(e.Args[0]), c.int(e.Args[1]), e.T, uint64(0)
+		s, n, t := c.text(e.Args[0]), c.int(e.Args[1]), e.T
 		if e.Func == "str" {
-			// str(s, n) is at most n bytes; its type has one more for the end.
-			extra = 1
+			keep := c.kept(t.Size)
+			return func(m *Machine) string { text := cString(s(m)); return text[:min(len(text), keep(n(m)))] }
 		}
 		return func(m *Machine) string {
 			text, most := s(m), n(m)
-			if pad := int(min(most, uint64(t.Size))) - len(text); extra == 0 && pad > 0 {
+			if pad := int(min(most, uint64(t.Size))) - len(text); pad > 0 {
 				text += string(make([]byte, pad)) // the end of a string is a byte of a buffer
 			}
-			return resize(text[:min(uint64(len(text)), most)], &types.Type{Kind: t.Kind, Size: t.Size + int(extra)})
+			return resize(text[:min(uint64(len(text)), most)], t)
 		}
 	case "str_concat":
 		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/check"
@@ -95,30 +96,27 @@ func (m *Machine) readText(address uint64, size int, user bool) string {
 
 func (c *compiler) read(e *check.Read) textFunc {
 	addr, size, user := c.int(e.Addr), e.T.Size, e.User
-	length := func(*Machine) uint64 { return uint64(size) }
+	given := func(*Machine) uint64 { return math.MaxUint64 }
 	if e.Len != nil {
-		given, extra := c.int(e.Len), uint64(0)
-		if e.Form == check.Text {
-			extra = 1
-		}
-		length = func(m *Machine) uint64 { return min(given(m)+extra, uint64(size)) }
+		given = c.int(e.Len)
 	}
 	switch e.Form {
 	case check.Text:
+		keep := c.kept(size)
 		return func(m *Machine) string {
-			a, n := addr(m), int(length(m))
+			a, n := addr(m), keep(given(m))
 			if text, late, ok := m.opts.Host.Text(m.hit, a); ok {
 				m.late = m.late || late
-				return text[:min(len(text), max(n-1, 0))]
+				return text[:min(len(text), n)]
 			}
-			return m.readText(a, n-1, user)
+			return m.readText(a, n, user)
 		}
 	case check.Vector:
 		return func(m *Machine) string { return m.readVector(addr(m), size, user) }
 	}
 	return func(m *Machine) string {
-		a := addr(m)
-		return m.read(a, int(length(m)), user)
+		a, n := addr(m), given(m)
+		return m.read(a, int(min(n, uint64(size))), user)
 	}
 }
 

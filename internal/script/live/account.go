@@ -25,10 +25,10 @@ type Account struct {
 	Late       uint64 // reads of the memory of processes after the hits
 	Gone       uint64 // of these, those of programs that did not run any more
 	Ended      uint64 // values of curtask that are missing: the threads had ended
-	// Texts counts the texts behind parameters of system calls, and Missing those of them that
-	// were gone before anybody could read them.
-	Texts, Missing uint64
-	Rests          string // see syscalltext.Attachment.Rests
+	// Texts counts the texts behind parameters of system calls and at user probes, and Missing those of them
+	// that were gone before anybody could read them. CutTexts, of user probes, end in "...".
+	Texts, Missing, CutTexts uint64
+	Rests                    string // see syscalltext.Attachment.Rests
 	// Interpreted says how functions of interpreted code in stacks are known, if there were any.
 	Interpreted []string
 	// Probed counts the hits of which clauses took what an event probe has fetched, and Unprobed

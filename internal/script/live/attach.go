@@ -17,6 +17,7 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/syscalltext"
+	"github.com/ringtap/ringtap/internal/usertext"
 	"github.com/ringtap/ringtap/kprobe"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
@@ -52,7 +53,10 @@ type Attachment struct {
 	iterated *iterated               // nil if no clause takes arguments of raw tracepoints
 	texts    *syscalltext.Attachment // nil if no system call's text is asked for
 	texted   int                     // sources of texts, which are the first
-	aside    []perfevent.Sampling
+	// userTexts is nil if no user probe fetches a text.
+	userTexts *usertext.Attachment
+	programs  programs
+	aside     []perfevent.Sampling
 
 	// Of Run, until Close.
 	source                         io.Closer
@@ -132,6 +136,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if err := a.attachIterated(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.attachUserTexts()
 	a.joinEntries()
 	for _, s := range a.all() {
 		if err := a.prepare(s); err != nil {
@@ -353,6 +358,10 @@ func (a *Attachment) Close() error {
 	if a.texts != nil {
 		errs = append(errs, a.texts.Close())
 		a.texts = nil
+	}
+	if a.userTexts != nil {
+		a.userTexts.Close()
+		a.userTexts = nil
 	}
 	if a.behind != nil {
 		errs = append(errs, a.behind.close())

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -51,7 +52,6 @@ type feed struct {
 	apart       apart
 	interpreted interpreted
 	memories    memories
-	programs    programs
 	impatience
 	raw     []byte // that a source made
 	account Account
@@ -208,7 +208,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		return Account{}, err
 	}
 	f.engine, f.processes = engine, engine.Processes()
-	f.symbolizer = symbolize.New(symbolize.Options{CachePerfMaps: true, Host: source.Host(), Logger: f.options.Logger})
+	f.symbolizer = symbolize.New(symbolize.Options{
+		Lines: f.program.Config.ShowDebugInfo, CachePerfMaps: true, Host: source.Host(), Logger: f.options.Logger,
+	})
 	f.stacks = newStacks(f.processes, f.symbolizer)
 	for _, s := range f.sources {
 		s.stacker = f.stacks.store.Stacker(s.stacks)
@@ -253,6 +255,11 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		f.account.Texts, f.account.Missing = f.texts.Texts, f.texts.Missing
 		f.account.Late, f.account.Rests = f.account.Late+f.texts.Late, f.texts.Rests()
 	}
+	if t := f.userTexts; t != nil {
+		f.account.Texts, f.account.Missing = f.account.Texts+t.Texts, f.account.Missing+t.Missing
+		f.account.Late, f.account.CutTexts = f.account.Late+t.Late, t.Cut
+		f.account.Rests = cmp.Or(f.account.Rests, t.Rests())
+	}
 	if rests := f.restedKept(); rests != "" {
 		f.account.Rests = rests
 	}
@@ -280,11 +287,16 @@ func (f *feed) seen() func(perfevent.Record) {
 	if f.texts != nil {
 		texts = f.texts.Seen()
 	}
-	if texts == nil && !slices.ContainsFunc(f.sources, (*source).readsMemory) {
+	if texts == nil && f.userTexts == nil && !slices.ContainsFunc(f.sources, (*source).readsMemory) {
 		return nil
+	}
+	long := func(perfevent.Record) {}
+	if f.userTexts != nil {
+		long = f.userTexts.Seen()
 	}
 	return func(record perfevent.Record) {
 		f.programs.handle(record)
+		long(record)
 		sample, ok := record.(*perfevent.Sample)
 		if ok && sample.Sampling < len(f.sources) {
 			if s := f.sources[sample.Sampling]; len(s.reads) > 0 && sample.PID != f.self {

@@ -49,7 +49,7 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	if field.From == plan.RecordText && of.Form == check.Text && len(of.Path) == 1 {
 		return word(f, of, of.Path[0].Offset/8), nil
 	}
-	return recorded(f, of), nil
+	return s.markLate(name, recorded(f, of)), nil
 }
 
 // word returns what reads the n-th text of a vector of a system call's parameter.

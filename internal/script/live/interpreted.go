@@ -89,7 +89,13 @@ var _ run.Rounded = (*feed)(nil)
 
 // isHelper tells whether a process is one that reads memory for the run.
 func (f *feed) isHelper(pid uint32) bool {
-	return pid != 0 && (slices.Contains(f.helpers, pid) || f.interpreted.reader != nil && f.interpreted.reader.IsHelper(pid))
+	switch {
+	case pid == 0:
+		return false
+	case f.userTexts != nil && pid == f.userTexts.Helper():
+		return true
+	}
+	return slices.Contains(f.helpers, pid) || f.interpreted.reader != nil && f.interpreted.reader.IsHelper(pid)
 }
 
 func (f *feed) closeMoments() {

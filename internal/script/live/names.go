@@ -1,8 +1,6 @@
 package live
 
 import (
-	"strings"
-
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/internal/script/plan"
@@ -91,13 +89,8 @@ func (a *Attachment) Symbol(n uint64, user bool) string {
 	} else {
 		return a.kernelFunctions.names[n]
 	}
-	lines := a.Lines(n, "")
-	if len(lines) == 0 {
+	if a.stacks == nil {
 		return ""
 	}
-	name := lines[0]
-	if i := strings.LastIndexByte(name, '+'); i > 0 {
-		name = name[:i]
-	}
-	return name
+	return a.stacks.function(n)
 }

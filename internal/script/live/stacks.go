@@ -123,15 +123,55 @@ func (s *stacks) lines(n uint64, mode string) []string {
 		return nil
 	}
 	frames, objects := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.all[n]}))
-	lines := make([]string, len(frames))
+	lines := make([]string, 0, len(frames))
 	for i := range frames {
-		lines[i] = line(&frames[i], &objects[frames[i].Object], mode)
+		object := &objects[frames[i].Object]
+		if object.Runtime == "" {
+			lines = appendInlined(lines, &frames[i], mode)
+		}
+		lines = append(lines, line(&frames[i], object, mode))
 	}
 	return lines
 }
 
-// line is a frame as bpftrace shows it, which knows neither functions of runtimes, with a file and a line,
-// nor labels.
+// appendInlined appends the calls that the compiler inlined at a frame as bpftrace shows them, innermost first.
+func appendInlined(lines []string, f *profile.Frame, mode string) []string {
+	if mode == "raw" || mode == "build_id" {
+		return lines
+	}
+	for i := range len(f.Lines) - 1 {
+		l := &f.Lines[i]
+		if mode == "perf" {
+			lines = append(lines, fmt.Sprintf("%x %s (inlined)", f.PC(), l.Function))
+		} else {
+			lines = append(lines, "[inlined] "+l.Function+sourceOf(l))
+		}
+	}
+	return lines
+}
+
+// sourceOf is where a line of source is, "" if that is not known.
+func sourceOf(l *profile.Line) string {
+	if l.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("@%s:%d", l.File, l.Line)
+}
+
+// function returns the name of a stack's innermost function, or its address; "" of a stack without frames.
+func (s *stacks) function(n uint64) string {
+	if s.frames(n) == 0 {
+		return ""
+	}
+	frames, _ := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.all[n]}))
+	if f := &frames[0]; f.Name == "" {
+		return f.String()
+	}
+	return frames[0].Name
+}
+
+// line is a frame as bpftrace shows it, which knows neither functions of runtimes, with a file and a line in
+// parentheses, nor labels.
 func line(f *profile.Frame, object *profile.Object, mode string) string {
 	if object.Labels {
 		return f.Name
@@ -153,12 +193,15 @@ func line(f *profile.Frame, object *profile.Object, mode string) string {
 		return fmt.Sprintf("%s %#x", object.BuildID, f.PC())
 	case "perf":
 		if object.Kernel {
-			path = "[kernel.kallsyms]"
+			return fmt.Sprintf("%x %s", f.PC(), name)
 		}
-		return fmt.Sprintf("%16x %s (%s)", f.PC(), name, path)
+		return fmt.Sprintf("%x %s (%s)", f.PC(), name, path)
 	}
-	if file != "" {
+	switch {
+	case file != "":
 		return fmt.Sprintf("%s (%s)", name, path)
+	case len(f.Lines) > 0:
+		return name + sourceOf(&f.Lines[len(f.Lines)-1])
 	}
 	return name
 }

@@ -62,7 +62,10 @@ func (s *session) follow(ctx context.Context) error {
 		fmt.Fprintln(s.opts.Stderr, "WARNING:", account.Rests)
 	}
 	if account.Missing > 0 {
-		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts of system calls were gone before they could be read\n", account.Missing, account.Texts)
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts were gone before they could be read\n", account.Missing, account.Texts)
+	}
+	if account.CutTexts > 0 {
+		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d texts are cut short, where they end in ...\n", account.CutTexts, account.Texts)
 	}
 	if account.Unprobed > 0 {
 		fmt.Fprintf(s.opts.Stderr, "WARNING: %d of %d hits have no values of the kernel's memory: the kernel has left out or lost the records of the event probes\n",

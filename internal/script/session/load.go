@@ -68,7 +68,7 @@ func (s *session) prepare() error {
 	host := &env{Scope: scope, kernel: kernel, programs: programs, enums: s.names.enums, memory: &s.kernel}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
-		Child: o.Child != 0, Nested: nested(), Missing: s.missing(),
+		Child: o.Child != 0, Nested: nested(), Missing: s.missing(), DebugInfo: s.dialect.DebugInfo,
 		Untyped: func() bool { return kernel.open() == nil }, LeftOut: s.leftOut,
 	})
 	if err != nil {

@@ -3,8 +3,11 @@ package session
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -85,6 +88,44 @@ func TestLiveStacksThatAreCutShortAreTold(t *testing.T) {
 	out := startedBy(t, `uprobe:`+program+`:leaf { @[ustack] = count(); @leaf[ustack(1)] = count(); }`, program)
 	if want := "WARNING: 2 of 6 user stacks are cut short"; !strings.Contains(out, want) {
 		t.Errorf("no %q in\n%s", want, out)
+	}
+}
+
+// inlinedText calls leaf in a function that is inlined in another. Its comments mark the lines of the calls.
+const inlinedText = `__attribute__((noinline, noclone)) void leaf(int n) { __asm__ volatile("" : : "r"(n) : "memory"); }
+static inline __attribute__((always_inline)) void inner(volatile int *n) {
+	leaf(*n); // in inner
+	++*n;
+}
+__attribute__((noinline, noclone)) void outer(volatile int *n) {
+	inner(n); // in outer
+	++*n;
+}
+int main(void) {
+	volatile int n = 1;
+	outer(&n); // in main
+	return n - 3;
+}
+`
+
+func TestLiveStacksHaveSourceLinesAndInlinedCalls(t *testing.T) {
+	program := compiled.Program(t, map[string]string{"inlined.c": inlinedText}, "gcc", "-O1", "-g", "-o", "inlined", "inlined.c")
+	line := func(mark string) int {
+		before, _, _ := strings.Cut(inlinedText, "// "+mark)
+		return 1 + strings.Count(before, "\n")
+	}
+	pointer := map[string]string{"amd64": "ip", "arm64": "pc"}[runtime.GOARCH]
+	bare := `\n +leaf\+\d+\n +outer\+\d+\n +main\+\d+\n`
+	whole := fmt.Sprintf(`\n +leaf\+\d+@\S+inlined.c:1\n +\[inlined\] inner@\S+inlined.c:%d\n +outer\+\d+@\S+inlined.c:%d\n +main\+\d+@\S+inlined.c:%d\n`,
+		line("in inner"), line("in outer"), line("in main"))
+	for config, want := range map[string]string{
+		"": bare, `dialect = "current"`: whole, "show_debug_info = true": whole, `dialect = "current"; show_debug_info = 0`: bare,
+	} {
+		text := `config = { ` + config + ` } uprobe:` + program + `:leaf { @[ustack] = count(); @leaf[usym(reg("` + pointer + `"))] = count(); }`
+		out := startedBy(t, text, program)
+		if !regexp.MustCompile(want).MatchString(out) || !strings.Contains(out, "@leaf[leaf]: 1\n") {
+			t.Errorf("with %q not %s:\n%s", config, want, out)
+		}
 	}
 }
 

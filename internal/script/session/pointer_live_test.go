@@ -92,7 +92,7 @@ int main(void) {
 `, rounds)
 
 func TestLiveBuffersOfSystemCallsAreReadWhileTheThreadStandsStill(t *testing.T) {
-	lines := linesBeside(t, buffers, `tracepoint:syscalls:sys_enter_write { printf("%s\n", str(args.buf, args.count)); }
+	lines := linesBeside(t, buffers, `tracepoint:syscalls:sys_enter_write { printf("%s\n", str(args.buf, args.count + 1)); }
 tracepoint:syscalls:sys_enter_read { @in[tid] = args.buf; }
 tracepoint:syscalls:sys_exit_read /@in[tid]/ { printf("%r\n", buf(@in[tid], args.ret)); }`, true, 2*rounds)
 	exact := 0

@@ -31,6 +31,9 @@ type Dialect struct {
 	Units bool
 	// KeyIndent is how far the frames of a stack in a key are indented.
 	KeyIndent int
+	// DebugInfo gives frames of user stacks source lines, and inlined calls frames, unless the
+	// program sets show_debug_info.
+	DebugInfo bool
 	// Trailer stands behind a string that was cut.
 	Trailer string
 	// Subseconds makes strftime's %k the nanoseconds and %l the milliseconds of the second.
@@ -70,6 +73,7 @@ func Current() Dialect {
 		HexPointers: true,
 		Singles:     true,
 		KeyIndent:   8,
+		DebugInfo:   true,
 		Trailer:     "..",
 		Subseconds:  true,
 		Counts:      true,
