@@ -20,15 +20,22 @@ type Live int
 // Read is of Memory. It is a raw system call: a thread that must not give its place away
 // is not taken for one that blocks. Pages that are not in memory are brought in.
 func (pid Live) Read(addr uint64, b []byte) bool {
-	if len(b) == 0 {
-		return true
+	return pid.ReadMany([]unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}, b) == len(b)
+}
+
+// ReadMany is of Many.
+func (pid Live) ReadMany(pieces []unix.RemoteIovec, b []byte) int {
+	if len(pieces) == 0 || len(b) == 0 {
+		return 0
 	}
 	local := unix.Iovec{Base: &b[0]}
 	local.SetLen(len(b))
-	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(b)}
 	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
-		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	return errno == 0 && int(n) == len(b)
+		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&pieces[0])), uintptr(len(pieces)), 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
 }
 
 // Page is a piece of memory that was recorded.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
@@ -26,6 +28,7 @@ func NewVisitors(detectors []interp.Detector) near.New {
 			return nil, errConfig
 		}
 		v := &visitor{team: t, calls: make([]interp.Call, 0, maxCalls), beyond: newBeyond(int(pages))}
+		v.ahead = interp.NewAhead(&v.memory)
 		v.of.Store(new([]watched))
 		t.all = append(t.all, v)
 		return v, nil
@@ -60,6 +63,7 @@ type visitor struct {
 	team   *team
 	of     atomic.Pointer[[]watched] // by pid
 	memory visitMemory
+	ahead  *interp.Ahead // over memory
 	beyond *beyond
 	calls  []interp.Call
 	thread interp.Thread
@@ -106,7 +110,7 @@ func (v *visitor) Hear(message []byte) {
 	default:
 		w := watched{pid: uint32(pid), nested: a.nested, areas: a.areas, vain: a.vain}
 		for _, r := range a.runtimes {
-			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(&v.memory)})
+			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(v.ahead)})
 		}
 		if found {
 			all[at] = w
@@ -203,6 +207,7 @@ func (v *visitor) walk(visit *near.Visit, w *watched) error {
 		}
 		v.thread.TID = own
 	}
+	v.ahead.Begin(int(visit.Sample.TID))
 	for i := range w.walkers {
 		v.memory.err = nil
 		calls, end := w.walkers[i].Walk(v.calls[:0], &v.thread)
@@ -251,4 +256,10 @@ func (m *visitMemory) Read(addr uint64, b []byte) bool {
 		return false
 	}
 	return true
+}
+
+// ReadMany is of interp.Many. What is left is read once more, one by one, or there is no time.
+func (m *visitMemory) ReadMany(pieces []unix.RemoteIovec, b []byte) int {
+	n, _ := m.visit.ReadMany(pieces, b)
+	return n
 }

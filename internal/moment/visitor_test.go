@@ -19,6 +19,7 @@ func (c careless) Walk(dst []interp.Call, _ *interp.Thread) ([]interp.Call, call
 
 func TestAVisitThatTakesTooLongHasNoCallsForSure(t *testing.T) {
 	v := &visitor{calls: make([]interp.Call, 0, 8)}
+	v.ahead = interp.NewAhead(&v.memory)
 	visit := &near.Visit{Sample: &perfevent.Sample{Header: perfevent.Header{TID: 1}}}
 	if err := v.walk(visit, &watched{walkers: []walker{{1, careless{&v.memory}}}}); err != near.ErrTime {
 		t.Errorf("the error is %v, want %v", err, near.ErrTime)

@@ -92,19 +92,36 @@ func (v *Visit) Read(addr uint64, b []byte) error {
 	if v.clock.now() > v.deadline {
 		return ErrTime
 	}
-	if len(b) == 0 {
-		return nil
-	}
-	v.local.Base = unsafe.SliceData(b)
-	v.local.SetLen(len(b))
 	v.remote.Base, v.remote.Len = uintptr(addr), len(b)
-	// Not by the runtime's way, which could take the thread's P away meanwhile.
-	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(v.tid),
-		uintptr(unsafe.Pointer(&v.local)), 1, uintptr(unsafe.Pointer(&v.remote)), 1, 0)
-	if errno != 0 || int(n) != len(b) {
+	if v.read(unsafe.Slice(&v.remote, 1), b) != len(b) {
 		return ErrMemory
 	}
 	return nil
+}
+
+// ReadMany fills b with pieces of the thread's memory, one behind the other, up to what can't be read, and
+// returns how many bytes it has. b is as long as the pieces are together. A piece costs a quarter of what Read
+// does.
+func (v *Visit) ReadMany(pieces []unix.RemoteIovec, b []byte) (int, error) {
+	if v.clock.now() > v.deadline {
+		return 0, ErrTime
+	}
+	return v.read(pieces, b), nil
+}
+
+func (v *Visit) read(pieces []unix.RemoteIovec, b []byte) int {
+	if len(pieces) == 0 || len(b) == 0 {
+		return 0
+	}
+	v.local.Base = unsafe.SliceData(b)
+	v.local.SetLen(len(b))
+	// Not by the runtime's way, which could take the thread's P away meanwhile.
+	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(v.tid),
+		uintptr(unsafe.Pointer(&v.local)), 1, uintptr(unsafe.Pointer(&pieces[0])), uintptr(len(pieces)), 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
 }
 
 // Word reads 8 bytes in the machine's order.

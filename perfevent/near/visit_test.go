@@ -122,3 +122,23 @@ func TestAVisitDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestManyPiecesAreReadUpToWhatCantBe(t *testing.T) {
+	if os.Getpagesize() != pageSize {
+		t.Skip("pages are larger")
+	}
+	page, addr := twoPages(t)
+	copy(page, "first second")
+	piece := func(at, n int) unix.RemoteIovec { return unix.RemoteIovec{Base: uintptr(addr) + uintptr(at), Len: n} }
+	b := make([]byte, 20)
+	pieces := []unix.RemoteIovec{piece(6, 6), piece(0, 5), piece(pageSize, 4), piece(0, 5)}
+	if n, err := visitOfSelf(0, never).ReadMany(pieces, b); n != 11 || err != nil || string(b[:11]) != "secondfirst" {
+		t.Errorf("%q of %d bytes, %v", b, n, err)
+	}
+	if n, err := visitOfSelf(0, never).ReadMany(nil, nil); n != 0 || err != nil {
+		t.Errorf("nothing is %d bytes, %v", n, err)
+	}
+	if _, err := visitOfSelf(0, 1).ReadMany(pieces, b); !errors.Is(err, ErrTime) {
+		t.Errorf("too late: %v", err)
+	}
+}

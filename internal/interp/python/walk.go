@@ -43,7 +43,10 @@ type seen struct {
 
 // knownCodes is how many code objects a walker remembers, for one walk: by the next, another may be
 // where one was.
-const knownCodes = 1 << 10
+const (
+	knownBits  = 10
+	knownCodes = 1 << knownBits
+)
 
 // knownThreads is how many threads a walker remembers.
 const knownThreads = 512
@@ -56,7 +59,9 @@ const (
 
 // Walker is of interp.Runtime.
 func (r *python) Walker(m interp.Memory) interp.Walker {
-	return &walker{python: r, memory: interp.MemoryOr(m, r.memory), thread: make([]byte, r.threadSize()), frame: make([]byte, r.frameSize()), code: make([]byte, r.codeSize())}
+	w := &walker{python: r, memory: interp.MemoryOr(m, r.memory), thread: make([]byte, r.threadSize()), frame: make([]byte, r.frameSize()), code: make([]byte, r.codeSize())}
+	clear(w.codes[:]) // a page that is not there yet takes longer than a read, and the first walk may have no time
+	return w
 }
 
 // Walk is of interp.Walker. A thread may run code of several interpreters, of which the
@@ -219,7 +224,7 @@ func (w *walker) copyOf(b []byte) uint32 {
 // look reads of a code object what tells it from a later one at its address, as it may be
 // freed before its names are read, and where its instructions begin.
 func (w *walker) look(code uint64, copy uint32) *seen {
-	s := &w.codes[(code>>4+uint64(copy))%knownCodes]
+	s := &w.codes[interp.Spread(code+uint64(copy), knownBits)]
 	if s.code == code && s.copy == copy && s.walk == w.walks {
 		return s
 	}

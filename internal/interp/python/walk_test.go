@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
@@ -23,13 +25,26 @@ func (m *changed) Read(addr uint64, b []byte) bool {
 	return true
 }
 
+// ReadMany is of interp.Many.
+func (m *changed) ReadMany(pieces []unix.RemoteIovec, b []byte) (n int) {
+	for _, p := range pieces {
+		if !m.Read(uint64(p.Base), b[n:][:p.Len]) {
+			break
+		}
+		n += p.Len
+	}
+	return n
+}
+
 // A code object is freed between two walks, and another lies where it was.
 func TestAnotherCodeObjectAtAnAddressIsAnotherFunctionAtOnce(t *testing.T) {
 	for _, r := range recordings(t) {
 		memory := &changed{Memory: r.Memory}
 		p := r.runtime(memory)
-		w := p.Walker(nil)
+		ahead := interp.NewAhead(memory)
+		w := p.Walker(ahead)
 		walk := func() interp.Call {
+			ahead.Begin(r.TID)
 			calls, _ := w.Walk(make([]interp.Call, 0, 4096), &interp.Thread{TID: r.TID})
 			if len(calls) == 0 {
 				t.Fatalf("3.%d: there are no calls", r.Minor)
