@@ -306,6 +306,15 @@ type state struct {
 	branch bool            // the path has come to a jump that is not always taken
 }
 
+// begin is the state at the place that is asked about.
+func begin(isa *isa, at uint64) state {
+	s := state{isa: isa, at: at}
+	for i := range s.regs {
+		s.regs[i] = value{known: true, reg: uint8(i)}
+	}
+	return s
+}
+
 // follower walks the paths from a place to the return of its function. All find the
 // stack pointer where it is then, so that the first one to come there tells.
 type follower struct {
@@ -322,10 +331,7 @@ const maxFollowed = 1 << 12
 
 func (f *follower) derive(at uint64) derived {
 	f.left, f.seen = maxFollowed, make(map[uint64]bool)
-	first := state{isa: f.isa, at: at}
-	for i := range first.regs {
-		first.regs[i] = value{known: true, reg: uint8(i)}
-	}
+	first := begin(f.isa, at)
 	noReturn := false
 	for paths := []state{first}; len(paths) > 0; {
 		s := &paths[len(paths)-1]

@@ -87,6 +87,14 @@ func (t *Table) find(offset uint64) *ruleSet {
 	return u.rows.find(offset)
 }
 
+// start is the file offset where the function begins that has the code byte at another, as far as the file says.
+func (t *Table) start(offset uint64) (uint64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f, ok := t.function(offset)
+	return f.start, ok
+}
+
 // FramePointers says whether most of the object's functions keep a chain of
 // frame records in the frame pointer, so that the kernel's own walk of that
 // chain is right in all but the leaf frame. It looks at some of the functions.

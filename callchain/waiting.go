@@ -32,7 +32,8 @@ type Code interface {
 // the function's record on the stack: two words, of which the second returns
 // behind a call of that function, and from which the walk comes to the thread's
 // outermost function. Where no record, or more than the first, would do, the chain
-// ends there and is Lost, or goes on from the first. Where a record leads out of a copy
+// ends there and is Lost, or goes on from the first. The first is where the function's code
+// says that it is: what earlier calls left may lie below it, in a large frame. Where a record leads out of a copy
 // that is not c.Whole, the chain is Cut: a later record may be an old one, so the caller
 // copies more and asks again.
 //
@@ -62,17 +63,19 @@ func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Cod
 	place := *failed // a lookup may take its place in the cache
 	// Old return addresses lie on a stack too. Code that no table knows tells less about
 	// them than tables do, and is asked only where those lead nowhere.
+	likely, _ := u.likelyRecord(&place, from.v[u.machine.sp])
 	read := u.derivation.code
 	u.derivation.code = nil
-	frames, found := u.findRecord(dst, space, place, from, pcs, code)
+	frames, found := u.findRecord(dst, space, place, from, likely, pcs, code)
 	if u.derivation.code = read; found == Lost && read != nil {
-		frames, found = u.findRecord(dst, space, place, from, pcs, code)
+		frames, found = u.findRecord(dst, space, place, from, likely, pcs, code)
 	}
 	return frames, found
 }
 
-// findRecord looks for the record of a function's frame, which dst ends with, and unwinds from it.
-func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from Regs, pcs []uint64, code Code) ([]Frame, End) {
+// findRecord looks for the record of a function's frame, which dst ends with, and unwinds from it. It is likely
+// at one place, if that is not 0.
+func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from Regs, likely uint64, pcs []uint64, code Code) ([]Frame, End) {
 	known, version := len(dst), versionOf(space)
 	callee := pcs[len(pcs)-1]
 	if known > 1 {
@@ -81,24 +84,34 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 	base, data, other := u.mem.base, u.mem.data, u.other
 	defer func() { u.mem.base, u.mem.data, u.other = base, data, other }()
 	word := uint64(u.machine.word)
-	record := (from.v[u.machine.sp] + word - 1) &^ (word - 1)
 	guessed := 0
-	for range min(maxGuesses, len(data)/int(word)) {
-		if guessed >= maxGuessed {
-			break
-		}
+	leads := func(record uint64) (end End, ok bool) {
 		u.regs, u.pcs = from, pcs
 		u.mem.base, u.mem.data, u.other = base, data, other
 		u.regs.set(u.machine.fp, record)
 		s := step{exact: known == 1}
-		if _, done := u.step(&place, &s); !done {
-			if ra := u.regs.v[u.machine.pc]; u.lookup(space, version, ra-1) != nil && code.Calls(ra, callee) {
-				var end End
-				if dst, end = u.walk(dst[:known], space, s); u.decides(end) {
-					return dst, end
-				}
-				guessed += len(dst) - known
-			}
+		if _, done := u.step(&place, &s); done {
+			return Lost, false
+		}
+		if ra := u.regs.v[u.machine.pc]; u.lookup(space, version, ra-1) == nil || !code.Calls(ra, callee) {
+			return Lost, false
+		}
+		dst, end = u.walk(dst[:known], space, s)
+		guessed += len(dst) - known
+		return end, u.decides(end)
+	}
+	if likely != 0 {
+		if end, ok := leads(likely); ok {
+			return dst, end
+		}
+	}
+	record := (from.v[u.machine.sp] + word - 1) &^ (word - 1)
+	for range min(maxGuesses, len(data)/int(word)) {
+		if guessed >= maxGuessed {
+			break
+		}
+		if end, ok := leads(record); ok {
+			return dst, end
 		}
 		record += word
 	}

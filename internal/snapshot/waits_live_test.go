@@ -112,6 +112,7 @@ var waitCalls = map[string]string{
 	"wait_accept":    `^accept\(\d+ → tcp 127\.0\.0\.1:\d+ listening\)$`,
 	"wait_read":      `^read\(\d+ → pipe \d+, 64 bytes\)$`,
 	"wait_deep":      `^read\(\d+ → pipe \d+, 64 bytes\)$`,
+	"wait_room":      `^read\(\d+ → pipe \d+, 64 bytes\)$`,
 	"wait_recv":      `^recvfrom\(\d+ → udp 127\.0\.0\.1:\d+, 100 bytes\)$`,
 	"wait_poll":      `^p?poll\(\[\d+ → pipe \d+, \d+ → tcp 127\.0\.0\.1:\d+ listening\], no timeout\)$`,
 	"wait_select":    `^p?select6?\(\[\d+ → pipe \d+\], no timeout\)$`,
@@ -196,6 +197,8 @@ func checkWait(t *testing.T, thread *Thread) {
 	switch name {
 	case "waits":
 		expect = []string{"main"}
+	case "wait_room":
+		expect = []string{"wait_read_in_room", name, name + "_thread"}
 	case "wait_deep":
 		expect = append(append([]string{"wait_read"}, slices.Repeat([]string{"wait_deep"}, 31)...), "wait_deep_thread")
 	}

@@ -42,6 +42,17 @@ static void fill(char *room, size_t n) { memset(room, 0x5a, n); __asm__ volatile
 KEPT int wait_accept(void) { return accept(listener, NULL, NULL) + 1; }
 KEPT int wait_read(void) { char b[64]; return read(pipes[0], b, sizeof b) + 1; }
 KEPT int wait_deep(int n) { char room[3000]; fill(room, sizeof room); return n ? wait_deep(n - 1) + room[7] : wait_read() + room[9]; }
+// A large frame over what earlier calls have left: records of others that were called by address.
+static int (*volatile by_address)(int);
+KEPT int wait_left_record(int n) { volatile char room[100]; room[n] = n; return n ? by_address(n - 1) + room[n] : n; }
+KEPT int wait_read_in_room(int n) { char room[8600]; return read(pipes[0], room, 64) + room[n]; }
+KEPT int wait_room(void)
+{
+	by_address = wait_left_record;
+	int n = by_address(30);
+	by_address = wait_read_in_room;
+	return by_address(n) + 1;
+}
 KEPT int wait_recv(void) { char b[100]; return recv(bound, b, sizeof b, 0) + 1; }
 KEPT int wait_poll(void) { struct pollfd p[2] = {{pipes[0], POLLIN, 0}, {listener, POLLIN, 0}}; return poll(p, 2, -1) + 1; }
 KEPT int wait_select(void) { fd_set s; FD_ZERO(&s); FD_SET(pipes[0], &s); return select(pipes[0] + 1, &s, NULL, NULL, NULL) + 1; }
@@ -108,6 +119,7 @@ KEPT int wait_run(void) { for (;; turns++) ; }
 	static void *name##_thread(void *x) { prctl(PR_SET_NAME, #name); body; pthread_barrier_wait(&all); return (void *)(long)(name()); }
 THREAD(wait_accept,)
 THREAD(wait_read,)
+THREAD(wait_room,)
 THREAD(wait_recv,)
 THREAD(wait_poll,)
 THREAD(wait_select,)
@@ -192,7 +204,7 @@ int main(int argc, char **argv)
 		wait_mutex_thread, wait_left_thread, wait_right_thread, wait_cond_thread, wait_rwlock_thread, wait_sem_thread, wait_sleep_thread,
 		wait_flock_thread, wait_self_thread, wait_ended_thread, wait_inherits_thread, wait_robust_thread, wait_readers_thread, wait_timed_thread,
 		wait_open_file_thread, wait_child_thread, wait_signal_thread, wait_run_thread, wait_deep_thread,
-		wait_handler_thread, wait_aligned_thread, wait_word_thread};
+		wait_handler_thread, wait_aligned_thread, wait_word_thread, wait_room_thread};
 	const int n = sizeof threads / sizeof *threads;
 	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
