@@ -70,10 +70,11 @@ func (u *Unwinder) ask(dst []Frame, frame Frame, generated, exact bool) []Frame 
 }
 
 // leave goes on where the runtime has said. A frame takes some of the stack, so that the
-// walk ends.
+// walk ends; where a call leaves the return address in a register, a leaf may take none.
 func (u *Unwinder) leave(s *step) (End, bool) {
 	a, m := &u.activation, u.machine
-	if a.caller.sp <= a.SP {
+	linked := s.exact && m.ra != m.pc // the return address may be in a register still
+	if a.caller.sp < a.SP || a.caller.sp == a.SP && !linked {
 		return Lost, true
 	}
 	knew := u.regs.has(m.fp)

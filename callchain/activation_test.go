@@ -33,6 +33,28 @@ func (r *sizedFrames) Step(a *Activation) {
 	a.Leave(ra, a.SP+8*n+8, a.FP)
 }
 
+// linkedLeaf is a runtime whose leaf has nothing on the stack.
+type linkedLeaf struct{}
+
+func (linkedLeaf) Step(a *Activation) {
+	if ra, ok := a.Register(30); ok {
+		a.Leave(ra, a.SP, a.FP)
+	}
+}
+
+func TestALeafWithItsReturnAddressInARegisterTakesNoStack(t *testing.T) {
+	c := Capture{Stack: make([]byte, 64), Runtime: linkedLeaf{}}
+	c.Regs = Regs{arch: ARM64}
+	for column, v := range map[uint8]uint64{arm64.pc: 0x2000, arm64.sp: 0x8000, arm64.ra: 0x3000} {
+		c.Regs.set(column, v)
+	}
+	got, _ := New(ARM64).Unwind(nil, wholeSpace{}, &c)
+	want := []Frame{{Object: 1, Offset: 0x2000}, {Object: 1, Return: true, Offset: 0x2fff}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestARuntimeNamesItsFramesAndLeavesThem(t *testing.T) {
 	stack := make([]byte, 0, 64)
 	for _, w := range []uint64{1, 2, 0x3000, 3, 0x4000, 0, 0, 0} {

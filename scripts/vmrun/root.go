@@ -277,3 +277,18 @@ func sorted(m map[string]string) []string {
 	slices.Sort(names)
 	return names
 }
+
+// addNodes adds the releases of Node that scripts/install-node has unpacked for another
+// architecture than this machine's, where the guest's tests look for its own.
+func (r *root) addNodes(arch string) error {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join(base, "ringtap/nodes-"+arch+"/*/bin/node"))
+	for _, from := range found {
+		release := filepath.Base(filepath.Dir(filepath.Dir(from)))
+		r.files["root/.cache/ringtap/nodes/"+release+"/bin/node"] = from
+	}
+	return err
+}

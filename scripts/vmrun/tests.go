@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/scripts/testlist"
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
@@ -44,6 +45,11 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 	}
 	if err := build("test", args...); err != nil {
 		return 0, err
+	}
+	if testlimit.IsThorough() {
+		if err := r.addNodes(g.kernel.arch); err != nil {
+			return 0, err
+		}
 	}
 	if err := r.write(g.initrd, spec); err != nil {
 		return 0, err

@@ -17,6 +17,9 @@
 // from are the same. What a frame has for its JSFunction may be another object when it is
 // read: the function must lead to the frame's BytecodeArray, or to the code that runs.
 //
+// What the engine does as the processor wants it is in a table too (machine): amd64, and of
+// arm64 the versions that were compared with a program's source.
+//
 // A program that was stripped tells by its exported functions where the builtins are and what
-// they are called, up to V8 12.9.
+// they are called, up to V8 12.9, on amd64.
 package v8

@@ -46,6 +46,10 @@ func (r *Runtime) functionAt(shared uint64) *function {
 		return known
 	}
 	f := r.readFunction(cookie)
+	r.heap.mem.forget()
+	if r.heap.u64(shared+r.heap.name) != name {
+		return known // it went while it was read
+	}
 	if len(r.functions) >= maxFunctions {
 		clear(r.functions)
 	}

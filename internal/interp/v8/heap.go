@@ -30,8 +30,10 @@ func (h *heap) u32(addr uint64) uint32 {
 }
 
 // object is the address of the object that a tagged word points to; false if it is a
-// small integer, or weak.
-func object(word uint64) (addr uint64, ok bool) { return word - 1, word&3 == 1 && word > 4096 }
+// small integer, or weak, or no address of a program.
+func object(word uint64) (addr uint64, ok bool) {
+	return word - 1, word&3 == 1 && word > 4096 && word < 1<<48
+}
 
 // reference is a word that led to an object.
 type reference struct{ at, word uint64 }

@@ -40,6 +40,7 @@ type layout struct {
 	// Words of a frame, from its frame pointer on.
 	marker, function, bytecodeArray, bytecodeOffset int64
 	regexp, wasm                                    uint64 // markers
+	entry                                           [2]uint64
 }
 
 // reader reads the constants that a program exports for debuggers
@@ -153,6 +154,7 @@ func newLayout(r *reader, v version) (*layout, error) {
 
 		marker: r.frame("off_fp_context_or_frame_type"), function: r.frame("off_fp_function"), bytecodeArray: r.frame(bytecodeArray), bytecodeOffset: r.frame(bytecodeOffset),
 		regexp: 2 * r.optional("frametype_IrregexpFrame"), wasm: 2 * r.field("frametype_WasmFrame"),
+		entry: [...]uint64{2 * r.field("frametype_EntryFrame"), 2 * r.field("frametype_ConstructEntryFrame")},
 	}
 	if _, ok := r.maybe("parent_ScopeInfo__FixedArrayBase"); ok {
 		l.slots = l.arrayData

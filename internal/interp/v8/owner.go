@@ -35,7 +35,7 @@ func (r *Runtime) entering(at entered, builtin string, a *callchain.Activation) 
 	if !at.making && !strings.HasPrefix(builtin, trampoline) || strings.HasSuffix(builtin, handler) {
 		return nil
 	}
-	array, ok := a.Register(columnR12)
+	array, ok := a.Register(r.machine.array)
 	if shared := r.sharedOf(at.function); ok && array != 0 && r.owns(shared, array) {
 		return r.own(shared, array)
 	}

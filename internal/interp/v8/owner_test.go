@@ -29,7 +29,7 @@ func TestAFrameIsOfTheFunctionWhoseBytecodeItHas(t *testing.T) {
 		words(closure, 0, 0, 0, one+1),
 		words(0x23000, 0x10501, 3<<32, 0x656e6f), words(0x23100, 0x10501, 5<<32, 0x726568746f),
 	}
-	r := newRuntime(memory, ofNode20(), func() callchain.ObjectID { return 2 }, &builtins{})
+	r := newRuntime(memory, machineOf(callchain.AMD64), ofNode20(), func() callchain.ObjectID { return 2 }, &builtins{})
 	name := func(function, array uint64) string {
 		if f := r.owner(function, array); f != nil {
 			return f.name
@@ -76,7 +76,7 @@ func TestTheScriptOfAFunctionThatMakesOthersIsKnownByThem(t *testing.T) {
 		words(infos, 0x10401, smi(3), outer+3, inner+3, late+3),
 		words(0x23000, 0x10501, 5<<32, 0x726574756f), words(0x23100, 0x10501, 5<<32, 0x72656e6e69), words(0x23200, 0x10501, 4<<32, 0x6574616c),
 	}
-	r := newRuntime(memory, ofNode20(), func() callchain.ObjectID { return 2 }, &builtins{})
+	r := newRuntime(memory, machineOf(callchain.AMD64), ofNode20(), func() callchain.ObjectID { return 2 }, &builtins{})
 	name := func(array uint64) string {
 		r.heap.mem.forget()
 		if f := r.owner(gone, array); f != nil {

@@ -2,6 +2,7 @@ package v8
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -11,6 +12,7 @@ import (
 // Runtime is the engine in a process. It belongs to one goroutine.
 type Runtime struct {
 	heap       heap
+	machine    *machine
 	object     func() callchain.ObjectID // of the file that the builtins are in
 	builtins   *builtins
 	functions  map[uint64]*function
@@ -28,12 +30,16 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if _, ok := m.Symbol("v8dbg_frametype_EntryFrame"); !ok {
 		return nil, nil
 	}
-	if p.Arch != callchain.AMD64 {
-		return nil, unknown("its frames are known on amd64 only")
+	machine := machineOf(p.Arch)
+	if machine == nil {
+		return nil, unknown(fmt.Sprintf("its frames are not known on %v", p.Arch))
 	}
 	v, ok := readVersion(p.Memory, m.Symbol)
 	if !ok {
 		return nil, unknown("it does not export its version")
+	}
+	if !machine.knows(v) {
+		return nil, unknown(fmt.Sprintf("it is version %d.%d, whose frames on %v are not known", v.major, v.minor, p.Arch))
 	}
 	l, err := newLayout(&reader{mem: p.Memory, symbol: m.Symbol}, v)
 	if err != nil {
@@ -43,7 +49,7 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if err != nil {
 		return nil, unknown(fmt.Sprintf("read its symbols: %v", err))
 	}
-	if len(b.names) == 0 {
+	if len(b.names) == 0 && machine.exported {
 		if where, ok := findBlob(p.Memory, m.Symbol); ok {
 			b = where.builtins(func(addr uint64) (uint64, bool) { return m.Image.Offset(addr - m.Bias) })
 		}
@@ -51,11 +57,11 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if len(b.names) == 0 {
 		return nil, unknown("its symbols were stripped, so that its builtins are not known")
 	}
-	return newRuntime(p.Memory, l, m.Object, b), nil
+	return newRuntime(p.Memory, machine, l, m.Object, b), nil
 }
 
-func newRuntime(mem interp.Memory, l *layout, object func() callchain.ObjectID, b *builtins) *Runtime {
-	return &Runtime{heap: heap{&lines{mem: mem}, l}, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), owners: make(map[uint64]uint64), unowned: make(map[uint64]search), missed: make(map[uint64]uint8)}
+func newRuntime(mem interp.Memory, machine *machine, l *layout, object func() callchain.ObjectID, b *builtins) *Runtime {
+	return &Runtime{heap: heap{&lines{mem: mem}, l}, machine: machine, object: object, builtins: b, functions: make(map[uint64]*function), scripts: make(map[uint64]*script), owners: make(map[uint64]uint64), unowned: make(map[uint64]search), missed: make(map[uint64]uint8)}
 }
 
 func unknown(why string) error {
@@ -64,14 +70,6 @@ func unknown(why string) error {
 
 // Name is of interp.Stepper.
 func (r *Runtime) Name() string { return "V8" }
-
-// The columns of registers (System V psABI of amd64, 3.6.2) that V8 uses.
-const (
-	columnRDI = 5  // the JSFunction that is called
-	columnR9  = 9  // the bytecode that runs
-	columnR10 = 10 // where to return, while arguments are taken off the stack
-	columnR12 = 12 // the BytecodeArray that is entered
-)
 
 // Step is of interp.Stepper.
 func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Level {
@@ -128,16 +126,26 @@ func (r *Runtime) frameless(dst []interp.Level, builtin string, at entered, a *c
 // may be old: it must be code of that function.
 func (r *Runtime) calledFrom(at entered, a *callchain.Activation) (*code, uint64) {
 	array, shared := r.bytecodesOf(at, a), r.sharedOf(at.function)
-	for sp := a.SP; sp < a.FP+uint64(r.heap.function) && sp-a.SP < maxPushed; sp += 8 {
-		pc, ok := a.Word(sp)
-		if !ok || !a.Executable(pc-1) {
-			continue
+	callers := func(pc uint64) *code {
+		if !a.Executable(pc - 1) {
+			return nil
 		}
 		c := r.codeAt(pc - 1)
-		switch {
-		case c == nil:
-		case c.bytecodes != 0 && c.bytecodes == array, c.shared.at != 0 && c.shared.word == shared+1:
+		if c != nil && (c.bytecodes != 0 && c.bytecodes == array || c.shared.at != 0 && c.shared.word == shared+1) {
+			return c
+		}
+		return nil
+	}
+	if pc, ok := r.machine.linked(a); ok {
+		if c := callers(pc); c != nil {
 			return c, pc
+		}
+	}
+	for sp := a.SP; sp < a.FP+uint64(r.heap.function) && sp-a.SP < maxPushed; sp += 8 {
+		if pc, ok := a.Word(sp); ok {
+			if c := callers(pc); c != nil {
+				return c, pc
+			}
 		}
 	}
 	return nil, 0
@@ -205,8 +213,9 @@ func (r *Runtime) inCode(dst []interp.Level, c *code, at entered, a *callchain.A
 const mayBeInlined = "[inlined?]"
 
 const (
-	handler    = "Handler"
-	trampoline = "InterpreterEntryTrampoline"
+	handler     = "Handler"
+	trampoline  = "InterpreterEntryTrampoline"
+	entersAgain = "InterpreterEnterAt" // after an exception, or where compiled code gave up
 	// outOfLine is called by baseline code to make the code's frame.
 	outOfLine = "BaselineOutOfLinePrologue"
 )
@@ -214,7 +223,7 @@ const (
 // interprets tells by its name whether a builtin runs bytecodes, in frames of the functions
 // that they are of.
 func interprets(builtin string) bool {
-	return strings.HasSuffix(builtin, handler) || strings.HasPrefix(builtin, trampoline) || strings.HasPrefix(builtin, "Baseline")
+	return strings.HasSuffix(builtin, handler) || strings.HasPrefix(builtin, trampoline) || strings.HasPrefix(builtin, entersAgain) || strings.HasPrefix(builtin, "Baseline")
 }
 
 // entered is what is known of a frame.
@@ -227,33 +236,16 @@ type entered struct {
 // enter says where the caller of a frame goes on, and which frame it is.
 func (r *Runtime) enter(a *callchain.Activation, builtin string) entered {
 	if a.Exact {
-		running, _ := a.Register(columnRDI)
-		switch r.shapeOf(a) {
-		case before:
-			pc, ok := a.Word(a.SP)
-			if caller, ok2 := a.Word(a.SP + 8); ok && ok2 && strings.HasPrefix(builtin, outOfLine) && r.baseline(pc) {
-				a.Leave(caller, a.SP+16, a.FP)
+		running, _ := a.Register(r.machine.function)
+		switch of, below := r.shapeOf(a, builtin); of {
+		case before, pushed:
+			if strings.HasPrefix(builtin, outOfLine) && r.leaveOutOfLine(a) {
 				return entered{function: running, making: true}
 			}
-			if ok {
-				a.Leave(pc, a.SP+8, a.FP)
-			}
-			return entered{function: running}
-		case pushed:
-			fp, ok := a.Word(a.SP)
-			pc, ok2 := a.Word(a.SP + 8)
-			if ok && ok2 {
-				a.Leave(pc, a.SP+16, fp)
-			}
+			r.machine.leave(a, of, below)
 			return entered{function: running}
 		case after:
-			pc, ok := a.Word(a.SP)
-			if !ok || !a.Executable(pc-1) {
-				pc, ok = a.Register(columnR10)
-			}
-			if ok {
-				a.Leave(pc, a.SP+8, a.FP)
-			}
+			r.machine.leave(a, of, below)
 			return entered{}
 		}
 		if a.SP > a.FP+uint64(r.heap.function) && a.SP <= a.FP {
@@ -278,6 +270,18 @@ func (r *Runtime) baseline(pc uint64) bool {
 	return c != nil && c.shared.at == 0 && c.kind != regexpKind
 }
 
+// leaveOutOfLine leaves the builtin that makes a frame for the baseline code which has called
+// it, and that code, if this had none before; false if it had.
+func (r *Runtime) leaveOutOfLine(a *callchain.Activation) bool {
+	pc, ok := a.Word(a.SP)
+	caller, ok2 := a.Word(a.SP + 8)
+	if !r.machine.makesOutOfLine || !ok || !ok2 || !r.baseline(pc) {
+		return false
+	}
+	a.Leave(caller, a.SP+16, a.FP)
+	return true
+}
+
 // follow leaves a frame by its frame pointer.
 func (r *Runtime) follow(a *callchain.Activation) bool {
 	fp, ok := a.Word(a.FP)
@@ -285,7 +289,11 @@ func (r *Runtime) follow(a *callchain.Activation) bool {
 	if !ok || !ok2 || a.FP < a.SP || a.FP%8 != 0 {
 		return false
 	}
-	a.Leave(pc, a.FP+16, fp)
+	sp := a.FP + 16
+	if marker, ok := a.Word(a.FP + uint64(r.heap.marker)); ok && slices.Contains(r.heap.entry[:], marker) {
+		sp += r.machine.entrySaves
+	}
+	a.Leave(pc, sp, fp)
 	return true
 }
 
@@ -299,7 +307,7 @@ func (r *Runtime) interpreted(dst []interp.Level, at entered, a *callchain.Activ
 	}
 	word, _ := a.Word(a.FP + uint64(r.heap.bytecodeOffset))
 	offset, ok := small(word)
-	if now, known := a.Register(columnR9); inHandler && a.Exact && known {
+	if now, known := a.Register(r.machine.bytecode); inHandler && a.Exact && known {
 		offset, ok = int64(now), true
 	}
 	offset -= int64(r.heap.bytecodes) - 1 // it counts from the object, as tagged

@@ -1,7 +1,7 @@
 package v8
 
 import (
-	"bytes"
+	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
 )
@@ -10,77 +10,57 @@ import (
 type shape uint8
 
 const (
-	whole  shape = iota
-	before       // it will make one
-	pushed       // the caller's frame pointer lies on top
-	after        // it has left it
-)
-
-const (
-	prologue = 48 // bytes of code that may run before the frame is made
-	epilogue = 24 // and after it is left
+	whole   shape = iota
+	before        // it will make one
+	perhaps       // the same, as far as the instructions tell
+	pushed        // the caller's frame pointer lies on top
+	after         // it has left it
 )
 
 // shapeOf tells from the instructions around an interrupted place how much of the frame
-// there is.
-func (r *Runtime) shapeOf(a *callchain.Activation) shape {
-	var b [epilogue + prologue]byte
-	if !r.heap.mem.Read(a.PC-epilogue, b[:]) {
-		return whole
-	}
-	start := a.PC - prologue
+// there is, and how far the stack pointer is below the caller's if it is not whole. A handler
+// has the frame of the function whose bytecode it is of.
+func (r *Runtime) shapeOf(a *callchain.Activation, builtin string) (of shape, below uint64) {
+	m := r.machine
+	behind, c := a.PC, (*code)(nil)
 	if a.Generated {
-		if c := r.codeAt(a.PC); c != nil {
-			start = c.start
+		if c = r.codeAt(a.PC); c != nil {
+			behind = a.PC - c.start
 			var first [baselineCall]byte
-			if a.PC-start <= baselineCall && r.heap.mem.Read(start, first[:]) && baselineBegins(first[:]) {
-				return before
+			if m.makesOutOfLine && behind <= baselineCall && r.heap.mem.Read(c.start, first[:]) && baselineBegins(first[:]) {
+				return before, 8
 			}
 		}
 	} else if begin, ok := r.builtins.begin(a.Place.Offset); ok {
-		start = a.PC - (a.Place.Offset - begin)
+		behind = a.Place.Offset - begin
 	}
-	return shapeAt(b[:], epilogue, a.PC-start)
-}
-
-// baselineCall is where baseline code calls the builtin that makes its frame.
-const baselineCall = 15
-
-// baselineBegins tells whether code begins as the baseline compiler's: mov $size,%ebx;
-// movabs $bytecode,%r12; call.
-func baselineBegins(code []byte) bool {
-	return code[0] == 0xbb && code[5] == 0x49 && code[6] == 0xbc
-}
-
-// shapeAt is shapeOf for the code around at, which is so many bytes behind the begin of its
-// function.
-func shapeAt(code []byte, at int, behind uint64) shape {
-	makes := []byte{0x55, 0x48, 0x89, 0xe5}  // push %rbp; mov %rsp,%rbp
-	leaves := []byte{0x48, 0x8b, 0xe5, 0x5d} // mov %rbp,%rsp; pop %rbp
-	next := code[at:]
+	of = perhaps // if the process has ended
+	if code := make([]byte, m.behind+m.ahead); r.heap.mem.Read(a.PC-m.behind, code) {
+		of, below = m.shapeAt(code, int(m.behind), behind)
+	}
 	switch {
-	case behind < prologue && bytes.Contains(next, makes):
-		return before
-	case behind < prologue && bytes.HasPrefix(next, makes[1:]) && code[at-1] == makes[0]:
-		return pushed
-	case next[0] == 0x5d: // pop %rbp
-		return pushed
-	case next[0] == 0xc3, next[0] == 0xc2: // ret
-		return after
+	case of == perhaps && r.hasReturned(a, c):
+		return whole, 0
+	case of == perhaps:
+		return before, below
+	case of != pushed && strings.HasSuffix(builtin, handler):
+		return whole, 0
 	}
-	past := code[:at]
-	if behind < uint64(at) {
-		past = past[at-int(behind):]
-	}
-	if i := bytes.LastIndex(past, leaves); i >= 0 && !returns(past[i+len(leaves):]) {
-		return after
-	}
-	return whole
+	return of, below
 }
 
-// returns tells whether the code after a frame is left has come to its end before: by a jump
-// to where another function goes on, or a return.
-func returns(code []byte) bool {
-	jumps := len(code) > 0 && (code[0] == 0xe9 || code[0] == 0xeb)
-	return jumps || bytes.IndexByte(code, 0xc3) >= 0 || bytes.IndexByte(code, 0xcc) >= 0
+// hasReturned tells by the register for return addresses whether a function has a frame: a
+// call that it made has returned, or the register has what lies in the frame.
+func (r *Runtime) hasReturned(a *callchain.Activation, c *code) bool {
+	pc, ok := r.machine.linked(a)
+	framed, _ := a.Word(a.FP + 8)
+	switch {
+	case !ok, pc == framed:
+		return true
+	case c != nil:
+		return c.start <= pc && pc < c.end
+	}
+	own, _ := r.builtins.begin(a.Place.Offset)
+	begin, ok := r.builtins.begin(a.Place.Offset + pc - a.PC)
+	return ok && begin == own
 }

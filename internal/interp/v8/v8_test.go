@@ -120,10 +120,10 @@ func TestLinesAreCountedAsJavaScriptDoes(t *testing.T) {
 	}
 }
 
-func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
-	const at = epilogue
+func TestInstructionsOfAMD64TellHowMuchOfAFrameThereIs(t *testing.T) {
+	const at = 24
 	code := func(past, next []byte) []byte {
-		b := make([]byte, epilogue+prologue)
+		b := make([]byte, at+prologueAMD64)
 		for i := range b {
 			b[i] = 0x90
 		}
@@ -153,7 +153,7 @@ func TestInstructionsTellHowMuchOfAFrameThereIs(t *testing.T) {
 		{"at the jump", code(leaves, []byte{0xe9, 1, 2, 0, 0}), 200, after},
 		{"ret n", code(leaves, []byte{0xc2, 0x18, 0}), 200, after},
 	} {
-		if got := shapeAt(test.code, at, test.behind); got != test.want {
+		if got, _ := shapeAMD64(test.code, at, test.behind); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,15 +24,15 @@ import (
 var javaScriptModes = []struct {
 	name   string
 	flags  []string
-	rounds string
+	rounds int
 }{
-	{"as it comes", nil, "15000"},
-	{"interpreted", []string{"--no-opt", "--no-sparkplug", "--no-maglev"}, "3000"},
-	{"baseline", []string{"--no-opt", "--always-sparkplug", "--no-maglev"}, "8000"},
-	{"maglev", []string{"--no-opt", "--maglev"}, "15000"},
-	{"optimized", []string{"--no-maglev"}, "15000"},
-	{"without generated code", []string{"--jitless"}, "3000"},
-	{"with all positions", []string{"--no-enable-lazy-source-positions", "--no-opt", "--no-sparkplug", "--no-maglev"}, "3000"},
+	{"as it comes", nil, 15000},
+	{"interpreted", []string{"--no-opt", "--no-sparkplug", "--no-maglev"}, 3000},
+	{"baseline", []string{"--no-opt", "--always-sparkplug", "--no-maglev"}, 8000},
+	{"maglev", []string{"--no-opt", "--maglev"}, 15000},
+	{"optimized", []string{"--no-maglev"}, 15000},
+	{"without generated code", []string{"--jitless"}, 3000},
+	{"with all positions", []string{"--no-enable-lazy-source-positions", "--no-opt", "--no-sparkplug", "--no-maglev"}, 3000},
 }
 
 // Who calls whom in calls.js, and in which line, stands in its text.
@@ -44,7 +45,11 @@ func TestLiveCallsOfJavaScriptAreThoseOfItsSource(t *testing.T) {
 					testlimit.Thorough(t)
 				}
 				flags := node.accepted(t, mode.flags)
-				command := slices.Concat(flags, []string{filepath.Join("testdata", "calls.js"), mode.rounds})
+				rounds := mode.rounds
+				if testlimit.Emulated() { // with fewer, it has ended before its functions are read
+					rounds /= 4
+				}
+				command := slices.Concat(flags, []string{filepath.Join("testdata", "calls.js"), strconv.Itoa(rounds)})
 				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
 				p, _ := livetest.Run(t, exec.Command(node.path, command...), perfevent.Started, collector, 0)
 				source.check(t, p)
@@ -159,14 +164,14 @@ func (c *calls) check(t *testing.T, p *profile.Profile) {
 			reasons[fmt.Sprintf("%s in %v of %s", why, chain, names(p, row.User))] += value
 		} else if slices.Contains(chain, unknown) {
 			unnamed += value
-			reasons[fmt.Sprintf("a function without a name in %v", chain)] += value
+			reasons[fmt.Sprintf("a function without a name in %v of %s", chain, names(p, row.User))] += value
 		}
 	}
 	for why, value := range reasons {
 		t.Logf("%d samples: %s", value, why)
 	}
 	t.Logf("%d samples, %d of them in the program: %d chains with a function without a name, %d wrong ones", all, own, unnamed, wrong)
-	if own < 100 || own < all/2 {
+	if own < 100 || own < all/2 && !testlimit.Emulated() { // where the start takes most of the time
 		t.Errorf("%d of %d samples are in the program", own, all)
 	}
 	if wrong > own/500 {

@@ -60,7 +60,7 @@ function arguments_(n) { //= arguments_
   s ^= bound(); //> leaf
   return s;
 }
-const bound = leaf.bind(null, 7);
+const bound = leaf.bind(null, 7); //- (anonymous) calls.js:1
 function* numbers(n) { //= numbers
   for (let i = 0; i < 3; i++) {
     yield spin(n + i); //> spin
