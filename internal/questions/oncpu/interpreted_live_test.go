@@ -160,7 +160,7 @@ func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
 					}
 					by[found] += row.Values[0]
 				}
-				t.Logf("%d samples, %d show no function of Python, by %v", all, bare, by)
+				t.Logf("%d samples, %d show no function of Python, by %v; %q", all, bare, by, p.Notes)
 				for _, name := range []string{"in_parent", "in_thread", "in_child", "in_new_program"} {
 					if by[name] == 0 {
 						return false
