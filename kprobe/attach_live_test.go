@@ -243,8 +243,11 @@ func TestLiveEachWaySeesEveryCallOfThreadsAndChildren(t *testing.T) {
 	want := slices.Repeat([]string{fmt.Sprintf("(vfs_fallocate+0x0/%#x)", size)}, callers*n)
 	for _, way := range []Method{MethodPMU, MethodKprobeEvents, MethodFunction, MethodBreakpoint} {
 		t.Run(string(way), func(t *testing.T) {
+			if way == MethodFunction { // whose events take very long to open
+				testlimit.Thorough(t)
+			}
 			a := attach(t, p, AttachOptions{Method: way, Target: perfevent.System()})
-			if way != MethodFunction { // whose events take very long to open
+			if way != MethodFunction {
 				system := traceHits(t, a, perfevent.System(), func() {
 					if err := program(n).Run(); err != nil {
 						t.Error(err)

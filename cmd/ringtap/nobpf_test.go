@@ -93,7 +93,8 @@ func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 		if shipped {
 			runs, ok = [][]string{{"--duration", "0.1"}}, true
 		}
-		alike := shipped && !testlimit.IsThorough() // to run in all that it does beside its program
+		// All shipped programs run in one way: of each the program alone is run, and without BTF.
+		alike := shipped && !testlimit.IsThorough()
 		if !ok {
 			t.Errorf("%s is not run: it needs a line in realRuns", cmd.name)
 		}
@@ -105,22 +106,28 @@ func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 			}
 			for _, args := range usage {
 				if !alike {
-					watchCommand(t, 0, self, cmd.name, args)
+					watchCommand(t, 0, self, "ringtap", cmd.name, args)
 				}
 			}
 			for i, args := range runs {
 				args = prepare(cmd.name, args, self, t.TempDir())
-				w := watchCommand(t, 0, self, cmd.name, args)
+				// A parameter's name needs types; all else goes on without them.
+				without := watchCommand(t, 0, self, "btf-hidden", "ringtap", append([]string{cmd.name}, args...))
+				if without.code == exitUsage || neverFails[cmd.name] && without.code != 0 {
+					t.Errorf("ringtap %s %q without BTF: exit code %d: %s", cmd.name, args, without.code, without.stderr)
+				}
+				if alike {
+					continue
+				}
+				w := watchCommand(t, 0, self, "ringtap", cmd.name, args)
 				if w.code == exitUsage || neverFails[cmd.name] && w.code != 0 {
 					t.Errorf("ringtap %s %q: exit code %d: %s", cmd.name, args, w.code, w.stderr)
 				}
-				// A parameter's name needs types; all else goes on without them.
-				without := runWatched(t, 0, self, append([]string{"btf-hidden", "ringtap", cmd.name}, args...)...)
 				if without.code != w.code && !hostsFail[cmd.name] && !strings.Contains(without.stderr, "BTF") {
 					t.Errorf("ringtap %s %q: exit code %d, without BTF %d: %s", cmd.name, args, w.code, without.code, without.stderr)
 				}
-				if i == 0 && !alike { // an ordinary user gets no further with the others
-					watchCommand(t, nobody, self, cmd.name, args)
+				if i == 0 { // an ordinary user gets no further with the others
+					watchCommand(t, nobody, self, "ringtap", cmd.name, args)
 				}
 			}
 		})
@@ -130,15 +137,16 @@ func TestLiveNoCommandCallsBPFOrNeedsBTF(t *testing.T) {
 // nobody is the user id of an ordinary user.
 const nobody = 65534
 
-// watchCommand runs a command, which must not call bpf(2) nor break down.
-func watchCommand(t *testing.T, uid uint32, self, name string, args []string) watch {
+// watchCommand runs a command of the test's binary with a first word and others, which must not call bpf(2)
+// nor break down.
+func watchCommand(t *testing.T, uid uint32, self, as, name string, args []string) watch {
 	t.Helper()
-	w := runWatched(t, uid, self, append([]string{"ringtap", name}, args...)...)
+	w := runWatched(t, uid, self, append([]string{as, name}, args...)...)
 	for _, call := range w.calls {
-		t.Errorf("ringtap %s %q as user %d: %s", name, args, uid, call)
+		t.Errorf("%s %s %q as user %d: %s", as, name, args, uid, call)
 	}
 	if strings.Contains(w.stderr, "goroutine ") {
-		t.Errorf("ringtap %s %q as user %d:\n%s", name, args, uid, w.stderr)
+		t.Errorf("%s %s %q as user %d:\n%s", as, name, args, uid, w.stderr)
 	}
 	return w
 }

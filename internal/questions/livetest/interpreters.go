@@ -82,16 +82,19 @@ func OfEachLanguage(t *testing.T) []Interpreter {
 	}
 	newest := all[0].Name
 	for _, i := range all {
-		if i.Language == "python" && !strings.HasPrefix(i.Command[0], "/usr/") {
+		if i.Language == "python" && !i.IsOfSystem() {
 			newest = i.Name // they are in the order of their releases
 		}
 	}
-	return slices.DeleteFunc(all, func(i Interpreter) bool { return i.Name != newest && !strings.HasPrefix(i.Command[0], "/usr/") })
+	return slices.DeleteFunc(all, func(i Interpreter) bool { return i.Name != newest && !i.IsOfSystem() })
 }
+
+// IsOfSystem tells whether it is one that the machine has.
+func (i Interpreter) IsOfSystem() bool { return strings.HasPrefix(i.Command[0], "/usr/") }
 
 // IsUnpacked tells whether it is of PHP, Perl or Ruby and not what the system has.
 func (i Interpreter) IsUnpacked() bool {
-	return i.Language != "python" && !strings.HasPrefix(i.Command[0], "/usr/")
+	return i.Language != "python" && !i.IsOfSystem()
 }
 
 // NewestRuby is the newest Ruby that is unpacked, if there is one.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/scripts"
 )
@@ -95,6 +96,9 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 	} {
 		name := fmt.Sprint(test.name, test.params, test.named)
 		t.Run(name, func(t *testing.T) {
+			if test.name == "dcsnoop" && test.named != nil {
+				testlimit.Thorough(t) // it is the same program, of which one clause more runs
+			}
 			if test.kprobes {
 				needKprobes(t)
 			}
