@@ -49,10 +49,12 @@ func TestLiveCallsOfJavaScriptAreThoseOfItsSource(t *testing.T) {
 				if testlimit.Emulated() { // with fewer, it has ended before its functions are read
 					rounds /= 4
 				}
-				command := slices.Concat(flags, []string{filepath.Join("testdata", "calls.js"), strconv.Itoa(rounds)})
-				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
-				p, _ := livetest.Run(t, exec.Command(node.path, command...), perfevent.Started, collector, 0)
-				source.check(t, p)
+				testlimit.Enough(t, rounds, func(rounds int) bool {
+					command := slices.Concat(flags, []string{filepath.Join("testdata", "calls.js"), strconv.Itoa(rounds)})
+					collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
+					p, _ := livetest.Run(t, exec.Command(node.path, command...), perfevent.Started, collector, 0)
+					return source.check(t, p)
+				})
 			})
 		}
 	}
@@ -143,8 +145,10 @@ func (c *calls) wrong(chain []place) string {
 	return ""
 }
 
-// check compares all chains of a profile with the text.
-func (c *calls) check(t *testing.T, p *profile.Profile) {
+// check compares all chains of a profile with the text. It tells whether most are of the program and have
+// names: what is compiled or gone within a fifth of a second of its sample has none, which is much of a run
+// that ends within a second.
+func (c *calls) check(t *testing.T, p *profile.Profile) (enough bool) {
 	t.Helper()
 	var all, own, unnamed, wrong uint64
 	reasons := make(map[string]uint64)
@@ -171,15 +175,11 @@ func (c *calls) check(t *testing.T, p *profile.Profile) {
 		t.Logf("%d samples: %s", value, why)
 	}
 	t.Logf("%d samples, %d of them in the program: %d chains with a function without a name, %d wrong ones", all, own, unnamed, wrong)
-	if own < 100 || own < all/2 && !testlimit.Emulated() { // where the start takes most of the time
-		t.Errorf("%d of %d samples are in the program", own, all)
-	}
 	if wrong > own/500 {
 		t.Errorf("%d of %d samples have calls that the program does not have", wrong, own)
 	}
-	if unnamed > own/10 { // the process has gone on when its memory is read
-		t.Errorf("%d of %d samples have functions without names", unnamed, own)
-	}
+	most := own >= all/2 || testlimit.Emulated() // where the start takes most of the time
+	return own >= 100 && most && unnamed <= own/10
 }
 
 // chain is the program's part of a chain.
