@@ -29,7 +29,7 @@ var tiers = []tier{
 	{name: "live", command: goTest("-p=4", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	// In the gate: it links each package's tests once for both.
-	{name: "unit+peer", command: goTest("-p=2", "-skip=^TestLive"), live: true},
+	{name: "unit+peer", command: goTest("-p=3", "-skip=^TestLive"), live: true},
 	{name: "guest-cmd", command: inVM("6.1"), guest: true, skipped: "live", shard: isCommand},
 	{name: "guest-functions", command: inVM("6.1"), guest: true, skipped: "live", shard: isFunctions},
 	{name: "guest-others", command: inVM("6.1"), guest: true, skipped: "live", shard: func(pkg, test string) bool { return !isCommand(pkg, test) && !isFunctions(pkg, test) }},
