@@ -139,15 +139,11 @@ func jumpsARM64(at uint64, code []byte) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for ; len(code) >= 4; at, code = at+4, code[4:] {
 			word := binary.LittleEndian.Uint32(code)
-			words := int32(0) // how far, of 4 bytes
+			words, ok := ConditionalARM64(word)
 			switch {
 			case word>>26 == 0b000101: // b
 				words = int32(word<<6) >> 6
-			case word>>24 == 0b01010100, word>>25&0x3f == 0b011010: // b.cond, cbz, cbnz
-				words = int32(word<<8) >> 13
-			case word>>25&0x3f == 0b011011: // tbz, tbnz
-				words = int32(word<<13) >> 18
-			default:
+			case !ok:
 				continue
 			}
 			if !yield(at + uint64(int64(words)*4)) {
@@ -155,4 +151,16 @@ func jumpsARM64(at uint64, code []byte) iter.Seq[uint64] {
 			}
 		}
 	}
+}
+
+// ConditionalARM64 returns how far a conditional jump leads, in words of 4 bytes; false for any other
+// instruction (Arm Architecture Reference Manual, C4.1).
+func ConditionalARM64(word uint32) (words int32, ok bool) {
+	switch {
+	case word>>24 == 0b01010100, word>>25&0x3f == 0b011010: // b.cond, cbz, cbnz
+		return int32(word<<8) >> 13, true
+	case word>>25&0x3f == 0b011011: // tbz, tbnz
+		return int32(word<<13) >> 18, true
+	}
+	return 0, false
 }

@@ -157,6 +157,23 @@ func TestChainsLeadOverAPartOfAnArea(t *testing.T) {
 	}
 }
 
+// A sample that nobody has read although its process was read is not early: it was missed.
+func TestASampleIsEarlyIfItCameBeforeItsProcessWasRead(t *testing.T) {
+	table := process.NewTable(process.Options{})
+	defer table.Close()
+	p := table.Process(os.Getpid())
+	for _, test := range []struct {
+		since, time uint64
+		want        bool
+	}{{0, 5, true}, {6, 5, true}, {5, 5, false}, {4, 5, false}} {
+		r := New(nil, 99, nil, slog.New(slog.DiscardHandler))
+		r.watched[p.PID], r.progress = &target{process: p, since: test.since}, 10
+		if got := r.At(&perfevent.Sample{Header: perfevent.Header{PID: uint32(p.PID), Time: test.time}}); got.Early != test.want {
+			t.Errorf("a sample at %d of a process that is read since %d is early: %v", test.time, test.since, got.Early)
+		}
+	}
+}
+
 func TestDeepStacksAreNotReadInVain(t *testing.T) {
 	table := process.NewTable(process.Options{})
 	defer table.Close()

@@ -71,7 +71,7 @@ func TestEveryReportTellsWhatWasLost(t *testing.T) {
 		"summary": summary.String(), "html": html.String(), "svg": svg.String(),
 		"pprof": strings.Join(writePprof(t, p).Comments, "\n"),
 	} {
-		for _, words := range []string{"185 samples received", "3 lost", "2 stacks cut short", "1 frame without a name", p.Notes[0]} {
+		for _, words := range []string{"185 samples received", "3 lost", "2 stacks cut short", "1 stack came before ringtap read whole stacks of their process (50%)", "1 frame without a name", p.Notes[0]} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%s does not tell %q", form, words)
 			}

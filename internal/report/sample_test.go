@@ -88,7 +88,7 @@ func sample() *profile.Profile {
 			{Process: 2, User: 0, Kernel: profile.None, Values: []uint64{1}},
 		},
 		Accounts: []profile.Account{
-			{Event: "cpu-clock", Received: 185, Lost: 3, Throttled: 1, Stacks: 185, Truncated: 2, Broken: 1, Unknown: 1},
+			{Event: "cpu-clock", Received: 185, Lost: 3, Throttled: 1, Stacks: 185, Truncated: 2, Early: 1, Broken: 1, Unknown: 1},
 		},
 		Notes: []string{"kernel symbols are those of the running kernel"},
 	}

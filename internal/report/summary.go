@@ -102,7 +102,7 @@ func accountLine(a *profile.Account) string {
 	for _, stacks := range []struct {
 		n, of uint64
 		what  string
-	}{{a.Truncated, a.Stacks, "cut short"}, {a.Early, a.Truncated, "of these before ringtap read the whole stacks of their process"}, {a.Joined, a.Stacks, "cut short and joined to the only whole one that begins alike"}, {a.Broken, a.Stacks, "without outermost callers"}, {a.Unkept, a.Received, "merged for lack of memory"}} {
+	}{{a.Truncated, a.Stacks, "cut short"}, {a.Early, a.Truncated, "came before ringtap read whole stacks of their process"}, {a.Joined, a.Stacks, "cut short and joined to the only whole one that begins alike"}, {a.Broken, a.Stacks, "without outermost callers"}, {a.Unkept, a.Received, "merged for lack of memory"}} {
 		if stacks.n > 0 {
 			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, stacks.of))
 		}

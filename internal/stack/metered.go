@@ -3,6 +3,7 @@ package stack
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/interp"
@@ -12,11 +13,13 @@ import (
 // structures mislead does not take more of this program than its samples are worth. What
 // is refused is as if it could not be read.
 type metered struct {
-	mem           interp.Memory
-	mu            sync.Mutex // of what follows
-	left          int        // reads of a page or less
-	full          time.Time
-	refused, told bool // a read was; that was said
+	mem     interp.Memory
+	mu      sync.Mutex // of what follows
+	left    int        // reads of a page or less
+	full    time.Time
+	refused *atomic.Bool // is set when a read is refused; many may share it
+	tell    bool         // one was refused, and errRefused has not said so
+	told    bool         // it has
 }
 
 const (
@@ -36,12 +39,19 @@ func (m *metered) grants(cost int) bool {
 	if m.left < cost {
 		m.refill(time.Now())
 		if m.left < cost {
-			m.refused = true
+			m.refuse()
 			return false
 		}
 	}
 	m.left -= cost
 	return true
+}
+
+func (m *metered) refuse() {
+	if !m.told {
+		m.tell = true
+		m.refused.Store(true)
+	}
 }
 
 // refill grants what has become due since the last time.
@@ -55,9 +65,9 @@ func (m *metered) refill(now time.Time) {
 func (m *metered) errRefused() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.refused || m.told {
+	if !m.tell {
 		return nil
 	}
-	m.told = true
+	m.tell, m.told = false, true
 	return fmt.Errorf("more than %d reads a second of the runtime's memory were needed, which is the limit: functions may have no name; fewer samples need fewer reads", readsASecond)
 }

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 
 func TestReadsAreMetered(t *testing.T) {
 	now := time.Unix(1, 0)
-	m := &metered{mem: interp.Image{{Addr: 0, Bytes: make([]byte, 1<<20)}}, full: now}
+	m := &metered{mem: interp.Image{{Addr: 0, Bytes: make([]byte, 1<<20)}}, full: now, refused: new(atomic.Bool)}
 	m.refill(now.Add(time.Second / 4))
 	if m.left != readsASecond/4 {
 		t.Errorf("%d reads are granted, want %d", m.left, readsASecond/4)
@@ -29,7 +30,7 @@ func TestReadsAreMetered(t *testing.T) {
 		m.full = time.Now().Add(time.Hour) // nothing is due
 		m.left = max(m.left, 0)
 	}
-	if err := m.errRefused(); err == nil {
+	if err := m.errRefused(); err == nil || !m.refused.Load() {
 		t.Error("it does not say that reads were refused")
 	}
 	if err := m.errRefused(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -39,6 +40,8 @@ type Runtimes struct {
 	index map[Function]int
 	by    map[*process.Process]*hosted
 	errs  []error
+	// refused is set when the memory of a process was to be read too often.
+	refused atomic.Bool
 	// moments has the calls of interpreted code; nil: they are not asked for.
 	moments Moments
 }
@@ -53,6 +56,16 @@ func (f *Runtimes) Functions() []Function { return slices.Clip(f.all) }
 
 // Errors returns, once each, why the functions of runtimes that were found can't be told.
 func (f *Runtimes) Errors() []error {
+	if f.refused.Swap(false) {
+		f.failRefused()
+	}
+	errs := f.errs
+	f.errs = nil
+	return errs
+}
+
+// failRefused notes of which processes reads were refused.
+func (f *Runtimes) failRefused() {
 	for p, h := range f.by {
 		if h.memory == nil {
 			continue
@@ -61,9 +74,6 @@ func (f *Runtimes) Errors() []error {
 			f.fail(p.PID, err)
 		}
 	}
-	errs := f.errs
-	f.errs = nil
-	return errs
 }
 
 // hosted is a process that may host a runtime. It implements callchain.Runtime.
@@ -145,7 +155,7 @@ func (h *hosted) attach(p *process.Process) {
 		return
 	}
 	of := interp.NewProcess(p.PID, p)
-	h.memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now()}
+	h.memory = &metered{mem: of.Memory, left: readsAtOnce, full: time.Now(), refused: &h.to.refused}
 	of.Memory = h.memory
 	if h.to.moments != nil {
 		runtimes, err := interp.Attach(of, languages.Detectors())

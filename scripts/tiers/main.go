@@ -68,8 +68,8 @@ func isFunctions(pkg, test string) bool {
 	return (strings.HasSuffix(pkg, "/kprobe") || strings.HasSuffix(pkg, "/functrace")) && !isCommand(pkg, test)
 }
 
-// goTest leaves vet to make check, and compiles with -trimpath as that does: what is compiled then does not depend on where
-// the clone lies, so that a clean one finds it in Go's cache.
+// goTest leaves vet to make check. It compiles with -trimpath as that does: what is compiled then does
+// not depend on where the clone lies, so that a clean one finds it in Go's cache.
 func goTest(flags ...string) []string {
 	return append([]string{"go", "test", "-trimpath", "-vet=off", "-json", "-count=1", "-timeout=20m"}, flags...)
 }

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
@@ -56,15 +58,16 @@ func (p *Program) Tell(t testing.TB, v any) {
 func (p *Program) WaitReading(t testing.TB) {
 	t.Helper()
 	const reads = "0 0x0 "
-	for {
+	for end := time.Now().Add(testlimit.End); time.Now().Before(end); {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", p.PID))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(text) > len(reads) && string(text[:len(reads)]) == reads {
+		if strings.HasPrefix(string(text), reads) {
 			return
 		}
 	}
+	t.Fatalf("process %d has not come to read its standard input within %v", p.PID, testlimit.End)
 }
 
 // Attach attaches to the program's runtime.

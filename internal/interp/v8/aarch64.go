@@ -1,6 +1,10 @@
 package v8
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/ringtap/ringtap/internal/interp"
+)
 
 // effect is what an instruction does to the frame of its function.
 type effect uint8
@@ -62,22 +66,12 @@ func shapeARM64(code []byte, at int, behind uint64) (of shape, below uint64) {
 		default:
 			now.below -= moves(w)
 		}
-		if to := i/4 + jump(w); to > i/4 && to < len(reached) {
+		words, _ := interp.ConditionalARM64(w)
+		if to := i/4 + int(words); to > i/4 && to < len(reached) {
 			reached[to] = flow{now.of, now.below, true}
 		}
 	}
 	return whole, 0
-}
-
-// jump is how many instructions a conditional jump leads away, 0 if it is none.
-func jump(w uint32) int {
-	switch {
-	case w>>24 == 0b01010100, w>>25&0x3f == 0b011010: // b.cond, cbz, cbnz
-		return int(int32(w<<8) >> 13)
-	case w>>25&0x3f == 0b011011: // tbz, tbnz
-		return int(int32(w<<13) >> 18)
-	}
-	return 0
 }
 
 // popped is how much code takes off the stack until it returns.

@@ -43,7 +43,7 @@ func TestInstructionsOfARM64TellHowMuchOfAFrameThereIs(t *testing.T) {
 		want  shape
 		below uint64
 	}{
-		{"at the begin, before a check that leaves", optimized, 0, before, 0},
+		{"before a check that may jump out of the function", optimized, 0, before, 0},
 		{"in the check", optimized, 3, before, 0},
 		{"behind it", optimized, 5, before, 0},
 		{"the frame's words are pushed", optimized, 6, before, 16},
