@@ -129,7 +129,7 @@ var commandsThatLeave = []struct {
 	{"funccount by probes", "kprobe_events", []string{"funccount", "--way", "kprobe", "-i", "0.2", "KERNEL"}},
 	{"hist by triggers", "synthetic_events", []string{"hist", "--way", "triggers", "-i", "0.2", "vfs_read"}},
 	{"hist by pairs", "kprobe_events", []string{"hist", "--way", "pairs", "-i", "0.2", "-p", "PID", "KERNEL"}},
-	{"run that counts", "kprobe_events", []string{"run", "-q", "-e", `BEGIN { printf("Tracing\n"); } kprobe:vfs_* { @[probe] = count(); } interval:ms:200 { print(@); }`}},
+	{"run that counts", "kprobe_events", []string{"run", "-q", "-e", `BEGIN { printf("Tracing\n"); } kprobe:vfs_[lmr]* { @[probe] = count(); } interval:ms:200 { print(@); }`}},
 }
 
 // ringtapProcess is a ringtap that runs beside the test.

@@ -29,11 +29,11 @@ func TestLiveTheKernelCountsTheHitsOfManyFunctions(t *testing.T) {
 		{"beside others", `kprobe:vfs_* { @[probe] = count(); } kprobe:vfs_readlink { @one = count(); } tracepoint:syscalls:sys_enter_readlinkat / pid == $1 / { @calls = count(); }`,
 			fmt.Sprintf("\n@[kprobe:vfs_readlink]: %d\n", n)},
 	} {
-		if !testlimit.Case(i, 2) { // there are a hundred vfs_*
+		if !testlimit.Case(i, 2) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			out, books := countedBeside(t, test.text)
+			out, books := countedBeside(t, fewer(test.text))
 			if !strings.Contains(out, test.want) {
 				t.Errorf("not %q, but\n%s", test.want, out)
 			}
@@ -42,6 +42,15 @@ func TestLiveTheKernelCountsTheHitsOfManyFunctions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fewer has a program probe a dozen functions where it says vfs_*, which are a hundred,
+// unless it need not be quick. The kernel counts them as it does a hundred.
+func fewer(text string) string {
+	if testlimit.Emulated() && !testlimit.IsThorough() {
+		return strings.ReplaceAll(text, "vfs_*", "vfs_[lmr]*")
+	}
+	return text
 }
 
 func TestLiveAProgramThatIsOverCountsNothing(t *testing.T) {
@@ -54,7 +63,7 @@ func TestLiveAProgramThatIsOverCountsNothing(t *testing.T) {
 			continue
 		}
 		var out, stderr bytes.Buffer
-		if _, err := Run(t.Context(), Options{Text: text, Quiet: true, Stdout: &out, Stderr: &stderr}); err != nil {
+		if _, err := Run(t.Context(), Options{Text: fewer(text), Quiet: true, Stdout: &out, Stderr: &stderr}); err != nil {
 			t.Fatalf("%v\n%s", err, &stderr)
 		}
 		if got := strings.Trim(out.String(), "\n"); got != "" {
