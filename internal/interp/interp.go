@@ -63,6 +63,14 @@ type Handlers interface {
 	Handler(f callchain.Frame) bool
 }
 
+// Compiler is a Runtime that compiles functions when a program runs. Its loop calls that code, which has no
+// unwind information, and one native frame for all functions that it has called: Step says where that is left.
+type Compiler interface {
+	callchain.Runtime
+	// Compiled tells whether a native frame is of such code. It knows what Step has seen.
+	Compiled(f callchain.Frame) bool
+}
+
 // Switcher is a Runtime with libraries that set a thread's calls aside and run others on top of their
 // native frames, as greenlets of Python: a walk finds those that run.
 type Switcher interface {

@@ -27,7 +27,7 @@ type Entry struct {
 // leaf first, and appends the result to dst. A call with a PC replaces the native frame
 // with that address. The other calls replace the frames of their runtime's loop: each of
 // them those up to and including the next Entry, and the frame of a function that is a
-// part of the loop goes with it. Calls that are left of a truncated native chain come last: they
+// part of the loop goes with it, as do those of code that it has compiled and of what calls that. Calls that are left of a truncated native chain come last: they
 // belong to the part of it that is missing.
 //
 // In a chain that is whole, the outermost calls belong to the outermost loops. Where there is one
@@ -59,8 +59,10 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 			}
 		}
 	}
+	handled := 0 // the frames before this one go with a loop
 	for i, f := range native {
-		if i+1 < len(native) && handles(chains, f, native[i+1]) {
+		handled = max(handled, i+handles(chains, native[i:]))
+		if i < handled {
 			continue
 		}
 		c, loop := whose(chains, i, f)
@@ -90,16 +92,31 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 	return dst, fits
 }
 
-// handles tells whether a native frame is a part of a loop that has called it and that
-// has calls.
-func handles(chains []Chain, f, caller callchain.Frame) bool {
+// maxBetween is how many native frames there are, at most, from compiled code to the loop that has called it.
+const maxBetween = 3
+
+// handles is how many of the innermost native frames go with the loop that has called them and that has calls:
+// a part of the loop, or code that it has compiled.
+func handles(chains []Chain, native []callchain.Frame) int {
 	for i := range chains {
 		c := &chains[i]
-		if h, ok := c.Runtime.(Handlers); ok && c.skip == 0 && c.next < len(c.Calls) && h.Handler(f) && c.Runtime.Loop(caller) {
-			return true
+		if c.skip > 0 || c.next == len(c.Calls) {
+			continue
+		}
+		between := 0
+		if h, ok := c.Runtime.(Handlers); ok && h.Handler(native[0]) {
+			between = 1
+		}
+		if r, ok := c.Runtime.(interface{ Compiled(callchain.Frame) bool }); ok && r.Compiled(native[0]) {
+			between = maxBetween
+		}
+		for n := 1; n <= between && n < len(native); n++ {
+			if c.Runtime.Loop(native[n]) {
+				return n
+			}
 		}
 	}
-	return false
+	return 0
 }
 
 // loops is how many frames of its runtime's loop a native chain has.

@@ -21,6 +21,12 @@ type parts struct{ loops }
 
 func (parts) Handler(f callchain.Frame) bool { return f.Object == 6 }
 
+// compiling is a runtime whose loop is object 7, with code that is object 4.
+type compiling struct{ loops }
+
+func (compiling) Step(*callchain.Activation)      {}
+func (compiling) Compiled(f callchain.Frame) bool { return f.Object == 4 }
+
 // switched is a runtime whose loop is object 7; object 5 switches to other calls of it.
 type switched struct{ loops }
 
@@ -71,6 +77,12 @@ func TestCallsComeToStandWhereTheirLoopsAre(t *testing.T) {
 			native(6, loop, 6, loop), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 1 #10", true},
 		"a part that no loop has called": {
 			native(6, 1, loop), false, []Chain{{Runtime: parts{loop}, Calls: []Call{entry(10)}}}, "0 1 #10", true},
+		"code that a loop has compiled and called": {
+			native(1, 4, loop, 2), false, []Chain{{Runtime: compiling{loop}, Calls: []Call{call(10), entry(11)}}}, "0 #10 #11 3", true},
+		"code that functions between have called": {
+			native(4, 2, 3, loop, 1), false, []Chain{{Runtime: compiling{loop}, Calls: []Call{entry(10)}}}, "#10 4", true},
+		"code that no loop has called": {
+			native(4, 2, 3, 1, loop), false, []Chain{{Runtime: compiling{loop}, Calls: []Call{entry(10)}}}, "0 1 2 3 #10", true},
 		"calls on top of others": {
 			native(1, loop, 2, 5, 5, loop, 3), false, []Chain{{Runtime: switched{loop}, Calls: []Call{call(10), entry(11)}}}, "0 #10 #11 2 3 4 5 6", true},
 		"calls on top of others, where a loop has just begun": {

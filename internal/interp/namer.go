@@ -52,6 +52,12 @@ func (n *Namer) Handler(f callchain.Frame) bool {
 	return ok && h.Handler(f)
 }
 
+// Compiled is that of a Compiler. It reports false if the runtime is no Compiler.
+func (n *Namer) Compiled(f callchain.Frame) bool {
+	c, ok := n.Runtime.(Compiler)
+	return ok && c.Compiled(f)
+}
+
 // Switches is of Switcher. It reports false if the runtime is no Switcher.
 func (n *Namer) Switches(f callchain.Frame) bool {
 	s, ok := n.Runtime.(Switcher)

@@ -34,6 +34,9 @@ func (l *look) attach() {
 	in.runtimes = runtimes
 	for _, r := range runtimes {
 		in.walkers = append(in.walkers, r.Walker(nil))
+		if c, ok := r.(interp.Compiler); ok {
+			l.user.compiler = c
+		}
 	}
 	if len(runtimes) > 0 {
 		in.calls = make([]interp.Call, 0, maxCalls)

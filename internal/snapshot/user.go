@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 )
@@ -20,7 +21,8 @@ type userStacks struct {
 	other    []byte // the stack that a signal's handler has interrupted
 	frames   []callchain.Frame
 	runtimes *stack.Runtimes
-	flow     *flow // of the thread that was last asked about
+	compiler interp.Compiler // of interpreted code; nil: there is none
+	flow     *flow           // of the thread that was last asked about
 }
 
 // The first copy of a stack, and the greatest, in bytes.
@@ -43,7 +45,9 @@ func (u *userStacks) waiting(t *Thread) ([]callchain.Frame, callchain.End) {
 
 // unwind returns the user frames of a thread with the captured registers.
 func (u *userStacks) unwind(capture *callchain.Capture) ([]callchain.Frame, callchain.End) {
-	capture.Runtime = u.runtimes.Of(u.host, u.space)
+	if capture.Runtime = u.runtimes.Of(u.host, u.space); capture.Runtime == nil && u.compiler != nil {
+		capture.Runtime = u.compiler
+	}
 	for size := firstCopy; ; size *= 8 {
 		capture.Whole = true
 		load := func(b *[]byte, sp uint64) []byte {

@@ -78,17 +78,18 @@ func (f *Runtimes) failRefused() {
 
 // hosted is a process that may host a runtime. It implements callchain.Runtime.
 type hosted struct {
-	to      *Runtimes
-	version uint64         // of the mappings that were looked at
-	runtime interp.Stepper // nil: none was found
-	memory  *metered       // of the last attempt to attach; nil: there was none
-	heap    *interpreted   // nil: no interpreter whose calls are in its heap was found
-	cut     uint64         // when a sample's stack was cut first; 0: none was
-	deep    bool           // its stacks are read beyond the copies
-	mapped  bool           // the process names its code itself
-	failed  int            // attempts to attach
-	again   time.Time      // when the next attempt is due, after one that failed
-	levels  []interp.Level
+	to       *Runtimes
+	version  uint64          // of the mappings that were looked at
+	runtime  interp.Stepper  // nil: none was found
+	memory   *metered        // of the last attempt to attach; nil: there was none
+	heap     *interpreted    // nil: no interpreter whose calls are in its heap was found
+	compiler interp.Compiler // one of those; nil: none compiles code
+	cut      uint64          // when a sample's stack was cut first; 0: none was
+	deep     bool            // its stacks are read beyond the copies
+	mapped   bool            // the process names its code itself
+	failed   int             // attempts to attach
+	again    time.Time       // when the next attempt is due, after one that failed
+	levels   []interp.Level
 }
 
 // The runtime of a process may just be starting. Attempts to attach are so far apart, at first,
@@ -104,10 +105,13 @@ const maxHosted = 1 << 12
 // Of is what knows the functions of a process; nil for most.
 func (f *Runtimes) Of(host process.Host, p *process.Process) callchain.Runtime {
 	h := f.hosted(host, p)
-	if h.runtime == nil {
-		return nil
+	switch {
+	case h.runtime != nil:
+		return h
+	case h.compiler != nil:
+		return h.compiler
 	}
-	return h
+	return nil
 }
 
 // hosted is what is known of a process.
@@ -163,6 +167,9 @@ func (h *hosted) attach(p *process.Process) {
 			var namers []*interp.Namer
 			for _, r := range runtimes {
 				namers = append(namers, interp.NewNamer(r))
+				if c, ok := r.(interp.Compiler); ok {
+					h.compiler = c
+				}
 			}
 			h.heap = newInterpreted(h.to, namers)
 			h.to.moments.Watch(p, namers)

@@ -13,7 +13,10 @@
 //
 // Since 3.3 neither ruby_current_vm_ptr nor the loop, vm_exec, is exported. Functions that are
 // lead to them: ruby_vm_at_exit loads the one first, rb_iseq_eval_main ends with the other.
-// Code that YJIT and its like have compiled has no loop in the native chain.
+//
+// Code that YJIT has compiled is called by the loop, or by a function that the loop has called, with one native
+// frame for all methods. What they are is in the control frames. Such code writes its pc before it calls something
+// that may look at it, so that the line of the innermost method is that of its last call.
 //
 // What lies where is from the headers of each release as datadog-ruby_core_source and the
 // releases themselves have them, compiled for both architectures. A test compares what is

@@ -21,6 +21,7 @@ type ruby struct {
 	loop  interp.Span
 	core  []interp.Span // what the loop calls to run instructions, vm_exec_core
 	known map[callee]*method
+	compiled
 }
 
 // Detect attaches to a Ruby whose own code is in a module.
@@ -53,6 +54,10 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Runtime, error) {
 	}
 	r.tid, _ = p.ThreadID()
 	r.loop, r.core = m.Span(loop), m.Core(loop, p.Arch)
+	var err error
+	if r.compiled, err = newCompiled(m); err != nil {
+		return nil, unknown(err.Error())
+	}
 	return r, nil
 }
 

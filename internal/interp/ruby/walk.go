@@ -203,7 +203,7 @@ func (w *walker) chain(dst []interp.Call) ([]interp.Call, callchain.End) {
 			return dst, callchain.Lost
 		}
 		flags := binary.LittleEndian.Uint64(env[envFlags:])
-		isOfC := pc == 0 || iseq == 0 || flags&kindMask == w.frameDummy
+		isOfC := iseq == 0 || flags&kindMask == w.frameDummy || pc == 0 && !w.isISeq(iseq)
 		isClauses := skip && !isOfC // the frame that a clause belongs to, which has its name and another line
 		if !isOfC {
 			skip = w.qualified && flags&kindMask == rescue
@@ -249,6 +249,13 @@ func (w *walker) method(env []byte) uint64 {
 		}
 	}
 	return 0
+}
+
+// isISeq tells whether what a frame has for its iseq is one: blocks that are written in C have something else
+// there. Code that YJIT has made does not say where it is before it calls something.
+func (w *walker) isISeq(addr uint64) bool {
+	flags, ok := w.read(addr)
+	return ok && isInternalKind(flags, isISeq)
 }
 
 // read reads a word.

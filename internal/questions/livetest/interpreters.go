@@ -104,6 +104,22 @@ func NewestRuby(t *testing.T) []Interpreter {
 	return rubies[max(len(rubies)-1, 0):]
 }
 
+// CompilingRubies are those of the Interpreters that compile what runs often (YJIT), told to do so.
+func CompilingRubies(of []Interpreter) (compiling []Interpreter) {
+	for _, i := range of {
+		if i.Language != "ruby" {
+			continue
+		}
+		i.Name += " yjit"
+		i.Command = append(slices.Clone(i.Command), "--yjit")
+		out, err := exec.Command(i.Command[0], append(i.Command[1:], "--version")...).Output()
+		if err == nil && strings.Contains(string(out), "+YJIT") {
+			compiling = append(compiling, i)
+		}
+	}
+	return compiling
+}
+
 // Calls are the functions of interpreted code in the user stack of a row, the outermost first, without their
 // classes, and whether they were read too late to be sure.
 func Calls(p *profile.Profile, row *profile.Row) (names []string, late bool) {

@@ -34,7 +34,7 @@ func TestLiveChainsOfInterpretersAreThoseThatTheProgramMakes(t *testing.T) {
 	if !slices.ContainsFunc(programs, livetest.Interpreter.IsUnpacked) {
 		programs = append(programs, livetest.NewestRuby(t)...) // whose loop has no symbol
 	}
-	for _, program := range programs {
+	for _, program := range append(programs, livetest.CompilingRubies(programs)...) {
 		for _, hz := range []uint64{99, 999} {
 			if hz < 999 && !program.IsOfSystem() && (program.IsUnpacked() || !testlimit.IsThorough()) {
 				continue
@@ -65,7 +65,7 @@ func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total
 	t.Helper()
 	shares := map[string]float64{"one": 1. / 6, "two": 2. / 6, "three": 3. / 6}
 	got, leaves := make(map[string]float64), make(map[string]uint64)
-	var all, late, none, below, gone uint64
+	var all, late, none, below, gone, broken uint64
 	for _, row := range p.Rows {
 		total += row.Values[0]
 		if row.User == profile.None {
@@ -106,23 +106,35 @@ func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total
 		case callee != "":
 			got[callee] += float64(value)
 			below += value
+			if isBroken(p, &row) {
+				broken += value
+			}
 		}
 	}
 	note := slices.IndexFunc(p.Notes, interpretedNote.MatchString)
 	if note < 0 {
 		t.Fatalf("no note on interpreted frames in %q", p.Notes)
 	}
-	t.Logf("%s; %d samples, %d in chains that are known, %d late, %d without, %d gone; leaves %v", p.Notes[note], all, below, late, none, gone, leaves)
+	t.Logf("%s; %d samples, %d in chains that are known, %d of them broken, %d late, %d without, %d gone; leaves %v", p.Notes[note], all, below, broken, late, none, gone, leaves)
 	for name, share := range shares {
 		n := float64(below)
 		if off := math.Abs(got[name] - share*n); off > 5*math.Sqrt(n*share*(1-share)) {
 			t.Errorf("%s has %.1f%% of the samples, want %.1f%%", name, 100*got[name]/n, 100*share)
 		}
 	}
+	if broken > 1+below/100 {
+		t.Errorf("%d of %d stacks lead through code that nobody knows, or do not reach the program's start", broken, below)
+	}
 	if gone > 2+all/100 {
 		t.Errorf("%d of %d samples have functions that were gone before they were asked for", gone, all)
 	}
 	return total, below >= (all-none)*8/10 && below >= 20
+}
+
+// isBroken tells whether the user stack of a row is cut short, or shows code that a program has made as it ran.
+func isBroken(p *profile.Profile, row *profile.Row) bool {
+	s := &p.Stacks[row.User]
+	return s.Truncated || slices.ContainsFunc(s.Frames, func(f int) bool { return p.Objects[p.Frames[f].Object].Path == "[anon]" })
 }
 
 // On a whole host, processes that begin after the sampling does, and their children and
