@@ -60,7 +60,8 @@ const (
 	Flag   Kind = iota // nothing
 	Number             // an integer
 	Text
-	Texts // may be repeated
+	Texts  // may be repeated
+	Device // a block device, as MAJOR,MINOR
 )
 
 // All returns the programs, by name.
@@ -162,6 +163,9 @@ func (p *Program) readOptions() {
 		o := Option{Name: found[1], Default: found[2], Short: found[3], Help: found[4], Kind: Number}
 		if text, err := strconv.Unquote(o.Default); err == nil {
 			o.Default, o.Kind = text, Text
+			if strings.Contains(o.Help, "`MAJOR,MINOR`") {
+				o.Kind = Device
+			}
 		} else if o.Default == "false" {
 			o.Kind = Flag
 		}

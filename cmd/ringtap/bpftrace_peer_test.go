@@ -22,6 +22,9 @@ func awaitPoll(ctx context.Context, t *testing.T, pid int) {
 		if polls(pid) {
 			return
 		}
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); bytes.Contains(status, []byte("\nState:\tZ")) {
+			t.Fatal("bpftrace ends before it waits for records")
+		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("bpftrace does not come to wait for records")

@@ -72,6 +72,34 @@ func TestLiveASecondInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
+// Whatever runs next removes what a killed one has left, if it defines nothing of its own too.
+func TestLiveARunOfTracepointsAloneRemovesWhatAKilledRingtapLeft(t *testing.T) {
+	fs := needTracefs(t, "uprobe_events")
+	k := startKnown(t, "steps", 1<<30)
+	for _, next := range [][]string{
+		{"tpoint", "-d", "0.01", "sched:sched_process_exit"},
+		{"hist", "-d", "0.01", "sched:sched_process_exit prio"},
+		{"funccount", "-d", "0.01", "t:sched:sched_process_exit"},
+		{"killsnoop", "-d", "0.01"},
+		{"off-cpu", "-d", "0.01", "-p", "PID"},
+	} {
+		t.Run(next[0], func(t *testing.T) {
+			killed := startRingtap(t, k, []string{"uprobe", `p:/proc/self/exe:"github.com/ringtap/ringtap/cmd/ringtap.knownStep" %sp:x64`, "-p", "PID"})
+			killed.readLines(t, 1)
+			if len(madeBy(t, fs, killed.Process.Pid)) == 0 {
+				t.Error("it has nothing in tracefs")
+			}
+			_ = killed.Process.Kill()
+			killed.end(t)
+			p := startRingtap(t, k, next)
+			p.end(t)
+			if left := madeBy(t, fs, killed.Process.Pid); len(left) > 0 || !p.ProcessState.Success() {
+				t.Errorf("%v, %q are left\n%s", p.ProcessState, left, p.errors.String())
+			}
+		})
+	}
+}
+
 // madeBy are the events and instances in tracefs that a ringtap has made.
 func madeBy(t *testing.T, fs *ftrace.FS, pid int) (all []string) {
 	t.Helper()

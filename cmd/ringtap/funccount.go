@@ -77,5 +77,6 @@ func countFunctions(ctx context.Context, out *console, args []string) error {
 	}
 	c.Spec, c.Out, c.Stderr, c.Note, c.Logger = rest[0], out.stdout, out.stderr, out.note, out.logger(c.verbose)
 	c.Begin = func() { out.recording.Store(true) }
+	removeStale()
 	return ignoreClosedPipe(wrongSpec(count.Report(ctx, c.Request)))
 }

@@ -70,6 +70,7 @@ func printHistogram(ctx context.Context, out *console, args []string) error {
 		h.sayChildren(out)
 		out.recording.Store(true)
 	}
+	removeStale()
 	return ignoreClosedPipe(wrongSpec(hist.Run(ctx, h.Options)))
 }
 

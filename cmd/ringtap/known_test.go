@@ -86,9 +86,13 @@ var knownWork = map[string]func(n int){
 		await(told)
 		runtime.KeepAlive(names)
 	},
-	"tools":  toolCalls,
-	"blocks": blockWrites,
-	"fib":    func(n int) { knownCalls = knownFib(n) },
+	"tools":           toolCalls,
+	"blocks":          blockWrites,
+	"busy-cpu":        busyCPU,
+	"start-processes": startProcesses,
+	"wait-for-cpu":    waitForCPU,
+	"flush-pages":     flushPages,
+	"fib":             func(n int) { knownCalls = knownFib(n) },
 	"steps": func(n int) { // a pread each five milliseconds
 		for i := range n {
 			knownStep(i)
@@ -167,6 +171,16 @@ func startKnown(t *testing.T, work string, n int, more ...string) *known {
 		t.Fatalf("the program says %q, %v", line, err)
 	}
 	return &known{cmd, in, ended}
+}
+
+// hasEnded tells whether the program has done its work.
+func (k *known) hasEnded() bool {
+	select {
+	case <-k.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // run lets the program do its work.

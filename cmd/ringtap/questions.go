@@ -116,6 +116,7 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 		return err
 	}
 	defer launch.Leave(command)
+	removeStale()
 	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
 		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
 		Stderr: out.stderr, Note: out.note, Logger: out.logger(common.verbose)}

@@ -20,7 +20,7 @@ ringtaps or other programs stays as it is.
   ringtap on-cpu -d 1; ringtap reset       nothing is left by a run that ended
   ringtap funcgraph -d 1 vfs_read          a tracer resets by itself before it begins
 
-Every ringtap that traces through tracefs does this before it begins.
+Every command that traces does this before it begins.
 `
 
 // resetPatience is how long reset tries to remove what is busy.
@@ -58,4 +58,12 @@ func reset(_ context.Context, out *console, args []string) error {
 		err = ignoreClosedPipe(writeErr)
 	}
 	return err
+}
+
+// removeStale removes what killed ringtaps have left in tracefs. What can't be removed is no hindrance.
+// Who makes a group of events or an instance does the same; runs of tracepoints alone make neither.
+func removeStale() {
+	if fs, err := ftrace.Find(); err == nil {
+		_, _ = fs.RemoveStale(0)
+	}
 }

@@ -177,6 +177,7 @@ func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) 
 	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
 	r.Terminal = out.drawn && r.output == ""
 	out.recording.Store(true)
+	removeStale()
 	r.Near = true
 	code, err := session.Run(ctx, r.Options)
 	if err != nil {

@@ -98,6 +98,13 @@ func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
 		case !flag.Changed:
 		case o.Kind == scripts.Texts:
 			line.Options[o.Name], _ = flags.GetStringArray(o.Name) // it is one
+		case o.Kind == scripts.Device:
+			number, err := blockDevice(blockDevices, flag.Value.String())
+			if err != nil {
+				return fmt.Errorf("--%s: %w", o.Name, err)
+			}
+			r.Named[o.Name] = number
+			line.Options[o.Name] = []string{number}
 		default:
 			r.Named[o.Name] = flag.Value.String()
 			line.Options[o.Name] = []string{flag.Value.String()}
@@ -151,6 +158,8 @@ func (s shipped) add(flags *pflag.FlagSet, r *runFlags) (print *bool) {
 			flags.StringP(o.Name, o.Short, o.Default, o.Help)
 		case scripts.Texts:
 			flags.StringArrayP(o.Name, o.Short, nil, o.Help)
+		case scripts.Device:
+			flags.StringP(o.Name, o.Short, o.Default, "only requests of `DEVICE`: MAJOR,MINOR or a name, such as vda")
 		}
 	}
 	manual.SetGroup(flags, whatGroup)

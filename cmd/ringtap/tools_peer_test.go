@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,8 +12,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // toolCalls are what the known program does for the tools, n times each.
@@ -148,25 +144,4 @@ func TestPeerTextsAreCutWhereBpftraceCutsThem(t *testing.T) {
 	if got := linesOf(ours, line, ""); !slices.Equal(got, want) {
 		t.Errorf("it prints\n%s\nbpftrace:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-}
-
-// besideBpftrace runs a program of bpftrace's language by both while a known program does its
-// work, and returns what each prints. The options are ringtap's.
-func besideBpftrace(t *testing.T, k *known, program string, options ...string) (ours, theirs string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
-	defer cancel()
-	var out bytes.Buffer
-	bpftrace := exec.CommandContext(ctx, "bpftrace", program)
-	bpftrace.Stdout, bpftrace.Stderr = &out, os.Stderr
-	if err := bpftrace.Start(); err != nil {
-		t.Fatal(err)
-	}
-	awaitPoll(ctx, t, bpftrace.Process.Pid)
-	ours, stderr := runForAll(t, k, slices.Concat([]string{"run"}, options, []string{program})...)
-	endBpftrace(t, bpftrace)
-	if stderr != "" {
-		t.Log(stderr)
-	}
-	return ours, out.String()
 }

@@ -43,6 +43,7 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 			return err
 		}
 	}
+	removeStale()
 	logger := out.logger(flags.verbose)
 	out.recording.Store(true)
 	lines := out.held(flags.duration > 0 && !flags.live)

@@ -219,7 +219,7 @@ func (s *session) Word(h *eval.Hit, function string, n int64) string {
 	case "strerror":
 		return strerror(n)
 	case "signal_name":
-		return unix.SignalName(unix.Signal(n))
+		return cmp.Or(unix.SignalName(unix.Signal(n)), strconv.FormatInt(n, 10)) // real-time ones have none
 	case "syscall_name":
 		return syscalls.Name(int(n))
 	case "comm":

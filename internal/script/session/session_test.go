@@ -192,10 +192,10 @@ func TestASignalFiresItsProbe(t *testing.T) {
 }
 
 func TestMessagesStandInTheOrderOfThePrograms(t *testing.T) {
-	const text = `BEGIN { printf("a\n"); system("echo b"); printf("%s\n", strerror(2)); cat("/proc/self/comm"); print(username); }`
+	const text = `BEGIN { printf("a\n"); system("echo b"); printf("%s, %s, %s\n", strerror(2), signal_name(9), signal_name(40)); cat("/proc/self/comm"); print(username); }`
 	got := runText(t, t.Context(), Options{Text: text, Quiet: true, Unsafe: true})
 	user := newNames().User(uint64(os.Getuid()))
-	if want := "a\nb\nNo such file or directory\n" + commOf(os.Getpid()) + "\n" + user + "\n\n\n"; got.stdout != want {
+	if want := "a\nb\nNo such file or directory, SIGKILL, 40\n" + commOf(os.Getpid()) + "\n" + user + "\n\n\n"; got.stdout != want {
 		t.Errorf("%q, want %q; %s", got.stdout, want, got.stderr)
 	}
 }

@@ -39,6 +39,7 @@ var knownWork = map[string]func(l net.Listener){
 		for _, path := range paths {
 			_, _ = unix.Open(path, unix.O_RDONLY, 0)
 			_ = unix.Kill(os.Getpid(), unix.SIGCONT)
+			_ = unix.Kill(os.Getpid(), 0) // which has no name
 			unix.Getsid(0)
 		}
 	},
