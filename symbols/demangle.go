@@ -31,8 +31,25 @@ func DemangleParams(name string) string {
 	return demangleName(name, demangle.NoClones)
 }
 
+// DemangleWhole is DemangleParams with all that was added to a C++ name, as the runtime of C++
+// writes it (abi::__cxa_demangle): f(int) [clone .cold]. bpftrace prints names so.
+func DemangleWhole(name string) string {
+	if strings.HasPrefix(name, "_R") || hashEnd(name) > 0 {
+		return DemangleParams(name)
+	}
+	base, version, _ := strings.Cut(name, "@")
+	if version == "plt" || !isMangled(name) || len(name) > maxMangled {
+		return DemangleParams(name)
+	}
+	text, err := demangle.ToString(base, demangle.MaxLength(maxDemangledPower))
+	if err != nil {
+		return name
+	}
+	return text
+}
+
 func demangleName(name string, option demangle.Option) string {
-	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") || len(name) > maxMangled {
+	if !isMangled(name) || len(name) > maxMangled {
 		return name
 	}
 	mangled, suffix := cutSuffix(name)
@@ -70,13 +87,18 @@ func cutSuffix(name string) (mangled, suffix string) {
 // if nothing was. Names in Rust's older mangling have dots of their own, in place
 // of colons, and end with a hash of 16 digits.
 func suffixAt(name string) int {
-	const hash = len("17h") + 16
-	end := 0
-	if at := strings.LastIndex(name, "17h"); at >= 0 && at+hash < len(name) && name[at+hash] == 'E' {
-		end = at + hash
-	}
+	end := hashEnd(name)
 	if dot := strings.IndexByte(name[end:], '.'); dot >= 0 {
 		return end + dot
 	}
 	return -1
+}
+
+// hashEnd returns where the hash of a name in Rust's older mangling ends, 0 of other names.
+func hashEnd(name string) int {
+	const hash = len("17h") + 16
+	if at := strings.LastIndex(name, "17h"); at >= 0 && at+hash < len(name) && name[at+hash] == 'E' {
+		return at + hash
+	}
+	return 0
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
 )
 
 func TestDemangle(t *testing.T) {
@@ -37,6 +39,65 @@ func TestDemangle(t *testing.T) {
 		}
 		if got := DemangleParams(tt.name); got != tt.params {
 			t.Errorf("DemangleParams(%q) = %q, want %q", tt.name, got, tt.params)
+		}
+	}
+}
+
+func TestDemangledWholeANameHasItsParametersAndWhatWasAdded(t *testing.T) {
+	for name, want := range map[string]string{
+		"main":                                 "main",
+		"_Zuck":                                "_Zuck",
+		"_ZN2ns5twiceEi":                       "ns::twice(int)",
+		"_ZN2ns6thriceIiEET_S1_":               "int ns::thrice<int>(int)",
+		"_ZNK2ns1C3getERKi":                    "ns::C::get(int const&) const",
+		"_ZN2ns1T1fEPKc.cold":                  "ns::T::f(char const*) [clone .cold]",
+		"_ZN2ns1T1fEPKc.part.0.isra.1":         "ns::T::f(char const*) [clone .part.0] [clone .isra.1]",
+		"_ZN2ns1T1fEPKc@@V_1.2":                "ns::T::f(char const*)",
+		"_ZN2ns1T1fEPKc@plt":                   "ns::T::f(char const*)@plt",
+		"_RNvNtCs1234_7mycrate3foo3bar.llvm.9": "mycrate::foo::bar",
+		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE":                                "core::fmt::Write::write_fmt",
+		"_ZN44_$LT$hits..Counter$u20$as$u20$hits..Step$GT$4step17h98b691db321e2b11E.cold": "<hits::Counter as hits::Step>::step.cold",
+		"_ZNSt6vectorIiSaIiEE9push_backEOi":                                               "std::vector<int, std::allocator<int> >::push_back(int&&)",
+	} {
+		if got := DemangleWhole(name); got != want {
+			t.Errorf("DemangleWhole(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What the program prints is what the names are to bpftrace, which calls the same function.
+const demanglerText = `#include <cxxabi.h>
+#include <iostream>
+int main() {
+	for (std::string name; std::getline(std::cin, name);) {
+		char *text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr);
+		std::cout << (text ? text : name) << "\n";
+	}
+}
+`
+
+func TestPeerWholeNamesAreThoseOfTheRuntimeOfCxx(t *testing.T) {
+	program := compiled.Program(t, map[string]string{"demangler.cc": demanglerText}, "g++", "-o", "demangler", "demangler.cc")
+	mangled := []string{"_ZN2ns1fERKi.cold", "_ZN2ns1fERKi.isra.0", "_ZN2ns1fERKi.part.0.constprop.1", "_ZN2ns1fERKi.lto_priv.0"}
+	for _, path := range systemFiles(t) {
+		if !strings.Contains(path, "libstdc++") {
+			continue
+		}
+		for _, s := range allSymbols(t, openFile(t, path, Options{})) {
+			if strings.HasPrefix(s.Name, "_Z") && !strings.Contains(s.Name, "@") {
+				mangled = append(mangled, s.Name)
+			}
+		}
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin = strings.NewReader(strings.Join(mangled, "\n"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+		if got := DemangleWhole(mangled[i]); got != want {
+			t.Errorf("%s: got %q, want %q", mangled[i], got, want)
 		}
 	}
 }

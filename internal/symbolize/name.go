@@ -93,7 +93,7 @@ func (b *build) kernelFrame(f callchain.Frame) profile.Frame {
 	if !ok {
 		return frame
 	}
-	named(&frame, symbol)
+	b.symbolizer.named(&frame, symbol)
 	if symbol.Module != "" {
 		frame.Object = b.object(objectKey{module: symbol.Module}, func() profile.Object {
 			return profile.Object{Path: "[" + symbol.Module + "]", Kernel: true, HasFunctions: true}
@@ -113,13 +113,13 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 		return profile.Object{Path: image.Path, HasFunctions: m != nil || image.Kind != process.Anon}
 	})}
 	if image.Kind == process.Special && image.Path == "[uprobes]" {
-		named(&frame, uprobes(f.Offset))
+		b.symbolizer.named(&frame, uprobes(f.Offset))
 	}
 	if m == nil {
 		return frame
 	}
 	if symbol, ok := m.Lookup(f.Offset); ok {
-		named(&frame, symbol)
+		b.symbolizer.named(&frame, symbol)
 	}
 	return frame
 }
@@ -144,13 +144,13 @@ func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame
 	}
 	if symbol, ok := lookUp(file, f.Offset); ok {
 		symbol.Name = strings.Clone(symbol.Name) // it is a part of all the file's names
-		named(&frame, symbol)
+		s.named(&frame, symbol)
 	}
 	if s.opts.Lines {
 		frame.Lines = s.lines(file, f.Offset)
 	}
 	if frame.Name == "" && len(frame.Lines) == 0 {
-		unnamed(&frame, file, object)
+		s.unnamed(&frame, file, object)
 	}
 	return frame
 }
@@ -167,13 +167,13 @@ func lookUp(file *symbols.File, offset uint64) (symbols.Symbol, bool) {
 
 // unnamed gives a frame a name of its function's place: the offset in the file, which
 // can be probed as it stands there.
-func unnamed(frame *profile.Frame, file *symbols.File, object string) {
+func (s *Symbolizer) unnamed(frame *profile.Frame, file *symbols.File, object string) {
 	start, _, ok := file.Bounds(frame.Address)
 	if !ok {
 		return
 	}
 	name := fmt.Sprintf("%s+%#x", path.Base(object), start)
-	named(frame, symbols.Symbol{Name: name, Start: start})
+	s.named(frame, symbols.Symbol{Name: name, Start: start})
 	frame.Name, frame.Unnamed = name, true
 }
 
@@ -186,15 +186,15 @@ func (s *Symbolizer) lines(file *symbols.File, offset uint64) []profile.Line {
 	}
 	var lines []profile.Line
 	for _, l := range found {
-		lines = append(lines, profile.Line{Function: symbols.Demangle(l.Function), File: l.File, Line: l.Line, Start: l.StartLine})
+		lines = append(lines, profile.Line{Function: s.opts.Demangle(l.Function), File: l.File, Line: l.Line, Start: l.StartLine})
 	}
 	return lines
 }
 
 // named gives a frame the name of its function.
-func named(frame *profile.Frame, symbol symbols.Symbol) {
+func (s *Symbolizer) named(frame *profile.Frame, symbol symbols.Symbol) {
 	frame.RawName = symbol.Name
-	frame.Name = symbols.Demangle(symbol.Name)
+	frame.Name = s.opts.Demangle(symbol.Name)
 	frame.Start = symbol.Start
 	frame.Offset = frame.PC() - symbol.Start
 }

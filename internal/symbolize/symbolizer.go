@@ -17,6 +17,8 @@ import (
 type Options struct {
 	Lines         bool // source lines and inlined functions too
 	CachePerfMaps bool // sets are small and many: perf maps are not read for each
+	// Demangle makes the names of functions from their symbols; nil is symbols.Demangle.
+	Demangle func(string) string
 	// Late is closed when names are not worth waiting for any more; nil: they always are.
 	Late <-chan struct{}
 	Host process.Host // has the kernel's symbols
@@ -58,6 +60,9 @@ type Symbolizer struct {
 func New(opts Options) *Symbolizer {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Demangle == nil {
+		opts.Demangle = symbols.Demangle
 	}
 	return &Symbolizer{
 		opts:  opts,

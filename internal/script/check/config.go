@@ -20,7 +20,7 @@ type Config struct {
 	StrTrailer    string // after a string that was cut
 	PrintMaps     bool   // on exit
 	ShowDebugInfo bool   // user stacks have source lines and inlined calls
-	CppDemangle   bool
+	CppDemangle   bool   // names of C++ are as the source has them
 	LazySymbols   bool
 	MissingProbes string // error, warn or ignore
 }
@@ -37,7 +37,7 @@ var ignoredSettings = []string{
 	"cache_user_symbols", "license", "log_size", "max_bpf_progs", "max_probes", "on_stack_limit",
 	"perf_rb_pages", "unstable_tseries", "unstable_dw_ustack", "unstable_map_decl", "unstable_import",
 	"unstable_macro", "unstable_addr", "max_ast_nodes", "max_type_res_iterations", "vmlinux", "btf",
-	"verify_llvm_ir", "use_blazesym", "unstable_typeinfo", "no_cpp_demangle", "max_strlen_bytes",
+	"verify_llvm_ir", "use_blazesym", "unstable_typeinfo", "max_strlen_bytes",
 }
 
 var settingNames = []string{
@@ -69,6 +69,8 @@ func (c *checker) config(settings []syntax.Setting) {
 			g.ShowDebugInfo = c.settingBool(s)
 		case "cpp_demangle":
 			g.CppDemangle = c.settingBool(s)
+		case "no_cpp_demangle": // of 0.17's environment
+			g.CppDemangle = !c.settingBool(s)
 		case "lazy_symbolication":
 			g.LazySymbols = c.settingBool(s)
 		case "missing_probes":

@@ -209,7 +209,7 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	}
 	f.engine, f.processes = engine, engine.Processes()
 	f.symbolizer = symbolize.New(symbolize.Options{
-		Lines: f.program.Config.ShowDebugInfo, CachePerfMaps: true, Host: source.Host(), Logger: f.options.Logger,
+		Lines: f.program.Config.ShowDebugInfo, CachePerfMaps: true, Demangle: f.demangle, Host: source.Host(), Logger: f.options.Logger,
 	})
 	f.stacks = newStacks(f.processes, f.symbolizer)
 	for _, s := range f.sources {

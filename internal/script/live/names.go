@@ -5,6 +5,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // Frames returns how many frames a stack of a hit has.
@@ -16,6 +17,14 @@ func (a *Attachment) Lines(n uint64, mode string) []string {
 		return nil
 	}
 	return a.stacks.lines(n, mode)
+}
+
+// demangle returns the name of a symbol of a program as bpftrace prints it.
+func (a *Attachment) demangle(symbol string) string {
+	if !a.program.Config.CppDemangle {
+		return symbol
+	}
+	return symbols.DemangleWhole(symbol)
 }
 
 // Address returns the number of a stack that is an address of the process of the hit under way
@@ -56,6 +65,7 @@ func (a *Attachment) functionsAt(place plan.Place) *functions {
 // the number of that address. So a function is the same at its entry and at its return.
 func (h *hit) symbol() uint64 {
 	name := h.function()
+	user := h.source.event.Place == plan.User
 	known := h.feed.functionsAt(h.source.event.Place)
 	if n, ok := known.numbers[name]; ok {
 		return n
@@ -64,7 +74,7 @@ func (h *hit) symbol() uint64 {
 	if !ok {
 		return 0
 	}
-	if h.source.event.Place == plan.User {
+	if user {
 		if numbered, ok := h.address(n); ok {
 			n = numbered
 		}
@@ -74,6 +84,9 @@ func (h *hit) symbol() uint64 {
 	}
 	known.numbers[name] = n
 	if known.names[n] == "" {
+		if user {
+			name = h.feed.demangle(name)
+		}
 		known.names[n] = name
 	}
 	return n

@@ -23,7 +23,7 @@ func settings(environ []string) []syntax.Setting {
 		case "cat_bytes_max":
 			setting = "max_cat_bytes"
 		case "max_strlen", "max_map_keys", "max_cat_bytes", "stack_mode", "str_trunc_trailer", "print_maps_on_exit",
-			"show_debug_info", "cpp_demangle", "lazy_symbolication", "missing_probes":
+			"show_debug_info", "cpp_demangle", "no_cpp_demangle", "lazy_symbolication", "missing_probes":
 		default:
 			continue // the others mean nothing without BPF
 		}
