@@ -10,9 +10,10 @@ import (
 // The slots of an interpreted frame, as distances from its frame pointer
 // (src/hotspot/cpu/x86/frame_x86.hpp).
 const (
-	slotSender   = 8  // the caller's stack pointer, before arguments were moved for it
-	slotMethod   = 24 // the Method
-	slotBytecode = 64 // the bytecode that runs, as of its last call
+	slotSender    = 8  // the caller's stack pointer, before arguments were moved for it
+	slotMethod    = 24 // the Method
+	slotBytecode  = 64 // the bytecode that runs, as of its last call
+	slotBytecode8 = 56 // the same in JDK 8, whose frames have no mirror of the method's class
 )
 
 // The columns of registers (System V psABI of amd64, 3.6.2) that the interpreter uses.
@@ -39,7 +40,7 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 		r.leaveInterpreted(a)
 		return append(dst, r.nameless(a))
 	}
-	bytecode, _ := a.Word(a.FP - slotBytecode)
+	bytecode, _ := a.Word(a.FP - r.slotBytecode)
 	if running, ok := a.Register(columnR13); a.Exact && ok && running-m.code < m.codeSize {
 		bytecode = running
 	}

@@ -14,6 +14,8 @@ type Runtime struct {
 	name   string
 	biased bool // see stream
 
+	slotBytecode uint64
+
 	interpreter interpreter
 	heaps       []heap
 	methods     map[uint64]*method
@@ -49,7 +51,11 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 
 func newRuntime(mem interp.Memory, l *layout, major uint64) *Runtime {
 	const biasedSince = 20
-	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince,
+	slot := uint64(slotBytecode)
+	if major == 8 {
+		slot = slotBytecode8
+	}
+	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince, slotBytecode: slot,
 		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level), texts: make(map[uint64]text)}
 }
 
