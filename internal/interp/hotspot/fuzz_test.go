@@ -67,7 +67,7 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 			t.Skip()
 		}
 		read := 0
-		r := newRuntime(hostile{memory, &read}, layoutOf(append(memory, 64)), 17+pc%9)
+		r := newRuntime(hostile{memory, &read}, machineOf(callchain.AMD64), layoutOf(append(memory, 64)), 17+pc%9)
 		var c callchain.Capture
 		arch := callchain.AMD64
 		mask := arch.UserRegsMask()
