@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -291,4 +292,28 @@ func (r *root) addNodes(arch string) error {
 		r.files["root/.cache/ringtap/nodes/"+release+"/bin/node"] = from
 	}
 	return err
+}
+
+// addJavas adds the OpenJDKs that scripts/install-java has unpacked for another architecture. Each names
+// its libraries by where it lies, which is the same in the guest, and is also where the guest's tests look.
+func (r *root) addJavas(arch string) error {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	all := filepath.Join(base, "ringtap/javas-"+arch)
+	if _, err := os.Stat(all); err != nil {
+		return nil // there are none
+	}
+	r.links["root/.cache/ringtap/javas"] = all
+	return filepath.WalkDir(all, func(from string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.Type()&fs.ModeSymlink != 0:
+			r.links[from[1:]], err = os.Readlink(from)
+		case d.Type().IsRegular():
+			r.files[from[1:]] = from
+		}
+		return err
+	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -47,7 +48,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		return 0, err
 	}
 	if testlimit.IsThorough() {
-		if err := r.addNodes(g.kernel.arch); err != nil {
+		if err := errors.Join(r.addNodes(g.kernel.arch), r.addJavas(g.kernel.arch)); err != nil {
 			return 0, err
 		}
 	}

@@ -30,7 +30,7 @@ type tools struct {
 }
 
 // toolNames are the commands that guests may have the host run.
-var toolNames = []string{"gcc", "g++", "cc", "as", "ld", "objcopy", "objdump", "strip", "readelf", "nm", "addr2line", "xz", "go", "rustc"}
+var toolNames = []string{"gcc", "g++", "cc", "as", "ld", "objcopy", "objdump", "strip", "readelf", "nm", "addr2line", "xz", "go", "rustc", "javac"}
 
 // available returns the names of those that the host has for the guest.
 func (t *tools) available() []string {
@@ -46,7 +46,7 @@ func (t *tools) available() []string {
 // command is the name of the tool on the host.
 func (t *tools) command(name string) string {
 	switch {
-	case t.native || name == "xz" || name == "go":
+	case t.native || name == "xz" || name == "go" || name == "javac":
 		return name
 	case name == "rustc":
 		return "rustc for " + t.arch // Debian has no library for another architecture beside its own

@@ -36,11 +36,11 @@ const maxEntry = 64
 // back the frame pointer is that of enterSpecial. It may be any number when a frame returns that was brought
 // back before; of what lies up to enterSpecial's return address then nothing is code.
 func (r *Runtime) leaveContinuation(a *callchain.Activation) {
-	if leaveFramed(a) {
+	if r.leaveFramed(a) {
 		return
 	}
 	for at := a.SP; at < a.SP+8*maxEntry; at += 8 {
-		pc, ok := a.Word(at)
+		pc, ok := r.machine.returns(a, at)
 		if !ok {
 			return
 		}

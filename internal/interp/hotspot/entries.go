@@ -1,7 +1,6 @@
 package hotspot
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -14,12 +13,26 @@ type interpreter struct {
 	low, high uint64
 	code      []byte
 	entries   []entry
-	tries     int // to read it
+	sender    uint8 // the register of the caller's stack pointer, while arguments are moved; 0: not known
+	tries     int   // to read it
 }
 
-// entry is code that makes an interpreted frame: from begin on, and from framed on its
-// frame pointer is set.
-type entry struct{ begin, framed uint64 }
+// entry is code that makes an interpreted frame: from begin on, from framed on its
+// frame pointer is set, and from whole on there are all words that lead to the caller.
+type entry struct {
+	begin, framed, whole uint64
+	sender               uint8 // see interpreter
+}
+
+// entryAt is the entry that an address is in, before its frame is whole; nil if it is in none.
+func (i *interpreter) entryAt(pc uint64) *entry {
+	for n := range i.entries {
+		if e := &i.entries[n]; e.begin <= pc && pc < e.whole {
+			return e
+		}
+	}
+	return nil
+}
 
 const (
 	maxInterpreter = 8 << 20
@@ -55,10 +68,10 @@ func (r *Runtime) readInterpreter() {
 		if length == 0 || length > size-at {
 			return
 		}
-		makesFrame := []byte{0x55, 0x48, 0x8b, 0xec} // push %rbp; mov %rsp,%rbp
 		text := v.text(word(code[at:], l.codeletText), maxName)
-		if made := bytes.Index(code[at:at+length], makesFrame); made >= 0 && strings.HasPrefix(text, "method entry point") {
-			r.interpreter.entries = append(r.interpreter.entries, entry{low + at, low + at + uint64(made+len(makesFrame))})
+		if e, ok := r.machine.entry(code[at:at+length], low+at); ok && strings.HasPrefix(text, "method entry point") {
+			r.interpreter.entries = append(r.interpreter.entries, e)
+			r.interpreter.sender = e.sender
 		}
 		at += length
 	}
@@ -67,63 +80,15 @@ func (r *Runtime) readInterpreter() {
 // entered appends the method of a thread that is in the interpreter and has not made its
 // frame yet, or has just left it; false if its frame is whole.
 func (r *Runtime) entered(dst []interp.Level, a *callchain.Activation) ([]interp.Level, bool) {
-	framed := true
-	for _, e := range r.interpreter.entries {
-		if e.begin <= a.PC && a.PC < e.framed {
-			framed = false
-		}
-	}
-	switch {
-	case !framed:
-		pc, ok := a.Word(a.SP)
-		if _, in := r.heapOf(pc); !in {
-			pc, ok = a.Register(columnRAX)
-		}
-		sp, known := a.Register(columnR13)
-		if !known || sp <= a.SP || sp > a.SP+maxArguments {
-			sp = a.SP + 8
-		}
-		if ok {
-			a.Leave(pc, sp, a.FP)
-		}
-	case a.FP-slotMethod < a.SP && a.FP >= a.SP:
-		fp, ok := a.Word(a.FP)
-		pc, ok2 := a.Word(a.FP + 8)
-		sp, known := a.Register(columnR13)
-		if !known || sp <= a.FP || sp > a.FP+16+maxArguments {
-			sp = a.FP + 16
-		}
-		if ok && ok2 {
-			a.Leave(pc, sp, fp)
-		}
-	default:
-		return r.left(dst, a)
-	}
-	address, _ := a.Register(columnRBX)
-	if m := r.methodAt(address); m != nil {
-		return append(dst, interp.Level{Frame: m.frame(0)}), true
-	}
-	return append(dst, r.nameless(a)), true
-}
-
-// left is entered for a thread that has left its frame.
-func (r *Runtime) left(dst []interp.Level, a *callchain.Activation) ([]interp.Level, bool) {
-	// pop %rsi; mov %rbx,%rsp; jmp *%rsi
-	leaving := []byte{0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6}
-	code := r.interpreter.code[a.PC-r.interpreter.low:]
-	pc, ok := a.Register(columnRSI)
-	sp, ok2 := a.Register(columnRBX)
-	switch {
-	case bytes.HasPrefix(code, leaving):
-		pc, ok = a.Word(a.SP)
-	case bytes.HasPrefix(code, leaving[1:]):
-	case bytes.HasPrefix(code, leaving[4:]):
-		sp, ok2 = a.SP, true
-	default:
+	p, ok := r.machine.partial(r, a)
+	if !ok {
 		return dst, false
 	}
-	if ok && ok2 && a.Executable(pc-1) {
-		a.Leave(pc, sp, a.FP)
+	if p.known {
+		a.Leave(p.pc, p.sp, p.fp)
+	}
+	if m := r.methodAt(p.method); m != nil {
+		return append(dst, interp.Level{Frame: m.frame(0)}), true
 	}
 	return append(dst, r.nameless(a)), true
 }

@@ -1,26 +1,15 @@
 package hotspot
 
 import (
-	"encoding/binary"
-
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
-// The slots of an interpreted frame, as distances from its frame pointer
-// (src/hotspot/cpu/x86/frame_x86.hpp).
+// The slots of an interpreted frame that are the same on all machines, as distances from its frame pointer
+// (frame_x86.hpp and frame_aarch64.hpp in src/hotspot/cpu).
 const (
-	slotSender   = 8  // the caller's stack pointer, before arguments were moved for it
-	slotMethod   = 24 // the Method
-	slotBytecode = 64 // the bytecode that runs, as of its last call
-)
-
-// The columns of registers (System V psABI of amd64, 3.6.2) that the interpreter uses.
-const (
-	columnRAX = 0
-	columnRBX = 3  // the Method, while the frame is made; the caller's stack pointer, when it is gone
-	columnRSI = 4  // where to return, when it is gone
-	columnR13 = 13 // the bytecode that runs; while the frame is made, the caller's stack pointer
+	slotSender = 8  // the caller's stack pointer, before arguments were moved for it
+	slotMethod = 24 // the Method
 )
 
 // interpreted appends the method of an interpreted frame.
@@ -39,8 +28,8 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 		r.leaveInterpreted(a)
 		return append(dst, r.nameless(a))
 	}
-	bytecode, _ := a.Word(a.FP - slotBytecode)
-	if running, ok := a.Register(columnR13); a.Exact && ok && running-m.code < m.codeSize {
+	bytecode, _ := a.Word(a.FP - r.slotBytecode)
+	if running, ok := a.Register(r.machine.running); a.Exact && ok && running-m.code < m.codeSize {
 		bytecode = running
 	}
 	bci := 0
@@ -55,7 +44,7 @@ func (r *Runtime) interpreted(dst []interp.Level, a *callchain.Activation) []int
 func (r *Runtime) leaveInterpreted(a *callchain.Activation) {
 	sender, ok := a.Word(a.FP - slotSender)
 	fp, ok2 := a.Word(a.FP)
-	pc, ok3 := a.Word(a.FP + 8)
+	pc, ok3 := r.machine.returns(a, a.FP+8)
 	if !ok || !ok2 || !ok3 || !a.Executable(pc-1) {
 		return
 	}
@@ -80,58 +69,27 @@ func (r *Runtime) leave(a *callchain.Activation, b *blob) {
 // leaveFixed leaves a frame whose size is known. Compiled code keeps the caller's frame
 // pointer below the return address.
 func (r *Runtime) leaveFixed(a *callchain.Activation, size uint64) {
-	pc, ok := a.Word(a.SP + size - 8)
+	pc, ok := r.machine.returns(a, a.SP+size-8)
 	fp, ok2 := a.Word(a.SP + size - 16)
 	if ok && ok2 && size >= 16 {
 		a.Leave(pc, a.SP+size, fp)
 	}
 }
 
-// leaveBare leaves a function that has no frame yet, or none any more.
-func leaveBare(a *callchain.Activation) {
-	if pc, ok := a.Word(a.SP); ok {
-		a.Leave(pc, a.SP+8, a.FP)
-	}
-}
-
-// leavePushed leaves a function whose frame is the caller's frame pointer alone.
-func leavePushed(a *callchain.Activation) {
-	fp, ok := a.Word(a.SP)
-	pc, ok2 := a.Word(a.SP + 8)
-	if ok && ok2 {
-		a.Leave(pc, a.SP+16, fp)
-	}
-}
-
 // leaveLeaf leaves compiled code where it was interrupted: the first and last instructions
 // of a method have another frame than the others.
 func (r *Runtime) leaveLeaf(a *callchain.Activation, b *blob) {
-	inPrologue, n := a.PC < b.complete, codeAhead
-	if inPrologue {
-		n = int(min(b.complete-a.PC, maxPrologue))
-	}
-	code, ok := r.codeAt(b, a.PC, n)
-	if !ok {
-		r.leaveFixed(a, b.frame)
-		return
-	}
-	of := whole
-	if inPrologue {
-		of = making(code, b.frame)
-	} else {
-		of = shapeOf(code)
+	of, below := whole, b.frame
+	if text, ok := r.textOf(b); ok {
+		of, below = r.machine.leaf(text, int(a.PC-b.code), int(b.complete-b.code), b.frame)
 	}
 	switch of {
-	case bare:
-		leaveBare(a)
-	case pushed:
-		leavePushed(a)
-	case unsaved:
-		if pc, ok := a.Word(a.SP + b.frame - 8); ok {
-			a.Leave(pc, a.SP+b.frame, a.FP)
-		}
+	case whole:
+		r.leaveFixed(a, below)
+	case framed:
+		r.leaveFramed(a)
 	default:
-		r.leaveFixed(a, b.frame)
+		r.machine.leave(a, of, below)
 	}
 }
 
@@ -142,33 +100,46 @@ const barrierCookie = ^uint64(0)
 // leaveStub leaves code that says nothing of its frame: most of it keeps a frame pointer,
 // and what has no frame does not call.
 func (r *Runtime) leaveStub(a *callchain.Activation, b *blob) {
-	var code []byte
-	if a.Exact {
-		code, _ = r.codeAt(b, a.PC, 4)
+	if !a.Exact {
+		r.leaveFramed(a)
+		return
 	}
-	if code != nil {
-		switch {
-		case code[0] == 0xc3, code[0] == 0x55, r.jumps(b):
-			leaveBare(a)
-			return
-		case binary.LittleEndian.Uint32(code)&0xffffff == 0xec8b48, code[0] == 0x5d:
-			leavePushed(a)
-			return
+	of, below := framed, uint64(0)
+	if text, ok := r.textOf(b); ok {
+		of, below = r.machine.stub(text, int(a.PC-b.code), r.jumps(b))
+	}
+	switch of {
+	case framed:
+		if !r.leaveFramed(a) {
+			r.machine.leave(a, bare, r.machine.bare)
 		}
-	}
-	if !leaveFramed(a) && a.Exact {
-		leaveBare(a)
+	case moved:
+		r.machine.leave(a, bare, r.moved(a))
+	default:
+		r.machine.leave(a, of, below)
 	}
 }
 
+// moved is how far an adapter has moved the stack pointer for the arguments of what it leads to.
+func (r *Runtime) moved(a *callchain.Activation) uint64 {
+	if r.interpreter.sender == 0 { // nothing tells
+		return 0
+	}
+	sender, _ := a.Register(r.interpreter.sender)
+	if sender < a.SP || sender > a.SP+maxArguments {
+		return 0
+	}
+	return sender - a.SP
+}
+
 // leaveFramed leaves code that keeps a frame pointer; false if it seems to keep none.
-func leaveFramed(a *callchain.Activation) bool {
+func (r *Runtime) leaveFramed(a *callchain.Activation) bool {
 	sp := a.FP + 16
 	fp, ok := a.Word(a.FP)
-	pc, ok2 := a.Word(sp - 8)
+	pc, ok2 := r.machine.returns(a, sp-8)
 	if pc == barrierCookie {
 		sp += 8
-		pc, ok2 = a.Word(sp - 8)
+		pc, ok2 = r.machine.returns(a, sp-8)
 	}
 	if !ok || !ok2 || a.FP < a.SP || a.FP%8 != 0 || !a.Executable(pc-1) {
 		return false

@@ -59,17 +59,23 @@ func layoutOf(b []byte) *layout {
 }
 
 func FuzzHostileMemoryIsLeft(f *testing.F) {
-	f.Add([]byte{0}, []byte("a stack"), uint64(0x1000))
-	f.Add(binary.LittleEndian.AppendUint64(nil, 0x1000), make([]byte, 256), uint64(0x1008))
-	f.Add([]byte{1, 0, 1, 16, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 1}, make([]byte, 512), uint64(0x2000))
-	f.Fuzz(func(t *testing.T, memory, stack []byte, pc uint64) {
+	for _, isARM := range []bool{false, true} {
+		f.Add([]byte{0}, []byte("a stack"), uint64(0x1000), isARM)
+		f.Add(binary.LittleEndian.AppendUint64(nil, 0x1000), make([]byte, 256), uint64(0x1008), isARM)
+		f.Add([]byte{1, 0, 1, 16, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 1}, make([]byte, 512), uint64(0x2000), isARM)
+		f.Add(codeOf(interpretedARM64...), make([]byte, 512), uint64(0x2000), isARM)
+	}
+	f.Fuzz(func(t *testing.T, memory, stack []byte, pc uint64, isARM bool) {
 		if len(stack) > 1<<12 || len(memory) > 1<<16 {
 			t.Skip()
 		}
-		read := 0
-		r := newRuntime(hostile{memory, &read}, layoutOf(append(memory, 64)), 17+pc%9)
-		var c callchain.Capture
 		arch := callchain.AMD64
+		if isARM {
+			arch = callchain.ARM64
+		}
+		read := 0
+		r := newRuntime(hostile{memory, &read}, machineOf(arch), layoutOf(append(memory, 64)), 17+pc%9)
+		var c callchain.Capture
 		mask := arch.UserRegsMask()
 		var values []uint64
 		for m, i := mask, uint64(0); m != 0; m, i = m&(m-1), i+1 {
@@ -80,7 +86,7 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		}
 		c.Stack, c.Runtime = stack, &steps{Runtime: r}
 		frames, _ := callchain.New(arch).Unwind(nil, everywhere{}, &c)
-		if most := (len(stack)/8 + 2) * (maxInlined + 1); len(frames) > most {
+		if most := (len(stack)/8 + 3) * (maxInlined + 1); len(frames) > most {
 			t.Errorf("%d frames in a stack of %d bytes", len(frames), len(stack))
 		}
 		if most := (1 + len(stack)/8) * (64 << 20); read > most {
@@ -90,6 +96,26 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		b := blob{addr: pc, code: pc, method: pc &^ 7, head: memory}
 		if len(memory) >= 8 {
 			r.scopes(nil, &b, pc+uint64(len(stack)), pc%2 == 0)
+		}
+	})
+}
+
+// Code of any kind, at any place, leaves a frame of some size.
+func FuzzHostileCodeIsLeft(f *testing.F) {
+	f.Add(codeOf(interpretedARM64...), 4, 8, uint64(80))
+	f.Add([]byte{0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x20, 0xc9, 0xc3}, 1, 8, uint64(48))
+	f.Add(codeOf(0x17ffffff, 0x14000000, ret), 0, 0, uint64(0))
+	f.Fuzz(func(t *testing.T, code []byte, at, complete int, frame uint64) {
+		if at < 0 || at > len(code) || complete < 0 || complete > 1<<20 || frame > maxFrame {
+			t.Skip()
+		}
+		for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
+			m := machineOf(arch)
+			if of, below := m.leaf(code, at, complete, frame); of == whole && below > max(frame, 16) {
+				t.Errorf("%v: a frame of %d bytes has %d", arch, frame, below)
+			}
+			m.stub(code, at, frame%2 == 0)
+			m.entry(code, uint64(at))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 )
 
@@ -152,7 +153,7 @@ func TestInstructionsTellHowMuchOfAFrameIsMade(t *testing.T) {
 
 func TestTheCodeOfAMethodIsRememberedUntilItIsAnother(t *testing.T) {
 	first := interp.Image{{Addr: 4096, Bytes: []byte{0x55, 0x90, 0xc3}}}
-	r := newRuntime(first, layoutOf([]byte{0}), 17)
+	r := newRuntime(first, machineOf(callchain.AMD64), layoutOf([]byte{0}), 17)
 	b := &blob{addr: 4096, code: 4096, size: 3, compileID: 1}
 	for _, test := range []struct {
 		name   string
@@ -166,8 +167,9 @@ func TestTheCodeOfAMethodIsRememberedUntilItIsAnother(t *testing.T) {
 		{"of another method", interp.Image{{Addr: 4096, Bytes: []byte{0x5d, 0xc3, 0xcc}}}, 2, []byte{0xc3, 0xcc, 0, 0}},
 	} {
 		r.mem, b.compileID = test.memory, test.id
-		if got, ok := r.codeAt(b, 4097, 4); !bytes.Equal(got, test.want) || ok != (test.want != nil) {
-			t.Errorf("%s: % x, %v, want % x", test.name, got, ok, test.want)
+		text, ok := r.textOf(b)
+		if ok != (test.want != nil) || ok && !bytes.Equal(piece(text, 1, 4), test.want) {
+			t.Errorf("%s: % x, %v, want % x", test.name, text, ok, test.want)
 		}
 	}
 }

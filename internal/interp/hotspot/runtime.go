@@ -9,10 +9,13 @@ import (
 
 // Runtime is a virtual machine in a process. It belongs to one goroutine.
 type Runtime struct {
-	mem    interp.Memory
-	layout *layout
-	name   string
-	biased bool // see stream
+	mem     interp.Memory
+	machine *machine
+	layout  *layout
+	name    string
+	biased  bool // see stream
+
+	slotBytecode uint64 // see machine
 
 	interpreter interpreter
 	heaps       []heap
@@ -33,8 +36,9 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if _, ok := m.Symbol("gHotSpotVMStructs"); !ok {
 		return nil, nil
 	}
-	if p.Arch != callchain.AMD64 {
-		return nil, unknown("its frames are known on amd64 only")
+	machine := machineOf(p.Arch)
+	if machine == nil {
+		return nil, unknown(fmt.Sprintf("its frames are not known on %v", p.Arch))
 	}
 	t, ok := readTables(p.Memory, m.Symbol)
 	if !ok {
@@ -44,12 +48,16 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if err != nil {
 		return nil, unknown(err.Error())
 	}
-	return newRuntime(p.Memory, l, version(p.Memory, t)), nil
+	return newRuntime(p.Memory, machine, l, version(p.Memory, t)), nil
 }
 
-func newRuntime(mem interp.Memory, l *layout, major uint64) *Runtime {
+func newRuntime(mem interp.Memory, machine *machine, l *layout, major uint64) *Runtime {
 	const biasedSince = 20
-	return &Runtime{mem: mem, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince,
+	slot := machine.slotBytecode
+	if major == 8 {
+		slot = machine.slotBytecode8
+	}
+	return &Runtime{mem: mem, machine: machine, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince, slotBytecode: slot,
 		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level), texts: make(map[uint64]text)}
 }
 

@@ -12,8 +12,8 @@ type text struct {
 // is less than 64 KiB.
 const maxText = 4 << 20
 
-// codeAt is so many bytes of a blob's code, from an address in it on; what is not the blob's is zero.
-func (r *Runtime) codeAt(b *blob, pc uint64, n int) ([]byte, bool) {
+// textOf is a blob's code.
+func (r *Runtime) textOf(b *blob) ([]byte, bool) {
 	t, ok := r.texts[b.addr]
 	if !ok || t.compileID != b.compileID || t.code != b.code || t.size != b.size {
 		t = text{b.compileID, b.code, b.size, make([]byte, min(b.addr+b.size-b.code, maxText))}
@@ -26,9 +26,14 @@ func (r *Runtime) codeAt(b *blob, pc uint64, n int) ([]byte, bool) {
 		}
 		r.texts[b.addr] = t
 	}
-	at := min(pc-t.code, uint64(len(t.bytes)))
-	if code := t.bytes[at:]; len(code) >= n {
-		return code[:n], true
+	return t.bytes, true
+}
+
+// piece is so many bytes of code from a place on; what is not there is zero.
+func piece(code []byte, at, n int) []byte {
+	code = code[min(at, len(code)):]
+	if len(code) >= n {
+		return code[:n]
 	}
-	return append(make([]byte, 0, n), t.bytes[at:]...)[:n], true
+	return append(make([]byte, 0, n), code...)[:n]
 }

@@ -64,7 +64,7 @@ func shapeARM64(code []byte, at int, behind uint64) (of shape, below uint64) {
 				return whole, 0
 			}
 		default:
-			now.below -= moves(w)
+			now.below -= interp.MovesARM64(w)
 		}
 		words, _ := interp.ConditionalARM64(w)
 		if to := i/4 + int(words); to > i/4 && to < len(reached) {
@@ -81,7 +81,7 @@ func popped(code []byte) (n uint64) {
 		if effectOf(w) == goes {
 			break
 		}
-		n += moves(w)
+		n += interp.MovesARM64(w)
 	}
 	return n
 }
@@ -100,27 +100,4 @@ func effectOf(w uint32) effect {
 		return goes
 	}
 	return none
-}
-
-// moves is how far an instruction moves the stack pointer, up if it is positive.
-func moves(w uint32) uint64 {
-	const sp = 31
-	indexed := func(mode uint32) bool { return w>>5&31 == sp && mode&1 == 1 } // before or after the access
-	switch {
-	case w&0xbf8003ff == 0x910003ff: // add sp, sp, #n; sub
-		n := uint64(w >> 10 & 0xfff << (12 * (w >> 22 & 1)))
-		if w>>30&1 == 1 {
-			return -n
-		}
-		return n
-	case w&0x3a000000 == 0x28000000 && indexed(w>>23): // stp, ldp
-		size := uint64(4) << (w >> 30 & 3)
-		if w>>26&1 == 0 { // not of vectors, which have their sizes in another order
-			size = 4 << (w >> 31)
-		}
-		return uint64(int64(int32(w<<10)>>25)) * size
-	case w&0x3b200000 == 0x38000000 && indexed(w>>10): // str, ldr
-		return uint64(int64(int32(w<<11) >> 23))
-	}
-	return 0
 }

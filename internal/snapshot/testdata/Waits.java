@@ -24,7 +24,7 @@ public class Waits {
         Thread thread = new Thread(Waits::begin, "waits");
         thread.setDaemon(true);
         thread.start();
-        while (thread.getState() != Thread.State.WAITING) Thread.onSpinWait();
+        while (thread.getState() != Thread.State.WAITING) Thread.yield();
         for (StackTraceElement e : thread.getStackTrace()) {
             if (e.getClassName().equals("Waits")) System.out.println(e.getClassName() + "." + e.getMethodName() + ":" + e.getLineNumber());
         }
