@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,15 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return a
+}
+
+// endWithReader returns a context that ends with whoever reads standard output.
+func (c *console) endWithReader(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if c.file != nil {
+		go streams.EndWithReader(ctx, cancel, c.file)
+	}
+	return ctx, cancel
 }
 
 // ignoreClosedPipe drops the error of writing to a reader that has seen enough

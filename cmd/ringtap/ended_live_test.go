@@ -72,6 +72,27 @@ func TestLiveASecondInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
+// The write that would tell may never come.
+func TestLiveATracerEndsWithWhoReadsItsLines(t *testing.T) {
+	needTracefs(t, "uprobe_events")
+	k := startKnown(t, "steps", 1<<30)
+	for _, args := range [][]string{
+		{"uprobe", `p:/proc/self/exe:"github.com/ringtap/ringtap/cmd/ringtap.knownStep"`, "-p", "PID"},
+		{"run", "-q", "-e", `BEGIN { printf("Tracing\n"); } interval:s:1000 { exit(); }`},
+		{"oomkill"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			p := startRingtap(t, k, args)
+			p.readLines(t, 1)
+			_ = p.out.Close()
+			p.end(t)
+			if text := p.errors.String(); !p.ProcessState.Success() || text != "" {
+				t.Errorf("%v\n%s", p.ProcessState, text)
+			}
+		})
+	}
+}
+
 // Whatever runs next removes what a killed one has left, if it defines nothing of its own too.
 func TestLiveARunOfTracepointsAloneRemovesWhatAKilledRingtapLeft(t *testing.T) {
 	fs := needTracefs(t, "uprobe_events")

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/functrace"
 	"github.com/ringtap/ringtap/internal/manual"
-	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/internal/usage"
 )
@@ -77,11 +76,8 @@ func (f *funcFlags) traceFunctions(ctx context.Context, out *console, o functrac
 		f.sayChildren(out)
 		fmt.Fprint(out.stdout, greeting, header)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := out.endWithReader(ctx)
 	defer cancel()
-	if out.file != nil {
-		go streams.EndWithReader(ctx, cancel, out.file)
-	}
 	out.recording.Store(true)
 	account, err := functrace.Run(ctx, fs, o)
 	if err == nil {

@@ -173,6 +173,10 @@ func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) 
 		}
 		defer file.Close()
 		stdout = file
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = out.endWithReader(ctx)
+		defer cancel()
 	}
 	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
 	r.Terminal = out.drawn && r.output == ""

@@ -106,6 +106,11 @@ func (s shipped) make(flags *pflag.FlagSet, r *runFlags, print bool) error {
 			r.Named[o.Name] = number
 			line.Options[o.Name] = []string{number}
 		default:
+			if o.Kind == scripts.Number && !print {
+				if err := checkNumber(&o, flag); err != nil {
+					return err
+				}
+			}
 			r.Named[o.Name] = flag.Value.String()
 			line.Options[o.Name] = []string{flag.Value.String()}
 		}

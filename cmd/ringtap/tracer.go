@@ -45,6 +45,8 @@ func trace(ctx context.Context, out *console, flags *tracerFlags, t tracing) err
 	}
 	removeStale()
 	logger := out.logger(flags.verbose)
+	ctx, cancel := out.endWithReader(ctx)
+	defer cancel()
 	out.recording.Store(true)
 	lines := out.held(flags.duration > 0 && !flags.live)
 	account, err := follow.Run(ctx, follow.Options{

@@ -18,8 +18,8 @@ func Columns(f *os.File) (columns int, ok bool) {
 }
 
 // EndWithReader cancels when nobody reads the pipe any more that out is: the write
-// that would tell may never come, where the functions are not called again. It
-// returns when the context is done.
+// that would tell may never come, where nothing more happens. It returns when the
+// context is done.
 func EndWithReader(ctx context.Context, cancel func(), out *os.File) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/scripts"
+)
+
+// checkNumber refuses a number with which the program would match nothing, silently. What the number
+// is of stands in the option's help: PID, TID, CPU or PORT. TPID is one that kill(2) takes, which is
+// negative for a group.
+func checkNumber(o *scripts.Option, flag *pflag.Flag) error {
+	text := flag.Value.String()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return usagef("--%s %q: %w", o.Name, text, err)
+	}
+	of, _ := pflag.UnquoteUsage(flag)
+	switch {
+	case of == "TPID", n < 0 && text == o.Default: // for all
+		return nil
+	case n < 0:
+		return usagef("--%s %d: want a whole number that is not negative", o.Name, n)
+	case of == "PID" || of == "TID":
+		if n == 0 || n > math.MaxInt32 || errors.Is(unix.Kill(int(n), 0), unix.ESRCH) {
+			return fmt.Errorf("--%s %d: no such process (it does not exist, or has ended)", o.Name, n)
+		}
+	case of == "CPU":
+		if _, err := os.Stat(fmt.Sprintf("/sys/devices/system/cpu/cpu%d", n)); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("--%s %d: this host has no such processor", o.Name, n)
+		}
+	case of == "PORT" && n > math.MaxUint16:
+		return usagef("--%s %d: ports end at %d", o.Name, n, math.MaxUint16)
+	}
+	return nil
+}
