@@ -14,7 +14,8 @@ import (
 //   - else those whose source name it is: ns::T::f for every overload, template
 //     instance and optimized copy (.isra.0, .constprop.1; but not .cold or
 //     .part.0, which are pieces) of the C++ or Rust function, ns::T::f(int) for
-//     one overload, main.F for every instance of a generic Go function.
+//     one overload, also with the result that demanglers write before a template's
+//     function (int ns::f<int>), main.F for every instance of a generic Go function.
 //
 // Imported functions are returned only when there are no others. No such
 // function is nil. The error is that of Functions.
@@ -114,6 +115,7 @@ type query struct {
 	words  []string // that a mangled name of such a function holds
 	params bool     // whether name has a list of parameters
 	args   bool     // whether name has template arguments
+	result bool     // whether name may begin with the type of the result
 	inGo   bool     // whether functions may be Go's
 }
 
@@ -126,6 +128,7 @@ func newQuery(name string, inGo bool) *query {
 		path = path[:i]
 	}
 	q.args = strings.ContainsRune(path, '<')
+	q.result = strings.Contains(path, " ")
 	q.words = mangledWords(path, "")
 	return q
 }
@@ -150,7 +153,7 @@ func (q *query) matches(raw string) bool {
 	}
 	name := squeeze(Demangle(base))
 	if !q.params {
-		return name == q.name || !q.args && withoutArgs(name) == q.name
+		return name == q.name || !q.args && withoutArgs(name) == q.name || q.result && squeeze(withResult(base)) == q.name
 	}
 	full := constBehind(squeeze(DemangleParams(base)))
 	if full == q.name {
@@ -161,6 +164,16 @@ func (q *query) matches(raw string) bool {
 		full = full[i:]
 	}
 	return full == q.name || strings.TrimSuffix(full, "const") == q.name
+}
+
+// withResult is a mangled name's source form without parameters and with the type of the result,
+// which demanglers write where it has template arguments.
+func withResult(mangled string) string {
+	name := DemangleParams(mangled)
+	if i := paramsAt(name); i >= 0 {
+		return name[:i]
+	}
+	return name
 }
 
 // matchesGo compares with a name of Go: without the mark of the calling

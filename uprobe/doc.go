@@ -27,7 +27,7 @@
 //
 // TARGET ends at the first colon; it is a path, a command on PATH or a library
 // (libc, libssl.so.3). Blanks end a symbol unless they are within parentheses or
-// angle brackets. Double quotes around TARGET or SYMBOL take all of it as it
+// angle brackets or behind a backslash. Double quotes around TARGET or SYMBOL take all of it as it
 // is, so that Go's "main.(*T).m" or "operator new(unsigned long)" are names and
 // never patterns; a backslash goes before a quote in them.
 //

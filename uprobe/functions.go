@@ -47,7 +47,7 @@ func (r *resolver) functions() error {
 // find returns the functions that a definition names, one for each place.
 func (r *resolver) find() ([]symbols.Function, error) {
 	d := r.definition
-	found, err := r.symbols.Find(d.Symbol)
+	found, err := r.symbols.Find(plain(d.Symbol))
 	imported := len(found) > 0 && found[0].Kind == symbols.Imported
 	if d.Pattern && (len(found) == 0 || imported) {
 		found, err = r.symbols.Match(d.Symbol)

@@ -32,7 +32,7 @@ func (p *parser) place(d *Definition) error {
 		return nil
 	}
 	if file, digits, ok := cutLine(word); ok {
-		d.File = file
+		d.File = plain(file)
 		return p.line(d, digits, start+len(file)+1)
 	}
 	d.Symbol = word
@@ -43,11 +43,17 @@ func (p *parser) place(d *Definition) error {
 		}
 	}
 	d.Pattern = names.IsGlob(d.Symbol)
+	if !d.Pattern {
+		d.Symbol = plain(d.Symbol)
+	}
 	if d.Pattern && d.Offset > 0 {
 		return p.fail(start+len(d.Symbol), "invalid probe: an offset from functions that a pattern stands for")
 	}
 	return nil
 }
+
+// plain is a symbol without the backslashes before its blanks.
+func plain(symbol string) string { return strings.ReplaceAll(symbol, `\ `, " ") }
 
 // quotedPlace reads "SYMBOL", "SYMBOL"+OFF or "FILE":LINE.
 func (p *parser) quotedPlace(d *Definition) error {
@@ -130,10 +136,11 @@ func offsetStart(word string) int {
 }
 
 // symbolEnd moves to the end of an unquoted symbol: the first blank that is not
-// within the parentheses or angle brackets of a C++ or Rust name.
+// within the parentheses or angle brackets of a C++ or Rust name, nor behind a backslash.
 func (p *parser) symbolEnd() error {
 	var open []int // where each bracket that is not closed yet is
-	start := p.pos
+	start, blanks := p.pos, false
+	pattern := func() bool { return names.IsGlob(p.text[start:p.pos]) } // its * may stand for a bracket
 	for p.pos < len(p.text) && (len(open) > 0 || !isBlank(p.text[p.pos])) {
 		top := byte(0)
 		if len(open) > 0 {
@@ -142,9 +149,14 @@ func (p *parser) symbolEnd() error {
 		switch c := p.text[p.pos]; c {
 		case '"':
 			return p.fail(p.pos, "invalid probe: a quote within the symbol; quote all of it")
+		case '\\':
+			p.pos = min(p.pos+1, len(p.text)-1)
 		case '(', '<':
 			open = append(open, p.pos)
 		case ')':
+			if top != '(' && pattern() {
+				break
+			}
 			if top != '(' {
 				return p.fail(p.pos, "invalid probe: this ) closes nothing; quote a name that is to be taken as it is")
 			}
@@ -153,9 +165,11 @@ func (p *parser) symbolEnd() error {
 			arrow := p.text[p.pos-1] == '-' // fn() -> T
 			if top == '<' && !arrow {
 				open = open[:len(open)-1]
-			} else if top == 0 && !arrow {
+			} else if top == 0 && !arrow && !pattern() {
 				return p.fail(p.pos, "invalid probe: this > closes nothing; quote a name that is to be taken as it is")
 			}
+		case ' ', '\t', '\n':
+			blanks = true
 		case 'r':
 			// "operator" has its signs directly behind it: <, >>, ->, ().
 			if word := p.text[start : p.pos+1]; isOperator(word) {
@@ -164,7 +178,7 @@ func (p *parser) symbolEnd() error {
 		}
 		p.pos++
 	}
-	if len(open) > 0 {
+	if len(open) > 0 && (blanks || !pattern()) {
 		at := open[len(open)-1]
 		return p.fail(at, "invalid probe: this %c is never closed; quote a name that is to be taken as it is", p.text[at])
 	}

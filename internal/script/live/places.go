@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // probeName is what the probe builtin shows at a source: where placed, what stands before the name
@@ -27,7 +28,7 @@ func probeName(s *source, point *syntax.AttachPoint) (name string, placed bool) 
 		return "rawtracepoint:" + event, false
 	}
 	last := len(point.Args) - 1
-	if !strings.ContainsAny(point.Args[last], "*?[") {
+	if !strings.ContainsAny(point.Args[last], "*?[") && !s.called(point) {
 		return point.Text, false
 	}
 	prefix := strings.Join(append([]string{point.Provider}, point.Args[:last]...), ":") + ":"
@@ -35,6 +36,22 @@ func probeName(s *source, point *syntax.AttachPoint) (name string, placed bool) 
 		return prefix, true
 	}
 	return prefix + s.function(), false
+}
+
+// called tells whether an attach point names functions of C++ or Rust as the source does: bpftrace shows
+// the symbol of the one that was hit.
+func (s *source) called(point *syntax.AttachPoint) bool {
+	name := point.Args[len(point.Args)-1]
+	symbol := s.name
+	for _, place := range s.places {
+		symbol = place.Function
+		break
+	}
+	if s.event.Place != plan.User || point.Provider == "usdt" || symbol == name || symbols.Demangle(symbol) == symbol {
+		return false
+	}
+	meant, err := symbols.Meant(name)
+	return err == nil && meant(symbol)
 }
 
 // function is the name of the source's function, of the kernel's without its module.

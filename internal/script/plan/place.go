@@ -113,7 +113,7 @@ func (p *planner) user() *Event {
 		p.refuse("", "a user function is %s:PROGRAM:FUNCTION", p.point.Provider)
 		return nil
 	}
-	return &Event{Place: User, Definition: p.kind() + word(args[0]) + ":" + word(args[1])}
+	return &Event{Place: User, Definition: p.kind() + word(args[0]) + ":" + symbol(args[1])}
 }
 
 // mark is usdt:TARGET:[PROVIDER:]NAME.
@@ -131,6 +131,14 @@ func (p *planner) mark() *Event {
 		return nil
 	}
 	return &Event{Place: User, Definition: "u:" + word(args[0]) + ":" + args[1] + ":" + args[2]}
+}
+
+// symbol has the blanks of a name taken as they are. It may be a pattern, with an offset behind it.
+func symbol(text string) string {
+	if strings.ContainsAny(text, "\t\"\\") {
+		return word(text)
+	}
+	return strings.ReplaceAll(text, " ", `\ `)
 }
 
 // word quotes a part of a definition that would otherwise end within it. Quotes make a name

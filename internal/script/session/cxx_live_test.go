@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -122,12 +123,22 @@ func TestLiveFunctionsOfCxxHaveTheirParameters(t *testing.T) {
 	}
 }
 
+// needBpftrace skips a test without bpftrace 0.17.
+func needBpftrace(t *testing.T) {
+	t.Helper()
+	version, err := exec.Command("bpftrace", "--version").Output()
+	switch {
+	case err != nil || !strings.Contains(string(version), "v0.17"):
+		t.Skip("bpftrace 0.17 is not installed")
+	case os.Geteuid() != 0:
+		t.Skip("bpftrace needs root")
+	}
+}
+
 // byBpftrace is whileItWaits by bpftrace 0.17.
 func byBpftrace(t *testing.T, command string, o Options) string {
 	t.Helper()
-	if version, err := exec.Command("bpftrace", "--version").Output(); err != nil || !strings.Contains(string(version), "v0.17") {
-		t.Skip("bpftrace 0.17 is not installed")
-	}
+	needBpftrace(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bpftrace", "-q", "-c", command, "-e", o.Text)
@@ -153,5 +164,123 @@ func TestPeerNamesOfCxxAreThoseOfBpftrace(t *testing.T) {
 		if got != want {
 			t.Errorf("with %q it prints\n%s\nbpftrace:\n%s", environ, got, want)
 		}
+	}
+}
+
+// cxxNames are names as the source has them, and the symbols that they mean.
+var cxxNames = []struct {
+	name, symbols string
+	apart         bool // bpftrace 0.17 takes it otherwise
+}{
+	{"ns::twice", "_ZN2ns5twiceEi _ZN2ns5twiceElPKc", false},
+	{"ns::twice(int)", "_ZN2ns5twiceEi", false},
+	{"ns::twice(long, char const*)", "_ZN2ns5twiceElPKc", false},
+	{"ns::twice(long, const char *)", "_ZN2ns5twiceElPKc", true},
+	{"int ns::thrice<int>", "_ZN2ns6thriceIiEET_S1_", false},
+	{"int ns::thrice<int>(int)", "_ZN2ns6thriceIiEET_S1_", false},
+	{"int ns::*", "_ZN2ns6thriceIiEET_S1_", false},
+	{"ns::thrice<int>", "_ZN2ns6thriceIiEET_S1_", true}, // its name begins with the type of the result
+	{"ns::thrice", "_ZN2ns6thriceIiEET_S1_ _ZN2ns6thriceIlEET_S1_", true},
+	{"*thrice<*", "_ZN2ns6thriceIiEET_S1_ _ZN2ns6thriceIlEET_S1_", false},
+	{"*twice(long, *)", "_ZN2ns5twiceElPKc", false},
+	{"*(int)", "_ZN2ns5twiceEi _ZN2ns6thriceIiEET_S1_", true}, // it takes (int) const for one
+	{"ns::C::get", "_ZNK2ns1C3getEi", false},
+	{"ns::C::get(int) const", "_ZNK2ns1C3getEi", false},
+	{"ns::C::*", "_ZNK2ns1C3getEi", false},
+	{"plain", "plain", false},
+	{"pla*", "plain", false},
+}
+
+// probesOf are the attach points at symbols of a file, in the order of their calls.
+func probesOf(prefix, symbols string) string {
+	var lines strings.Builder
+	for symbol := range strings.FieldsSeq(symbols) {
+		lines.WriteString(prefix + symbol + "\n")
+	}
+	return lines.String()
+}
+
+// numbered has a clause for each name that prints the name's number and the probe.
+func numbered(prefix, program string) string {
+	var text strings.Builder
+	for i, test := range cxxNames {
+		fmt.Fprintf(&text, "%s\"%s\" { printf(\"%d|%%s\\n\", probe); }\n", prefix, test.name, i)
+	}
+	return text.String() + "uprobe:" + program + ":last { exit(); }"
+}
+
+// ofNumber are the lines of a number.
+func ofNumber(i int, lines string) string {
+	var found strings.Builder
+	for line := range strings.Lines(lines) {
+		if rest, ok := strings.CutPrefix(line, fmt.Sprint(i, "|")); ok {
+			found.WriteString(rest)
+		}
+	}
+	return found.String()
+}
+
+func TestLiveNamesOfTheSourceMeanTheirSymbols(t *testing.T) {
+	program := cxxProgram(t)
+	for _, point := range []struct{ file, rest string }{{program, ":"}, {program, ":cpp:"}, {program[:len(program)-1] + "?", ":cpp:"}} {
+		prefix, shown := "uprobe:"+point.file+point.rest, "uprobe:"+program+point.rest
+		out := whileItWaits(t, program, Options{Text: numbered(prefix, program)})
+		for i, test := range cxxNames {
+			want := probesOf(shown, test.symbols)
+			if got := ofNumber(i, out); got != want {
+				t.Errorf("%s%s: the hits are\n%s\nwant\n%s", prefix, test.name, got, want)
+			}
+			var list strings.Builder
+			if err := (Lister{Out: &list}).List(prefix + `"` + test.name + `"`); err != nil {
+				t.Error(err)
+			}
+			for line := range strings.Lines(list.String()) {
+				_, symbol, cpp := strings.Cut(line, ":cpp:")
+				if symbol = strings.Trim(symbol, "\"\n"); cpp && !named(symbol, test.symbols) || !cpp && !strings.Contains(want, line) {
+					t.Errorf("%s%s: listed is %s", prefix, test.name, line)
+				}
+			}
+			if n := strings.Count(list.String(), "\n"); n != strings.Count(want, "\n") {
+				t.Errorf("%s%s: listed are\n%s\nwant\n%s", prefix, test.name, &list, want)
+			}
+		}
+	}
+}
+
+// named tells whether a function's name is that of one of some symbols.
+func named(name, symbols string) bool {
+	for _, f := range cxxFunctions {
+		if f.name == name && strings.Contains(symbols, f.symbol) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPeerNamesOfTheSourceMeanWhatTheyMeanToBpftrace(t *testing.T) {
+	needBpftrace(t)
+	program := cxxProgram(t)
+	prefix := "uprobe:" + program + ":"
+	for _, test := range cxxNames {
+		if test.apart {
+			continue
+		}
+		want := probesOf(prefix, test.symbols)
+		list, err := exec.Command("bpftrace", "-l", prefix+`"`+test.name+`"`).Output()
+		if err != nil || string(list) != want {
+			t.Errorf("%s: bpftrace lists, with %v,\n%s\nwant\n%s", test.name, err, list, want)
+		}
+	}
+	var points []string // 0.17 takes a function only once
+	for _, name := range []string{"ns::twice", "int ns::*", "ns::C::get(int) const", "plain"} {
+		points = append(points, prefix+`"`+name+`"`)
+	}
+	o := Options{Text: strings.Join(points, ", ") + ` { printf("%s\n", probe); } ` + prefix + "last { exit(); }"}
+	want := probesOf(prefix, "_ZN2ns5twiceEi _ZN2ns5twiceElPKc _ZN2ns6thriceIiEET_S1_ _ZNK2ns1C3getEi plain")
+	if got := strings.Trim(byBpftrace(t, program, o), "\n") + "\n"; got != want {
+		t.Errorf("bpftrace's hits are\n%s\nwant\n%s", got, want)
+	}
+	if got := whileItWaits(t, program, o); got != want {
+		t.Errorf("the hits are\n%s\nwant\n%s", got, want)
 	}
 }

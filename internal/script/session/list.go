@@ -42,7 +42,7 @@ func (l Lister) List(patterns string) error {
 			return err
 		}
 	}
-	for pattern := range strings.SplitSeq(patterns, ",") {
+	for _, pattern := range splitQuoted(patterns, ',') {
 		errs = append(errs, l.list(strings.TrimSpace(pattern)))
 	}
 	return errors.Join(append(errs, out.Flush())...)
@@ -69,6 +69,9 @@ func pointsOf(file, text string) (patterns string, err error) {
 			switch p.Provider {
 			case "interval", "profile", "software", "hardware": // without the period
 				points = append(points, p.Provider+":"+p.Args[0]+":")
+			case "uprobe", "uretprobe":
+				name := p.Args[len(p.Args)-1]
+				points = append(points, strings.TrimSuffix(p.Text, name)+`"`+escapeQuotes(name)+`"`)
 			default:
 				points = append(points, p.Text)
 			}
@@ -76,6 +79,36 @@ func pointsOf(file, text string) (patterns string, err error) {
 	}
 	return strings.Join(points, ","), nil
 }
+
+// splitQuoted cuts a text where it has a character that is not in quotes.
+func splitQuoted(text string, at byte) []string {
+	var parts []string
+	start, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == at && !quoted:
+			parts = append(parts, text[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, text[start:])
+}
+
+// unquote is a word of an attach point without its quotes, and escapeQuotes makes it fit to be in them.
+func unquote(word string) string {
+	inside, opens := strings.CutPrefix(word, `"`)
+	inside, closes := strings.CutSuffix(inside, `"`)
+	if !opens || !closes {
+		return word
+	}
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(inside)
+}
+
+func escapeQuotes(word string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) }
 
 // list writes what one pattern matches.
 func (l Lister) list(pattern string) error {

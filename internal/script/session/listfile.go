@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,13 +15,19 @@ import (
 )
 
 // files writes the functions or the USDT probes of files. what is the file or a pattern of
-// files, and a pattern of names.
+// files, and a pattern of names; cpp before that has the names of C++ shown as the source has them.
 func (l Lister) files(kind, what string) error {
-	file, pattern, _ := strings.Cut(what, ":")
-	if pattern == "" {
-		pattern = "*"
+	words := splitQuoted(what, ':')
+	for i, word := range words {
+		words[i] = unquote(word)
 	}
-	glob, err := names.ParseGlob(pattern)
+	file, words := words[0], words[1:]
+	cpp := kind != "usdt" && len(words) > 1 && words[0] == "cpp"
+	if cpp {
+		words = words[1:]
+	}
+	pattern := cmp.Or(strings.Join(words, ":"), "*")
+	wanted, err := wantedNames(kind, pattern)
 	if err != nil {
 		return fmt.Errorf("pattern %q: %w", pattern, err)
 	}
@@ -36,9 +43,9 @@ func (l Lister) files(kind, what string) error {
 	}
 	for _, f := range files {
 		if kind == "usdt" {
-			err = l.marks(f, glob, options)
+			err = l.marks(f, wanted, options)
 		} else {
-			err = l.userFunctions(kind, f, glob, options)
+			err = l.userFunctions(kind, f, cpp, wanted, options)
 		}
 		if err != nil && len(files) == 1 {
 			return err
@@ -47,11 +54,21 @@ func (l Lister) files(kind, what string) error {
 	return nil
 }
 
+// wantedNames returns what tells the names in a file that a pattern matches: of functions those of C++
+// and Rust, too.
+func wantedNames(kind, pattern string) (func(string) bool, error) {
+	if kind != "usdt" {
+		return symbols.Meant(pattern)
+	}
+	glob, err := names.ParseGlob(pattern)
+	return glob.Match, err
+}
+
 // marks writes the USDT probes of a file.
-func (l Lister) marks(file string, glob names.Glob, o uprobe.Options) error {
+func (l Lister) marks(file string, wanted func(string) bool, o uprobe.Options) error {
 	found, err := namesIn(file, true, o)
 	for _, name := range found {
-		if glob.Match(name) {
+		if wanted(name) {
 			l.point("usdt", file, name)
 		}
 	}
@@ -63,13 +80,14 @@ func (l Lister) point(kind, file, name string) {
 	fmt.Fprintf(l.Out, "%s:%s:%s\n", kind, escape.Text(file), escape.Text(name))
 }
 
-// userFunctions writes the functions of a file.
-func (l Lister) userFunctions(kind, file string, glob names.Glob, o uprobe.Options) error {
+// userFunctions writes the functions of a file, with cpp as an attach point has them that names them as
+// the source does.
+func (l Lister) userFunctions(kind, file string, cpp bool, wanted func(string) bool, o uprobe.Options) error {
 	all, err := functionsIn(file, o)
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(f symbols.Function) bool { return !glob.Match(f.Name) })
+	all = slices.DeleteFunc(all, func(f symbols.Function) bool { return !wanted(f.Name) })
 	params := make([][]symbols.Param, len(all))
 	if l.Fields {
 		if params, err = uprobe.AllParams(file, o, all); err != nil {
@@ -77,7 +95,14 @@ func (l Lister) userFunctions(kind, file string, glob names.Glob, o uprobe.Optio
 		}
 	}
 	for i, f := range all {
-		l.point(kind, file, f.Name)
+		switch name := symbols.DemangleWhole(f.Name); {
+		case cpp && name != f.Name:
+			l.point(kind, file, `cpp:"`+name+`"`)
+		case cpp:
+			l.point(kind, file, "cpp:"+name)
+		default:
+			l.point(kind, file, f.Name)
+		}
 		for _, p := range params[i] {
 			if p.Type != "" {
 				fmt.Fprintf(l.Out, "    %s\n", escape.Text(declared(p.Type, p.Name)))

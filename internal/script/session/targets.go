@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/syntax"
+	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -40,7 +41,8 @@ func (s *session) expandTargets() error {
 // expand returns the attach points that one stands for.
 func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
 	mark := p.Provider == "usdt" && len(p.Args) >= 2
-	if !mark && (p.Provider != "uprobe" && p.Provider != "uretprobe" || len(p.Args) != 2) {
+	cpp := len(p.Args) == 3 && p.Args[1] == "cpp"
+	if !mark && (p.Provider != "uprobe" && p.Provider != "uretprobe" || len(p.Args) != 2 && !cpp) {
 		return []*syntax.AttachPoint{p}, nil
 	}
 	files := []string{p.Args[0]}
@@ -68,7 +70,7 @@ func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
 		if mark {
 			args = marksOf(file, p.Args[1:], options)
 		} else if hasFunction(file, last, options) {
-			args = [][]string{{last}}
+			args = [][]string{p.Args[1:]}
 		}
 		for _, rest := range args {
 			one := *p
@@ -131,12 +133,12 @@ func marksOf(file string, words []string, o uprobe.Options) [][]string {
 
 // hasFunction tells whether a file has a function that a pattern matches.
 func hasFunction(file, pattern string, o uprobe.Options) bool {
-	glob, err := names.ParseGlob(pattern)
+	wanted, err := symbols.Meant(pattern)
 	if err != nil {
 		return false
 	}
 	all, err := namesIn(file, false, o)
-	return err == nil && slices.ContainsFunc(all, glob.Match)
+	return err == nil && slices.ContainsFunc(all, wanted)
 }
 
 // targetFiles returns the files that a pattern of their paths matches: those that processes have
