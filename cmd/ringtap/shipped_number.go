@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -14,8 +15,7 @@ import (
 )
 
 // checkNumber refuses a number with which the program would match nothing, silently. What the number
-// is of stands in the option's help: PID, TID, CPU or PORT. TPID is one that kill(2) takes, which is
-// negative for a group.
+// is of stands in the option's help: PID, TID, CPU or PORT. -PGID is a process group, as kill(2) has it.
 func checkNumber(o *scripts.Option, flag *pflag.Flag) error {
 	text := flag.Value.String()
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -24,7 +24,7 @@ func checkNumber(o *scripts.Option, flag *pflag.Flag) error {
 	}
 	of, _ := pflag.UnquoteUsage(flag)
 	switch {
-	case of == "TPID", n < 0 && text == o.Default: // for all
+	case n < 0 && (text == o.Default || strings.Contains(o.Help, "-PGID")):
 		return nil
 	case n < 0:
 		return usagef("--%s %d: want a whole number that is not negative", o.Name, n)

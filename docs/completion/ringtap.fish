@@ -611,7 +611,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from iosnoop' -l verbose -d 'expl
 complete -c ringtap -n '__fish_seen_subcommand_from iosnoop' -l print -d 'print the program'
 complete -c ringtap -n '__fish_seen_subcommand_from iosnoop' -s h -l help -d 'show this help'
 complete -c ringtap -n '__fish_seen_subcommand_from killsnoop' -s d -l duration -x -d 'end after this many SECONDS'
-complete -c ringtap -n '__fish_seen_subcommand_from killsnoop' -s p -l pid -x -a '(__fish_complete_pids)' -d 'only signals to TPID'
+complete -c ringtap -n '__fish_seen_subcommand_from killsnoop' -s p -l pid -x -a '(__fish_complete_pids)' -d 'only processes PID, as the one that gets the signal'
 complete -c ringtap -n '__fish_seen_subcommand_from killsnoop' -s n -l name -x -d 'only processes whose names contain TEXT, as the sender'
 complete -c ringtap -n '__fish_seen_subcommand_from killsnoop' -s s -l signals -d 'show the names of signals'
 complete -c ringtap -n '__fish_seen_subcommand_from killsnoop' -s t -l relative-time -d 'show the seconds since the start'
