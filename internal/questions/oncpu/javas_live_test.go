@@ -131,7 +131,7 @@ func checkWays(t *testing.T, p *profile.Profile, release string, yields bool) bo
 			below += value
 		}
 	}
-	t.Logf("%d samples in Ways: %d below down, %d with frames in the heap, %d end early, %d are wrong", all, below, inHeap, early, wrong)
+	t.Logf("%d samples in Ways: %d below down, %d with frames in the heap, %d end early, %d are wrong; %q", all, below, inHeap, early, wrong, p.Notes)
 	// What is compiled in the last moments, or unloaded, may be gone before it is asked for.
 	if wrong > 2+all/100 {
 		t.Errorf("%d of %d chains are wrong", wrong, all)
