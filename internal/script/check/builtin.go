@@ -296,6 +296,8 @@ func (s *Source) Title() string {
 		return fmt.Sprintf("reg(%q)", s.Name)
 	case SymbolRoot:
 		return fmt.Sprintf("%#x", s.Address)
+	case VariableRoot:
+		return fmt.Sprintf("uaddr(%q)", s.Name)
 	}
 	return [...]string{
 		ReturnRoot: "retval", KStackRoot: "kstack", UStackRoot: "ustack", FuncRoot: "func", UIDRoot: "uid",

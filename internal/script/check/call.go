@@ -177,26 +177,40 @@ func checkNamed(c *checker, e *syntax.Call) Expr {
 		}
 		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: id}
 	}
-	var p *syntax.AttachPoint
 	if e.Func == "uaddr" {
-		if !c.only(e.Pos, "uaddr()", []string{"uprobe", "uretprobe", "usdt"}) {
-			return bad(e.Pos)
-		}
-		p = c.probe.Points[0]
+		return c.variable(e, text)
 	}
-	address, size, err := c.env().Symbol(text, p)
+	address, _, err := c.env().Symbol(text, nil)
 	if err != nil {
-		c.errorf(e.Pos, "%s(): %v", e.Func, err)
+		c.errorf(e.Pos, "kaddr(): %v", err)
 		return bad(e.Pos)
 	}
-	if e.Func == "kaddr" {
-		return &Const{Typed: Typed{e.Pos, types.Uint64}, N: address}
+	return &Const{Typed: Typed{e.Pos, types.Uint64}, N: address}
+}
+
+// variable is uaddr(name): the address of a variable or a function of the program that is probed. Each
+// probe's program has it.
+func (c *checker) variable(e *syntax.Call, name string) Expr {
+	if !c.only(e.Pos, "uaddr()", []string{"uprobe", "uretprobe", "usdt"}) {
+		return bad(e.Pos)
 	}
-	if size != 1 && size != 2 && size != 4 {
-		size = 8
+	size := -1
+	for _, p := range c.probe.Points {
+		_, n, err := c.env().Symbol(name, p)
+		if n != 1 && n != 2 && n != 4 {
+			n = 8
+		}
+		if err == nil && size >= 0 && n != size {
+			err = fmt.Errorf("%s has another size at %s than at %s", name, p.Text, c.probe.Points[0].Text)
+		}
+		if err != nil {
+			c.errorf(e.Pos, "uaddr(): %v", err)
+			return bad(e.Pos)
+		}
+		size = n
 	}
 	t := &types.Type{Kind: types.Pointer, Size: 8, Elem: integer(size, false), User: true}
-	return &Const{Typed: Typed{e.Pos, t}, N: address}
+	return c.source(e.Pos, &Source{Root: VariableRoot, Name: name, Type: t})
 }
 
 // checkOption is getopt(name, default, help).

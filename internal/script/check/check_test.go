@@ -119,7 +119,7 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 		{`interval:s:1 { print(*kaddr("jiffies")) }`, "0xffffffff81000000 +0* uint64"},
 		{`interval:s:1 { $a = kaddr("avenrun"); print(*($a + 8)) }`, "0xffffffff81000000 +8* uint64"},
 		{`interval:s:1 { print(((struct node *)kaddr("list"))->next->n) }`, "0xffffffff81000000 +0* +8* int32"},
-		{`uprobe:/bin/a:f { print(*uaddr("counter")) }`, "0x1000 +0* uint32"},
+		{`uprobe:/bin/a:f { print(*uaddr("counter")) }`, `uaddr("counter") +0* uint32`},
 		{`begin { print(pid) }`, ""},
 		{`uprobe:/bin/a:f { print(usermode) }`, ""},
 		{`kprobe:f { print(curtask.pid); print(curtask.comm); print(curtask->tgid) }`, "curtask +0* int32; curtask +32* string; curtask +4* int32"},

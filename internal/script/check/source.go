@@ -30,7 +30,8 @@ const (
 	LeaderCommRoot             // leader_comm
 	NUMARoot                   // numaid
 	UserModeRoot               // usermode
-	SymbolRoot                 // a fixed address: kaddr(Name), uaddr(Name), a literal; Source.Address
+	SymbolRoot                 // a fixed address: kaddr(Name), a literal; Source.Address
+	VariableRoot               // uaddr(Name): where the process has it
 )
 
 // A Step goes from one value to the next on the way to memory: it adds Offset to the address
@@ -59,7 +60,7 @@ type Source struct {
 	syntax.Pos // of its first use
 	Root       Root
 	N          int    // of ArgRoot and StackArgRoot
-	Name       string // of FieldRoot and RegisterRoot
+	Name       string // of FieldRoot, RegisterRoot and VariableRoot
 	Address    uint64 // of SymbolRoot
 	Path       []Step
 	Form       Form

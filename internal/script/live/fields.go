@@ -26,6 +26,8 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 		return func(h *hit) value.Value { return value.Int(h.symbol()) }, nil
 	case plan.Process:
 		return ofProcess(field.Root, field.Name)
+	case plan.Address:
+		return func(h *hit) value.Value { return value.Int(h.variable(field.Offset)) }, nil
 	case plan.Memory:
 		return s.memory(field.Name, of)
 	case plan.Task:

@@ -47,6 +47,20 @@ func (h *hit) address(address uint64) (uint64, bool) {
 	return h.feed.stacks.number(stack.Stack{Frames: []callchain.Frame{frame}}), true
 }
 
+// variable returns the address of what is that far from where the start of the probed file would be if it
+// were mapped as the code is that was hit; 0 if that is not known.
+func (h *hit) variable(offset int64) uint64 {
+	addr, ok := firstAddress(h.raw)
+	if !ok {
+		return 0
+	}
+	mapping, ok := h.process().Find(addr)
+	if !ok {
+		return 0
+	}
+	return mapping.Start - mapping.Offset + uint64(offset)
+}
+
 // functions are the functions of the kernel, or of programs, that clauses have asked for with func.
 type functions struct {
 	numbers map[string]uint64 // what stands for each

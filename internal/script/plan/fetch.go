@@ -43,11 +43,25 @@ func (p *planner) field(event *Event, s *check.Source) (Field, bool) {
 	if p.point.Provider == "fexit" && (s.Root == check.FieldRoot || s.Root == check.ArgRoot) {
 		return p.atEntry(event, s)
 	}
+	if s.Root == check.VariableRoot && len(s.Path) == 0 && s.Form == check.Plain {
+		offset, ok := p.variable(s)
+		return Field{From: Address, Offset: offset}, ok
+	}
 	text, ok := p.argument(event, s)
 	if !ok {
 		return Field{}, false
 	}
 	return Field{From: Record, Name: event.fetch(text)}, true
+}
+
+// variable is where a variable of the program that is probed is, as uprobe.Variable tells it.
+func (p *planner) variable(s *check.Source) (offset int64, ok bool) {
+	at, _, err := p.host.Symbol(s.Name, p.point)
+	if err != nil {
+		p.refuse("", "uaddr(): %v", err)
+		return 0, false
+	}
+	return int64(at), true
 }
 
 // atEntry is what a return takes from the function's entry, where its arguments are known.
@@ -146,6 +160,13 @@ func (p *planner) argument(event *Event, s *check.Source) (text string, ok bool)
 	if s.Root == check.SymbolRoot {
 		at = func(offset int) string { return fmt.Sprintf("@%#x", s.Address+uint64(int64(offset))) } // what is there
 	}
+	if s.Root == check.VariableRoot {
+		start, ok := p.variable(s)
+		if !ok {
+			return "", false
+		}
+		at = func(offset int) string { return fmt.Sprintf("@+%d", start+int64(offset)) }
+	}
 	offset := 0
 	for _, step := range s.Path {
 		offset += step.Offset
@@ -185,6 +206,8 @@ func (p *planner) base(event *Event, s *check.Source) (text string, ok bool) {
 		return fmt.Sprintf("$stack%d", s.N+1), true // behind the return address
 	case check.SymbolRoot:
 		return fmt.Sprintf(`\%#x`, s.Address), true
+	case check.VariableRoot:
+		return "", true // it is where a fetch argument begins
 	case check.FieldRoot:
 		if mark || isReturn(p.point) {
 			p.refuse("keep it in a map at the function's entry", "args.%s is not known here", s.Name)

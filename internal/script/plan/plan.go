@@ -137,14 +137,16 @@ const (
 	Memory                  // the process's memory: Source.Path leads there from the field Name
 	Entry                   // the field Name of the record of the function's entry
 	EventProbe              // the field Name of the record of the event probe on the tracepoint
+	Address                 // the address of a variable of the program: Offset from what the file's start would be
 	Task                    // the kernel's memory, a moment later: Source.Path leads there from the struct of the thread
 )
 
 // Field is where a value comes from.
 type Field struct {
-	From From
-	Name string
-	Root check.Root // of Process; with TaskRoot, Name is tid, comm or a file of /proc/PID/ns
+	From   From
+	Name   string
+	Offset int64      // of Address
+	Root   check.Root // of Process; with TaskRoot, Name is tid, comm or a file of /proc/PID/ns
 }
 
 // Host is what the planner asks the host.
@@ -156,7 +158,8 @@ type Host interface {
 	Offset(structure, member string) (offset int, ok bool)
 	// Tasks returns why the struct of a thread can't be found in the kernel's memory; nil if it can.
 	Tasks() error
-	// Symbol returns the address of a symbol of the kernel, if p is nil.
+	// Symbol returns the address and the size of a symbol of the kernel, or, with a point, where a
+	// symbol of its program is, as uprobe.Variable tells it.
 	Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error)
 	// ReadsOnly tells whether a parameter of a function of the kernel, by its number, points to
 	// what the function does not change.

@@ -16,6 +16,7 @@ import (
 	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/internal/syscalls"
 	"github.com/ringtap/ringtap/symbols"
+	"github.com/ringtap/ringtap/uprobe"
 )
 
 // env answers the checker about the host.
@@ -25,6 +26,7 @@ type env struct {
 	programs *live.ProgramTypes
 	enums    map[string]map[uint64]string // the names of their values
 	memory   *kernelMemory
+	files    uprobe.Options // how programs are found
 }
 
 // arguments knows the arguments of attach points. The kernel's type information is read for
@@ -139,10 +141,11 @@ func (e *env) EventProbes() error {
 // dozens of marks. With it they are tens of thousands.
 const fewVariables = 1000
 
-// Symbol returns the address of a symbol of the kernel.
+// Symbol returns the address of a symbol of the kernel, or where one of the program of an attach point is.
 func (e *env) Symbol(name string, p *syntax.AttachPoint) (address uint64, size int, err error) {
 	if p != nil {
-		return 0, 0, fmt.Errorf("where %s is in the processes that %s fires in is not known", name, p.Text)
+		offset, size, err := uprobe.Variable(p.Args[0], e.files, name)
+		return uint64(offset), int(size), err
 	}
 	file, err := os.Open("/proc/kallsyms")
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *session) prepare() error {
 		return err
 	}
 	s.names.enums = enums(s.parsed)
-	host := &env{Scope: scope, kernel: kernel, programs: programs, enums: s.names.enums, memory: &s.kernel}
+	host := &env{Scope: scope, kernel: kernel, programs: programs, enums: s.names.enums, memory: &s.kernel, files: s.files()}
 	s.checked, err = check.Check(s.parsed, check.Options{
 		Dialect: language, Unsafe: o.Unsafe, Params: o.Params, Named: o.Named, CPUs: runtime.NumCPU(), Env: host,
 		Child: o.Child != 0, Nested: nested(), Missing: s.missing(), DebugInfo: s.dialect.DebugInfo,

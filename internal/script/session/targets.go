@@ -60,10 +60,7 @@ func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
 	if !some && !(mark && isPattern(strings.Join(p.Args[1:], ":"))) {
 		return []*syntax.AttachPoint{p}, nil
 	}
-	options := uprobe.Options{}
-	if len(s.opts.View.PIDs) > 0 {
-		options.PID = s.opts.View.PIDs[0]
-	}
+	options := s.files()
 	var points []*syntax.AttachPoint
 	for _, file := range files {
 		var args [][]string
@@ -88,14 +85,18 @@ func (s *session) expand(p *syntax.AttachPoint) ([]*syntax.AttachPoint, error) {
 	return points, nil
 }
 
+// files says how the files of programs are found.
+func (s *session) files() uprobe.Options {
+	if len(s.opts.View.PIDs) > 0 {
+		return uprobe.Options{PID: s.opts.View.PIDs[0]}
+	}
+	return uprobe.Options{}
+}
+
 // atAddress returns an attach point at the place in its file that an address of the program is: the
 // address that nm(1) and disassemblers show.
 func (s *session) atAddress(p *syntax.AttachPoint, addr uint64) ([]*syntax.AttachPoint, error) {
-	options := uprobe.Options{}
-	if len(s.opts.View.PIDs) > 0 {
-		options.PID = s.opts.View.PIDs[0]
-	}
-	offset, err := uprobe.FileOffset(p.Args[0], options, addr)
+	offset, err := uprobe.FileOffset(p.Args[0], s.files(), addr)
 	if err != nil {
 		return nil, err
 	}
