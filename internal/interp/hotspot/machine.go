@@ -4,8 +4,9 @@ import "github.com/ringtap/ringtap/callchain"
 
 // machine is what the virtual machine does as the processor wants it. Registers are columns of DWARF.
 type machine struct {
-	running uint8 // the bytecode that an interpreted method runs
-	link    uint8 // where to return before a frame is made, noLink: that lies on the stack
+	since   uint64 // the first release whose frames were looked at
+	running uint8  // the bytecode that an interpreted method runs
+	link    uint8  // where to return before a frame is made, noLink: that lies on the stack
 
 	// The slot of an interpreted frame for the bytecode that runs, as of its last call: as a distance from
 	// the frame pointer, and the same in JDK 8, whose frames have no mirror of the method's class.
@@ -34,7 +35,7 @@ func machineOf(arch callchain.Arch) *machine {
 		return &machine{running: 13, link: noLink, slotBytecode: 64, slotBytecode8: 56, addresses: ^uint64(0), bare: 8,
 			entry: entryAMD64, partial: partialAMD64, leaf: leafAMD64, stub: stubAMD64}
 	case callchain.ARM64: // DWARF for the Arm 64-bit Architecture, 4.1
-		return &machine{running: 22, link: 30, slotBytecode: 72, slotBytecode8: 56, addresses: 1<<48 - 1,
+		return &machine{since: 17, running: 22, link: 30, slotBytecode: 72, addresses: 1<<48 - 1,
 			entry: entryARM64, partial: partialARM64, leaf: leafARM64, stub: stubARM64}
 	}
 	return nil

@@ -48,7 +48,11 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if err != nil {
 		return nil, unknown(err.Error())
 	}
-	return newRuntime(p.Memory, machine, l, version(p.Memory, t)), nil
+	major := version(p.Memory, t)
+	if major < machine.since {
+		return nil, unknown(fmt.Sprintf("it is release %d, whose frames on %v are not known", major, p.Arch))
+	}
+	return newRuntime(p.Memory, machine, l, major), nil
 }
 
 func newRuntime(mem interp.Memory, machine *machine, l *layout, major uint64) *Runtime {
