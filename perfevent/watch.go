@@ -29,7 +29,9 @@ func (s *Session) watch() error {
 		pid, err := processOf(tid)
 		if err != nil {
 			e := s.openError("", nil, unix.ESRCH)
-			e.Err = fmt.Errorf("%d: %w", tid, unix.ESRCH)
+			if len(s.target.pids) > 1 { // which of them
+				e.Err = fmt.Errorf("%d: %w", tid, unix.ESRCH)
+			}
 			return e
 		}
 		if err := s.watchProcess(pid, tid); err != nil {
