@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // kernelFetchTable are arguments of kernel probes, right and wrong, beside those
@@ -105,9 +107,9 @@ func TestLiveTheKernelTakesTheSameKernelArgs(t *testing.T) {
 	tracefs, unknown := withKernelGrammar(t)
 	group := newGroup(t, tracefs, "kprobe_events")
 	taken := 0
-	for _, text := range slices.Concat(kernelFetchTable, fetchTable) {
-		for _, kind := range []byte("pr") {
-			if !unknown(text) && compareKernelArgs(t, group, kind, text) {
+	for i, text := range slices.Concat(kernelFetchTable, fetchTable) {
+		for n, kind := range []byte("pr") {
+			if testlimit.Case(i+n, 2) && !unknown(text) && compareKernelArgs(t, group, kind, text) {
 				taken++
 			}
 		}
