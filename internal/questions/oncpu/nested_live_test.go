@@ -32,17 +32,20 @@ func TestLiveBriefThreadsInAPIDNamespaceAreSeen(t *testing.T) {
 				p, _ := livetest.Run(t, command, perfevent.Started, collector, 0)
 				var all, named uint64 // samples of the brief threads
 				for _, row := range p.Rows {
-					if row.User == profile.None || p.Stacks[row.User].Truncated { // as by a return probe of another tracer
+					if row.User == profile.None {
 						continue
 					}
 					names, late := livetest.Calls(p, &row)
 					isMain := slices.Contains(names, python.Main)
 					native := livetest.Chain(p, row.User)
+					if slices.Contains(native, "[uretprobe]") { // of another tracer: callers are hidden, and so is whose thread it is
+						continue
+					}
 					if slices.ContainsFunc(native, isStart) || !slices.ContainsFunc(native, isLoop) && len(names) == 0 {
 						continue
 					}
 					if isMain && !late {
-						t.Errorf("%d samples of a thread have the calls of the main one: %q", row.Values[0], names)
+						t.Errorf("%d samples of a thread have the calls of the main one: %q in %q", row.Values[0], names, native)
 					}
 					all += row.Values[0]
 					if len(names) > 0 {
