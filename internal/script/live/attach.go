@@ -89,6 +89,7 @@ type source struct {
 	calls   *calls                     // of a function's entry: where its records are kept; nil if no return asks for them
 	entry   *source                    // of a return that asks for its entry's record
 	probed  *probed                    // nil if there is no event probe on it
+	parents bool                       // its hits are asked for the parents of their processes
 	repeats *repeats                   // of Run; nil if the hits can't be counted apart
 	others  *others                    // of Run; nil if the hits of no thread can be left out
 	// everybody says that hits which happen in this process may be about any other.

@@ -45,6 +45,7 @@ type feed struct {
 	helpers   []uint32 // the processes that read memory exactly
 	processes *process.Table
 	names     *process.Names
+	parents   map[int]int // of the processes that there were before, if they are asked for
 	snapshot  func()
 	cancel    context.CancelFunc
 
@@ -221,6 +222,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })
 	if len(source.Processes()) > 0 {
 		f.snapshot() // before a command that was started runs, and runs another program
+	}
+	if f.asksForParents() {
+		f.parents = parentsOf(source.Host())
 	}
 	for _, c := range f.counted {
 		if err := c.start(); err != nil {

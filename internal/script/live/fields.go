@@ -25,6 +25,7 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	case plan.Function:
 		return func(h *hit) value.Value { return value.Int(h.symbol()) }, nil
 	case plan.Process:
+		s.parents = s.parents || field.Root == check.ParentRoot || field.Root == check.ParentCommRoot
 		return ofProcess(field.Root, field.Name)
 	case plan.Address:
 		return func(h *hit) value.Value { return value.Int(h.variable(field.Offset)) }, nil

@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -95,10 +96,30 @@ func Namespace(host process.Host, tid int, name string) uint64 {
 	return n
 }
 
-// parent returns the parent of the process of a hit. Who is gone by now has the one that forked it.
+// parent returns the parent of the process of a hit. Who is gone by now has the one that forked it, or the
+// one that it had when the run began.
 func (h *hit) parent() int {
 	if status, err := h.feed.processes.Host().Status(int(h.sample.PID)); err == nil {
 		return status.PPID
 	}
-	return h.process().Parent
+	if parent := h.process().Parent; parent != 0 {
+		return parent
+	}
+	return h.feed.parents[int(h.sample.PID)]
+}
+
+func (f *feed) asksForParents() bool {
+	return slices.ContainsFunc(f.sources, func(s *source) bool { return s.parents })
+}
+
+// parentsOf returns the parents of the processes that there are.
+func parentsOf(host process.Host) map[int]int {
+	pids, _ := host.Processes()
+	parents := make(map[int]int, len(pids))
+	for _, pid := range pids {
+		if status, err := host.Status(pid); err == nil {
+			parents[pid] = status.PPID
+		}
+	}
+	return parents
 }

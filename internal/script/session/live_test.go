@@ -104,6 +104,23 @@ END { clear(@took); clear(@ready); }`)
 	}
 }
 
+// The caller was there before, and has ended long before its hits are looked at.
+func TestLiveParentsOfEndedProcessesAreKnown(t *testing.T) {
+	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+t:syscalls:sys_enter_getppid / pid == $1 / {
+	if (!@delayed) { @delayed = 1; $i = 0; while ($i < 20000000) { $i++; } }
+	@parents[ppid, ((struct task_struct *)curtask)->real_parent->comm] = count();
+}
+END { clear(@delayed); clear(@ready); }`)
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("\n@parents[%d, %s]: %d\n", os.Getpid(), strings.TrimSpace(string(comm)), calls); !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+}
+
 func TestLiveStacksAreThoseOfTheCall(t *testing.T) {
 	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
 t:syscalls:sys_enter_getppid / pid == $1 / { @[ustack, comm, probe] = count(); }
