@@ -20,7 +20,7 @@ import (
 // runSeconds is how long one run of a test binary may take, and testsPerRun how many tests
 // of a package it runs where none is chosen by name.
 const (
-	runSeconds  = 600
+	runSeconds  = 1200
 	testsPerRun = 4
 )
 
