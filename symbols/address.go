@@ -64,7 +64,7 @@ func (s *symbol) bytes() uint64 {
 	return s.size
 }
 
-// addressIn finds the symbol of a name in a symbol table, nil if there is none.
+// addressIn returns the symbol that has the name; nil if the table has no such symbol.
 func addressIn(m *elfimage.Image, symtab *elf.SectionHeader, name string) (*symbol, error) {
 	if uint64(symtab.Link) >= uint64(len(m.Sections)) {
 		return nil, fmt.Errorf("symbol table %s: no string table %d", symtab.Name, symtab.Link)

@@ -92,6 +92,11 @@ func Join(dst []Entry, native []callchain.Frame, truncated bool, chains []Chain)
 	return dst, fits
 }
 
+// compiles is what Join asks a Compiler. A Namer answers for one.
+type compiles interface {
+	Compiled(f callchain.Frame) bool
+}
+
 // maxBetween is how many native frames there are, at most, from compiled code to the loop that has called it.
 const maxBetween = 3
 
@@ -107,7 +112,7 @@ func handles(chains []Chain, native []callchain.Frame) int {
 		if h, ok := c.Runtime.(Handlers); ok && h.Handler(native[0]) {
 			between = 1
 		}
-		if r, ok := c.Runtime.(interface{ Compiled(callchain.Frame) bool }); ok && r.Compiled(native[0]) {
+		if r, ok := c.Runtime.(compiles); ok && r.Compiled(native[0]) {
 			between = maxBetween
 		}
 		for n := 1; n <= between && n < len(native); n++ {

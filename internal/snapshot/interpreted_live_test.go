@@ -106,12 +106,29 @@ func TestLiveLoopsOfInterpretersHaveTheirFunctions(t *testing.T) {
 
 func loopsHaveFunctions(t *testing.T, path, language, program, loop string) {
 	t.Helper()
-	cmd := exec.Command(path, "../interp/"+language+"/testdata/"+program, "3")
+	s := ofReader(t, exec.Command(path, "../interp/"+language+"/testdata/"+program, "3"))
+	for _, thread := range s.Threads {
+		if thread.Uninterpreted != "" {
+			t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
+		}
+		for _, f := range thread.User {
+			if f.Runtime == "" && f.Name == loop {
+				t.Errorf("thread %d: a loop is left", thread.TID)
+			}
+		}
+	}
+	if main := s.Threads[0]; !slices.ContainsFunc(main.User, func(f Frame) bool { return strings.HasPrefix(strings.ToLower(f.Runtime), language) }) {
+		t.Errorf("no function of %s among %v", language, main.User)
+	}
+}
+
+// ofReader starts a program, which prints a line, and returns what it does when its main thread waits for its input.
+func ofReader(t *testing.T, cmd *exec.Cmd) *Snapshot {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -121,40 +138,25 @@ func loopsHaveFunctions(t *testing.T, path, language, program, loop string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	})
 	if _, err := bufio.NewReader(out).ReadBytes('\n'); err != nil {
 		t.Fatal(err)
 	}
 	taker := New(Options{})
 	defer taker.Close()
-	for waits := false; !waits; {
+	for {
 		s, err := taker.Take(context.Background(), cmd.Process.Pid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		main := s.Threads[0]
 		if s.Ended() {
 			t.Fatal("the program has ended")
 		}
-		call, _, _ := strings.Cut(main.Call, "(")
-		waits = slices.Contains([]string{"read", "poll", "ppoll"}, call)
-		if !waits {
-			continue
-		}
-		for _, thread := range s.Threads {
-			if thread.Uninterpreted != "" {
-				t.Errorf("thread %d: %s", thread.TID, thread.Uninterpreted)
-			}
-			for _, f := range thread.User {
-				if f.Runtime == "" && f.Name == loop {
-					t.Errorf("thread %d: a loop is left", thread.TID)
-				}
-			}
-		}
-		if !slices.ContainsFunc(main.User, func(f Frame) bool { return strings.HasPrefix(strings.ToLower(f.Runtime), language) }) {
-			t.Errorf("no function of %s among %v", language, main.User)
+		if call, _, _ := strings.Cut(s.Threads[0].Call, "("); slices.Contains([]string{"read", "poll", "ppoll"}, call) {
+			return s
 		}
 	}
 }

@@ -21,7 +21,7 @@ type userStacks struct {
 	other    []byte // the stack that a signal's handler has interrupted
 	frames   []callchain.Frame
 	runtimes *stack.Runtimes
-	compiler interp.Compiler // of interpreted code; nil: there is none
+	compiler interp.Compiler // knows the code that an interpreter has compiled; nil if none compiles code
 	flow     *flow           // of the thread that was last asked about
 }
 

@@ -49,7 +49,7 @@ func effectOf(w uint32) effect {
 
 const popsFrame = 0xa8c17bfd // ldp x29, x30, [sp], #16
 
-// instruction is the one at a place of code; 0 if there is none.
+// instruction returns the instruction at a place of code; 0 if the place is not in the code.
 func instruction(code []byte, at int) uint32 {
 	if at < 0 || at+4 > len(code) {
 		return 0

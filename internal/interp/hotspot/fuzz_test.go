@@ -107,7 +107,7 @@ func FuzzHostileCodeIsLeft(f *testing.F) {
 	f.Add(codeOf(0x17ffffff, 0x14000000, ret), 0, 0, uint64(0))
 	f.Fuzz(func(t *testing.T, code []byte, at, complete int, frame uint64) {
 		if at < 0 || at > len(code) || complete < 0 || complete > 1<<20 || frame > maxFrame {
-			t.Skip()
+			return // no code has such a place or such a frame
 		}
 		for _, arch := range []callchain.Arch{callchain.AMD64, callchain.ARM64} {
 			m := machineOf(arch)

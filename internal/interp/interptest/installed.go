@@ -40,6 +40,12 @@ func Installed(language string) []string {
 // Release is that of an interpreter by its path, of its language alone if it is the system's.
 func Release(path string) string { return filepath.Base(filepath.Dir(filepath.Dir(path))) }
 
+// HasYJIT tells whether a Ruby can compile what it runs often.
+func HasYJIT(path string) bool {
+	out, err := exec.Command(path, "--yjit", "--version").Output()
+	return err == nil && strings.Contains(string(out), "+YJIT")
+}
+
 // compareReleases compares names such as ruby3.10 by their numbers.
 func compareReleases(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(a, b string) int {

@@ -107,13 +107,9 @@ func NewestRuby(t *testing.T) []Interpreter {
 // CompilingRubies are those of the Interpreters that compile what runs often (YJIT), told to do so.
 func CompilingRubies(of []Interpreter) (compiling []Interpreter) {
 	for _, i := range of {
-		if i.Language != "ruby" {
-			continue
-		}
-		i.Name += " yjit"
-		i.Command = append(slices.Clone(i.Command), "--yjit")
-		out, err := exec.Command(i.Command[0], append(i.Command[1:], "--version")...).Output()
-		if err == nil && strings.Contains(string(out), "+YJIT") {
+		if i.Language == "ruby" && interptest.HasYJIT(i.Command[0]) {
+			i.Name += " yjit"
+			i.Command = append(slices.Clone(i.Command), "--yjit")
 			compiling = append(compiling, i)
 		}
 	}

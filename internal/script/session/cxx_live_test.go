@@ -155,7 +155,7 @@ func byBpftrace(t *testing.T, command string, o Options) string {
 	return string(out)
 }
 
-// Frames that bpftrace misses for want of frame pointers do not matter.
+// bpftrace needs frame pointers: the comparison leaves out the frames that it misses.
 func TestPeerNamesOfCxxAreThoseOfBpftrace(t *testing.T) {
 	program := cxxProgram(t)
 	for _, environ := range [][]string{nil, {"BPFTRACE_NO_CPP_DEMANGLE=0"}, {"BPFTRACE_NO_CPP_DEMANGLE=1"}} {
