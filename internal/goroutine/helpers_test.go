@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/process"
@@ -227,5 +229,17 @@ func (p *target) traceback(t testing.TB) map[uint64]*traced {
 		default:
 			g.names = append(g.names, line[:strings.LastIndexByte(line, '(')])
 		}
+	}
+}
+
+// stop stops the program's threads and waits until they stand.
+func (p *target) stop(t testing.TB) {
+	t.Helper()
+	if err := unix.Kill(p.pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
 	}
 }
