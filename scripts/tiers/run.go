@@ -125,7 +125,7 @@ func (r *runner) runTier(w io.Writer, t tier) outcome {
 		return outcome{t, results.New(w), errors.Is(err, errNoneSkipped)}
 	}
 	defer remove()
-	tests, err := t.run(w, args)
+	tests, cpu, err := t.run(w, args)
 	tests.Summarize(w, t.name)
 	switch {
 	case err != nil:
@@ -133,7 +133,7 @@ func (r *runner) runTier(w io.Writer, t tier) outcome {
 	case tests.Failed == 0 && tests.Passed == 0:
 		fmt.Fprintf(w, "%s: ran nothing\n", t.name)
 	}
-	fmt.Fprintf(w, "%s: took %s\n", t.name, time.Since(start).Round(time.Second))
+	fmt.Fprintf(w, "%s: took %s, and %s of CPU time\n", t.name, time.Since(start).Round(time.Second), cpu.Round(time.Second))
 	return outcome{t, tests, err == nil && tests.Failed == 0 && tests.Passed > 0}
 }
 
@@ -193,31 +193,33 @@ func (r *runner) listSkipped(of tier) (string, error) {
 	return file.Name(), err
 }
 
-// run runs one tier by its command. The error is that of the command where no
-// test of its output failed.
-func (t tier) run(w io.Writer, args []string) (*results.Results, error) {
+// run runs one tier by its command and returns the CPU time that the command and those of
+// its children that it waited for took. The error is that of the command where no test of
+// its output failed.
+func (t tier) run(w io.Writer, args []string) (r *results.Results, cpu time.Duration, err error) {
 	if t.live {
 		defer mountTracefs(w)()
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = w
-	r := results.New(w)
+	r = results.New(w)
 	output, err := cmd.StdoutPipe()
 	if err != nil {
-		return r, err
+		return r, 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return r, err
+		return r, 0, err
 	}
 	readErr := r.Read(output)
 	err = cmd.Wait()
+	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if readErr != nil {
-		return r, readErr
+		return r, cpu, readErr
 	}
 	if err != nil && r.Failed == 0 {
-		return r, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+		return r, cpu, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 	}
-	return r, nil
+	return r, cpu, nil
 }
 
 // mountTracefs mounts tracefs where root finds none, and returns what undoes
