@@ -93,7 +93,7 @@ func exampleSeconds() string {
 func TestLivePerfToolsExamplesShowWhatPerfToolsShows(t *testing.T) {
 	fs := needTracefs(t, "kprobe_events")
 	for i, e := range perfToolsExamples {
-		if !testlimit.Case(i, 8) {
+		if !testlimit.Case(i, 9) { // those that trace for a time, which has to be long there, are left out
 			continue
 		}
 		t.Run(e.tool+" "+strings.Join(e.args, " "), func(t *testing.T) {

@@ -32,7 +32,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		return 0, err
 	}
 	binaries := filepath.Join(g.dir, "tests") + "/"
-	args := []string{"-c", "-o", binaries}
+	args := []string{"-c", "-ldflags=-w", "-o", binaries} // as go test links what it runs
 	for _, p := range packages {
 		args = append(args, p.ImportPath)
 		name := filepath.Base(p.ImportPath) + ".test"

@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -20,20 +21,24 @@ import (
 // seconds: a runtime is looked at when its first samples are read, a fifth of a second later.
 func TestLiveChainsOfRuntimesAreThoseThatTheProgramMakes(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		command func(t *testing.T) []string
-		rounds  string
+		name     string
+		command  func(t *testing.T) []string
+		rounds   string
+		thorough bool // a mode that nobody chooses: for make test-all
 	}{
-		{"node", javaScript(), "800000"},
-		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), "200000"},
-		{"node, baseline", javaScript("--no-opt", "--always-sparkplug"), "400000"},
-		{"node without generated code", javaScript("--jitless"), "150000"},
-		{"java", java(), "8000000"},
-		{"java, interpreted", java("-Xint"), "120000"},
-		{"java, first compiler", java("-XX:TieredStopAtLevel=1"), "4000000"},
-		{"java without inlining", java("-XX:-Inline"), "4000000"},
+		{"node", javaScript(), "800000", false},
+		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), "200000", false},
+		{"node, baseline", javaScript("--no-opt", "--always-sparkplug"), "400000", true},
+		{"node without generated code", javaScript("--jitless"), "150000", true},
+		{"java", java(), "8000000", false},
+		{"java, interpreted", java("-Xint"), "120000", false},
+		{"java, first compiler", java("-XX:TieredStopAtLevel=1"), "4000000", true},
+		{"java without inlining", java("-XX:-Inline"), "4000000", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.thorough {
+				testlimit.Thorough(t)
+			}
 			command := append(test.command(t), test.rounds)
 			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
 			p, _ := livetest.Run(t, exec.Command(command[0], command[1:]...), perfevent.Started, collector, 0)
