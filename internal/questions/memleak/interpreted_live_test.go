@@ -109,8 +109,8 @@ func (k keeper) check(t *testing.T, rounds int, every uint64) (known bool) {
 // were lost as well.
 func (k keeper) profile(t *testing.T, rounds int, every uint64) (p *profile.Profile, lost uint64) {
 	t.Helper()
-	burn := map[string]int{"python": 60000, "php": 180000, "perl": 480000, "ruby": 90000}[k.Language] // some milliseconds: fewer hits than are thinned
-	cmd := k.Program("testdata/keep", strconv.Itoa(rounds), strconv.Itoa(burn))
+	rest := map[string]string{"python": "0.003", "php": "0.003", "perl": "0.02", "ruby": "0.003"}[k.Language] // seconds between hits: fewer than are thinned
+	cmd := k.Program("testdata/keep", strconv.Itoa(rounds), rest)
 	cmd.Env = append(os.Environ(), "USE_ZEND_ALLOC=0")
 	program := livetest.Start(t, cmd)
 	defer program.Close()

@@ -1,14 +1,6 @@
 <?php
 $kept = [];
 
-function burn($n) {
-    $x = 0;
-    for ($i = 0; $i < $n; $i++) {
-        $x += $i * $i % 7;
-    }
-    return $x;
-}
-
 function one() {
     global $kept;
     $kept[] = str_repeat("x", 100000);
@@ -31,18 +23,18 @@ function passing() {
     $x = str_repeat("x", 100000);
 }
 
-function down($depth, $n) {
+function down($depth, $rest) {
     if ($depth > 0) {
-        down($depth - 1, $n);
+        down($depth - 1, $rest);
         return;
     }
     one();
-    burn($n);
+    usleep((int) ($rest * 1e6));
     two();
-    burn($n);
+    usleep((int) ($rest * 1e6));
     passing();
     three();
-    burn($n);
+    usleep((int) ($rest * 1e6));
 }
 
 echo "ready\n";

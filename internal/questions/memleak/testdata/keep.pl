@@ -4,15 +4,6 @@ no warnings 'recursion';
 
 my @kept;
 
-sub burn {
-    my $n = shift;
-    my $x = 0;
-    for (my $i = 0; $i < $n; $i++) {
-        $x += $i * $i % 7;
-    }
-    return $x;
-}
-
 sub one {
     my $a = '';
     vec($a, 100000, 8) = 1;
@@ -42,18 +33,19 @@ sub passing {
 }
 
 sub down {
-    my ($depth, $n) = @_;
+    my ($depth, $rest) = @_;
     if ($depth > 0) {
-        my $x = down($depth - 1, $n);
+        my $x = down($depth - 1, $rest);
         return $x;
     }
     one();
-    burn($n);
+    select(undef, undef, undef, $rest);
     two();
-    burn($n);
+    select(undef, undef, undef, $rest);
     passing();
     three();
-    return burn($n);
+    select(undef, undef, undef, $rest);
+    return 1;
 }
 
 $| = 1;

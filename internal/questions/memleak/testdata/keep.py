@@ -1,13 +1,7 @@
 import sys
+import time
 
 kept = []
-
-
-def burn(n):
-    x = 0
-    for i in range(n):
-        x += i * i % 7
-    return x
 
 
 def one():
@@ -29,22 +23,22 @@ def passing():
     bytearray(100000)
 
 
-def down(depth, n):
+def down(depth, rest):
     if depth > 0:
-        down(depth - 1, n)
+        down(depth - 1, rest)
         return
     one()
-    burn(n)
+    time.sleep(rest)
     two()
-    burn(n)
+    time.sleep(rest)
     passing()
     three()
-    burn(n)
+    time.sleep(rest)
 
 
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(int(sys.argv[1])):
-    down(10, int(sys.argv[2]))
+    down(10, float(sys.argv[2]))
 print("done", flush=True)
 sys.stdin.readline()

@@ -1,15 +1,5 @@
 $kept = []
 
-def burn(n)
-  x = 0
-  i = 0
-  while i < n
-    x += i * i % 7
-    i += 1
-  end
-  x
-end
-
 def one
   $kept << "x" * 100000
 end
@@ -25,15 +15,15 @@ def three
   $kept << "x" * 100000
 end
 
-def down(depth, n)
-  return down(depth - 1, n) if depth > 0
+def down(depth, rest)
+  return down(depth - 1, rest) if depth > 0
 
   one
-  burn(n)
+  sleep rest
   two
-  burn(n)
+  sleep rest
   three
-  burn(n)
+  sleep rest
 end
 
 $stdout.sync = true
@@ -41,7 +31,7 @@ puts "ready"
 $stdin.gets
 i = 0
 while i < ARGV[0].to_i
-  down(10, ARGV[1].to_i)
+  down(10, ARGV[1].to_f)
   i += 1
 end
 puts "done"
