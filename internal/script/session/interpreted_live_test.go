@@ -35,8 +35,8 @@ func TestLiveUserStacksHaveTheFunctionsOfPython(t *testing.T) {
 // stacksOfCalls is what a program prints that counts the calls by their user stacks.
 func stacksOfCalls(t *testing.T, python livetest.Interpreter, rounds int) string {
 	t.Helper()
-	const burn = 60_000 // some milliseconds: fewer hits than are thinned
-	cmd := python.Program("../../questions/calls/testdata/ppid", strconv.Itoa(rounds), strconv.Itoa(burn))
+	const rest = "3" // milliseconds between hits: fewer than are thinned
+	cmd := python.Program("../../questions/calls/testdata/ppid", strconv.Itoa(rounds), rest)
 	program := livetest.Start(t, cmd)
 	defer program.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)

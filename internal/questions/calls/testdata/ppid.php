@@ -1,10 +1,8 @@
 <?php
-function burn($n) {
-    $x = 0;
-    for ($i = 0; $i < $n; $i++) {
-        $x += $i * $i % 7;
+function rest($ms) {
+    if ($ms > 0) {
+        usleep(1000 * $ms);
     }
-    return $x;
 }
 
 function one() {
@@ -22,17 +20,17 @@ function three() {
     posix_getppid();
 }
 
-function down($depth, $n) {
+function down($depth, $ms) {
     if ($depth > 0) {
-        down($depth - 1, $n);
+        down($depth - 1, $ms);
         return;
     }
     one();
-    burn($n);
+    rest($ms);
     two();
-    burn($n);
+    rest($ms);
     three();
-    burn($n);
+    rest($ms);
 }
 
 echo "ready\n";

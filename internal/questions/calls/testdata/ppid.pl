@@ -2,13 +2,10 @@ use strict;
 use warnings;
 no warnings 'recursion';
 
-sub burn {
-    my $n = shift;
-    my $x = 0;
-    for (my $i = 0; $i < $n; $i++) {
-        $x += $i * $i % 7;
-    }
-    return $x;
+sub rest {
+    my $ms = shift;
+    select(undef, undef, undef, $ms / 1000) if $ms > 0;
+    return;
 }
 
 sub one {
@@ -27,17 +24,17 @@ sub three {
 }
 
 sub down {
-    my ($depth, $n) = @_;
+    my ($depth, $ms) = @_;
     if ($depth > 0) {
-        my $x = down($depth - 1, $n);
+        my $x = down($depth - 1, $ms);
         return $x;
     }
     one();
-    burn($n);
+    rest($ms);
     two();
-    burn($n);
+    rest($ms);
     three();
-    return burn($n);
+    return rest($ms);
 }
 
 $| = 1;

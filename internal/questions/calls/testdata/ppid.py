@@ -1,12 +1,11 @@
 import os
 import sys
+import time
 
 
-def burn(n):
-    x = 0
-    for i in range(n):
-        x += i * i % 7
-    return x
+def rest(ms):
+    if ms > 0:
+        time.sleep(ms / 1000)
 
 
 def one():
@@ -24,16 +23,16 @@ def three():
     os.getppid()
 
 
-def down(depth, n):
+def down(depth, ms):
     if depth > 0:
-        down(depth - 1, n)
+        down(depth - 1, ms)
         return
     one()
-    burn(n)
+    rest(ms)
     two()
-    burn(n)
+    rest(ms)
     three()
-    burn(n)
+    rest(ms)
 
 
 print("ready", flush=True)

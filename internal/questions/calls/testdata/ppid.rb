@@ -1,11 +1,5 @@
-def burn(n)
-  x = 0
-  i = 0
-  while i < n
-    x += i * i % 7
-    i += 1
-  end
-  x
+def rest(ms)
+  sleep ms / 1000.0 if ms > 0
 end
 
 def one
@@ -23,15 +17,15 @@ def three
   Process.ppid
 end
 
-def down(depth, n)
-  return down(depth - 1, n) if depth > 0
+def down(depth, ms)
+  return down(depth - 1, ms) if depth > 0
 
   one
-  burn(n)
+  rest(ms)
   two
-  burn(n)
+  rest(ms)
   three
-  burn(n)
+  rest(ms)
 end
 
 $stdout.sync = true
