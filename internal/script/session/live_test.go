@@ -88,11 +88,11 @@ func (a *awaited) Write(p []byte) (int, error) {
 }
 
 func TestLiveEveryCallIsCounted(t *testing.T) {
-	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+	out := traced(t, `BEGIN { printf("ready\n"); }
 t:syscalls:sys_enter_getppid / pid == $1 / { @calls = count(); @start[tid] = nsecs; }
 t:syscalls:sys_exit_getppid / @start[tid] > 0 / { @took = hist(nsecs - @start[tid]); @ends = count(); delete(@start[tid]); }
 t:syscalls:sys_exit_getppid / pid == $1 / { @parents[args.ret] = count(); }
-END { clear(@took); clear(@ready); }`)
+END { clear(@took); }`)
 	for _, want := range []string{
 		fmt.Sprintf("\n@calls: %d\n", calls),
 		fmt.Sprintf("\n@ends: %d\n", calls),
@@ -106,12 +106,12 @@ END { clear(@took); clear(@ready); }`)
 
 // The caller was there before, and has ended long before its hits are looked at.
 func TestLiveParentsOfEndedProcessesAreKnown(t *testing.T) {
-	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+	out := traced(t, `BEGIN { printf("ready\n"); }
 t:syscalls:sys_enter_getppid / pid == $1 / {
 	if (!@delayed) { @delayed = 1; $i = 0; while ($i < 20000000) { $i++; } }
 	@parents[ppid, ((struct task_struct *)curtask)->real_parent->comm] = count();
 }
-END { clear(@delayed); clear(@ready); }`)
+END { clear(@delayed); }`)
 	comm, err := os.ReadFile("/proc/self/comm")
 	if err != nil {
 		t.Fatal(err)
@@ -122,9 +122,8 @@ END { clear(@delayed); clear(@ready); }`)
 }
 
 func TestLiveStacksAreThoseOfTheCall(t *testing.T) {
-	out := traced(t, `i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
-t:syscalls:sys_enter_getppid / pid == $1 / { @[ustack, comm, probe] = count(); }
-END { clear(@ready); }`)
+	out := traced(t, `BEGIN { printf("ready\n"); }
+t:syscalls:sys_enter_getppid / pid == $1 / { @[ustack, comm, probe] = count(); }`)
 	for _, want := range []string{
 		"session.TestCaller+", "testing.tRunner+", "\n, ", fmt.Sprintf("tracepoint:syscalls:sys_enter_getppid]: %d\n", calls),
 	} {
@@ -167,11 +166,11 @@ s:page-faults:1 { @since[cpu]++; } BEGIN { printf("ready\n"); } END { clear(@sin
 
 func TestLiveNothingIsCountedAfterExit(t *testing.T) {
 	const most = 123
-	out := traced(t, fmt.Sprintf(`i:ms:100 { if (!@ready) { @ready = 1; printf("ready\n"); } }
+	out := traced(t, fmt.Sprintf(`BEGIN { printf("ready\n"); }
 t:syscalls:sys_enter_getppid / pid == $1 / { @calls[comm] = count(); @n++; if (@n == %d) { exit(); } @before++; }
 t:syscalls:sys_enter_getppid / pid == $1 / { @second = count(); }
 t:syscalls:sys_exit_getppid / pid == $1 / { @ends = count(); }
-END { printf("at the end %%d\n", @n); clear(@ready); }`, most))
+END { printf("at the end %%d\n", @n); }`, most))
 	for _, want := range []string{
 		fmt.Sprintf("at the end %d\n", most), fmt.Sprintf("]: %d\n", most), fmt.Sprintf("@n: %d\n", most),
 		fmt.Sprintf("@before: %d\n", most-1), fmt.Sprintf("@second: %d\n", most-1), fmt.Sprintf("@ends: %d\n", most-1),
