@@ -38,6 +38,7 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"zero keeps the keys", `@a[1] = 5; zero(@a); print(@a)`, "@a[1]: 0"},
 		{"the header of a hit", `print(pid); print(tid); print(comm); print(cpu)`, "42\n43\ncat\n1"},
 		{"words stand for numbers", `print(signal_name(9)); print(fdpath(3))`, "signal_name-9\nfdpath-3"},
+		{"flags of allocations", `printf("%gr|%9gr|%-9gr|%.3gr|", 0xcc0, 1, 1, 1)`, "flags3264|   flags1|flags1   |fla|"},
 		{"bytes as lines", `printf("%#r|%#rh", buf("a\nb", 3), buf("a\nb", 3))`, "a\nb|610a62"},
 		{"symbols have texts", `print(str(ksym(5)))`, "ksym-5"},
 		{"a number in a file", `print(file_number("a", "file")); print(file_number("7", "file"))`, "-1\n7"},

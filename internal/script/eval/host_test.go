@@ -58,6 +58,7 @@ func (*testHost) Stack(n uint64, user bool, mode string) []string {
 func (*testHost) Symbol(n uint64, user bool) string         { return fmt.Sprintf("sym%d", n) }
 func (*testHost) User(uid uint64) string                    { return fmt.Sprintf("user%d", uid) }
 func (*testHost) Cgroup(id uint64) string                   { return fmt.Sprintf("cgroup%d", id) }
+func (*testHost) PageFlags(flags uint64) string             { return fmt.Sprintf("flags%d", flags) }
 func (*testHost) Enum(enum string, n uint64) (string, bool) { return "", false }
 
 // testValues are the values of a hit.

@@ -23,6 +23,7 @@ type hostNames struct {
 	users   map[uint64]string
 	cgroups map[uint64]string
 	kernel  map[uint64]string
+	flags   func(uint64) string // of allocations; nil until a program shows some
 	live    *live.Attachment
 	wall    time.Duration // from the monotonic clock to the wall clock's 1970
 }

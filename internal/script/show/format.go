@@ -120,7 +120,7 @@ func (f *Format) check(call string, args []*types.Type) error {
 		v.of = args[i]
 		wanted := ""
 		switch v.name {
-		case "d", "i", "u", "o", "x", "X", "c", "p":
+		case "d", "i", "u", "o", "x", "X", "c", "p", "gr":
 			if !integer(v.of) {
 				wanted = "integer"
 			}

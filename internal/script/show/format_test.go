@@ -21,6 +21,7 @@ func TestFormatsOfTheWrongArgumentsAreRefused(t *testing.T) {
 		{"%d\n", []*types.Type{text}, "printf: %d specifier expects a value of type integer (string supplied)"},
 		{"%llx\n", []*types.Type{text}, "printf: %llx specifier expects a value of type integer (string supplied)"},
 		{"%r\n", []*types.Type{types.Int64}, "printf: %r specifier expects a value of type buffer (integer supplied)"},
+		{"%gr\n", []*types.Type{buffer}, "printf: %gr specifier expects a value of type integer (buffer supplied)"},
 		{"%s\n", []*types.Type{types.Void}, "printf: %s specifier expects a value of type string (none supplied)"},
 		{"%d\n", []*types.Type{types.Int64, types.Int64}, "printf: Too many arguments for format string (2 supplied, 1 expected)"},
 		{"%y\n", []*types.Type{types.Int64}, "printf: Too many arguments for format string (1 supplied, 0 expected)"},

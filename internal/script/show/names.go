@@ -15,6 +15,8 @@ type Names interface {
 	Cgroup(id uint64) string
 	// Enum returns the name of a value of an enum.
 	Enum(enum string, n uint64) (string, bool)
+	// PageFlags returns the names of the flags of an allocation in the kernel (gfp_t).
+	PageFlags(flags uint64) string
 	// Wall returns the time of the wall clock for nanoseconds since the machine started.
 	Wall(nsecs uint64) time.Time
 }

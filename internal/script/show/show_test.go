@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -24,6 +25,7 @@ func (fixedNames) Stack(n uint64, user bool, mode string) []string { return nil 
 func (fixedNames) Symbol(n uint64, user bool) string               { return "symbol" }
 func (fixedNames) User(uid uint64) string                          { return "root" }
 func (fixedNames) Cgroup(id uint64) string                         { return "unified:/" }
+func (fixedNames) PageFlags(flags uint64) string                   { return fmt.Sprintf("FLAGS|%#x", flags) }
 func (fixedNames) Wall(nsecs uint64) time.Time                     { return time.Unix(0, int64(nsecs)).UTC() }
 
 func (fixedNames) Enum(enum string, n uint64) (string, bool) {

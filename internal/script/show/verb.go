@@ -28,6 +28,8 @@ func (v *verb) append(p *Printer, b []byte, arg value.Value) []byte {
 		b = append(b, byte(arg.N))
 	case "p":
 		b = v.pointer(p, b, arg.N)
+	case "gr":
+		b = v.cut(append(b, p.Names.PageFlags(arg.N)...), start)
 	case "r":
 		if v.alternate {
 			b = v.cut(appendLines(b, arg.S), start)
