@@ -16,6 +16,7 @@ type blob struct {
 	method     uint64 // of a compiled method, else 0
 	compileID  uint32
 	head       []byte // the structure at addr
+	age        uint64 // of the sample that it was read for last
 }
 
 const (
@@ -84,6 +85,9 @@ func (r *Runtime) heapOf(pc uint64) (heap, bool) {
 func (r *Runtime) blobAt(pc uint64) (blob, bool) {
 	i := sort.Search(len(r.blobs), func(i int) bool { return r.blobs[i].addr > pc })
 	known := i > 0 && pc < r.blobs[i-1].addr+r.blobs[i-1].size
+	if known && r.blobs[i-1].age == r.age {
+		return r.blobs[i-1], true
+	}
 	b, ok := r.findBlob(pc)
 	if !ok {
 		if known && !r.mem.Read(pc, make([]byte, 1)) {
@@ -91,7 +95,9 @@ func (r *Runtime) blobAt(pc uint64) (blob, bool) {
 		}
 		return blob{}, false
 	}
+	b.age = r.age
 	if known && r.blobs[i-1].addr == b.addr && r.blobs[i-1].compileID == b.compileID {
+		r.blobs[i-1].age = r.age
 		return b, true
 	}
 	if len(r.blobs) >= maxBlobs {

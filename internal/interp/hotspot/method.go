@@ -15,6 +15,7 @@ type method struct {
 	name        string // as the machine prints it: "int Class.name(int)"
 	file        string
 	lines       []line // by bytecode index
+	age         uint64 // of the sample that it was looked at for last
 }
 
 // line says from which bytecode on a line of the source runs.
@@ -33,19 +34,24 @@ func (r *Runtime) methodAt(addr uint64) *method {
 	if addr == 0 || addr%8 != 0 {
 		return nil
 	}
+	known := r.methods[addr]
+	if known != nil && known.age == r.age {
+		return known
+	}
 	v := &view{mem: r.mem}
 	at := v.u64(addr + r.layout.methodConst)
-	known := r.methods[addr]
 	if v.bad {
 		return known // the process has ended
 	}
 	if known != nil && known.constMethod == at {
+		known.age = r.age
 		return known
 	}
 	m := r.readMethod(at)
 	if m == nil {
 		return nil
 	}
+	m.age = r.age
 	if len(r.methods) >= maxMethods {
 		clear(r.methods)
 	}

@@ -16,6 +16,7 @@ type Runtime struct {
 	biased  bool // see stream
 
 	slotBytecode uint64 // see machine
+	age          uint64 // of the sample: what was read for it is not read again
 
 	interpreter interpreter
 	heaps       []heap
@@ -90,6 +91,9 @@ func (r *Runtime) Name() string { return r.name }
 
 // Step is of interp.Stepper.
 func (r *Runtime) Step(dst []interp.Level, a *callchain.Activation) []interp.Level {
+	if a.Exact { // a sample begins
+		r.age++
+	}
 	if !a.Generated {
 		return dst
 	}

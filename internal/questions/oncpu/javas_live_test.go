@@ -1,6 +1,7 @@
 package oncpu_test
 
 import (
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/compiled"
 	"github.com/ringtap/ringtap/internal/interp/interptest"
@@ -56,6 +58,12 @@ func TestLiveChainsOfEveryJavaAreThoseThatTheProgramMakes(t *testing.T) {
 		Sources:  compiled.Sources(t, filepath.Join("testdata", "Ways.java")),
 		Commands: [][]string{{installed(t, "javac"), "-Xlint:-options", "--release", "8", "Ways.java"}},
 	}
+	frequency := uint64(999)
+	if testlimit.Emulated() {
+		// There a sample takes milliseconds: of more, the last ones would be unwound when the program has ended.
+		frequency = 99
+	}
+	rest := fmt.Sprintf("-Drest=%d", testlimit.Patience(500*time.Millisecond).Milliseconds())
 	for _, release := range slices.Sorted(maps.Keys(javas)) {
 		major, err := strconv.Atoi(release)
 		if err != nil {
@@ -66,10 +74,10 @@ func TestLiveChainsOfEveryJavaAreThoseThatTheProgramMakes(t *testing.T) {
 				continue
 			}
 			t.Run(strings.Join([]string{release, mode.way, mode.flags}, " "), func(t *testing.T) {
-				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 999, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
-				testlimit.Enough(t, 1000, func(milliseconds int) bool {
+				collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: frequency, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
+				testlimit.Enough(t, int(testlimit.Patience(time.Second).Milliseconds()), func(milliseconds int) bool {
 					way := strings.Fields(mode.way)
-					arguments := slices.Concat(strings.Fields(mode.flags), []string{"-cp", ways.Dir(t), "Ways", way[0], strconv.Itoa(milliseconds)}, way[1:])
+					arguments := slices.Concat(strings.Fields(mode.flags), []string{rest, "-cp", ways.Dir(t), "Ways", way[0], strconv.Itoa(milliseconds)}, way[1:])
 					p, _ := livetest.Run(t, exec.Command(javas[release], arguments...), perfevent.Started, collector, 0)
 					return checkWays(t, p, release, mode.way == "yield virtual")
 				})

@@ -6,7 +6,7 @@ import java.util.zip.Deflater;
 /**
  * Ways calls one, two and three as Shares does, below eleven calls of down. Its first argument says how calls are made,
  * or what the innermost call of burn does. It runs for as many milliseconds as the second one says, and lives on
- * for a moment, so that its methods can still be asked for. With a third one it runs in a virtual thread.
+ * for as many as -Drest says, so that its methods can still be asked for. With a third one it runs in a virtual thread.
  */
 public class Ways {
     static volatile long sink;
@@ -134,6 +134,6 @@ public class Ways {
         Runnable run = () -> forLong(time, all);
         if (args.length < 3) run.run();
         else ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, run)).join();
-        Thread.sleep(500);
+        Thread.sleep(Long.getLong("rest"));
     }
 }
