@@ -6,10 +6,11 @@ import "github.com/ringtap/ringtap/internal/elfimage"
 // uncompressed.
 const maxDebugBytes = 4 << 30
 
-// debugSections gives the debug sections of an image, as dwarfline.Source.
+// debugSections gives the debug sections of an image, as dwarfline.Splitter.
 type debugSections struct {
 	image *elfimage.Image
 	total uint64
+	split splitFiles
 }
 
 // SectionData returns the uncompressed bytes of a section, nil when there is

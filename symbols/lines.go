@@ -73,7 +73,7 @@ func (s *lineSources) open(f *File) {
 	if image == nil || !hasDWARF(image) {
 		return
 	}
-	if s.dwarf, err = dwarfline.Open(&debugSections{image: image}, image.Order); err != nil {
+	if s.dwarf, err = dwarfline.Open(&debugSections{image: image, split: splitFiles{opts: f.opts, order: image.Order}}, image.Order); err != nil {
 		s.err = errors.Join(s.err, err)
 	}
 }

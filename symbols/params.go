@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func (f *File) params(offset uint64, types bool) ([]Param, error) {
 	defer s.mu.Unlock()
 	params, err := dwarfparam.Read(s.dwarf, addr, dwarfparam.Options{Machine: f.image.Machine, Clone: f.isClone(offset), Types: types})
 	if err != nil {
-		return nil, errors.Join(ErrNoParams, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoParams, err)
 	}
 	return params, nil
 }

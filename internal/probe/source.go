@@ -46,7 +46,8 @@ type Source struct {
 	// are called as Format is.
 	Places map[uint64]PlaceName
 
-	UserProbe bool // perfevent.Sampling.UserProbe
+	UserProbe bool   // perfevent.Sampling.UserProbe
+	Path      string // of the file that a user probe is in, for people
 
 	Role Role
 	// Function is what the hit is of, as an index of Set.Functions. Places that

@@ -99,7 +99,7 @@ func (s *Set) attachUser(plan *uprobe.Plan, share bool) ([]Source, error) {
 		return site.Offset, PlaceName{site.Event, site.Symbol}
 	})
 	for i := range added {
-		added[i].Args, added[i].UserProbe = argsOf(plan.Sites, i, a.Merged()), true
+		added[i].Args, added[i].UserProbe, added[i].Path = argsOf(plan.Sites, i, a.Merged()), true, plan.Path
 	}
 	return added, nil
 }

@@ -35,7 +35,7 @@ func (x *Index) Subprogram(vaddr uint64) (DIE, bool, error) {
 	var failed error
 	found := false
 	x.where.find(vaddr, func(i int32) bool {
-		d, err := x.data(i)
+		x, d, err := x.whole(i)
 		if err == nil {
 			err = x.complete(d)
 		}

@@ -29,9 +29,11 @@
 // parts cost what they described and nothing else. What is reached from one DIE
 // has a bound of its own, since types may refer to each other in circles.
 //
-// Not followed: .dwo and .dwp files (such code has lines but no functions), the
-// shared file of dwz (functions named there have no name here), and the
-// .debug_types section of DWARF 4.
+// Functions, parameters and types in .dwo and .dwp files are found by a Source that is a Splitter.
+// Lookup does not follow there: such code has lines but no functions.
+//
+// Not followed: the shared file of dwz (functions named there have no name
+// here), and the .debug_types section of DWARF 4.
 //
 // # Why not debug/dwarf
 //

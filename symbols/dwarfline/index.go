@@ -37,6 +37,9 @@ type Index struct {
 	spans []span // reused by readTree
 
 	signatures map[uint64]uint64 // offsets of the types of type units, nil until asked for
+
+	splits   []split // those looked for last
+	skeleton *root   // of an Index of a split unit
 }
 
 // Open returns the Index of a file whose sections src has, in the byte order

@@ -23,6 +23,9 @@ func (e DIE) Location(attr dwarf.Attr, vaddr uint64) (expr []byte, everywhere bo
 	if err := e.x.readLocations(); err != nil {
 		return nil, false, err
 	}
+	if e.d.unit.version < 5 && e.x.skeleton != nil {
+		return e.x.locationOfGNU(e.d, v.num, vaddr), false, nil
+	}
 	if e.d.unit.version < 5 {
 		return e.x.locationBefore5(e.d, v.num, vaddr), false, nil
 	}

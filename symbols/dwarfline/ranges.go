@@ -65,7 +65,7 @@ func (x *Index) rangeList(dst []span, u *unit, r *root, v value, limit int) []sp
 func (x *Index) rangesBefore5(dst []span, u *unit, r *root, off uint64, limit int) []span {
 	base := r.low
 	newBase := ^uint64(0) >> (64 - 8*uint(u.addrSize))
-	c := at(x.s.ranges, off, x.s.order)
+	c := at(x.s.ranges, r.rangesBase+off, x.s.order)
 	for ; limit > 0; limit-- {
 		low, high := c.uint(int(u.addrSize)), c.uint(int(u.addrSize))
 		switch {

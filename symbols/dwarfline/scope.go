@@ -12,7 +12,7 @@ func (x *Index) Scope(vaddr uint64) (inner, outer DIE, ok bool, err error) {
 	}
 	left := maxDIEs
 	x.where.find(vaddr, func(i int32) bool {
-		d, dataErr := x.data(i)
+		x, d, dataErr := x.whole(i)
 		if dataErr == nil {
 			dataErr = x.complete(d)
 		}

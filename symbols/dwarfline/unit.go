@@ -17,7 +17,7 @@ type unit struct {
 	end     uint64 // offset behind the last entry
 	abbrevs uint64 // offset into .debug_abbrev
 
-	signature uint64 // of a type unit
+	signature uint64 // of a type unit, or that a skeleton and its split unit share
 	typeEntry uint64 // offset of the type it is about, 0 in other units
 }
 
@@ -34,6 +34,10 @@ type root struct {
 	locBase    uint64
 	language   uint64
 	producer   value
+
+	splitName   value // of a skeleton: the file of the split unit
+	splitID     uint64
+	splitRanges uint64 // base of the split unit's range lists, before DWARF 5
 }
 
 // readUnits walks the unit headers of .debug_info. What comes behind a header
@@ -73,7 +77,7 @@ func readUnits(s *sections) []unit {
 		}
 		switch kind {
 		case skeleton, splitCompile:
-			h.skip(8)
+			u.signature = h.uint(8)
 		case typeUnit, splitTypeUnit:
 			u.signature = h.uint(8)
 			u.typeEntry = u.start + min(h.uint(size), length)
@@ -107,6 +111,9 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 	}
 	// The bases may come behind the attributes that need them.
 	var low, high, dir value
+	if x.skeleton != nil {
+		r.join(x.skeleton, u)
+	}
 	for i := range a.attrs {
 		v := u.attr(&c, &a.attrs[i])
 		switch a.attrs[i].attr {
@@ -132,6 +139,12 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 			r.language = v.num
 		case dwarf.AttrProducer:
 			r.producer = v
+		case dwarf.AttrDwoName, attrGNUDwoName:
+			r.splitName = v
+		case attrGNUDwoID:
+			r.splitID = v.num
+		case attrGNURangesBase:
+			r.splitRanges = v.num
 		}
 	}
 	if c.err != nil {
@@ -139,6 +152,10 @@ func (x *Index) readRoot(u *unit) (root, int, error) {
 	}
 	r.low, r.high = x.pcRange(u, &r, low, high)
 	r.dir = x.text(u, &r, dir)
+	if x.skeleton != nil {
+		r.hasLine = false // the skeleton's table has the lines
+		r.low, r.dir = x.skeleton.low, x.skeleton.dir
+	}
 	return r, abbrevs.bytes, nil
 }
 

@@ -1,7 +1,7 @@
 package dwarfline
 
 // Units calls yield with the root entries of the compilation units until it returns false: first those
-// that have code at vaddr. The entries that are reached from all of them together are bounded.
+// that have code at vaddr. Split units stand for their skeletons. The entries that are reached from all of them together are bounded.
 func (x *Index) Units(vaddr uint64, yield func(DIE) bool) {
 	if x.load() != nil {
 		return
@@ -9,7 +9,7 @@ func (x *Index) Units(vaddr uint64, yield func(DIE) bool) {
 	left := maxDIEs
 	first := map[int32]bool{}
 	visit := func(i int32) bool {
-		d, err := x.data(i)
+		x, d, err := x.whole(i)
 		if err != nil {
 			return true
 		}

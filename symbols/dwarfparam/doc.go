@@ -28,5 +28,6 @@
 //
 // Types in the .debug_types of DWARF 4 and in dwz's shared file are not followed:
 // such parameters have a name, but no type, and a place only in optimized code.
-// Functions in .dwo files have no parameters here. All reads are bounded by dwarfline: some million entries for one function.
+// Functions in .dwo and .dwp files have parameters where the Source of the Index finds these files
+// (dwarfline.Splitter). All reads are bounded by dwarfline: some million entries for one function.
 package dwarfparam

@@ -4,7 +4,6 @@ import (
 	"debug/dwarf"
 	"debug/elf"
 	"errors"
-	"fmt"
 
 	"github.com/ringtap/ringtap/symbols/dwarfline"
 )
@@ -30,10 +29,10 @@ type Options struct {
 func Read(x *dwarfline.Index, vaddr uint64, opts Options) ([]Param, error) {
 	e, ok, err := x.Subprogram(vaddr)
 	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
+		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("parameters: %w", ErrNoFunction)
+		return nil, ErrNoFunction
 	}
 	r := newReader(e, vaddr, opts)
 	formals := r.formals()

@@ -12,9 +12,11 @@ import (
 // probeName is what the probe builtin shows at a source: where placed, what stands before the name
 // of the function that was hit.
 func probeName(s *source, point *syntax.AttachPoint) (name string, placed bool) {
-	switch {
-	case s.probe == nil || len(point.Args) == 0:
+	if s.probe == nil || len(point.Args) == 0 {
 		return point.Text, false
+	}
+	point = withPath(point, s.probe.Path)
+	switch {
 	case s.event.Iterates != "":
 		return "rawtracepoint:" + point.Args[1], false
 	case s.places == nil && s.name == "":
@@ -36,6 +38,20 @@ func probeName(s *source, point *syntax.AttachPoint) (name string, placed bool) 
 		return prefix, true
 	}
 	return prefix + s.function(), false
+}
+
+// withPath returns an attach point with the path of the file that is probed in the place of the name of
+// a library or a program, as bpftrace shows it.
+func withPath(point *syntax.AttachPoint, path string) *syntax.AttachPoint {
+	name := point.Args[0]
+	rest, ok := strings.CutPrefix(point.Text, point.Provider+":"+name)
+	if path == "" || !ok || name == "" || strings.ContainsAny(name, "/*?[") {
+		return point
+	}
+	found := *point
+	found.Text = point.Provider + ":" + path + rest
+	found.Args = append([]string{path}, point.Args[1:]...)
+	return &found
 }
 
 // called tells whether an attach point names functions of C++ or Rust as the source does: bpftrace shows

@@ -1,0 +1,102 @@
+package dwarfline
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Packaged returns the sections of a unit of a package of split units (a .dwp file; DWARF 5
+// section 7.3.5), by its id; nil if the package does not have it. The sections of the package
+// are asked for without the .dwo behind their names.
+func Packaged(pkg Source, byteOrder binary.ByteOrder, id uint64) (Source, error) {
+	table, err := pkg.SectionData(".debug_cu_index")
+	if err != nil {
+		return nil, fmt.Errorf("read .debug_cu_index: %w", err)
+	}
+	row, ok := findRow(table, byteOrder, id)
+	if !ok {
+		return nil, nil
+	}
+	unit := &packaged{pkg: pkg, parts: map[string]span{}}
+	names := map[uint64]string{1: ".debug_info", 3: ".debug_abbrev", 5: ".debug_loclists", 6: ".debug_str_offsets", 8: ".debug_rnglists"}
+	if row.version == 2 { // before DWARF 5
+		names[5] = ".debug_loc"
+		delete(names, 8)
+	}
+	for i := range row.columns {
+		if name := names[row.number(row.head, i)]; name != "" {
+			start := row.number(row.offsets, i)
+			unit.parts[name] = span{start, start + row.number(row.sizes, i)}
+		}
+	}
+	return unit, nil
+}
+
+// packaged is the sections of one unit of a package.
+type packaged struct {
+	pkg   Source
+	parts map[string]span // of sections that have a part for each unit
+}
+
+// SectionData returns the unit's part of a section.
+func (p *packaged) SectionData(name string) ([]byte, error) {
+	part, ok := p.parts[name]
+	if !ok && name != ".debug_str" { // which all units share
+		return nil, nil
+	}
+	data, err := p.pkg.SectionData(name)
+	if err != nil || !ok {
+		return data, err
+	}
+	if part.low > part.high || part.high > uint64(len(data)) {
+		return nil, fmt.Errorf("part %#x to %#x of %s is outside of it", part.low, part.high, name)
+	}
+	return data[part.low:part.high:part.high], nil
+}
+
+// indexRow is where the index of a package tells of one unit.
+type indexRow struct {
+	table                []byte
+	order                binary.ByteOrder
+	version              uint32
+	columns              uint64
+	head, offsets, sizes uint64 // where the rows begin
+}
+
+// number returns a number of a row.
+func (r *indexRow) number(row, column uint64) uint64 {
+	return uint64(r.order.Uint32(r.table[row+4*column:]))
+}
+
+// maxColumns is how many sections an index may tell of; there are eight.
+const maxColumns = 64
+
+// findRow looks a unit up in the hash table of an index.
+func findRow(table []byte, order binary.ByteOrder, id uint64) (indexRow, bool) {
+	c := at(table, 0, order)
+	r := indexRow{table: table, order: order, version: uint32(c.u16())}
+	c.skip(2) // of the version, or padding
+	r.columns = c.uint(4)
+	units, slots := c.uint(4), c.uint(4)
+	// Bounded one by one, the products fit.
+	if c.err != nil || r.version != 2 && r.version != 5 || r.columns > maxColumns ||
+		c.off+12*slots+4*r.columns*(1+2*units) > uint64(len(table)) || slots == 0 || slots&(slots-1) != 0 {
+		return r, false
+	}
+	rows := c.off + 8*slots
+	slot, step := id&(slots-1), id>>32&(slots-1)|1
+	for range slots {
+		i := uint64(order.Uint32(table[rows+4*slot:]))
+		if i == 0 || i > units {
+			return r, false
+		}
+		if order.Uint64(table[c.off+8*slot:]) == id {
+			r.head = rows + 4*slots
+			r.offsets = r.head + 4*r.columns*i
+			r.sizes = r.offsets + 4*r.columns*units
+			return r, true
+		}
+		slot = (slot + step) & (slots - 1)
+	}
+	return r, false
+}
