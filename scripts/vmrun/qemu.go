@@ -46,6 +46,9 @@ func (g *guest) run(ctx context.Context, input func(*gob.Encoder), handle func(w
 	if err := needCommands(machines[g.kernel.arch].command[0]); err != nil {
 		return err
 	}
+	if err := g.fits(); err != nil {
+		return err
+	}
 	var tries []accelerator
 	if g.kvm.mayWork(g.kernel.arch) && !g.instructions {
 		tries = append(tries, byKVM)
@@ -65,6 +68,21 @@ func (g *guest) run(ctx context.Context, input func(*gob.Encoder), handle func(w
 		}
 	}
 	return err
+}
+
+// fits tells whether the guest's memory has room for its files. The kernel unpacks them into half of the memory
+// that they leave, and does not say that there is too little.
+func (g *guest) fits() error {
+	const kernel = 64 // MiB, at least
+	info, err := os.Stat(g.initrd)
+	if err != nil {
+		return err
+	}
+	files := int(info.Size()>>20) + 1
+	if least := 3*files + kernel; g.memory < least {
+		return fmt.Errorf("the guest's files take %d MiB, and it does not boot with %d MiB of memory: it needs --memory %d", files, g.memory, least)
+	}
+	return nil
 }
 
 // boot is run with one way to execute the guest's instructions. It tells whether

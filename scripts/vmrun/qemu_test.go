@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/gob"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,6 +61,30 @@ func TestWhatAGuestSaysIsHandedOnUntilItHangs(t *testing.T) {
 			}
 			if wanted := max(0, len(test.says)-1); up != test.up || handled != wanted {
 				t.Errorf("up: %t, %d messages handed on; want %t, %d", up, handled, test.up, wanted)
+			}
+		})
+	}
+}
+
+func TestAGuestWithoutRoomForItsFilesIsNotBooted(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		files, memory int    // MiB
+		want          string // of the error
+	}{
+		{"room", 400, 1536, ""},
+		{"too little", 1022, 3072, "needs --memory 3133"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := &guest{initrd: filepath.Join(t.TempDir(), "initrd"), memory: test.memory}
+			if err := os.WriteFile(g.initrd, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(g.initrd, int64(test.files)<<20); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.fits(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
 	}

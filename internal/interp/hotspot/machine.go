@@ -35,7 +35,7 @@ func machineOf(arch callchain.Arch) *machine {
 		return &machine{running: 13, link: noLink, slotBytecode: 64, slotBytecode8: 56, addresses: ^uint64(0), bare: 8,
 			entry: entryAMD64, partial: partialAMD64, leaf: leafAMD64, stub: stubAMD64}
 	case callchain.ARM64: // DWARF for the Arm 64-bit Architecture, 4.1
-		return &machine{since: 17, running: 22, link: 30, slotBytecode: 72, addresses: 1<<48 - 1,
+		return &machine{since: 11, running: 22, link: 30, slotBytecode: 72, addresses: 1<<48 - 1,
 			entry: entryARM64, partial: partialARM64, leaf: leafARM64, stub: stubARM64}
 	}
 	return nil
