@@ -117,27 +117,23 @@ __attribute__((noipa)) int first(const struct peer *peer, unsigned char n) { ret
 int main(void) { struct peer p = {&p, "name"}; return first(&p, 2) != 'm'; }
 `
 
-// llvm-dwp 14 does not come to an end with paramsC.
+// Of DWARF 5 there are no packages here: dwp of binutils 2.40 crashes, and llvm-dwp 14 does not end.
 func TestParametersInPackagesAreThoseOfWholeUnits(t *testing.T) {
-	for version, pack := range map[string]string{"-gdwarf-4": "dwp", "-gdwarf-5": "llvm-dwp"} {
-		t.Run(version, func(t *testing.T) {
-			recipe := compiled.Recipe{Sources: map[string]string{"first.c": splitFirst, "second.c": splitSecond}}
-			compile := []string{"gcc", "-O2", "-o", "program", version, "first.c", "second.c"}
-			recipe.Commands = [][]string{compile}
-			want, only, err := paramsOfSplit(t, openProgram(t, filepath.Join(recipe.Dir(t), "program"), ""), "first", "second")
-			if err != nil || only == nil {
-				t.Fatal(only, err)
-			}
-			recipe.Commands = [][]string{append(compile, "-gsplit-dwarf"), {pack, "-e", "program", "-o", "package"}}
-			apart := t.TempDir()
-			program := filepath.Join(apart, "program")
-			copyTo(t, filepath.Join(recipe.Dir(t), "program"), program)
-			copyTo(t, filepath.Join(recipe.Dir(t), "package"), program+".dwp")
-			got, also, err := paramsOfSplit(t, openProgram(t, program, apart), "first", "second")
-			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(also, only) {
-				t.Errorf("%v\n%+v\n%+v\nwant\n%+v\n%+v", err, got, also, want, only)
-			}
-		})
+	recipe := compiled.Recipe{Sources: map[string]string{"first.c": splitFirst, "second.c": splitSecond}}
+	compile := []string{"gcc", "-O2", "-o", "program", "-gdwarf-4", "first.c", "second.c"}
+	recipe.Commands = [][]string{compile}
+	want, only, err := paramsOfSplit(t, openProgram(t, filepath.Join(recipe.Dir(t), "program"), ""), "first", "second")
+	if err != nil || only == nil {
+		t.Fatal(only, err)
+	}
+	recipe.Commands = [][]string{append(compile, "-gsplit-dwarf"), {"dwp", "-e", "program", "-o", "package"}}
+	dir, apart := recipe.Dir(t), t.TempDir()
+	program := filepath.Join(apart, "program")
+	copyTo(t, filepath.Join(dir, "program"), program)
+	copyTo(t, filepath.Join(dir, "package"), program+".dwp")
+	got, also, err := paramsOfSplit(t, openProgram(t, program, apart), "first", "second")
+	if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(also, only) {
+		t.Errorf("%v\n%+v\n%+v\nwant\n%+v\n%+v", err, got, also, want, only)
 	}
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,8 @@ func TestPeerProbesOfLibrariesAndProgramsShowTheirFiles(t *testing.T) {
 	for _, dialect := range []string{"0.17", ""} {
 		o.Dialect = dialect
 		got, want := whileItWaits(t, program, o), strings.Trim(byBpftrace(t, program, o), "\n")+"\n"
-		if sorted(got) != sorted(want) || !strings.Contains(got, "uprobe:/") {
+		inOrder := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
+		if !slices.Equal(inOrder(got), inOrder(want)) || !strings.Contains(got, "uprobe:/") {
 			t.Errorf("dialect %q: it prints\n%s\nbpftrace:\n%s", dialect, got, want)
 		}
 	}
