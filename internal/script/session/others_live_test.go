@@ -79,6 +79,7 @@ func TestLiveAProcessBesideTheStormOfAnotherLosesNothing(t *testing.T) {
 				}
 			}
 			_, _ = io.WriteString(start, "\n\n")
+			_ = start.Close()
 			for range 5 {
 				storm()
 			}
