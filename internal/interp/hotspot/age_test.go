@@ -7,18 +7,8 @@ import (
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
+	"github.com/ringtap/ringtap/internal/interp/interptest"
 )
-
-// counted is memory that counts how often it is read.
-type counted struct {
-	interp.Memory
-	reads int
-}
-
-func (c *counted) Read(addr uint64, b []byte) bool {
-	c.reads++
-	return c.Memory.Read(addr, b)
-}
 
 // A method that calls itself has one block of code, however many frames.
 func TestABlockOfCodeIsReadOnceForEachSample(t *testing.T) {
@@ -36,7 +26,7 @@ func TestABlockOfCodeIsReadOnceForEachSample(t *testing.T) {
 	for i := range back {
 		back[i] = byte(i)
 	}
-	memory := &counted{Memory: interp.Image{{Addr: heapLow, Bytes: block}, {Addr: segments, Bytes: back}, {Addr: names, Bytes: make([]byte, 64)}}}
+	memory := &interptest.Counter{Memory: interp.Image{{Addr: heapLow, Bytes: block}, {Addr: segments, Bytes: back}, {Addr: names, Bytes: make([]byte, 64)}}}
 	const pc = heapLow + 0x500
 	stackOf := func(frames int) []byte {
 		stack := make([]byte, frames*frameSize)
@@ -52,7 +42,7 @@ func TestABlockOfCodeIsReadOnceForEachSample(t *testing.T) {
 		return r
 	}
 	reads := func(r *Runtime, frames int) int {
-		memory.reads = 0
+		memory.Reads = 0
 		c := callchain.Capture{Stack: stackOf(frames), Runtime: &steps{Runtime: r}}
 		values := make([]uint64, bits.OnesCount64(callchain.AMD64.UserRegsMask()))
 		for i := range values {
@@ -64,7 +54,7 @@ func TestABlockOfCodeIsReadOnceForEachSample(t *testing.T) {
 		if got, _ := callchain.New(callchain.AMD64).Unwind(nil, everywhere{}, &c); len(got) != frames+1 {
 			t.Fatalf("%d frames, want %d", len(got), frames+1)
 		}
-		return memory.reads
+		return memory.Reads
 	}
 	r := runtimeOf()
 	reads(r, 1) // names and code are kept
