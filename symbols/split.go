@@ -15,8 +15,8 @@ import (
 type splitFiles struct {
 	opts  Options
 	order binary.ByteOrder
-	pkg   dwoSections // of the package of all units, nil if there is none
-	asked bool        // for the package
+	pkg   dwoSections // the sections of PROGRAM.dwp; nil if that file does not exist
+	asked bool        // PROGRAM.dwp was looked for
 }
 
 // dwoSections are the sections of a file of split units, by the names that they have without .dwo.

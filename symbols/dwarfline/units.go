@@ -1,7 +1,8 @@
 package dwarfline
 
 // Units calls yield with the root entries of the compilation units until it returns false: first those
-// that have code at vaddr. Split units stand for their skeletons. The entries that are reached from all of them together are bounded.
+// that have code at vaddr. In place of a skeleton it passes the split unit. The entries that are reached
+// from all of them together are bounded.
 func (x *Index) Units(vaddr uint64, yield func(DIE) bool) {
 	if x.load() != nil {
 		return
