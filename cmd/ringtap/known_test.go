@@ -67,17 +67,7 @@ var knownWork = map[string]func(n int){
 	},
 	"chdir": func(n int) { // to two places, and the names stay in memory
 		names := []*byte{cString("/proc"), cString("/x\ny\x1b[2J")}
-		told := func() bool { return true }
-		if len(os.Args) > 3 { // it ends when this file tells of each
-			file, err := filepath.Abs(os.Args[3])
-			if err != nil {
-				panic(err)
-			}
-			told = func() bool {
-				text, err := os.ReadFile(file)
-				return err == nil && strings.Count(string(text), " sys_chdir(") == len(names)*n
-			}
-		}
+		told := toldOf(" sys_chdir(", len(names)*n)
 		for range n {
 			for _, name := range names {
 				_, _, _ = unix.Syscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(name)), 0, 0) // the second is nowhere
@@ -85,6 +75,17 @@ var knownWork = map[string]func(n int){
 		}
 		await(told)
 		runtime.KeepAlive(names)
+	},
+	"open": func(n int) { // a directory and a device, and the names stay in memory
+		directory, device := cString("/proc/self"), cString("/dev/null")
+		told := toldOf(" sys_openat(", n)
+		for range n {
+			openFile(directory, unix.O_DIRECTORY)
+			openFile(device, 0)
+		}
+		await(told)
+		runtime.KeepAlive(directory)
+		runtime.KeepAlive(device)
 	},
 	"tools":           toolCalls,
 	"blocks":          blockWrites,
@@ -99,6 +100,32 @@ var knownWork = map[string]func(n int){
 			time.Sleep(5 * time.Millisecond)
 		}
 	},
+}
+
+// toldOf tells whether the file that the command line names behind the number, if it does, has n
+// lines of a call: memory that is gone can't be read, so that a program stays until then.
+func toldOf(call string, n int) func() bool {
+	if len(os.Args) <= 3 {
+		return func() bool { return true }
+	}
+	file, err := filepath.Abs(os.Args[3]) // the work may change the directory
+	if err != nil {
+		panic(err)
+	}
+	return func() bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Count(string(text), call) == n
+	}
+}
+
+// openFile opens a file of a name whose memory the caller keeps.
+func openFile(name *byte, flags uintptr) {
+	here := unix.AT_FDCWD
+	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(here), uintptr(unsafe.Pointer(name)), flags, 0, 0, 0)
+	if errno != 0 {
+		panic(errno)
+	}
+	_ = unix.Close(int(fd))
 }
 
 // cString is a text for a system call, with room around it.
