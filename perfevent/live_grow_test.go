@@ -14,7 +14,7 @@ import (
 // must come once, whatever happens to the events meanwhile.
 func TestLiveStackGrowsWithoutMissingOrRepeatingAHit(t *testing.T) {
 	needRoot(t)
-	calls := 150_000
+	calls := 50_000
 	if testlimit.Emulated() {
 		calls = 4000 // the stack grows each 5000 samples of five threads
 	}

@@ -49,6 +49,9 @@ func TestHeadersAreThoseOfTheStandardLibrary(t *testing.T) {
 	}
 	for i, s := range f.Sections {
 		want := s.SectionHeader
+		if want.Flags&elf.SHF_COMPRESSED != 0 {
+			want.Size = want.FileSize // the standard library tells of what is in it
+		}
 		want.Addralign, want.FileSize = 0, 0
 		if m.Sections[i] != want {
 			t.Errorf("section %d: %+v, want %+v", i, m.Sections[i], want)

@@ -166,7 +166,7 @@ func TestNothingIsOddWhileGoroutinesComeAndGo(t *testing.T) {
 		p := startProgram(t, buildProgram(t, "park", []string{"CGO_ENABLED=0"}, "-ldflags="+flags), "churn")
 		var parked, moved, all int
 		r := p.runtime(t)
-		for range 100 {
+		for range 40 {
 			n := 0
 			for _, g := range goroutines(t, r) {
 				all++
@@ -214,7 +214,7 @@ func TestStacksAreNeverOfTwoTimes(t *testing.T) {
 	r := p.runtime(t)
 	ways := [][]string{{"main.meets", "main.leftInner", "main.leftOuter", "main.swaps"}, {"main.meets", "main.rightInner", "main.rightOuter", "main.swaps"}}
 	var seen [2]int
-	for range 300 {
+	for range 100 {
 		for _, g := range goroutines(t, r) {
 			names := p.names(t, g.Frames)
 			if len(names) == 0 || names[0] != "main.meets" {

@@ -176,7 +176,7 @@ func TestAnUnwindTableLivesAsLongAsTheObjectIsMapped(t *testing.T) {
 // A host that builds: each program has a file of its own, runs once and is deleted. A
 // tenth of them is sampled, and reported a thousand lives later.
 func TestProgramsThatComeAndGoLeaveNoDescriptorsBehind(t *testing.T) {
-	const lives, reported, budget = 100_000, 1000, 1024
+	const lives, reported, budget = 40_000, 1000, 1024
 	dir, err := os.MkdirTemp("/dev/shm", "") // a disk takes a millisecond for each
 	if err != nil {
 		dir = t.TempDir()

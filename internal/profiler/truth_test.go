@@ -35,7 +35,7 @@ var ofTheKernel = []string{"c-O2-fp", "c-O2-nofp", "threads-nofp", "children-nof
 
 func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 	needRoot(t)
-	unwinds, seconds := stack.Unwinds(), 0.4
+	unwinds, seconds := stack.Unwinds(), 0.25
 	if testlimit.Emulated() {
 		unwinds, seconds = []stack.Unwind{stack.Auto}, 1.5
 	}

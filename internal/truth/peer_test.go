@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // gdbFrame is one line of gdb's backtrace, "#1  0x… in name (…) at file" or at
@@ -12,6 +14,7 @@ import (
 var gdbFrame = regexp.MustCompile(`(?m)^#\d+\s+(?:0x[0-9a-f]+ in )?(.+?) \(.*$`)
 
 func TestPeerGdbSeesTheChainsOfProgramsWithDebugInformation(t *testing.T) {
+	testlimit.Thorough(t)
 	gdb, err := exec.LookPath("gdb")
 	if err != nil {
 		t.Skip("gdb is not installed")

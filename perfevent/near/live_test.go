@@ -325,7 +325,7 @@ func TestLiveReadingsAreTheTruthOfTheSampledInstant(t *testing.T) {
 		hz     uint64
 		n      int
 		beside bool
-	}{{99, 300, false}, {999, 5000, false}, {99, 300, true}, {999, 5000, true}} {
+	}{{99, 100, false}, {999, 4000, false}, {99, 100, true}, {999, 4000, true}} {
 		t.Run(fmt.Sprint(tt.hz, tt.beside), func(t *testing.T) {
 			c, accounts := steady(t, tt.hz, testlimit.Calls(tt.n), tt.beside, nil)
 			if c.wrong > c.all/10000 {

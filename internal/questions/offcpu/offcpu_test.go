@@ -456,15 +456,15 @@ func TestADayOfWindowsTakesNoMoreMemoryThanAnHour(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	const windows = 24 * 3600 / 5
+	const windows, each = 24 * 3600 / 5, 8
 	var hour uint64
 	for w := range uint64(windows) {
-		for i := range uint64(20) {
+		for i := range uint64(each) {
 			at := 5e9*w + 100*i
-			tid := uint32(1000 + (20*w+i)%5000) // ids are used again
+			tid := uint32(1000 + (each*w+i)%5000) // ids are used again
 			r.born(tid, at+1)
 			r.in(tid, at+2)
-			r.out(tid, at+10, sleeps, 0x1000+(w*20+i)%5000)
+			r.out(tid, at+10, sleeps, 0x1000+(each*w+i)%5000)
 			r.in(tid, at+20)
 			r.ends(tid, at+30)
 			r.out(tid, at+40, dead, 1)

@@ -49,7 +49,11 @@ func TestLiveStacksThatAreDeeperThanTheCopyAreWholeAndTrue(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			program := livetest.Deep(t, test.flag)
-			testlimit.Enough(t, 1000, func(ms int) bool {
+			ms := 400
+			if test.hz < 999 {
+				ms = 1000
+			}
+			testlimit.Enough(t, ms, func(ms int) bool {
 				return runDeep(t, exec.Command(program, test.way, strconv.Itoa(ms)), test.hz, test.on, test.share)
 			})
 		})

@@ -24,14 +24,14 @@ func TestLiveChainsOfRuntimesAreThoseThatTheProgramMakes(t *testing.T) {
 		name     string
 		command  func(t *testing.T) []string
 		rounds   string
-		thorough bool // a mode that nobody chooses: for make test-all
+		thorough bool // a mode that few choose: for make test-all
 	}{
-		{"node", javaScript(), "800000", false},
-		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), "200000", false},
+		{"node", javaScript(), "400000", false},
+		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), "100000", false},
 		{"node, baseline", javaScript("--no-opt", "--always-sparkplug"), "400000", true},
 		{"node without generated code", javaScript("--jitless"), "150000", true},
-		{"java", java(), "8000000", false},
-		{"java, interpreted", java("-Xint"), "120000", false},
+		{"java", java(), "5000000", false},
+		{"java, interpreted", java("-Xint"), "60000", false},
 		{"java, first compiler", java("-XX:TieredStopAtLevel=1"), "4000000", true},
 		{"java without inlining", java("-XX:-Inline"), "4000000", true},
 	} {
