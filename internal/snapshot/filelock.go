@@ -114,22 +114,37 @@ func (l *look) inode(fd int) string {
 	return strconv.FormatUint(info.Inode, 10)
 }
 
-// whoHas finds a process that has a file open by which a lock is held; 0 if none is
-// to be found.
+// whoHas finds the process that has a file open by which a lock is held, of several that which the
+// others have it from; 0 if none is to be found.
 func (l *look) whoHas(lock fileLock) int {
 	pids, err := l.host().Processes()
 	if err != nil {
 		return 0
 	}
+	have := slices.DeleteFunc(pids, func(pid int) bool { return !l.has(pid, lock) })
+	return outermost(have, func(pid int) int {
+		status, _ := l.host().Status(pid) // one that has ended has no parent
+		return status.PPID
+	})
+}
+
+// has tells whether a process has a file open by which a lock is held.
+func (l *look) has(pid int, lock fileLock) bool {
+	fds, _ := l.host().Descriptors(pid) // none of a process that has ended
+	return slices.ContainsFunc(fds, func(fd int) bool {
+		info, _ := l.host().DescriptorInfo(pid, fd)
+		return slices.ContainsFunc(parseLocks(strings.Join(info.Locks, "\n")), func(has fileLock) bool {
+			return has.kind == lock.kind && has.inode == lock.inode && has.pid == lock.pid
+		})
+	})
+}
+
+// outermost is the first process whose parent is not one of them: a process inherits open files
+// from its parent, and may have a lower number. It is 0 if there are none.
+func outermost(pids []int, parent func(pid int) int) int {
 	for _, pid := range pids {
-		fds, _ := l.host().Descriptors(pid) // none of a process that has ended
-		for _, fd := range fds {
-			info, _ := l.host().DescriptorInfo(pid, fd)
-			for _, has := range parseLocks(strings.Join(info.Locks, "\n")) {
-				if has.kind == lock.kind && has.inode == lock.inode && has.pid == lock.pid {
-					return pid
-				}
-			}
+		if !slices.Contains(pids, parent(pid)) {
+			return pid
 		}
 	}
 	return 0

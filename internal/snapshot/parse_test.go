@@ -169,3 +169,16 @@ func ExampleTaker_Take() {
 	fmt.Println(s.PID == os.Getpid(), len(s.Threads) > 0, len(s.Goroutines) > 0)
 	// Output: true true true
 }
+
+// Numbers of processes begin again at their end.
+func TestAnInheritedFileIsThatOfTheProcessThatOpenedIt(t *testing.T) {
+	parents := map[int]int{300: 32700, 310: 300, 32700: 1, 400: 2}
+	for _, test := range []struct {
+		have []int
+		want int
+	}{{nil, 0}, {[]int{310}, 310}, {[]int{300, 310, 32700}, 32700}, {[]int{300, 310}, 300}, {[]int{310, 400}, 310}} {
+		if got := outermost(test.have, func(pid int) int { return parents[pid] }); got != test.want {
+			t.Errorf("of %v: %d, want %d", test.have, got, test.want)
+		}
+	}
+}
