@@ -26,7 +26,7 @@ install: ## ringtap, its manual pages and completions below PREFIX=/usr/local; "
 	install -D -m 644 docs/completion/_ringtap $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ringtap
 	install -D -m 644 docs/completion/ringtap.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ringtap.fish
 
-test: ## install what the tests need (root), check, and test on this kernel and in three guests: minutes
+test: ## install what the tests need (root), check, and test on this kernel and in a guest: minutes
 	$(MAKE) -j2 --output-sync test-deps check
 	go run ./scripts/tiers
 

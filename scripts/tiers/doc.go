@@ -1,6 +1,6 @@
 // Command tiers runs the module's tests tier by tier and reports what ran, what was
 // skipped and why. Without arguments it is the gate: live, then unit and peer together, beside
-// three guests. Otherwise it runs the tiers that are named; all is every one of them:
+// a guest. Otherwise it runs the tiers that are named; all is every one of them:
 //
 //	go run ./scripts/tiers [all|unit|live|peer|vm|vm-6.1|vm-6.12|vm-7|vm-nobpf|vm-arm64|vm-arm64-pmu]…
 //
@@ -11,7 +11,7 @@
 // there are CPUs: an emulated one keeps one CPU busy. There a skip is a failure where
 // the kernel is known to have what the test needs.
 //
-// The gate's guests share the live tests that the host's kernel had to skip. When
+// The gate's guest runs the live tests that the host's kernel had to skip. When
 // the live tests ran on the host and in guests, the last lines report which of them
 // ran on no kernel, and bin/live-tests.txt which one ran where.
 //

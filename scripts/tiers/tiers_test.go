@@ -230,33 +230,6 @@ func TestLiveParts(t *testing.T) {
 	}
 }
 
-func TestShardsOfAGuestRunTheirTests(t *testing.T) {
-	const body = `import "os"
-func TestLiveKprobes(t *testing.T) { if os.Getenv("HAS") != "guest" { t.Skip("no kprobes") } }
-`
-	makeModule(t, map[string]string{"a": body, "b": body, "c": body, "d": "func TestLiveHere(t *testing.T) {}"})
-	// Unlike the other script, this one runs the tests of the packages listed.
-	script := `#!/bin/sh
-while [ "$1" != --only ]; do shift; done
-HAS=guest exec go test -json -count=1 -run ^TestLive $(cut -d' ' -f1 "$2")
-`
-	if err := os.WriteFile("guest.sh", []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	isA := func(pkg, test string) bool { return strings.HasSuffix(pkg, "/a") && test == "TestLiveKprobes" }
-	shard := func(name string, chosen func(pkg, test string) bool) tier {
-		return tier{name: name, command: []string{"./guest.sh"}, guest: true, skipped: "live", shard: chosen}
-	}
-	output, ok := runStages([][]lane{
-		{{{name: "live", command: goTest("-run=^TestLive")}}},
-		{{shard("guest-a", isA)}, {shard("guest-others", func(pkg, test string) bool { return !isA(pkg, test) })}},
-	})
-	if !ok {
-		t.Error("status: not ok")
-	}
-	want(t, output, "guest-a: ran 1:", "guest-others: ran 2:", "     1 on guest-a\n     2 on guest-others\n     1 on live\n     0 on no kernel\n")
-}
-
 func TestATierThatDoesNotExistIsNamed(t *testing.T) {
 	if _, err := choose([]string{"unit", "moon"}); err == nil || !strings.Contains(err.Error(), `"moon"`) {
 		t.Errorf("choose = %v; want an error that names moon", err)
