@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/compiled"
@@ -23,26 +24,28 @@ func TestLiveChainsOfRuntimesAreThoseThatTheProgramMakes(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		command  func(t *testing.T) []string
-		rounds   string
+		rounds   int
 		thorough bool // a mode that few choose: for make test-all
 	}{
-		{"node", javaScript(), "400000", false},
-		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), "100000", false},
-		{"node, baseline", javaScript("--no-opt", "--always-sparkplug"), "400000", true},
-		{"node without generated code", javaScript("--jitless"), "150000", true},
-		{"java", java(), "5000000", false},
-		{"java, interpreted", java("-Xint"), "60000", false},
-		{"java, first compiler", java("-XX:TieredStopAtLevel=1"), "4000000", true},
-		{"java without inlining", java("-XX:-Inline"), "4000000", true},
+		{"node", javaScript(), 400000, false},
+		{"node, interpreted", javaScript("--no-opt", "--no-sparkplug"), 100000, false},
+		{"node, baseline", javaScript("--no-opt", "--always-sparkplug"), 400000, true},
+		{"node without generated code", javaScript("--jitless"), 150000, true},
+		{"java", java(), 5000000, false},
+		{"java, interpreted", java("-Xint"), 60000, false},
+		{"java, first compiler", java("-XX:TieredStopAtLevel=1"), 4000000, true},
+		{"java without inlining", java("-XX:-Inline"), 4000000, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.thorough {
 				testlimit.Thorough(t)
 			}
-			command := append(test.command(t), test.rounds)
+			command := test.command(t)
 			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 499, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
-			p, _ := livetest.Run(t, exec.Command(command[0], command[1:]...), perfevent.Started, collector, 0)
-			checkShares(t, p)
+			testlimit.Enough(t, test.rounds, func(rounds int) bool {
+				p, _ := livetest.Run(t, exec.Command(command[0], append(command[1:], strconv.Itoa(rounds))...), perfevent.Started, collector, 0)
+				return checkShares(t, p)
+			})
 		})
 	}
 }
@@ -73,8 +76,9 @@ func installed(t *testing.T, name string) string {
 	return path
 }
 
-// checkShares compares a profile with what the program does.
-func checkShares(t *testing.T, p *profile.Profile) {
+// checkShares compares a profile with what the program does, and tells whether most of it is known. On
+// a busy host what a runtime has compiled first is replaced before the first samples are named.
+func checkShares(t *testing.T, p *profile.Profile) (enough bool) {
 	t.Helper()
 	java := regexp.MustCompile(`^long Shares\.(\w+)\(.*`)
 	shares := map[string]float64{"one": 1. / 6, "two": 2. / 6, "three": 3. / 6}
@@ -135,24 +139,16 @@ func checkShares(t *testing.T, p *profile.Profile) {
 		t.Logf("%d samples have the chain %s, which there is not", value, chain)
 		wrong += value
 	}
-	if float64(wrong) > 0.02*all {
-		t.Errorf("%d of %.0f samples have chains that there are not", wrong, all)
-	}
-	if all < 100 {
-		t.Fatalf("%.0f samples are too few", all)
-	}
-	if unnamed > 0.05*all {
-		t.Errorf("%.1f%% of the leaves have no name", 100*unnamed/all)
-	}
-	if below < all/2 {
-		t.Errorf("%.0f of %.0f samples are in chains that are known", below, all)
+	t.Logf("%.0f samples, %.2f%% of the leaves without a name, %.0f in chains that are known, %d in chains that there are not", all, 100*unnamed/all, below, wrong)
+	if all < 100 || below < all/2 || unnamed > 0.05*all || float64(wrong) > 0.02*all {
+		return false
 	}
 	for name, share := range shares {
 		if off := math.Abs(got[name] - share*below); off > 5*math.Sqrt(below*share*(1-share)) {
 			t.Errorf("%s has %.1f%% of the samples, want %.1f%%", name, 100*got[name]/below, 100*share)
 		}
 	}
-	t.Logf("%.0f samples, %.2f%% of the leaves without a name, %.0f in chains that are known", all, 100*unnamed/all, below)
+	return true
 }
 
 func join(names []string) string {
