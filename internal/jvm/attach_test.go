@@ -179,8 +179,10 @@ func TestAMachineThatDoesNotAnswerIsNotWaitedForLonger(t *testing.T) {
 
 // HotSpot itself, where there is one of JDK 17 or later.
 func TestLiveHotSpotWritesItsMap(t *testing.T) {
-	if _, err := exec.LookPath("javac"); err != nil {
-		t.Skip("javac is not installed")
+	for _, name := range []string{"java", "javac"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed", name)
+		}
 	}
 	source := filepath.Join(t.TempDir(), "Busy.java")
 	err := os.WriteFile(source, []byte(`public class Busy {
