@@ -188,7 +188,7 @@ func (a *Attachment) attachAll(events []*plan.Event) error {
 	for _, event := range events {
 		err := a.attach(event)
 		if err != nil && a.program.Config.MissingProbes != "error" {
-			err = a.attachStandIn(event, err)
+			err = a.attachStandIn(event, events, err)
 		}
 		switch {
 		case err == nil:

@@ -14,10 +14,11 @@ import (
 )
 
 // attachStandIn attaches what stands today for an event that could not be attached, and notes it. It
-// returns the event's own error where nothing does.
-func (a *Attachment) attachStandIn(event *plan.Event, err error) error {
+// returns the event's own error where nothing does, or where one of all events is that: a program that
+// names a function's old and new name wants it once.
+func (a *Attachment) attachStandIn(event *plan.Event, all []*plan.Event, err error) error {
 	other, note := standIn(event, err)
-	if other == "" {
+	if other == "" || isAmong(other, event, all) {
 		return err
 	}
 	// Who joins entries and returns knows the event by its address.
@@ -66,6 +67,16 @@ func standIn(event *plan.Event, err error) (definition, note string) {
 		return kind + ":" + base + ":" + function, file + " is not there: " + base + " is probed where it is"
 	}
 	return "", ""
+}
+
+// isAmong tells whether what stands in for an event is attached by one of all events, which runs every
+// clause that the event runs.
+func isAmong(definition string, event *plan.Event, all []*plan.Event) bool {
+	return slices.ContainsFunc(all, func(e *plan.Event) bool {
+		return e.Definition == definition && !slices.ContainsFunc(event.Uses, func(u plan.Use) bool {
+			return !slices.ContainsFunc(e.Uses, func(own plan.Use) bool { return own.Clause == u.Clause })
+		})
+	})
 }
 
 // renamed says by which name a function that is not there is probed, "" if that may be wrong.
