@@ -34,7 +34,7 @@ var skips = []struct {
 	// So are programs that are traced, and util-linux's script and setarch, which make a terminal and
 	// a fixed address space.
 	{`.*`, `(openssl|javac?|node|php|ruby|perl|python3?(\.\d+)*|python3-greenlet|script|setarch) is not installed`},
-	{`.*`, `none of python3, php, perl, ruby is installed|java of other releases is not installed: .*`},
+	{`.*`, `none of python3, php, perl, ruby is installed|no Ruby with YJIT is installed|java of other releases is not installed: .*`},
 	{`arm64.*`, `rustc is not installed`}, // Debian has its library for no other architecture
 }
 

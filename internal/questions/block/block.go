@@ -32,7 +32,7 @@ type Collector struct {
 	again    map[pages.Page][]share    // the same, of sectors that another bio is about already
 	requests map[pages.Page][]*request // issued and not completed, by their first sector, the oldest first
 	waiting  map[uint64][]*request     // issued flushes, by device: they have no sectors
-	early    map[pages.Page]uint64     // when sectors were issued that nobody was seen to ask for; not where the whole system is watched
+	early    map[pages.Page]early      // sectors that were issued and that nobody was seen to ask for, unless they count as the issuer's
 }
 
 // Formats are the tracepoints that the collector reads, of the system block.
@@ -46,6 +46,13 @@ type request struct {
 	first table.Row
 	parts []share // in the order of the sectors
 	left  uint64  // sectors that have not been completed
+}
+
+// early is sectors that were issued before somebody was seen to ask for them.
+type early struct {
+	time  uint64
+	again *request // that seemed to be issued again, nil for none
+	since uint64   // of that
 }
 
 // share is the sectors of a request that are of one row.
@@ -100,7 +107,7 @@ func New(formats Formats, whole bool, stacks stack.Stacks) (*Collector, error) {
 	c := &Collector{formats: formats, whole: whole, stacks: stacks, devices: newDevices("/sys"),
 		bios: pages.New[table.Row](), flushes: make(map[uint64]table.Row),
 		again: make(map[pages.Page][]share), requests: make(map[pages.Page][]*request), waiting: make(map[uint64][]*request),
-		early: make(map[pages.Page]uint64)}
+		early: make(map[pages.Page]early)}
 	for _, err := range []error{c.queued.find(formats.Queued), c.issued.find(formats.Issued), c.completed.find(formats.Completed)} {
 		if err != nil {
 			return nil, err
@@ -160,9 +167,12 @@ func (c *Collector) queue(rows *table.Rows, s *perfevent.Sample, what operation)
 	if what.flush {
 		c.flushes[what.device()] = rows.With(rows.Of(s), "["+c.devices.name(what.device())+" flush]")
 	}
-	if at, ok := c.early[what.at]; ok && s.Time-at <= clockSkew {
+	if e, ok := c.early[what.at]; ok && s.Time <= e.time+clockSkew {
 		delete(c.early, what.at)
-		c.requests[what.at] = append(c.requests[what.at], &request{since: at, first: row, parts: []share{{row, what.sectors}}, left: what.sectors})
+		if e.again != nil {
+			e.again.since = e.since
+		}
+		c.requests[what.at] = append(c.requests[what.at], &request{since: e.time, first: row, parts: []share{{row, what.sectors}}, left: what.sectors})
 		return
 	}
 	if c.bios.Runs()+len(c.again) >= maxBios {
@@ -196,15 +206,21 @@ func (c *Collector) issue(rows *table.Rows, s *perfevent.Sample, what operation)
 			delete(c.again, what.at)
 		}
 	}
-	if known == 0 && what.sectors > 0 && !c.whole {
-		if len(c.early) >= maxBios {
-			clear(c.early)
+	if known == 0 && what.sectors > 0 {
+		e := early{time: s.Time}
+		if under := c.requests[what.at]; len(under) > 0 && under[0].left == what.sectors {
+			e.again, e.since = under[0], under[0].since
+			under[0].since = s.Time // the device had refused it
 		}
-		c.early[what.at] = s.Time
-	}
-	if under := c.requests[what.at]; known == 0 && len(under) > 0 && under[0].left == what.sectors {
-		under[0].since = s.Time // the device had refused it
-		return
+		if !c.whole || e.again != nil {
+			if len(c.early) >= maxBios {
+				clear(c.early)
+			}
+			c.early[what.at] = e
+		}
+		if e.again != nil {
+			return
+		}
 	}
 	if what.sectors == 0 {
 		if row, ok := c.flushes[what.device()]; ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
@@ -61,11 +62,31 @@ func TestALongRequestKeepsItsStackThroughOtherWindows(t *testing.T) {
 }
 
 // The clocks of two CPUs differ by a little, so that an issue may seem to come before what
-// it issues. Another process's requests stay out.
+// it issues. Another process's requests stay out, unless the whole system is watched. There those
+// that nobody was seen to ask for are the issuing process's, which has no stack.
 func TestARequestThatIsIssuedBeforeItIsQueuedCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		whole bool
+		want  map[uint64]uint64
+	}{
+		"a process":        {false, map[uint64]uint64{0xa1: 1, 0xa2: 1, 0xa3: 1}},
+		"the whole system": {true, map[uint64]uint64{0xa1: 1, 0xa2: 1, 0: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, requestsByStack(t, test.whole)); diff != "" {
+				t.Errorf("requests by stack (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// requestsByStack counts requests of process 5, of which two are issued before they are queued, and one of
+// process 6.
+func requestsByStack(t *testing.T, whole bool) map[uint64]uint64 {
+	t.Helper()
 	format := tabletest.Format("dev", "sector", "nr_sector", "rwbs")
 	format.Fields[3] = ftrace.Field{Name: "rwbs", Offset: 24, Size: 8, Type: "char", Array: true, String: true}
-	c, err := New(Formats{Queued: format, Issued: format, Completed: format}, false, stack.Stacks{Kernel: true})
+	c, err := New(Formats{Queued: format, Issued: format, Completed: format}, whole, stack.Stacks{Kernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +107,12 @@ func TestARequestThatIsIssuedBeforeItIsQueuedCounts(t *testing.T) {
 	last := r.Finish(50)
 	got := make(map[uint64]uint64)
 	for _, row := range last.Rows {
-		frames := last.Stacks[row.Kernel].Frames
-		got[frames[len(frames)-1].Offset] += row.Values[blockCount]
+		at := uint64(0)
+		if row.Kernel != profile.None {
+			frames := last.Stacks[row.Kernel].Frames
+			at = frames[len(frames)-1].Offset
+		}
+		got[at] += row.Values[blockCount]
 	}
-	want := map[uint64]uint64{0xa1: 1, 0xa2: 1, 0xa3: 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests by stack (-want +got):\n%s", diff)
-	}
+	return got
 }

@@ -46,6 +46,7 @@ func (c *Collector) Forget(uint64) {
 	clear(c.again)
 	clear(c.flushes)
 	clear(c.requests)
+	clear(c.early)
 	clear(c.waiting)
 }
 

@@ -75,6 +75,7 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 		if err := errors.Join(err, <-waited); err != nil {
 			t.Fatal(err)
 		}
+		logNotes(t, result)
 		return result.Whole, result.Accounts[0]
 	}
 	command, err := perfevent.StartCommand(cmd)
@@ -91,7 +92,16 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 	if _, err := command.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	logNotes(t, result)
 	return result.Whole, result.Accounts[0]
+}
+
+// logNotes writes what went wrong in a run beside what a test finds wrong with it.
+func logNotes(t *testing.T, result *profiler.Result) {
+	t.Helper()
+	for _, note := range result.Notes {
+		t.Log(note)
+	}
 }
 
 // Only is the rows of a profile that are of a program, by the name of its file: functions of others

@@ -49,9 +49,15 @@ static int reading(int fd) {
 	return reads > 0;
 }
 
-static long cached(int fd) {
+// The pages that are in the cache, of which cachestat(2) of Linux 6.5 also tells how many the kernel has
+// reclaimed: a host short of memory may do so at any time.
+static long cached_or(int fd, long *reclaimed) {
 	unsigned long range[2] = {0, 0}, stat[5];
-	if (syscall(451, fd, range, stat, 0) == 0) return stat[0]; // cachestat(2), Linux 6.5
+	*reclaimed = 0;
+	if (syscall(451, fd, range, stat, 0) == 0) {
+		*reclaimed = stat[3];
+		return stat[0];
+	}
 	long n = -1;
 	for (int quiet = 0; quiet < 25; usleep(20000)) {
 		long now = resident(fd);
@@ -61,10 +67,17 @@ static long cached(int fd) {
 	return n;
 }
 
+// The pages that were read into the cache.
+static long cached(int fd) {
+	long reclaimed, n = cached_or(fd, &reclaimed);
+	return n + reclaimed;
+}
+
 // Dropped as soon as nothing is on its way any more.
 static void drop(int fd) {
+	long reclaimed;
 	do must(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0, "fadvise");
-	while (cached(fd) > 0 && usleep(1000) == 0);
+	while (cached_or(fd, &reclaimed) > 0 && usleep(1000) == 0);
 }
 
 // A file of so many pages, on the disk and not in the cache, or a block device.
