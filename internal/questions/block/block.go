@@ -206,21 +206,8 @@ func (c *Collector) issue(rows *table.Rows, s *perfevent.Sample, what operation)
 			delete(c.again, what.at)
 		}
 	}
-	if known == 0 && what.sectors > 0 {
-		e := early{time: s.Time}
-		if under := c.requests[what.at]; len(under) > 0 && under[0].left == what.sectors {
-			e.again, e.since = under[0], under[0].since
-			under[0].since = s.Time // the device had refused it
-		}
-		if !c.whole || e.again != nil {
-			if len(c.early) >= maxBios {
-				clear(c.early)
-			}
-			c.early[what.at] = e
-		}
-		if e.again != nil {
-			return
-		}
+	if known == 0 && what.sectors > 0 && c.unasked(what, s.Time) {
+		return
 	}
 	if what.sectors == 0 {
 		if row, ok := c.flushes[what.device()]; ok {
@@ -240,6 +227,24 @@ func (c *Collector) issue(rows *table.Rows, s *perfevent.Sample, what operation)
 		return
 	}
 	c.requests[what.at] = append(c.requests[what.at], r)
+}
+
+// unasked notes sectors that are issued and that nobody was seen to ask for: the next record may tell who
+// did. It tells whether they seem to be issued again, since the device had refused them.
+func (c *Collector) unasked(what operation, now uint64) (again bool) {
+	e := early{time: now}
+	if under := c.requests[what.at]; len(under) > 0 && under[0].left == what.sectors {
+		e.again, e.since = under[0], under[0].since
+		under[0].since = now
+	}
+	if c.whole && e.again == nil {
+		return false // they count as the issuer's
+	}
+	if len(c.early) >= maxBios {
+		clear(c.early)
+	}
+	c.early[what.at] = e
+	return e.again != nil
 }
 
 // complete ends a request, or a part of it.
