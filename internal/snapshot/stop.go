@@ -63,6 +63,9 @@ func (l *look) stopped(ctx context.Context, tids []int) error {
 			return err
 		}
 		frames, end := l.user.unwind(&capture)
+		if end == callchain.Lost && l.remap() {
+			frames, end = l.user.unwind(&capture)
+		}
 		levels, why := l.interpreted(t, frames, end)
 		l.standing(t, frames, end, levels, why)
 	}

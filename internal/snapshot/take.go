@@ -104,6 +104,7 @@ type look struct {
 	interpreters interpreters
 	levels       map[*Thread][]interpreted // of threads that are in interpreted code
 	runtimes     *stack.Runtimes           // whose calls have a frame each
+	remapped     bool
 }
 
 // start is where the function of a frame begins.
@@ -132,6 +133,9 @@ func (l *look) thread(tid int) {
 			return
 		}
 		frames, end := l.user.waiting(t)
+		if end == callchain.Lost && l.remap() {
+			frames, end = l.user.waiting(t)
+		}
 		levels, why := l.interpreted(t, frames, end)
 		l.call(t)
 		again, err := l.files.read(tid)
@@ -149,6 +153,17 @@ func (l *look) thread(tid int) {
 		t.State = 'R'
 		l.add(t)
 	}
+}
+
+// remap reads the process's mappings once more: a program that makes code as it runs may have done so since
+// they were read. It tells whether it did.
+func (l *look) remap() bool {
+	if l.remapped {
+		return false
+	}
+	l.remapped = true
+	l.user.space = l.processes.Reread(l.snapshot.PID)
+	return true
 }
 
 // standing gives a thread the stack that it had while it stood still, joined where levels
