@@ -11,7 +11,11 @@ func attachTracefs(p *Plan, o AttachOptions) (*Attachment, error) {
 	probes := make([]ftrace.Probe, len(p.Sites))
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		probes[i] = ftrace.Probe{Event: s.Event, Place: s.place(), Return: s.Return, Args: s.Args}
+		args, err := s.kernelArgs()
+		if err != nil {
+			return nil, err
+		}
+		probes[i] = ftrace.Probe{Event: s.Event, Place: s.place(), Return: s.Return, Args: args}
 	}
 	set, err := ftrace.DefineProbes(probes, ftrace.ProbeOptions{Tracefs: o.Tracefs, File: "uprobe_events",
 		Filter: o.Filter, Merge: o.Merge, Logger: o.Logger})

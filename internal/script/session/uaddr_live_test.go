@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // variablesText changes its variables before each call of work.
@@ -40,6 +41,9 @@ func TestLiveVariablesOfProgramsAreReadAtTheHit(t *testing.T) {
 		command := append(append([]string{"gcc", "-O1"}, flags...), "-o", "variables", "variables.c")
 		program := compiled.Program(t, map[string]string{"variables.c": variablesText}, command...)
 		for kind, want := range map[string]string{"uprobe": entry, "uretprobe": atReturn} {
+			if kind == "uretprobe" && !testlimit.Linux(t, 6, 18) {
+				continue // refused there: the kernel misreads them
+			}
 			out := startedBy(t, "struct node { struct node *next; int n; }; "+kind+":"+program+":work { "+values+" }", program)
 			if !strings.Contains(out, want) {
 				t.Errorf("%s, %s: it prints\n%s\nwant\n%s", flags, kind, out, want)
