@@ -16,7 +16,7 @@ import (
 var fileOffset = regexp.MustCompile(`@\+(-?\w+)`)
 
 // errFileOffset is why such an argument is refused at a return. Linux 6.1 and 6.12 add the offset twice.
-var errFileOffset = errors.New("Linux before 6.18 misreads @+OFFSET where a function returns; read it at an entry")
+var errFileOffset = errors.New("@+OFFSET at a return is misread by Linux before 6.18; read it at the entry")
 
 // kernelArgs are a site's arguments as the kernel reads them right. Memory at an offset of the file lies at a
 // known distance from the instruction that is probed, whose address every kernel has.
