@@ -24,7 +24,7 @@ type tier struct {
 
 var tiers = []tier{
 	{name: "unit", command: goTest("-skip=^Test(Live|Peer)")},
-	{name: "live", command: goTest("-p=5", "-parallel=4"), tests: "^TestLive", live: true},
+	{name: "live", command: goTest("-p=4", "-parallel=4"), tests: "^TestLive", live: true},
 	{name: "peer", command: goTest("-p=2"), tests: "^TestPeer", live: true},
 	// In the gate: it links each package's tests once for both.
 	{name: "unit+peer", command: goTest("-p=3", "-skip=^TestLive"), live: true},
