@@ -34,8 +34,8 @@ func (s *Site) kernelArgs() ([]ftrace.FetchArg, error) {
 	return args, nil
 }
 
-// besideInstruction has a fetch argument read beside the instruction at an offset of the file what it reads at
-// others. An offset that is no number is left to the kernel, which refuses it.
+// besideInstruction rewrites @+OFFSET as a distance from the probed instruction, whose file offset is given.
+// It leaves an offset that is not a number to the kernel, which refuses it.
 func besideInstruction(fetch string, instruction uint64) string {
 	return fileOffset.ReplaceAllStringFunc(fetch, func(at string) string {
 		offset, err := strconv.ParseInt(at[len("@+"):], 0, 64)

@@ -114,8 +114,8 @@ func (l *look) inode(fd int) string {
 	return strconv.FormatUint(info.Inode, 10)
 }
 
-// whoHas finds the process that has a file open by which a lock is held, of several that which the
-// others have it from; 0 if none is to be found.
+// whoHas finds the process whose open file holds a lock. Several processes may share the open file; it
+// returns the one from which the others inherited it, or 0 if it finds none.
 func (l *look) whoHas(lock fileLock) int {
 	pids, err := l.host().Processes()
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *look) whoHas(lock fileLock) int {
 	})
 }
 
-// has tells whether a process has a file open by which a lock is held.
+// has tells whether one of a process's open files holds a lock.
 func (l *look) has(pid int, lock fileLock) bool {
 	fds, _ := l.host().Descriptors(pid) // none of a process that has ended
 	return slices.ContainsFunc(fds, func(fd int) bool {

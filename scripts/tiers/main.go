@@ -65,9 +65,9 @@ func inVM(kernel string, flags ...string) []string {
 	return append([]string{"go", "run", "./scripts/vmrun", "--kernel=" + kernel, "--test", "--json", "--timeout=2h"}, flags...)
 }
 
-// favored is a command that the scheduler prefers to others of this program. The gate's guest has one
-// CPU, and whatever waits beside it lets its clock tick in vain: three guests at once, which shared the
-// tests, took two fifths more CPU time than one after another.
+// favored makes the scheduler prefer a command to the others of this program. A guest's clock ticks and
+// costs CPU time even while the guest waits for a CPU: three guests at once took 40% more CPU time for the
+// same tests than one after another.
 func favored(command []string) []string {
 	return append([]string{"nice", "-n", "-10"}, command...)
 }

@@ -48,7 +48,7 @@ type request struct {
 	left  uint64  // sectors that have not been completed
 }
 
-// early is sectors that were issued before somebody was seen to ask for them.
+// early is sectors whose issue was recorded before anybody's request for them.
 type early struct {
 	time  uint64
 	again *request // that seemed to be issued again, nil for none
