@@ -33,7 +33,7 @@ var runtimes = []struct {
 	read, readIt, napHere string
 	ready                 func(t *testing.T, pid int) // called when the program has warmed up
 }{
-	{"Java", "jcmd", startJava, "readBytes", "void Rounds.readIt(java.io.FileInputStream)", "long Rounds.napHere()", mapJava},
+	{"Java", "jcmd", startJava, "readBytes", "void Rounds.readIt(java.io.FileInputStream)", "void Rounds.napHere()", mapJava},
 	{"Node", "node", startNode, "uv_fs_read", "readIt", "napHere", nil},
 	{"Go", "go", startGo, "syscall.pread", "main.readIt", "main.napHere", nil},
 }

@@ -10,11 +10,9 @@ public class Rounds {
 				throw new Exception("a short read");
 	}
 
-	static long napHere() throws Exception {
-		long begin = System.nanoTime();
+	static void napHere() throws Exception {
 		for (int i = 0; i < 5; i++)
 			Thread.sleep(5);
-		return System.nanoTime() - begin;
 	}
 
 	public static void main(String[] args) throws Exception {
@@ -24,7 +22,9 @@ public class Rounds {
 			Thread round = new Thread(() -> {
 				try {
 					readIt(zero);
-					System.out.println(napHere());
+					long begin = System.nanoTime();
+					napHere();
+					System.out.println(System.nanoTime() - begin);
 				} catch (Exception e) {
 					System.out.println(e);
 				}

@@ -23,14 +23,12 @@ func readIt(zero *os.File) {
 // napHere sleeps in a system call, as cgo and the file system do.
 //
 //go:noinline
-func napHere() time.Duration {
-	begin := time.Now()
+func napHere() {
 	for range 5 {
 		left := syscall.NsecToTimespec(5e6)
 		for syscall.Nanosleep(&left, &left) != nil {
 		}
 	}
-	return time.Since(begin)
 }
 
 func main() {
@@ -43,7 +41,12 @@ func main() {
 			return
 		}
 		done := make(chan time.Duration)
-		go func() { readIt(zero); done <- napHere() }()
+		go func() {
+			readIt(zero)
+			begin := time.Now()
+			napHere()
+			done <- time.Since(begin)
+		}()
 		fmt.Println((<-done).Nanoseconds())
 	}
 }
