@@ -6,9 +6,8 @@ import (
 	"regexp"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/proc"
 )
 
 // fileOffset is where a fetch argument reads memory at an offset of the probed file: @+OFFSET
@@ -23,7 +22,7 @@ var errFileOffset = errors.New("@+OFFSET at a return is misread by Linux before 
 func (s *Site) kernelArgs() ([]ftrace.FetchArg, error) {
 	args := make([]ftrace.FetchArg, len(s.Args))
 	for i, a := range s.Args {
-		if s.Return && fileOffset.MatchString(a.Fetch) && !since(6, 18) {
+		if s.Return && fileOffset.MatchString(a.Fetch) && !readsFileOffsets() {
 			return nil, fmt.Errorf("probe %s: argument %s: %w", s.Event, a.Name, errFileOffset)
 		}
 		if !s.Return {
@@ -46,15 +45,9 @@ func besideInstruction(fetch string, instruction uint64) string {
 	})
 }
 
-// since tells whether the kernel is of a release or a later one.
-func since(major, minor int) bool {
-	var name unix.Utsname
-	var is [2]int
-	if unix.Uname(&name) != nil {
-		return false
-	}
-	if _, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &is[0], &is[1]); err != nil {
-		return false
-	}
-	return is[0] > major || is[0] == major && is[1] >= minor
+// readsFileOffsets reports whether the running kernel reads @+OFFSET right. A kernel whose release
+// is unknown counts as one that does not.
+func readsFileOffsets() bool {
+	r, err := proc.Live.Release()
+	return err == nil && r.Since(6, 18)
 }

@@ -31,7 +31,7 @@ func TestMemoryAtAnOffsetOfTheFileIsReadBesideTheInstruction(t *testing.T) {
 func TestMemoryAtAnOffsetOfTheFileIsRefusedWhereOldKernelsMisreadIt(t *testing.T) {
 	s := Site{Return: true, Args: []ftrace.FetchArg{{Name: "v", Fetch: "@+0x2000:u32"}}}
 	args, err := s.kernelArgs()
-	if since(6, 18) {
+	if readsFileOffsets() {
 		if err != nil || args[0].Fetch != s.Args[0].Fetch {
 			t.Errorf("%v, %v", args, err)
 		}

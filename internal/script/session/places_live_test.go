@@ -138,6 +138,16 @@ func TestLiveALibraryOfACommandThatHasNotBegunIsNoSurprise(t *testing.T) {
 // startedBy runs a program on a command that it starts, and returns what it prints.
 func startedBy(t *testing.T, text, command string) string {
 	t.Helper()
+	out, code, err := runStarted(t, text, command)
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, out)
+	}
+	return out
+}
+
+// runStarted runs a program on a command that it starts, and returns what it prints and how it ends.
+func runStarted(t *testing.T, text, command string) (string, int, error) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("root: uprobes")
 	}
@@ -152,10 +162,7 @@ func startedBy(t *testing.T, text, command string) string {
 	code, err := Run(ctx, Options{
 		Text: text, Target: &target, View: probe.View{PIDs: []int{started.PID()}}, Quiet: true, Stdout: &out, Stderr: &out,
 	})
-	if err != nil || code != 0 {
-		t.Fatalf("exit code %d, %v\n%s", code, err, &out)
-	}
-	return out.String()
+	return out.String(), code, err
 }
 
 func TestLiveAProgramWhoseProbesAreAllLeftOutFails(t *testing.T) {
