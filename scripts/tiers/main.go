@@ -29,11 +29,11 @@ var tiers = []tier{
 	// In the gate: it links each package's tests once for both.
 	{name: "unit+peer", command: goTest("-p=3", "-skip=^TestLive"), live: true},
 	{name: "guest", command: favored(inVM("6.1")), guest: true, skipped: "live"},
-	{name: "vm-6.1", command: inVM("6.1", wholeMemory), guest: true},
-	{name: "vm-nobpf", command: inVM("nobpf", wholeMemory), guest: true},
-	{name: "vm-6.12", command: inVM("6.12", wholeMemory), guest: true},
-	{name: "vm-7", command: inVM("7", wholeMemory), guest: true},
-	{name: "vm-arm64", command: inVM("arm64", wholeMemory), guest: true},
+	{name: "vm-6.1", command: inVM("6.1"), guest: true},
+	{name: "vm-nobpf", command: inVM("nobpf"), guest: true},
+	{name: "vm-6.12", command: inVM("6.12"), guest: true},
+	{name: "vm-7", command: inVM("7"), guest: true},
+	{name: "vm-arm64", command: inVM("arm64"), guest: true},
 	// The one guest that has hardware counters; it stands still now and then.
 	{name: "vm-arm64-pmu", command: inVM("arm64-pmu", "--run=^TestLiveCounters"), guest: true},
 }
@@ -57,9 +57,6 @@ var slowest = regexp.MustCompile(`/(cmd/ringtap|internal/(profiler|questions/(ca
 func goTest(flags ...string) []string {
 	return append([]string{"go", "test", "-trimpath", "-vet=off", "-json", "-count=1", "-timeout=20m"}, flags...)
 }
-
-// wholeMemory has room for the programs of all tests, which live in the guest's memory.
-const wholeMemory = "--memory=2560"
 
 func inVM(kernel string, flags ...string) []string {
 	return append([]string{"go", "run", "./scripts/vmrun", "--kernel=" + kernel, "--test", "--json", "--timeout=2h"}, flags...)

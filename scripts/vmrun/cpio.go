@@ -12,8 +12,11 @@ import (
 type archive struct {
 	w     io.Writer
 	inode int
+	pages int64 // that the files take when the kernel has unpacked them
 	err   error // the first one
 }
+
+const pageSize = 4096 // of the kernels that vmrun boots
 
 const (
 	modeDirectory = 0o040000
@@ -28,6 +31,7 @@ func (a *archive) add(name string, mode uint32, size int64, data io.Reader, majo
 		return
 	}
 	a.inode++
+	a.pages += (size + pageSize - 1) / pageSize
 	header := fmt.Sprintf("070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x",
 		a.inode, mode, 0, 0, 1, 0, size, 0, 0, major, minor, len(name)+1, 0)
 	a.pad(int64(len(header)+len(name)+1), header+name+"\x00")

@@ -66,7 +66,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.kernel, "kernel", "6.1", "the kernel to boot; --kernel help lists them")
 	f.StringVar(&o.boot, "boot", "", "more of the kernel's command line, such as preempt=full")
 	f.IntVar(&o.cpus, "cpus", 2, "CPUs of the guest")
-	f.IntVar(&o.memory, "memory", 1536, "its memory in MiB")
+	f.IntVar(&o.memory, "memory", 0, "its memory in MiB (what its files need, and 1024 more)")
 	f.DurationVar(&o.timeout, "timeout", 0, "kill the guest after so long (tests: 30m)")
 	f.StringArrayVar(&o.files, "file", nil, "PATH[:GUESTPATH] a file or directory to bring along, to /work unless said; with the libraries that it loads")
 	f.BoolVar(&o.fresh, "fetch", false, "look for a newer kernel than the cached one")
@@ -215,7 +215,7 @@ func (o options) runCommand(ctx context.Context, g *guest, r *root, spec wire.Sp
 		spec.Command.Terminal, spec.Command.Rows, spec.Command.Cols = true, size.Row, size.Col
 		g.terminal = true
 	}
-	if err := r.write(g.initrd, spec); err != nil {
+	if g.pages, err = r.write(g.initrd, spec); err != nil {
 		return 0, err
 	}
 	input := sendInput

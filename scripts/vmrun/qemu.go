@@ -26,9 +26,10 @@ type guest struct {
 	kernel   kernel
 	vmlinuz  string
 	initrd   string
+	pages    int64  // that the files in it take once they are unpacked
 	append   string // more of the kernel's command line
 	cpus     int
-	memory   int    // MiB
+	memory   int    // MiB; 0 for what its files need
 	dir      string // private, for sockets
 	terminal bool   // the console is this process's terminal
 	// instructions has the guest's clocks count instructions, a nanosecond each.
@@ -46,7 +47,7 @@ func (g *guest) run(ctx context.Context, input func(*gob.Encoder), handle func(w
 	if err := needCommands(machines[g.kernel.arch].command[0]); err != nil {
 		return err
 	}
-	if err := g.fits(); err != nil {
+	if err := g.sizeMemory(); err != nil {
 		return err
 	}
 	var tries []accelerator
@@ -70,17 +71,22 @@ func (g *guest) run(ctx context.Context, input func(*gob.Encoder), handle func(w
 	return err
 }
 
-// fits tells whether the guest's memory has room for its files. The kernel unpacks them into half of the memory
-// that they leave, and does not say that there is too little.
-func (g *guest) fits() error {
-	const kernel = 64 // MiB, at least
+// sizeMemory gives the guest the memory that its files need and room for what its programs do, where it has no
+// size, and is an error where its size is too small. The kernel unpacks the files into half of the memory that
+// it and they leave (fs/ramfs, mm/shmem.c), and does not say that there is too little.
+func (g *guest) sizeMemory() error {
+	const kernel, room = 128, 1024 // MiB, at least
 	info, err := os.Stat(g.initrd)
 	if err != nil {
 		return err
 	}
-	files := int(info.Size()>>20) + 1
-	if least := 3*files + kernel; g.memory < least {
-		return fmt.Errorf("the guest's files take %d MiB, and it does not boot with %d MiB of memory: it needs --memory %d", files, g.memory, least)
+	files := (info.Size()+2*g.pages*pageSize)>>20 + 1
+	least := int((files + kernel) * 64 / 63) // struct page takes 64 bytes of each 4096
+	if g.memory == 0 {
+		g.memory = least + room
+	}
+	if g.memory < least {
+		return fmt.Errorf("the guest's files do not fit into %d MiB of memory: it needs --memory %d", g.memory, least)
 	}
 	return nil
 }

@@ -66,25 +66,28 @@ func TestWhatAGuestSaysIsHandedOnUntilItHangs(t *testing.T) {
 	}
 }
 
-func TestAGuestWithoutRoomForItsFilesIsNotBooted(t *testing.T) {
+func TestAGuestHasRoomForItsFilesOrIsNotBooted(t *testing.T) {
 	for _, test := range []struct {
 		name          string
-		files, memory int    // MiB
-		want          string // of the error
+		files, memory int // MiB
+		want          int
+		wantErr       string
 	}{
-		{"room", 400, 1536, ""},
-		{"too little", 1022, 3072, "needs --memory 3133"},
+		{"room", 400, 1536, 1536, ""},
+		{"no size", 400, 0, 1350 + 1024, ""},
+		{"too little", 1022, 3072, 3072, "needs --memory 3245"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := &guest{initrd: filepath.Join(t.TempDir(), "initrd"), memory: test.memory}
+			g := &guest{initrd: filepath.Join(t.TempDir(), "initrd"), pages: int64(test.files) << 20 / pageSize, memory: test.memory}
 			if err := os.WriteFile(g.initrd, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.Truncate(g.initrd, int64(test.files)<<20); err != nil {
 				t.Fatal(err)
 			}
-			if err := g.fits(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-				t.Errorf("error %v, want %q", err, test.want)
+			err := g.sizeMemory()
+			if g.memory != test.want || (err == nil) != (test.wantErr == "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
+				t.Errorf("%d MiB, error %v; want %d, %q", g.memory, err, test.want, test.wantErr)
 			}
 		})
 	}

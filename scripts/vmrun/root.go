@@ -221,16 +221,16 @@ func (r *root) addProgram(to, from string, m machine, native bool) error {
 	return nil
 }
 
-// write writes the archive that the kernel unpacks.
-func (r *root) write(file string, spec wire.Spec) error {
+// write writes the archive that the kernel unpacks, and returns how many pages its files then take.
+func (r *root) write(file string, spec wire.Spec) (pages int64, err error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r.texts[wire.SpecFile[1:]] = string(text)
 	f, err := os.Create(file)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	a := &archive{w: w}
@@ -267,7 +267,7 @@ func (r *root) write(file string, spec wire.Spec) error {
 		directory(path.Dir(name))
 		a.add(name, modeRegular|uint32(mode(name)), int64(len(r.texts[name])), strings.NewReader(r.texts[name]), 0, 0)
 	}
-	return errors.Join(a.close(), w.Flush(), f.Close())
+	return a.pages, errors.Join(a.close(), w.Flush(), f.Close())
 }
 
 func sorted(m map[string]string) []string {

@@ -52,7 +52,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 			return 0, err
 		}
 	}
-	if err := r.write(g.initrd, spec); err != nil {
+	if g.pages, err = r.write(g.initrd, spec); err != nil {
 		return 0, err
 	}
 	report := newReport(g.kernel, o.json)
