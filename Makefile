@@ -6,7 +6,8 @@ COMMIT      = $(shell git rev-parse HEAD 2>/dev/null)
 FUZZTIME    = 10m
 PREFIX      = /usr/local
 
-.PHONY: help build demo install test test-all test-deps test-unit test-live test-peer test-vm check fuzz bench clean
+.PHONY: help build demo install test test-all test-deps test-unit test-live test-peer test-vm \
+	check check-format check-vet check-arm64 check-static check-modules fuzz bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +28,7 @@ install: ## ringtap, its manual pages and completions below PREFIX=/usr/local; "
 	install -D -m 644 docs/completion/ringtap.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ringtap.fish
 
 test: ## install what the tests need (root), check, and test on this kernel and in a guest: minutes
-	$(MAKE) -j2 --output-sync test-deps check
+	$(MAKE) -j --output-sync test-deps check
 	go run ./scripts/tiers
 
 test-all: ## what a release needs: every test, on every kernel and for both architectures: hours
@@ -51,11 +52,21 @@ test-vm: ## all live tests on other kernels, under QEMU; built and fetched once,
 	scripts/install-test-deps all
 	go run ./scripts/tiers vm
 
-check: ## format, vet for both architectures, staticcheck, modules
+check: check-format check-vet check-arm64 check-static check-modules ## format, vet for both architectures, staticcheck, modules
+
+check-format:
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+
+check-vet:
 	go vet -trimpath ./...
+
+check-arm64:
 	GOARCH=arm64 go vet -trimpath ./...
+
+check-static: check-vet # whose packages it finds compiled
 	GOFLAGS=-trimpath go run $(STATICCHECK) ./...
+
+check-modules:
 	go mod verify
 	go mod tidy -diff
 
