@@ -17,12 +17,16 @@ import (
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
-// runSeconds is how long one run of a test binary may take, and testsPerRun how many tests
-// of a package it runs where none is chosen by name.
-const (
-	runSeconds  = 1200
-	testsPerRun = 4
-)
+// testsPerRun is how many tests of a package one run of its binary runs where none is chosen by name.
+const testsPerRun = 4
+
+// runSeconds is how long one run of a test binary may take. Thorough tests run every release of a runtime.
+func runSeconds() int {
+	if testlimit.IsThorough() {
+		return 3600
+	}
+	return 1200
+}
 
 // runTests runs the tests in the guest and reports as go test does. The exit
 // code is 1 if a test failed.
@@ -40,7 +44,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		for _, pattern := range patterns[p.ImportPath] {
 			spec.Tests = append(spec.Tests, wire.Test{
 				Package: p.ImportPath, Path: "/opt/tests/" + name, Dir: p.Dir,
-				Args: []string{"-test.run=" + pattern}, Seconds: runSeconds,
+				Args: []string{"-test.run=" + pattern}, Seconds: runSeconds(),
 			})
 		}
 	}
@@ -56,7 +60,7 @@ func (o options) runTests(ctx context.Context, g *guest, r *root, spec wire.Spec
 		return 0, err
 	}
 	report := newReport(g.kernel, o.json)
-	g.silence = (runSeconds + 60) * time.Second // a test binary is killed before
+	g.silence = time.Duration(runSeconds()+60) * time.Second // a test binary is killed before
 	err = g.run(ctx, nil, func(m wire.FromGuest) (bool, error) {
 		switch m.Kind {
 		case wire.Output:
