@@ -118,6 +118,18 @@ func leafARM64(code []byte, at, complete int, frame uint64) (of shape, below uin
 	return whole, frame
 }
 
+// markARM64 is machine.mark. Code of JDK 11 leaves where it calls from on the stack (aarch64_enc_java_to_runtime in
+// src/hotspot/cpu/aarch64/aarch64.ad); that of JDK 17 does not.
+func markARM64(code []byte, at int) uint64 {
+	const leaves, calls, takes = 0xa9bf27ff, 0xd63f0100, 0x910043ff // stp xzr, x9, [sp, #-16]!; blr x8; add sp, sp, #16
+	for _, call := range []int{at, at - 4} {
+		if instruction(code, call-4) == leaves && instruction(code, call) == calls && instruction(code, call+4) == takes {
+			return 16
+		}
+	}
+	return 0
+}
+
 // makingARM64 tells how much of a frame of a size there is before instructions that end where it is complete.
 func makingARM64(code []byte, at int, frame uint64) (of shape, below uint64) {
 	of, left := whole, uint64(0)
@@ -178,18 +190,27 @@ func stubARM64(code []byte, at int, adapts bool) (of shape, below uint64) {
 	return framed, 0
 }
 
+// frameMakers are how a frame of the interpreter begins (generate_fixed_frame in
+// src/hotspot/cpu/aarch64/templateInterpreterGenerator_aarch64.cpp): the caller's frame pointer and the return address
+// are stored, the frame pointer is set, and the caller's stack pointer follows, from a register of each release's own.
+var frameMakers = []struct{ store, point, sender uint32 }{
+	{0xa9057bfd, 0x910143fd, 0xa90403ff}, // stp x29, x30, [sp, #80]; add x29, sp, #80; stp xzr, xN, [sp, #64]
+	{0xa9047bfd, 0x910103fd, 0xa90303ff}, // the same of JDK 8: [sp, #64]; #64; [sp, #48]
+}
+
 // entryARM64 is machine.entry.
 func entryARM64(code []byte, at uint64) (entry, bool) {
-	makesFrame := []byte{0xfd, 0x7b, 0x05, 0xa9, 0xfd, 0x43, 0x01, 0x91} // stp x29, x30, [sp, #80]; add x29, sp, #80
-	made := bytes.Index(code, makesFrame)
-	if made < 0 {
-		return entry{}, false
-	}
 	const soon = 16
-	framed := made + len(makesFrame)
-	for i := framed; i < framed+4*soon; i += 4 {
-		if w := instruction(code, i); w&0xffff83ff == 0xa90403ff { // stp xzr, xN, [sp, #64]
-			return entry{at, at + uint64(framed), at + uint64(i) + 4, uint8(w >> 10 & 31)}, true
+	for _, m := range frameMakers {
+		made := bytes.Index(code, binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, m.store), m.point))
+		if made < 0 {
+			continue
+		}
+		framed := made + 8
+		for i := framed; i < framed+4*soon; i += 4 {
+			if w := instruction(code, i); w&0xffff83ff == m.sender {
+				return entry{at, at + uint64(framed), at + uint64(i) + 4, uint8(w >> 10 & 31)}, true
+			}
 		}
 	}
 	return entry{}, false

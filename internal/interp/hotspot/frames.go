@@ -62,8 +62,20 @@ func (r *Runtime) leave(a *callchain.Activation, b *blob) {
 	case a.Exact:
 		r.leaveLeaf(a, b)
 	default:
-		r.leaveFixed(a, b.frame)
+		r.leaveFixed(a, b.frame+r.mark(a, b))
 	}
+}
+
+// mark is machine.mark at the place of an activation.
+func (r *Runtime) mark(a *callchain.Activation, b *blob) uint64 {
+	if !r.marks {
+		return 0
+	}
+	text, ok := r.textOf(b)
+	if !ok {
+		return 0
+	}
+	return r.machine.mark(text, int(a.PC-b.code))
 }
 
 // leaveFixed leaves a frame whose size is known. Compiled code keeps the caller's frame
@@ -85,7 +97,7 @@ func (r *Runtime) leaveLeaf(a *callchain.Activation, b *blob) {
 	}
 	switch of {
 	case whole:
-		r.leaveFixed(a, below)
+		r.leaveFixed(a, below+r.mark(a, b))
 	case framed:
 		r.leaveFramed(a)
 	default:

@@ -63,7 +63,7 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 		f.Add([]byte{0}, []byte("a stack"), uint64(0x1000), isARM)
 		f.Add(binary.LittleEndian.AppendUint64(nil, 0x1000), make([]byte, 256), uint64(0x1008), isARM)
 		f.Add([]byte{1, 0, 1, 16, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 1}, make([]byte, 512), uint64(0x2000), isARM)
-		f.Add(codeOf(interpretedARM64...), make([]byte, 512), uint64(0x2000), isARM)
+		f.Add(codeOf(interpretedARM64[21]...), make([]byte, 512), uint64(0x2000), isARM)
 	}
 	f.Fuzz(func(t *testing.T, memory, stack []byte, pc uint64, isARM bool) {
 		if len(stack) > 1<<12 || len(memory) > 1<<16 {
@@ -74,7 +74,7 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 			arch = callchain.ARM64
 		}
 		read := 0
-		r := newRuntime(hostile{memory, &read}, machineOf(arch), layoutOf(append(memory, 64)), 17+pc%9)
+		r := newRuntime(hostile{memory, &read}, machineOf(arch), layoutOf(append(memory, 64)), 8+pc%18)
 		var c callchain.Capture
 		mask := arch.UserRegsMask()
 		var values []uint64
@@ -102,7 +102,7 @@ func FuzzHostileMemoryIsLeft(f *testing.F) {
 
 // Code of any kind, at any place, leaves a frame of some size.
 func FuzzHostileCodeIsLeft(f *testing.F) {
-	f.Add(codeOf(interpretedARM64...), 4, 8, uint64(80))
+	f.Add(codeOf(interpretedARM64[21]...), 4, 8, uint64(80))
 	f.Add([]byte{0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x20, 0xc9, 0xc3}, 1, 8, uint64(48))
 	f.Add(codeOf(0x17ffffff, 0x14000000, ret), 0, 0, uint64(0))
 	f.Fuzz(func(t *testing.T, code []byte, at, complete int, frame uint64) {

@@ -4,9 +4,8 @@ import "github.com/ringtap/ringtap/callchain"
 
 // machine is what the virtual machine does as the processor wants it. Registers are columns of DWARF.
 type machine struct {
-	since   uint64 // the first release whose frames were looked at
-	running uint8  // the bytecode that an interpreted method runs
-	link    uint8  // where to return before a frame is made, noLink: that lies on the stack
+	running uint8 // the bytecode that an interpreted method runs
+	link    uint8 // where to return before a frame is made, noLink: that lies on the stack
 
 	// The slot of an interpreted frame for the bytecode that runs, as of its last call: as a distance from
 	// the frame pointer, and the same in JDK 8, whose frames have no mirror of the method's class.
@@ -24,6 +23,9 @@ type machine struct {
 	leaf func(code []byte, at, complete int, frame uint64) (of shape, below uint64)
 	// stub is the same for code that says nothing of its frame. It may be of an adapter.
 	stub func(code []byte, at int, adapts bool) (of shape, below uint64)
+	// mark is how much compiled code has put on top of its frame where it calls a function of the virtual
+	// machine; nil if it puts nothing there.
+	mark func(code []byte, at int) uint64
 }
 
 const noLink = 0xff
@@ -35,8 +37,8 @@ func machineOf(arch callchain.Arch) *machine {
 		return &machine{running: 13, link: noLink, slotBytecode: 64, slotBytecode8: 56, addresses: ^uint64(0), bare: 8,
 			entry: entryAMD64, partial: partialAMD64, leaf: leafAMD64, stub: stubAMD64}
 	case callchain.ARM64: // DWARF for the Arm 64-bit Architecture, 4.1
-		return &machine{since: 11, running: 22, link: 30, slotBytecode: 72, addresses: 1<<48 - 1,
-			entry: entryARM64, partial: partialARM64, leaf: leafARM64, stub: stubARM64}
+		return &machine{running: 22, link: 30, slotBytecode: 72, slotBytecode8: 56, addresses: 1<<48 - 1,
+			entry: entryARM64, partial: partialARM64, leaf: leafARM64, stub: stubARM64, mark: markARM64}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ type Runtime struct {
 	layout  *layout
 	name    string
 	biased  bool // see stream
+	marks   bool // its code may put marks on its frames, see machine
 
 	slotBytecode uint64 // see machine
 	age          uint64 // of the sample: what was read for it is not read again
@@ -49,20 +50,17 @@ func Detect(p *interp.Process, m *interp.Module) (interp.Stepper, error) {
 	if err != nil {
 		return nil, unknown(err.Error())
 	}
-	major := version(p.Memory, t)
-	if major < machine.since {
-		return nil, unknown(fmt.Sprintf("it is release %d, whose frames on %v are not known", major, p.Arch))
-	}
-	return newRuntime(p.Memory, machine, l, major), nil
+	return newRuntime(p.Memory, machine, l, version(p.Memory, t)), nil
 }
 
 func newRuntime(mem interp.Memory, machine *machine, l *layout, major uint64) *Runtime {
-	const biasedSince = 20
+	const biasedSince, marksUntil = 20, 16
 	slot := machine.slotBytecode
 	if major == 8 {
 		slot = machine.slotBytecode8
 	}
 	return &Runtime{mem: mem, machine: machine, layout: l, name: fmt.Sprintf("HotSpot %d", major), biased: major >= biasedSince, slotBytecode: slot,
+		marks:   machine.mark != nil && major <= marksUntil,
 		methods: make(map[uint64]*method), blobNames: make(map[uint64]string), known: make(map[[3]uint64][]interp.Level), texts: make(map[uint64]text)}
 }
 
