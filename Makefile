@@ -34,6 +34,7 @@ test: ## install what the tests need (root), check, and test on this kernel and 
 test-all: ## what a release needs: every test, on every kernel and for both architectures: hours
 	scripts/install-test-deps all
 	$(MAKE) check
+	GOARCH=arm64 go vet -trimpath ./...
 	go run ./scripts/tiers all
 
 test-deps: # installs what make test needs; a machine that has it loses no time
@@ -52,7 +53,7 @@ test-vm: ## all live tests on other kernels, under QEMU; built and fetched once,
 	scripts/install-test-deps all
 	go run ./scripts/tiers vm
 
-check: check-format check-vet check-arm64 check-static check-modules ## format, vet for both architectures, staticcheck, modules
+check: check-format check-vet check-arm64 check-static check-modules ## format, vet, types on arm64, staticcheck, modules
 
 check-format:
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -61,7 +62,7 @@ check-vet:
 	go vet -trimpath ./...
 
 check-arm64:
-	GOARCH=arm64 go vet -trimpath ./...
+	go run ./scripts/typecheck arm64 ./...
 
 check-static: check-vet # whose packages it finds compiled
 	GOFLAGS=-trimpath go run $(STATICCHECK) ./...
