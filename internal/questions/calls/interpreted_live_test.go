@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/interp/languages"
@@ -31,8 +32,15 @@ func TestMain(m *testing.M) {
 }
 
 // caller runs testdata/ppid: its functions one, two and three call getppid(3) so many times as they
-// say, below eleven calls of down.
+// say, below eleven calls of down. PHP, which has that in an extension alone, calls getrusage(2).
 type caller struct{ livetest.Interpreter }
+
+func (c caller) calls() string {
+	if strings.HasPrefix(c.Name, "php") {
+		return "getrusage"
+	}
+	return "getppid"
+}
 
 // restMS is how many milliseconds pass between calls of which all are looked at.
 const restMS = 3
@@ -129,7 +137,7 @@ func (c caller) profile(t *testing.T, rounds, rest int) (p *profile.Profile, los
 	cmd := c.Program("testdata/ppid", strconv.Itoa(rounds), strconv.Itoa(rest))
 	program := livetest.Start(t, cmd)
 	defer program.Close()
-	return profileOf(t, program)
+	return profileOf(t, program, c.calls())
 }
 
 // libcOf is the libc that a process has mapped, which may be its interpreter's own.
@@ -139,18 +147,18 @@ func libcOf(t *testing.T, pid int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := regexp.MustCompile(`/\S+/libc\.so\.6`).FindString(string(maps))
+	path := regexp.MustCompile(`/\S+/libc(\.so\.6|-2\.\d+\.so)`).FindString(string(maps))
 	if path == "" {
 		t.Fatalf("process %d has no libc", pid)
 	}
 	return path
 }
 
-// profileOf profiles the calls of getppid in a process, which begins to call when it is told to, and
+// profileOf profiles the calls of a function of libc in a process, which begins to call when it is told to, and
 // says when it has.
-func profileOf(t *testing.T, program *livetest.Ready) (p *profile.Profile, lost uint64) {
+func profileOf(t *testing.T, program *livetest.Ready, function string) (p *profile.Profile, lost uint64) {
 	t.Helper()
-	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: libcOf(t, program.PID) + ":getppid", Whole: true}
+	spec := &probe.Spec{Place: probe.User, Kind: 'p', Probe: libcOf(t, program.PID) + ":" + function, Whole: true}
 	target := perfevent.Process(program.PID)
 	set, err := probe.Open(spec, probe.Options{Target: target, Calls: probe.AllCalls, UserStacks: true})
 	if err != nil {
@@ -161,7 +169,7 @@ func profileOf(t *testing.T, program *livetest.Ready) (p *profile.Profile, lost 
 			t.Error(err)
 		}
 	}()
-	collector := calls.NewCalls("getppid", set.Sources, stack.Stacks{User: true, Unwind: stack.Auto, Entry: set.AtEntry, Moments: true})
+	collector := calls.NewCalls(function, set.Sources, stack.Stacks{User: true, Unwind: stack.Auto, Entry: set.AtEntry, Moments: true})
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	done := make(chan error, 1)

@@ -51,7 +51,7 @@ func collector(t *testing.T, whole bool) *offcpu.Collector {
 var waited = map[string]struct{ nap, hold *regexp.Regexp }{
 	"python": {regexp.MustCompile(`sys_(clock_nanosleep|p?select)`), regexp.MustCompile(`sys_futex`)}, // the latter before Python 3.11
 	"php":    {regexp.MustCompile(`sys_clock_nanosleep`), regexp.MustCompile(`sys_(p?select|ppoll|poll)`)},
-	"perl":   {regexp.MustCompile(`sys_clock_nanosleep`), regexp.MustCompile(`sys_p?select`)},
+	"perl":   {regexp.MustCompile(`sys_nanosleep`), regexp.MustCompile(`sys_p?select`)},
 	"ruby":   {regexp.MustCompile(`sys_(ppoll|futex)`), regexp.MustCompile(`sys_p?select`)},
 }
 

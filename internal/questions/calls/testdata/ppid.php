@@ -6,18 +6,18 @@ function rest($ms) {
 }
 
 function one() {
-    posix_getppid();
+    getrusage();
 }
 
 function two() {
-    posix_getppid();
-    posix_getppid();
+    getrusage();
+    getrusage();
 }
 
 function three() {
-    posix_getppid();
-    posix_getppid();
-    posix_getppid();
+    getrusage();
+    getrusage();
+    getrusage();
 }
 
 function down($depth, $ms) {
