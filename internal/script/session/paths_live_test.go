@@ -26,7 +26,7 @@ int main(void) {
 func TestPeerProbesOfLibrariesAndProgramsShowTheirFiles(t *testing.T) {
 	program := compiled.Program(t, map[string]string{"ringtapnamed.c": namedText}, "gcc", "-O1", "-o", "ringtapnamed", "ringtapnamed.c")
 	t.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH"))
-	o := Options{Text: `uprobe:libc:getppid, uretprobe:libc:getppid, uprobe:libc:getppi*, uprobe:ringtapnamed:work, uprobe:` + program + `:work {
+	o := Options{Text: `uprobe:libc:getppid, uretprobe:libc:getppid, uprobe:libc:getppi*, uprobe:ringtapnamed:work, uprobe:` + program + `:work / comm == "ringtapnamed" / {
 		printf("%s\n", probe);
 	} uprobe:` + program + `:last { exit(); }`}
 	for _, dialect := range []string{"0.17", ""} {
