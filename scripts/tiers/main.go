@@ -46,7 +46,7 @@ type lane []tier
 // time, since their tests sample programs that must get to run.
 var (
 	gate = [][]string{{"live"}, {"unit+peer", "guest"}}
-	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1 vm-7 vm-arm64-pmu", "vm-arm64 vm-6.12 vm-nobpf"}}
+	all  = [][]string{{"unit"}, {"live"}, {"peer"}, {"vm-6.1 vm-6.12 vm-7 vm-arm64-pmu", "vm-arm64 vm-nobpf"}}
 )
 
 // slowest are the packages that a tier begins with, so that none runs alone at its end.
