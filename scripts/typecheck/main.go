@@ -4,7 +4,7 @@
 //
 // It checks the types of packages and of their tests, from their sources, in four seconds. go vet looks for more
 // mistakes, and first compiles all that the packages import, the standard library too: more than two minutes of CPU
-// time on a machine that has not done so before. make test-all does that.
+// time on a machine that has not done so before. make check runs typecheck, and make test-all go vet as well.
 package main
 
 import (
