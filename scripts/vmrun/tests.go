@@ -17,7 +17,7 @@ import (
 	"github.com/ringtap/ringtap/scripts/vmrun/wire"
 )
 
-// testsPerRun is how many tests of a package one run of its binary runs where none is chosen by name.
+// testsPerRun is how many tests of a package share one run of its binary, unless the command line chooses tests.
 const testsPerRun = 4
 
 // runSeconds is how long one run of a test binary may take. Thorough tests run every release of a runtime.
