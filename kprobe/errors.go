@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // ErrAddressesHidden says that a definition needs addresses of the kernel's, which
@@ -45,10 +46,10 @@ func (e *SymbolError) Error() string {
 		out.WriteString(": " + e.Why)
 	}
 	if len(e.Near) > 0 {
-		out.WriteString("; near it: " + strings.Join(e.Near, ", "))
+		out.WriteString("; " + names.DidYouMean(e.Near))
 	}
 	if len(e.AliasNear) > 0 {
-		fmt.Fprintf(&out, "; nor has it %s, if that was meant: near it: %s", e.Alias, strings.Join(e.AliasNear, ", "))
+		fmt.Fprintf(&out, "; if %s is the function: %s", e.Alias, names.DidYouMean(e.AliasNear))
 	}
 	return escape.Text(out.String())
 }

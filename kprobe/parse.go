@@ -114,7 +114,7 @@ func (p *parser) kind(d *Definition) error {
 	case colon < 0:
 		return p.fail(0, "invalid probe: it has no colon; it is p:FUNCTION, or r:FUNCTION for the return")
 	case colon != 1 || p.text[0] != 'p' && p.text[0] != 'r':
-		return p.fail(0, "invalid probe: it begins with p: (entry) or r: (return)")
+		return p.fail(0, "a probe starts with p: (entry) or r: (return), as in p:vfs_open")
 	}
 	d.Kind = Kind(p.text[0])
 	p.pos = 2

@@ -141,8 +141,8 @@ func TestAMistakeInADefinitionIsPointedAt(t *testing.T) {
 	for _, test := range []struct{ name, text, at, message string }{
 		{"nothing", "", "", "no colon"},
 		{"no kind", "vfs_read", "vfs_read", "no colon"},
-		{"another kind", "u:vfs_read", "u:vfs_read", "begins with"},
-		{"a number of instances", "r9:vfs_read", "r9:vfs_read", "begins with"},
+		{"another kind", "u:vfs_read", "u:vfs_read", "starts with p:"},
+		{"a number of instances", "r9:vfs_read", "r9:vfs_read", "starts with p:"},
 		{"no function", "p:", "", "no function"},
 		{"the kernel's way to say return", "p:vfs_read%return", "%return", "r:vfs_read"},
 		{"an offset from nothing", "p:+4", "+4", "empty"},

@@ -136,8 +136,8 @@ func TestWhatCantBeProbedIsExplained(t *testing.T) {
 	}
 	for _, test := range []struct{ text, message string }{
 		{"p:jiffies", "it is a variable: fetch it in another probe as @jiffies"},
-		{"p:vfs_raed", "near it: vfs_read"},
-		{"p:tcp_retransmit", "near it: tcp_retransmit_skb"},
+		{"p:vfs_raed", "did you mean vfs_read"},
+		{"p:tcp_retransmit", "did you mean tcp_retransmit_skb"},
 		{"p:nfs:nfs_open", "module nfs is not loaded: modprobe nfs first"},
 		{"p:no_such_*", "no function of the kernel matches no_such_*"},
 		{"p:\"vfs_*\"", "no function vfs_*"},
@@ -323,7 +323,7 @@ func TestAModulesFunctionHasItsModule(t *testing.T) {
 		{"p:ext4:ext4_open", "module ext4 is built into this kernel"},
 		{"p:xfs:xfs_open", "modprobe xfs"},
 		{"p:xfs:nfs_open", "today it is nfs:nfs_open (module xfs is not loaded"},
-		{"p:nfs:nfs_opn", "near it: nfs_open"},
+		{"p:nfs:nfs_opn", "did you mean nfs_open"},
 		{"p:prog", "BPF program"},
 	} {
 		if _, err := resolveText(test.text, root, "amd64"); err == nil || !strings.Contains(err.Error(), test.message) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 func (e *evaluator) isParameter(name string) bool {
@@ -58,7 +59,7 @@ func (e *evaluator) lookup(written *cexpr.TypeName) (btf.Type, error) {
 		}
 	}
 	if best := near.found.Names(); len(best) > 0 {
-		return btf.Type{}, fmt.Errorf("the kernel has no %s %s; near it: %s", what, name, strings.Join(best, ", "))
+		return btf.Type{}, fmt.Errorf("the kernel has no %s %s; %s", what, name, names.DidYouMean(best))
 	}
 	return btf.Type{}, fmt.Errorf("the kernel has no %s %s", what, name)
 }

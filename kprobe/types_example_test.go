@@ -22,7 +22,7 @@ func ExampleKernelTypes() {
 	// [name=+0(+24(+8($arg1))):string]
 	// [mood=+156($arg1):s32]
 	// [item=$arg1:x64 name=+0($arg2):string list=$arg3:x64 buffer=$arg4:x64 size=$arg5:u64 sk=$arg6:x64]
-	// struct item has no member nxt; near it: next
+	// struct item has no member nxt; did you mean next?
 	//   item->nxt
 	//         ^
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/btf"
 	"github.com/ringtap/ringtap/internal/cexpr"
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // member is a member of a struct or union, or of the one that a pointer leads to.
@@ -106,11 +107,11 @@ func (e *evaluator) named(kind btf.Kind, name string) (btf.Type, error) {
 // manyMembers is how many members are looked at for one that was meant.
 const manyMembers = 4096
 
-// noMember says what members there are.
+// noMember says that t has no member called name, and which members it has.
 func noMember(t btf.Type, name string) string {
-	names := t.FieldNames(manyMembers)
+	members := t.FieldNames(manyMembers)
 	near := newNearest(name)
-	for _, n := range names {
+	for _, n := range members {
 		near.add(n)
 	}
 	text := fmt.Sprintf("%s has no member %s", t, name)
@@ -122,9 +123,9 @@ func noMember(t btf.Type, name string) string {
 		}
 	}
 	if best := near.found.Names(); len(best) > 0 {
-		return text + "; near it: " + strings.Join(best, ", ")
+		return text + "; " + names.DidYouMean(best)
 	}
-	return text + "; it has " + some(names)
+	return text + "; it has " + some(members)
 }
 
 // noParameter says what parameters there are.

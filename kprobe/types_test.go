@@ -93,8 +93,8 @@ func TestAModulesFunctionsHaveTheKernelsTypes(t *testing.T) {
 func TestErrorsPointAtThePlaceAndSayWhatIsThere(t *testing.T) {
 	for _, test := range []struct{ path, at, says string }{
 		{"itm->id", "itm", "pointers has no parameter itm; it has item, name, list, buffer, size, sk"},
-		{"item->nxt", "nxt", "struct item has no member nxt; near it: next"},
-		{"item->next->teext", "teext", "near it: text"},
+		{"item->nxt", "nxt", "struct item has no member nxt; did you mean next"},
+		{"item->next->teext", "teext", "did you mean text"},
 		{"item->hash", "hash", "its text has: text.hash"},
 		{"item.next", ".", "item is a pointer (struct item *): its members are item->next"},
 		{"item->text->name", "->name", "text is no pointer, but the struct text itself: its members are text.name"},
@@ -124,7 +124,7 @@ func TestErrorsPointAtThePlaceAndSayWhatIsThere(t *testing.T) {
 		{"item->low:string", "low", "no text"},
 		{"item->text:string", "text", "no text"},
 		{"size:x8[8]", "size", "not in memory"},
-		{"((struct itemm *)name)->id", "itemm", "near it: item"},
+		{"((struct itemm *)name)->id", "itemm", "did you mean item"},
 		{"((struct item *)size", "", "should close"},
 		{"(struct item)name", "(struct", "no struct item"},
 		{"(struct item *)item->low", "(struct", "no pointer can be made"},

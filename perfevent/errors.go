@@ -51,11 +51,11 @@ type OpenError struct {
 // Error returns one line: what failed, on what, why, and what to do.
 func (e *OpenError) Error() string {
 	var b strings.Builder
-	b.WriteString("open ")
 	if e.Event != "" {
-		fmt.Fprintf(&b, "event %s on ", e.Event)
+		fmt.Fprintf(&b, "open event %s on %s: %v", e.Event, e.Target, e.Err)
+	} else {
+		fmt.Fprintf(&b, "watch %s: %v", e.Target, e.Err)
 	}
-	fmt.Fprintf(&b, "%s: %v", e.Target, e.Err)
 	if e.Hint != "" {
 		fmt.Fprintf(&b, " (%s)", e.Hint)
 	}

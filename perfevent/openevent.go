@@ -80,7 +80,7 @@ func (s *Session) openSideBand(cpu int, on subject) error {
 			if s.dropFeature(err) {
 				continue
 			}
-			return s.openError("dummy", nil, err)
+			return s.openError("", nil, err)
 		}
 		if s.rings[cpu].mem != nil {
 			return s.join(fd, cpu, eventInfo{sampling: sideBand, origin: on.origin})

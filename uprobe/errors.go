@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -54,7 +55,7 @@ func (e *SymbolError) Error() string {
 		out.WriteString("; its symbol table was stripped, and no debug file was found: only exported functions have names")
 	}
 	if len(e.Near) > 0 {
-		out.WriteString("; near it: " + strings.Join(e.Near, ", "))
+		out.WriteString("; " + names.DidYouMean(e.Near))
 	}
 	return escape.Text(out.String())
 }

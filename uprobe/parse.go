@@ -92,7 +92,7 @@ func (p *parser) kind(d *Definition) error {
 	case colon < 0:
 		return p.fail(0, "invalid probe: it has no colon; it is p:TARGET:SYMBOL, or r: for the return, u: for a USDT probe")
 	case colon != 1 || !strings.ContainsRune("pru", rune(p.text[0])):
-		return p.fail(0, "invalid probe: it begins with p: (entry), r: (return) or u: (USDT)")
+		return p.fail(0, "a probe starts with p: (entry), r: (return) or u: (USDT), as in p:libc:malloc")
 	}
 	d.Kind = Kind(p.text[0])
 	p.pos = 2

@@ -96,7 +96,7 @@ func TestAWrongPathIsRefusedWhereItIsWrong(t *testing.T) {
 	optimized := compiled.Program(t, compiled.Sources(t, "testdata/members.c"), "gcc", "-g", "-O2", "-o", "prog", "members.c")
 	line := lineOf(t, "members.c", "LINE B")
 	for _, test := range []struct{ definition, want string }{
-		{"p:" + program + ":handle r->nam", "struct req has no member nam; near it: name"},
+		{"p:" + program + ":handle r->nam", "struct req has no member nam; did you mean name"},
 		{"p:" + program + ":handle r.id", "r is a pointer: r->id"},
 		{"p:" + program + ":handle by->x", "by is no pointer, but struct pos"},
 		{"p:" + program + ":handle r->p", "p is struct pos: name a member of it, of x, y"},
@@ -105,7 +105,7 @@ func TestAWrongPathIsRefusedWhereItIsWrong(t *testing.T) {
 		{"p:" + program + ":handle r->id+1", "members (-> and .), elements ([1]) and * are all"},
 		{"p:" + program + ":handle r->id:string", "it is int, and no text"},
 		{"p:" + program + ":handle r->b:u8", "it is a bitfield"},
-		{fmt.Sprintf("p:%s:members.c:%d mse", program, line), "no variable mse is visible here; near it: msec"},
+		{fmt.Sprintf("p:%s:members.c:%d mse", program, line), "no variable mse is visible here; did you mean msec"},
 		{fmt.Sprintf("p:%s:members.c:%d $args", program, line), "name variables one by one"},
 		{fmt.Sprintf("p:%s:members.c:%d msec", optimized, line), "optimized out"},
 		{"r:" + program + ":handle r->id", "gone when the function returns"},

@@ -55,8 +55,8 @@ func wrongSpec(err error) error {
 	case errors.As(err, new(*uprobe.TooManyError)), errors.As(err, new(*kprobe.TooManyError)):
 		return fmt.Errorf("%w; --limit allows more", err)
 	case errors.As(err, &missing):
-		if near := names.Near(missing.Name, missing.Known); near != "" {
-			return fmt.Errorf("%w; did you mean %s?", err, near)
+		if near := names.Near(missing.Name, missing.Known); near != nil {
+			return fmt.Errorf("%w; %s", err, names.DidYouMean(near))
 		}
 		return fmt.Errorf("%w: see ringtap tpoint -l", err)
 	}

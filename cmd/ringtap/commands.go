@@ -47,15 +47,14 @@ func commands() []command {
 	}...)
 }
 
-// families are the commands as the help lists them: each begins with the command that
-// is named.
+// families are the commands as the help groups them, each with the name of its first command.
 var families = []struct{ title, first string }{
-	{"Profile: where time, memory and I/O go", "on-cpu"},
-	{"Trace, a line for each hit", "uprobe"},
-	{"Count and measure", "funccount"},
-	{"Programs in bpftrace's language", "run"},
-	{"Look around", "stack"},
-	{"About ringtap", "reset"},
+	{"Profile", "on-cpu"},
+	{"Trace", "uprobe"},
+	{"Count", "funccount"},
+	{"bpftrace", "run"},
+	{"Look", "stack"},
+	{"Manage", "reset"},
 }
 
 // find returns the command of that name or alias, or nil.
@@ -68,19 +67,25 @@ func find(name string) *command {
 	return nil
 }
 
-// elsewhere are the commands of other tools, and what does the same here.
+// elsewhere maps the commands of other tools to what does the same here.
 var elsewhere = map[string]string{
-	"record":   "'ringtap on-cpu --out FILE' records and writes a report in one step",
-	"report":   "'ringtap on-cpu' reports at the end of the run; --out FILE writes HTML, pprof, folded stacks and more",
-	"script":   "'ringtap on-cpu --out FILE.folded' writes stacks for other programs; 'ringtap tpoint' prints a line for each event",
-	"top":      "'ringtap on-cpu -i 2' reports every two seconds",
-	"annotate": "'ringtap on-cpu --tables' shows exact addresses, and --inlines source lines",
-	"stat":     "'ringtap funccount' counts calls and tracepoints",
-	"trace":    "'ringtap tpoint \"syscalls:sys_enter_*\"' traces system calls; 'ringtap uprobe' and 'kprobe' trace functions",
-	"mem":      "'ringtap memleak' shows memory that is not freed, and 'ringtap llc' cache misses",
-	"lock":     "'ringtap stack --deadlock' shows who holds a lock, and 'ringtap off-cpu' how long threads wait",
-	"sched":    "'ringtap off-cpu' shows how long threads wait, and 'ringtap tpoint \"sched:*\"' each event",
-	"flame":    "'ringtap on-cpu --out FILE.html' writes a flame graph",
+	"record":     "'ringtap on-cpu --out FILE' records and writes a report in one step",
+	"report":     "'ringtap on-cpu' reports at the end of the run; --out FILE writes HTML, pprof, folded stacks and more",
+	"script":     "'ringtap on-cpu --out FILE.folded' writes stacks for other programs; 'ringtap tpoint' prints a line for each event",
+	"top":        "'ringtap on-cpu -i 2' reports every two seconds",
+	"annotate":   "'ringtap on-cpu --tables' shows exact addresses, and --inlines source lines",
+	"stat":       "'ringtap funccount' counts calls and tracepoints",
+	"mem":        "'ringtap memleak' shows memory that is not freed, and 'ringtap llc' cache misses",
+	"lock":       "'ringtap stack --deadlock' shows who holds a lock, and 'ringtap off-cpu' how long threads wait",
+	"sched":      "'ringtap off-cpu' shows how long threads wait, and 'ringtap tpoint \"sched:*\"' each event",
+	"flame":      "'ringtap on-cpu --out FILE.html' writes a flame graph",
+	"flamegraph": "'ringtap on-cpu --out FILE.html' writes a flame graph",
+	"strace":     "'ringtap tpoint -p PID \"syscalls:sys_enter_*\"' prints a process's system calls, and 'ringtap syscount' counts them",
+	"ltrace":     "'ringtap uprobe -p PID p:libc:malloc' prints calls of a library function, and 'ringtap funccount' counts them",
+	"gdb":        "'ringtap stack PID' shows the stacks of a process without stopping it",
+	"pstack":     "'ringtap stack PID' shows the stacks of a process without stopping it",
+	"py-spy":     "'ringtap on-cpu -p PID' names Python functions, and so does 'ringtap stack PID'",
+	"iotop":      "'ringtap io' shows who reads and writes",
 }
 
 // choose picks the command that the first argument names and returns it with
@@ -92,6 +97,9 @@ func choose(args []string) (*command, []string, error) {
 	switch args[0] {
 	case "-h", "--help", "help":
 		if len(args) > 1 && args[0] == "help" {
+			if args[1] == "all" {
+				return &command{name: "help", run: helpAll}, nil, nil
+			}
 			return choose([]string{args[1], "--help"})
 		}
 		return &command{name: "help", run: help}, nil, nil
@@ -101,53 +109,102 @@ func choose(args []string) (*command, []string, error) {
 	if cmd := find(args[0]); cmd != nil {
 		return cmd, args[1:], nil
 	}
-	if instead := elsewhere[args[0]]; instead != "" {
-		return nil, nil, usagef("no command %q: %s", args[0], instead)
-	}
-	if near := names.Near(args[0], commandNames()); near != "" {
-		return nil, nil, usagef("no command %q: did you mean %s?", args[0], near)
-	}
-	return nil, nil, usagef("no command %q: one of %s", args[0], strings.Join(commandNames(), ", "))
+	return nil, nil, unknownCommand(args)
 }
 
-func commandNames() []string {
-	var all []string
+// maxSuggested is how many commands the error about an unknown one names.
+const maxSuggested = 3
+
+// unknownCommand explains that args[0] is no command. It suggests another tool's counterpart,
+// commands with a similar name, or commands that have the word in their name or summary.
+func unknownCommand(args []string) error {
+	word := args[0]
+	if instead := elsewhere[word]; instead != "" {
+		return usagef("no command %q: %s", word, instead)
+	}
+	var all, holding []string
 	for _, cmd := range commands() {
 		all = append(all, cmd.name)
+		if len(word) > 2 && len(holding) < maxSuggested && strings.Contains(cmd.name+" "+cmd.summary, strings.ToLower(word)) {
+			holding = append(holding, cmd.name)
+		}
 	}
-	return all
+	near := names.Near(word, all)
+	if near == nil {
+		near = holding
+	}
+	switch {
+	case near != nil:
+		return usagef("no command %q; %s", word, names.DidYouMean(near))
+	case isProgram(word):
+		return usagef("no command %q; to profile a program: ringtap on-cpu -- %s", word, strings.Join(args, " "))
+	}
+	return usagef("no command %q; 'ringtap help all' lists the commands", word)
 }
 
-const about = "ringtap shows what a live Linux host is doing: profiles, probes and stacks, without bpf(2)."
-
+// help prints the commands by family. It fits a terminal of 24 lines.
 func help(_ context.Context, out *console, _ []string) error {
 	var text strings.Builder
-	text.WriteString(about + `
+	text.WriteString(`ringtap shows what a live Linux host is doing, without bpf(2).
 
 Usage: ringtap COMMAND [options] [arguments]
 
-  sudo ringtap on-cpu -d 5                    where the CPU time of this host goes
-  ringtap on-cpu --out cpu.html -- ./prog     a command, as a flame graph
-  sudo ringtap off-cpu -p 4242 -d 5           what a process waits for
-  sudo ringtap stack 4242                     why it hangs
+  ringtap on-cpu -d 5                         where the host's CPU time goes
+  ringtap off-cpu -p 4242 -d 5                what a process waits for
+  ringtap memleak -p 4242 -i 10               what it allocates and never frees
+  ringtap io --by file -d 5                   which files are read and written
+  ringtap uprobe 'p:libc:open $arg1:string'   what a function is called with
+  ringtap stack 4242                          why a process hangs
+
 `)
-	family := 0
-	for _, cmd := range commands() {
-		if family < len(families) && cmd.name == families[family].first {
-			fmt.Fprintf(&text, "\n%s:\n", families[family].title)
-			family++
+	for i, list := range byFamily() {
+		members := ""
+		if families[i].first == "run" {
+			members = fmt.Sprintf("run, and %d programs: execsnoop, opensnoop, biolatency, tcplife, …", len(list)-1)
+		} else {
+			for _, cmd := range list {
+				members += cmd.name + " "
+			}
 		}
-		fmt.Fprintf(&text, "  %-14s %s\n", cmd.name, cmd.summary)
+		fmt.Fprintf(&text, "%-10s %s\n", families[i].title, strings.TrimSpace(members))
 	}
 	text.WriteString(`
-'ringtap COMMAND --help' shows the options of a command, with examples.
-Exit status: 0 done, 1 failed, 2 wrong usage; a started command's own status if it fails.
+'ringtap help all' lists every command; 'ringtap COMMAND --help' its options.
+Exit status: 0 done, 1 failed, 2 wrong usage, or that of the started command.
 `)
 	_, err := fmt.Fprint(out.stdout, text.String())
 	return err
 }
 
-// helpAlone is the help for who gave no command, which is wrong usage.
+// helpAll prints every command with its summary.
+func helpAll(_ context.Context, out *console, _ []string) error {
+	var text strings.Builder
+	for i, list := range byFamily() {
+		fmt.Fprintf(&text, "%s:\n", families[i].title)
+		for _, cmd := range list {
+			fmt.Fprintf(&text, "  %-14s %s\n", cmd.name, cmd.summary)
+		}
+		text.WriteByte('\n')
+	}
+	text.WriteString("'ringtap COMMAND --help' shows the options of a command, with examples.\n")
+	_, err := fmt.Fprint(out.stdout, text.String())
+	return ignoreClosedPipe(err)
+}
+
+// byFamily returns the commands of each family.
+func byFamily() [][]command {
+	var lists [][]command
+	for _, cmd := range commands() {
+		if next := len(lists); next < len(families) && cmd.name == families[next].first {
+			lists = append(lists, nil)
+		}
+		last := len(lists) - 1
+		lists[last] = append(lists[last], cmd)
+	}
+	return lists
+}
+
+// helpAlone prints the help after a command line without a command, which is wrong usage.
 func helpAlone(ctx context.Context, out *console, args []string) error {
 	return errors.Join(help(ctx, out, args), launch.StatusError(exitUsage))
 }

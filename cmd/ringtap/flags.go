@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/report"
 	"github.com/ringtap/ringtap/internal/usage"
 )
 
@@ -49,6 +52,9 @@ func parse(flags *pflag.FlagSet, args []string) error {
 		flag := invalid.GetFlag()
 		_, usage := pflag.UnquoteUsage(flag)
 		why := "want a whole number"
+		if flag.Name == "top" && report.IsFile(invalid.GetValue()) {
+			return usagef("-o takes a number of rows; to write a file, use --out %s", invalid.GetValue())
+		}
 		switch {
 		case errors.Is(number, strconv.ErrRange):
 			why = "out of range"
@@ -59,23 +65,68 @@ func parse(flags *pflag.FlagSet, args []string) error {
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		var known []string
-		flags.VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				known = append(known, f.Name)
-			}
-		})
-		if near := names.Near(unknown.GetSpecifiedName(), known); near != "" {
-			return usagef("%w: did you mean --%s?", err, near)
+		return unknownFlag(flags, unknown, args)
+	}
+	var bare *pflag.ValueRequiredError
+	if errors.As(err, &bare) {
+		flag := bare.GetFlag()
+		value, text := pflag.UnquoteUsage(flag)
+		name := "--" + flag.Name
+		if bare.GetSpecifiedShortnames() != "" {
+			name = "-" + flag.Shorthand
 		}
-		if near := otherCase(flags, unknown.GetSpecifiedName()); near != nil {
-			return usagef("%w: did you mean -%s (--%s)?", err, near.Shorthand, near.Name)
-		}
+		return usagef("%s needs a value: %s %s (%s)", name, name, cmp.Or(value, "VALUE"), text)
 	}
 	return &usage.Error{Err: err}
 }
 
-// otherCase is the flag that a letter means in the other case, nil if it means none: perf's
+// unknownFlag explains a flag that the command does not have. A flag after a word that is not
+// ringtap's own probably belongs to a command that the user wants to run: on-cpu ls -l.
+func unknownFlag(flags *pflag.FlagSet, unknown *pflag.NotExistError, args []string) error {
+	name := unknown.GetSpecifiedName()
+	written := "--" + name
+	if unknown.GetSpecifiedShortnames() != "" {
+		written = "-" + name
+	}
+	var known []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, "--"+f.Name)
+		}
+	})
+	if len(name) > 1 {
+		if near := names.Near(written, known); near != nil {
+			return usagef("no flag %s; %s", written, names.DidYouMean(near))
+		}
+	}
+	if flag := otherCase(flags, name); flag != nil {
+		return usagef("no flag %s; did you mean -%s (--%s)?", written, flag.Shorthand, flag.Name)
+	}
+	if command := wordBefore(args, written); command != "" && flags.Lookup("cgroup") != nil {
+		return usagef("no flag %s; to run a command, put it after --: ringtap %s -- %s", written, flags.Name(), command)
+	}
+	return usagef("no flag %s", written)
+}
+
+// wordBefore returns the rest of the command line from the last word before flag that names a
+// program, or "" if there is none.
+func wordBefore(args []string, flag string) string {
+	at := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flag) })
+	for i := at - 1; i >= 0; i-- {
+		if isProgram(args[i]) {
+			return strings.Join(args[i:], " ")
+		}
+	}
+	return ""
+}
+
+// isProgram reports whether a shell would find a program called word.
+func isProgram(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil
+}
+
+// otherCase returns the flag whose letter differs from this one in case only, or nil: perf's
 // -F is -f.
 func otherCase(flags *pflag.FlagSet, letter string) *pflag.Flag {
 	if len(letter) != 1 {

@@ -1,8 +1,8 @@
 // Command ringtap shows what a live Linux host is doing, through
 // perf_event_open(2) ring buffers and tracefs only. It never calls bpf(2).
 //
-// This package holds flags, one short file per command family, exit codes and
-// signals; how anything is done stands in the packages beside it.
+// This package has the flags, one short file per command family, exit codes and
+// signals. How anything is done is in the packages it imports.
 package main
 
 import (
@@ -13,10 +13,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/facility"
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/streams"
 	"github.com/ringtap/ringtap/internal/usage"
@@ -74,8 +76,8 @@ func run(ctx context.Context, args []string, out *console) int {
 	return exitCode(out.stderr, "ringtap "+cmd.name, err)
 }
 
-// exitCode prints err, if it is one, under the name of the command, and returns
-// the exit code that stands for it.
+// exitCode prints err, unless it is nil, after the name of the command, and returns
+// the exit code for it.
 func exitCode(stderr io.Writer, name string, err error) int {
 	var status launch.StatusError
 	var wrong *usage.Error
@@ -90,7 +92,8 @@ func exitCode(stderr io.Writer, name string, err error) int {
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	if errors.Is(err, os.ErrPermission) && os.Geteuid() != 0 {
-		fmt.Fprintln(stderr, "Run as root, or profile your own process with 'ringtap on-cpu -p PID'. 'ringtap check' shows what works.")
+		command := strings.TrimPrefix(name, "ringtap ")
+		fmt.Fprintf(stderr, "%s. 'ringtap check' shows what works without root.\n", facility.Privilege(command))
 	}
 	return exitFailed
 }

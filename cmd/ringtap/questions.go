@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -166,20 +168,30 @@ func takeQuestions(named map[*questionKind]question, first *questionKind, args [
 			return asked, nil
 		}
 		if kindOf(args[0]) == nil {
-			return nil, unexpected(args[0])
+			return nil, unexpected(kind, args)
 		}
 	}
 }
 
-// unexpected is the error of an argument that no collector takes.
-func unexpected(arg string) error {
+// unexpected explains an argument that no collector takes. kind is the collector before it,
+// and rest the arguments from it on.
+func unexpected(kind *questionKind, rest []string) error {
+	arg := rest[0]
 	var collectors []string
 	for i := range questionKinds {
 		collectors = append(collectors, questionKinds[i].name)
 	}
-	guess := "collectors are " + strings.Join(collectors, ", ") + " SPEC"
-	if near := names.Near(arg, collectors); near != "" {
-		guess = "did you mean " + near + "?"
+	near := names.Near(arg, collectors)
+	number, err := strconv.ParseFloat(arg, 64)
+	switch {
+	case err == nil && number == math.Trunc(number) && number > 0:
+		return usagef("unexpected argument %q; for process %[1]s, use -p %[1]s; to end after %[1]s seconds, use -d %[1]s", arg)
+	case err == nil:
+		return usagef("unexpected argument %q; to end after %[1]s seconds, use -d %[1]s", arg)
+	case near != nil:
+		return usagef("unexpected argument %q; %s", arg, names.DidYouMean(near))
+	case isProgram(arg):
+		return usagef("unexpected argument %q; to run a command, put it after --: ringtap %s -- %s", arg, kind.name, strings.Join(rest, " "))
 	}
-	return usagef("unexpected argument %q: %s (a command to run goes after --)", arg, guess)
+	return usagef("unexpected argument %q; the collectors are %s SPEC, and a command to run goes after --", arg, strings.Join(collectors, ", "))
 }

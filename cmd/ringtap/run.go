@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -313,12 +316,28 @@ func (r *runFlags) read(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// noProgramFile explains that there is no file called name, which the user may have meant as the
+// program's text or as a program that ringtap ships.
+func noProgramFile(name string, err error) error {
+	shipped := strings.TrimSuffix(filepath.Base(name), ".bt")
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case strings.ContainsAny(name, "{}"):
+		return fmt.Errorf("%w; if this is a program, put -e before it", err)
+	case find(shipped) != nil:
+		return fmt.Errorf("%w; ringtap ships a program of that name: ringtap %s", err, shipped)
+	}
+	return err
+}
+
+// readProgram reads a program from the file called name, or from standard input if it is "-".
 func readProgram(name string) (string, error) {
 	file := os.Stdin
 	if name != "-" {
 		var err error
 		if file, err = os.Open(name); err != nil {
-			return "", err
+			return "", noProgramFile(name, err)
 		}
 		defer file.Close()
 	}

@@ -49,9 +49,11 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 		{[]string{"-f", "xml", "-e", hello}, 2, "", "ringtap run: Invalid output format \"xml\""},
 		{[]string{"-B", "some", "-e", hello}, 2, "", "ringtap run: --buffer"},
 		{[]string{"--dialect", "0.1", "-e", hello}, 2, "", "ringtap run: --dialect"},
-		{[]string{"--unknown"}, 2, "", "ringtap run: unknown flag"},
+		{[]string{"--unknown"}, 2, "", "ringtap run: no flag --unknown"},
 		{nil, 2, "", "ringtap run: give a program"},
 		{[]string{filepath.Join(dir, "none.bt")}, 1, "", "ringtap run: open "},
+		{[]string{"execsnoop.bt"}, 1, "", "ringtap run: open execsnoop.bt: no such file or directory; ringtap ships a program of that name: ringtap execsnoop\n"},
+		{[]string{"i:s:1 { exit(); }"}, 1, "", "ringtap run: open i:s:1 { exit(); }: no such file or directory; if this is a program, put -e before it\n"},
 	} {
 		code, stdout, stderr := called(t, append([]string{"/usr/local/bin/bpftrace"}, test.args...)...)
 		if code != test.code || stdout != test.stdout || !strings.HasPrefix(stderr, test.stderr) || (stderr == "") != (test.stderr == "") {

@@ -69,6 +69,17 @@ var commands = []struct {
 	{"stack", []requirement{{"the kernel's part", "own processes only", "run as root for the processes of others"}}},
 }
 
+// Privilege says what an ordinary user who lacks the privilege for a command can do: "Run as
+// root, or …". Commands that Verdicts does not list need root.
+func Privilege(command string) string {
+	for _, c := range commands {
+		if c.name == command && slices.Contains(c.needs, needsSystem) {
+			return strings.ToUpper(asRoot[:1]) + asRoot[1:]
+		}
+	}
+	return "Run as root"
+}
+
 // Verdicts judges every command by the needs of Needs.
 func Verdicts(needs []Need) []Verdict { return judge(needs, os.Geteuid() == 0) }
 

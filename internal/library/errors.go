@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ringtap/ringtap/internal/names"
 )
 
 // NotFoundError says that no command and no library has a name.
@@ -17,11 +19,11 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	text := shown(e.Name) + ": no such command or library"
+	text := shown(e.Name) + ": no such command or library; "
 	if len(e.Near) > 0 {
-		return text + ", but there is " + strings.Join(e.Near, ", ")
+		return text + names.DidYouMean(e.Near)
 	}
-	return text + "; give its path"
+	return text + "give its path"
 }
 
 // AmbiguousError says that several files have a name with equal right.

@@ -15,20 +15,32 @@ func Search(pattern string) (func(name string) bool, error) {
 	return func(name string) bool { return glob.Match(name) || strings.Contains(name, pattern) }, nil
 }
 
-// mostNear is how many names Near returns.
-const mostNear = 3
+// maxNear is how many names Near returns at most.
+const maxNear = 3
 
-// Near returns the candidates that differ from word by the fewest edits, a few of them,
-// joined by "or"; "" if none is near enough to be what was meant.
-func Near(word string, candidates []string) string {
-	for edits := range len(word)/2 + 1 {
-		near := NewNearest(word, edits, mostNear, nil)
+// Near returns the candidates that differ from word by the fewest edits, at most three.
+// It returns nil if no candidate is close enough to be what the user meant.
+func Near(word string, candidates []string) []string {
+	for edits := range 2 + len(word)/5 {
+		near := NewNearest(word, edits, maxNear, nil)
 		for _, candidate := range candidates {
 			near.Add(candidate)
 		}
 		if best := near.Names(); best != nil {
-			return strings.Join(best, " or ")
+			return best
 		}
 	}
-	return ""
+	return nil
+}
+
+// DidYouMean returns the question "did you mean a, b or c?", or "" if there are no names.
+func DidYouMean(near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	text := near[len(near)-1]
+	if rest := near[:len(near)-1]; len(rest) > 0 {
+		text = strings.Join(rest, ", ") + " or " + text
+	}
+	return "did you mean " + text + "?"
 }

@@ -2,14 +2,21 @@ package names
 
 import "testing"
 
-func TestNearestIsWhatWasMeantOrNothing(t *testing.T) {
+func TestTheNearestNamesAreClose(t *testing.T) {
 	candidates := []string{"on-cpu", "off-cpu", "check"}
 	for word, want := range map[string]string{
-		"oncpu": "on-cpu", "of-cpu": "on-cpu or off-cpu", "offcpu": "off-cpu", "chek": "check", "version": "", "x": "", "": "",
+		"oncpu": "did you mean on-cpu?", "of-cpu": "did you mean on-cpu or off-cpu?", "offcpu": "did you mean off-cpu?",
+		"chekc": "did you mean check?", "libc": "", "version": "", "": "",
 	} {
-		if got := Near(word, candidates); got != want {
-			t.Errorf("Near(%q) = %q, want %q", word, got, want)
+		if got := DidYouMean(Near(word, candidates)); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
 		}
+	}
+}
+
+func TestTheQuestionListsUpToThreeNames(t *testing.T) {
+	if got, want := DidYouMean([]string{"a", "b", "c"}), "did you mean a, b or c?"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

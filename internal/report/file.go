@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/profile"
@@ -82,6 +83,11 @@ func Forms() []string {
 		endings = append(endings, f.ending)
 	}
 	return endings
+}
+
+// IsFile reports whether a path has one of the endings that WriteFile knows.
+func IsFile(path string) bool {
+	return slices.ContainsFunc(Forms(), func(ending string) bool { return strings.HasSuffix(path, ending) })
 }
 
 // A FormError tells that a path's ending names no form.

@@ -77,8 +77,8 @@ func (s *Search) one(host process.Host, among []int, name string) ([]int, error)
 	}
 	found, err := lookup(host, among, name)
 	switch {
-	case errors.Is(err, errNoName):
-		return nil, fmt.Errorf("no process has the name %q", name)
+	case errors.As(err, new(*NoNameError)):
+		return nil, err
 	case err != nil:
 		return nil, usage.Errorf("%q %w", name, err)
 	}

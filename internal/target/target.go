@@ -15,6 +15,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/cgroup"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/usage"
 	"github.com/ringtap/ringtap/perfevent"
@@ -32,10 +33,10 @@ type Target struct {
 	PIDs  []int // these, and with Tree the descendants that they had then
 }
 
-// Find finds the processes that names stand for, by number or name, and the control group.
-// It refuses the caller's own process, which is left out by itself. Names that can't be
-// are *usage.Errors.
-func (t *Target) Find(host process.Host, names []string) error {
+// Find looks up the processes in named, each a process id or a name, and the control group.
+// It refuses the caller's own process, which no run includes. A malformed id is a
+// *usage.Error, and a name that no process has is a *NoNameError.
+func (t *Target) Find(host process.Host, named []string) error {
 	if err := refuseOwn(t.TID); err != nil {
 		return err
 	}
@@ -46,18 +47,18 @@ func (t *Target) Find(host process.Host, names []string) error {
 		}
 		t.Cgroup = dir
 	}
-	if len(names) == 0 {
+	if len(named) == 0 {
 		return nil
 	}
 	all, err := others(host)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, name := range named {
 		found, err := lookup(host, all, name)
 		switch {
-		case errors.Is(err, errNoName):
-			return fmt.Errorf("-p %s: %w", escape.Text(name), err)
+		case errors.As(err, new(*NoNameError)):
+			return fmt.Errorf("-p: %w", err)
 		case err != nil:
 			return usage.Errorf("-p %s %w", name, err)
 		}
@@ -133,11 +134,21 @@ func others(host process.Host) ([]int, error) {
 	return slices.DeleteFunc(all, func(pid int) bool { return pid == os.Getpid() }), err
 }
 
-// Why a name stands for no process.
-var (
-	errNotID  = errors.New("is not a process id")
-	errNoName = errors.New("no process has that name")
-)
+var errNotID = errors.New("is not a process id")
+
+// NoNameError is returned when no process has a name.
+type NoNameError struct {
+	Name string
+	Near []string // names of running processes that resemble it, the closest first
+}
+
+func (e *NoNameError) Error() string {
+	text := fmt.Sprintf("no process is named %q", e.Name)
+	if len(e.Near) > 0 {
+		text += "; " + names.DidYouMean(e.Near)
+	}
+	return escape.Text(text)
+}
 
 // lookup finds the process of a number, there or not, or all that have a name.
 func lookup(host process.Host, among []int, name string) ([]int, error) {
@@ -153,7 +164,13 @@ func lookup(host process.Host, among []int, name string) ([]int, error) {
 	if found := host.Named(among, name); len(found) > 0 {
 		return found, nil
 	}
-	return nil, errNoName
+	var running []string
+	for _, pid := range among {
+		if comm := host.Comm(pid); !slices.Contains(running, comm) {
+			running = append(running, comm)
+		}
+	}
+	return nil, &NoNameError{Name: name, Near: names.Near(name, running)}
 }
 
 func appendNew(pids []int, pid int) []int {

@@ -59,7 +59,8 @@ func TestNamesStandForProcesses(t *testing.T) {
 		{names: "/usr/bin/other-program", roots: []int{14}, pids: []int{14}},
 		{names: "10", tree: true, roots: []int{10}, pids: []int{10, 11, 12}},
 		{names: "12 server", tree: true, roots: []int{12, 10, 13}, pids: []int{12, 10, 11, 13}},
-		{names: "nobody", err: "-p nobody: no process has that name"},
+		{names: "nobody", err: `-p: no process is named "nobody"`},
+		{names: "servr", err: `-p: no process is named "servr"; did you mean server?`},
 		{names: "0", err: "-p 0 is not a process id", wrong: true},
 		{names: "-5", err: "-p -5 is not a process id", wrong: true},
 		{names: "99999999999999999999", err: "-p 99999999999999999999 is not a process id", wrong: true},
@@ -117,7 +118,7 @@ func TestASearchTellsWhatWasAskedForByNumber(t *testing.T) {
 		{names: "server 14", pids: []int{10, 13, 14}, asked: []int{14}},
 		{names: "13 server", pids: []int{13, 10}, asked: []int{13}},
 		{names: "11", tree: true, pids: []int{11, 12}, asked: []int{11}},
-		{names: "nobody", err: `no process has the name "nobody"`},
+		{names: "nobody", err: `no process is named "nobody"`},
 		{names: "0", err: `"0" is not a process id`},
 	} {
 		search := target.Search{Names: strings.Fields(test.names), Tree: test.tree}

@@ -444,7 +444,8 @@ func (v Value) contained() Value {
 	return v
 }
 
-// near is the part of a message that says what may have been meant.
+// near returns the end of an error message: the known names that resemble name, or, if none
+// does, a few of all known names.
 func near(name string, known []string) string {
 	const most = 3
 	n := names.NewNearest(name, 1+len(name)/4, most, names.ShortestFirst)
@@ -452,7 +453,7 @@ func near(name string, known []string) string {
 		n.Add(k)
 	}
 	if found := n.Names(); len(found) > 0 {
-		return "; near it: " + join(found)
+		return "; " + names.DidYouMean(found)
 	}
 	const few = 8
 	switch {
