@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// maxSummary is the length at which a line of 'ringtap help all' still fits 80 columns.
+const maxSummary = 80 - len("  gethostlatency ")
+
 func TestEachProgramSaysWhatItDoesAndHowItIsCalled(t *testing.T) {
 	all := All()
 	if len(all) == 0 {
@@ -16,7 +19,8 @@ func TestEachProgramSaysWhatItDoesAndHowItIsCalled(t *testing.T) {
 		if !strings.HasPrefix(p.Text, "#!/usr/bin/env bpftrace\n// "+p.Name+" ") {
 			t.Errorf("%s does not begin with what it is", p.Name)
 		}
-		if !strings.HasPrefix(p.Summary, "show ") && !strings.HasPrefix(p.Summary, "count ") {
+		verb, _, _ := strings.Cut(p.Summary, " ")
+		if !slices.Contains([]string{"show", "count", "trace", "print", "sample", "sum"}, verb) || len(p.Summary) > maxSummary {
 			t.Errorf("%s: the summary is %q", p.Name, p.Summary)
 		}
 		if len(p.Example) < 3 {

@@ -26,24 +26,24 @@ func commands() []command {
 		all = append(all, questionKinds[i].command())
 	}
 	all = append(all, []command{
-		{"uprobe", nil, "trace a place in user code, a line for each hit", traceUprobe},
-		{"kprobe", nil, "trace a place in the kernel, a line for each hit", traceKprobe},
-		{"tpoint", nil, "trace a kernel tracepoint, a line for each hit", traceTracepoint},
-		{"functrace", nil, "trace calls of kernel functions, a line for each call", traceCalls},
-		{"funcgraph", nil, "show what a kernel function calls, and how long each call takes", traceGraph},
-		{"funcslower", nil, "show the slow calls of a kernel function", traceSlower},
-		{"funccount", nil, "count how often functions are called", countFunctions},
-		{"hist", nil, "show how long calls take, or what values are, as a histogram", printHistogram},
-		{"run", []string{"bpftrace"}, "run a program in bpftrace's language", runProgram},
+		{"uprobe", nil, "trace user functions and instructions, a line for each hit", traceUprobe},
+		{"kprobe", nil, "trace kernel functions and instructions, a line for each hit", traceKprobe},
+		{"tpoint", nil, "trace kernel tracepoints, a line for each hit", traceTracepoint},
+		{"functrace", nil, "trace kernel function calls, a line for each call", traceCalls},
+		{"funcgraph", nil, "show the call graph of a kernel function, with durations", traceGraph},
+		{"funcslower", nil, "trace slow calls of a kernel function", traceSlower},
+		{"funccount", nil, "count calls of functions, or hits of tracepoints", countFunctions},
+		{"hist", nil, "show latencies or values as a histogram", printHistogram},
+		{"run", []string{"bpftrace"}, "run a bpftrace program", runProgram},
 	}...)
 	all = append(all, shippedCommands()...)
 	return append(all, []command{
-		{"stack", nil, "show what the threads of a process wait for, and their stacks", printStacks},
-		{"list", nil, "list the events that can be traced, counted and sampled", listEvents},
-		{"check", nil, "show which commands work on this kernel, and what to do about the others", check},
-		{"reset", nil, "remove what killed ringtaps have left in tracefs", reset},
-		{"completion", nil, "print the completion script of a shell", completion},
-		{"version", nil, "print the version, the commit and the Go version", version},
+		{"stack", nil, "show the stacks of a process and what its threads wait for", printStacks},
+		{"list", nil, "list events that can be traced, counted or sampled", listEvents},
+		{"check", nil, "show which commands work on this kernel, and how to fix others", check},
+		{"reset", nil, "remove what killed ringtap processes left in tracefs", reset},
+		{"completion", nil, "print a completion script for bash, zsh or fish", completion},
+		{"version", nil, "print the version, commit and Go version", version},
 	}...)
 }
 

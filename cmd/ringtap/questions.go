@@ -49,12 +49,12 @@ type questionKind struct {
 // questionKinds are the collectors.
 var questionKinds = []questionKind{
 	{"on-cpu", "on_cpu", "where CPU time goes, per call stack", onCPUUsage, func() question { return &onCPU{} }},
-	{"off-cpu", "off_cpu", "where threads wait, and how long, per call stack", offCPUUsage, func() question { return &offCPU{} }},
-	{"memleak", "", "memory that is allocated and not freed, per call stack", memleakUsage, func() question { return &memleakQuestion{} }},
-	{"io", "", "bytes that system calls move, and how long they take, per call stack", ioUsage, func() question { return &ioQuestion{} }},
-	{"readahead", "", "pages read ahead, used and unused, per call stack", readaheadUsage, func() question { return &readaheadQuestion{} }},
-	{"llc", "llc_stat", "misses of the last-level cache, per call stack", llcUsage, func() question { return &llcQuestion{} }},
-	{"probe", "", "the time inside a function and its calls, per call stack", probeUsage, func() question { return &probeQuestion{} }},
+	{"off-cpu", "off_cpu", "where threads wait, and for how long, per call stack", offCPUUsage, func() question { return &offCPU{} }},
+	{"memleak", "", "memory allocated and not freed, per call stack", memleakUsage, func() question { return &memleakQuestion{} }},
+	{"io", "", "bytes read and written, and the latency, per call stack", ioUsage, func() question { return &ioQuestion{} }},
+	{"readahead", "", "readahead pages, used and unused, per call stack", readaheadUsage, func() question { return &readaheadQuestion{} }},
+	{"llc", "llc_stat", "last-level cache misses and hit ratio, per call stack", llcUsage, func() question { return &llcQuestion{} }},
+	{"probe", "", "time spent in a function, and its calls, per call stack", probeUsage, func() question { return &probeQuestion{} }},
 }
 
 // kindOf returns the kind of that name, or nil.
