@@ -57,7 +57,9 @@ func (t *Table) mmap(r *perfevent.Mmap) {
 		return
 	}
 	path, deleted := cutDeleted(r.Filename)
-	t.mapped(p, &seenMapping{
+	i, overlaid := find(p.mappings, r.Addr)
+	overlaid = overlaid && p.mappings[i].object.Kind == File
+	m := t.mapped(p, &seenMapping{
 		start:      r.Addr,
 		end:        r.Addr + r.Len,
 		offset:     r.Pgoff,
@@ -67,6 +69,10 @@ func (t *Table) mmap(r *perfevent.Mmap) {
 		path:       path,
 		deleted:    deleted,
 	})
+	if overlaid && m.object != nil && m.object.Kind == Anon && p.remapped < maxRemapped {
+		p.remapped++
+		t.readMaps(p)
+	}
 }
 
 // comm renames a process, or starts its next life.

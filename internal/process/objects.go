@@ -29,16 +29,17 @@ type seenMapping struct {
 	deleted    bool
 }
 
-// mapped enters a mapping into a process.
-func (t *Table) mapped(p *Process, s *seenMapping) {
+// mapped enters a mapping into a process and returns it; it has no object if it is empty.
+func (t *Table) mapped(p *Process, s *seenMapping) mapping {
 	if s.end <= s.start {
-		return
+		return mapping{}
 	}
 	m := mapping{start: s.start, end: s.end, offset: s.offset, object: t.object(p, s)}
 	if m.object.byAddress() {
 		m.offset = m.start
 	}
 	p.put(m)
+	return m
 }
 
 // object returns what a mapping maps.

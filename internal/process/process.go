@@ -35,6 +35,7 @@ type Process struct {
 	last     int       // index of the mapping that Find returned last
 	version  uint64
 	anon     *Object // its memory without files
+	remapped int     // how often readMaps looked for copies of text because of a record
 
 	trampoline  uint64 // as of the version
 	trampolined uint64

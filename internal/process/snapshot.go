@@ -109,6 +109,7 @@ func (t *Table) readMaps(p *Process) {
 }
 
 func (t *Table) readMapsFile(p *Process, name string) {
+	anonymous := false
 	err := t.fs.lines(t.fs.Path(p.PID, name), func(line []byte) bool {
 		if !isExecutable(line) {
 			return true
@@ -119,7 +120,7 @@ func (t *Table) readMapsFile(p *Process, name string) {
 			return true
 		}
 		path, deleted := cutDeleted(unescape(a.Path))
-		t.mapped(p, &seenMapping{
+		m := t.mapped(p, &seenMapping{
 			start:   a.Start,
 			end:     a.End,
 			offset:  a.Offset,
@@ -127,10 +128,14 @@ func (t *Table) readMapsFile(p *Process, name string) {
 			path:    path,
 			deleted: deleted,
 		})
+		anonymous = anonymous || m.object != nil && m.object.Kind == Anon
 		return len(p.mappings) < maxMappings
 	})
 	if err != nil && !notFound(err) && !errors.Is(err, fs.ErrPermission) {
 		t.log.Debug("cannot read mappings", "pid", p.PID, "error", err)
+	}
+	if anonymous {
+		t.readRemapped(p, name)
 	}
 }
 
