@@ -2,7 +2,9 @@ package callchain
 
 import (
 	"bytes"
+	"debug/elf"
 	"io"
+	"slices"
 )
 
 // The code that a signal handler returns to makes the rt_sigreturn system
@@ -37,6 +39,17 @@ func trampolines(a Arch) [][]byte {
 		return [][]byte{rtSigreturnI386, sigreturnI386}
 	}
 	return [][]byte{sigreturnAMD64}
+}
+
+// MaxSignalReturn is how many bytes of code IsSignalReturn looks at.
+const MaxSignalReturn = 9
+
+// IsSignalReturn reports whether code starts with the instructions that a signal handler returns
+// to: those of the rt_sigreturn system call. C libraries without a symbol table have no name for
+// them.
+func IsSignalReturn(machine elf.Machine, code []byte) bool {
+	arch := archOf(machine)
+	return arch != 0 && slices.ContainsFunc(trampolines(arch), func(t []byte) bool { return bytes.HasPrefix(code, t) })
 }
 
 // addTrampolines finds the code that returns from signal handlers.

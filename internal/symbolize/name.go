@@ -165,9 +165,17 @@ func lookUp(file *symbols.File, offset uint64) (symbols.Symbol, bool) {
 	return file.Implied(offset)
 }
 
-// unnamed gives a frame a name of its function's place: the offset in the file, which
-// can be probed as it stands there.
+// signalReturn names the code that a signal handler returns to.
+const signalReturn = "[signal]"
+
+// unnamed names a frame whose function no table names by the function's offset in the file,
+// LIBRARY+0xOFFSET, which can be probed as it is.
 func (s *Symbolizer) unnamed(frame *profile.Frame, file *symbols.File, object string) {
+	code, err := file.Code(frame.PC(), callchain.MaxSignalReturn)
+	if err == nil && callchain.IsSignalReturn(file.Machine(), code) {
+		s.named(frame, symbols.Symbol{Name: signalReturn, Start: frame.PC()})
+		return
+	}
 	start, _, ok := file.Bounds(frame.Address)
 	if !ok {
 		return
