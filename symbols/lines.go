@@ -57,6 +57,18 @@ func (f *File) Lines(fileOffset uint64) ([]Line, error) {
 	return lines, nil
 }
 
+// LinesErr returns why Lines found no inlined functions of some code: the first split file
+// (-gsplit-dwarf) that it needed and could not read. It is nil if there was none.
+func (f *File) LinesErr() error {
+	s := &f.lines
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dwarf == nil {
+		return nil
+	}
+	return s.dwarf.SplitErr()
+}
+
 func (s *lineSources) open(f *File) {
 	var err error
 	if table, err := f.goTable(); table != nil {

@@ -148,6 +148,7 @@ func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame
 	}
 	if s.opts.Lines {
 		frame.Lines = s.lines(file, f.Offset)
+		s.noteSplit(file, object)
 	}
 	if frame.Name == "" && len(frame.Lines) == 0 {
 		s.unnamed(&frame, file, object)
@@ -183,6 +184,14 @@ func (s *Symbolizer) unnamed(frame *profile.Frame, file *symbols.File, object st
 	name := fmt.Sprintf("%s+%#x", path.Base(object), start)
 	s.named(frame, symbols.Symbol{Name: name, Start: start})
 	frame.Name, frame.Unnamed = name, true
+}
+
+// noteSplit notes, once a file, that functions inlined in its code are missing.
+func (s *Symbolizer) noteSplit(file *symbols.File, object string) {
+	if err := file.LinesErr(); err != nil && !s.split[object] {
+		s.split[object] = true
+		s.notes = append(s.notes, fmt.Sprintf("%s: some inlined functions are not shown: %v", object, err))
+	}
 }
 
 // lines finds the source lines of a place. A place without any is not worth

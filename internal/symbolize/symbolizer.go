@@ -51,9 +51,10 @@ type Symbolizer struct {
 
 	kernel kernelNames
 
-	late    bool     // files are not read any more: a goroutine that was not waited for still reads them
-	notes   []string // for the next profile
-	skipped int      // files that have had a note
+	late    bool            // files are not read any more: a goroutine that was not waited for still reads them
+	notes   []string        // for the next profile
+	split   map[string]bool // paths of files that noteSplit has noted
+	skipped int             // files that have had a note
 }
 
 // New makes a Symbolizer that has read nothing yet.
@@ -69,6 +70,7 @@ func New(opts Options) *Symbolizer {
 		files: make(map[callchain.ObjectID]*source),
 		cache: make(map[callchain.Frame]profile.Frame),
 		maps:  make(map[callchain.ObjectID]perfMap),
+		split: make(map[string]bool),
 	}
 }
 

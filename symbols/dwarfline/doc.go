@@ -30,7 +30,7 @@
 // has a bound of its own, since types may refer to each other in circles.
 //
 // Functions, parameters and types in .dwo and .dwp files are found by a Source that is a Splitter.
-// Lookup does not follow there: such code has lines but no functions.
+// Without such a file, code has lines but no functions, and SplitErr says why.
 //
 // Not followed: the shared file of dwz (functions named there have no name
 // here), and the .debug_types section of DWARF 4.

@@ -39,6 +39,7 @@ type Index struct {
 	signatures map[uint64]uint64 // offsets of the types of type units, nil until asked for
 
 	splits   []split // those looked for last
+	splitErr error   // see SplitErr
 	skeleton *root   // of an Index of a split unit
 }
 
@@ -98,7 +99,7 @@ func (x *Index) Lookup(vaddr uint64) ([]Line, error) {
 		if d == nil {
 			return false
 		}
-		lines := x.lines(d, vaddr)
+		lines := x.lines(i, d, vaddr)
 		if best == nil {
 			best = lines
 		}
@@ -110,25 +111,45 @@ func (x *Index) Lookup(vaddr uint64) ([]Line, error) {
 	return nil, failed
 }
 
-// lines makes the result for an address of a unit, nil when the unit knows
-// nothing about it.
-func (x *Index) lines(d *unitData, vaddr uint64) []Line {
+// lines returns what unit i, whose data d is, knows about an address, or nil if it knows nothing.
+// The line table of a split unit is that of its skeleton.
+func (x *Index) lines(i int32, d *unitData, vaddr uint64) []Line {
 	file, line, ok := d.table.find(vaddr)
-	fn := d.tree.find(vaddr)
+	from, functions := x.functions(i, d)
+	fn := functions.tree.find(vaddr)
 	if fn < 0 {
 		if !ok {
 			return nil
 		}
 		return []Line{{File: x.path(d, file), Line: int(line)}}
 	}
-	out := make([]Line, 0, d.tree.functions[fn].depth+1)
+	out := make([]Line, 0, functions.tree.functions[fn].depth+1)
 	for fn >= 0 {
-		f := x.function(d, fn)
+		f := from.function(functions, fn)
 		out = append(out, Line{Function: f.name, File: x.path(d, file), Line: int(line), StartLine: f.line})
 		file, line, fn = f.callFile, f.callLine, f.parent
 	}
 	return out
 }
+
+// functions returns the data of the unit that has the functions of unit i, and the Index of that
+// unit: the unit itself, or the split unit that it is the skeleton of.
+func (x *Index) functions(i int32, d *unitData) (*Index, *unitData) {
+	part, split, err := x.whole(i)
+	switch {
+	case err != nil && x.splitErr == nil:
+		x.splitErr = err
+	case err == nil && part != x:
+		if _ = part.complete(split); split.tree != nil { // of a damaged unit, what can be read
+			return part, split
+		}
+	}
+	return x, d
+}
+
+// SplitErr returns the first error of a Lookup that did not find a split unit (-gsplit-dwarf), so
+// that functions inlined there have no names. It is nil if there was none.
+func (x *Index) SplitErr() error { return x.splitErr }
 
 // function returns a function of a unit with its name looked up.
 func (x *Index) function(d *unitData, fn int32) *function {

@@ -30,9 +30,9 @@ const (
 	attrGNURangesBase dwarf.Attr = 0x2132
 )
 
-// maxSplits is how many split units are kept. Whoever looks for a type may go through those of
-// thousands of files.
-const maxSplits = 8
+// maxSplits is how many split units are kept: a profile has code of many, and the search for a type
+// may go through thousands.
+const maxSplits = 32
 
 // split is what became of a skeleton.
 type split struct {
