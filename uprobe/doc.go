@@ -56,6 +56,10 @@
 // is the register of the first result. Calls that end in a jump to another
 // function or in a panic are not seen there.
 //
+// The name of an indirect function (IFUNC) means the code that its callers call, which the
+// resolver chose: a process that has the file mapped tells. If none does, all that the
+// resolver can return are probed. Patterns do not mean resolvers; a resolver's name does.
+//
 // An offset at which no function is known is checked by reading instructions
 // from the nearest place before it where code is known to begin. Where there is
 // none, Options.Exact takes the offset unseen.
