@@ -17,7 +17,14 @@ import (
 func (r *resolver) functions() error {
 	d := r.definition
 	found, err := r.find()
-	if err != nil {
+	if copies, inlinedErr := r.inlined(found, err); len(copies) > 0 || inlinedErr != nil {
+		if inlinedErr != nil {
+			return inlinedErr
+		}
+		if err := r.copies(copies); err != nil || len(found) == 0 {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	if err := r.limit(len(found)); err != nil {
