@@ -11,6 +11,9 @@ type FetchArg struct {
 	Name  string // of the field in the record
 	Fetch string // where the value comes from: "%di", "+0($retval)", "$stack1"
 	Type  string // as it is printed: "u32", "string", "x8[4]"; "" for x64
+	// Signed, of a bit field (b5@3/32), says that its highest bit is a sign. The kernel has no
+	// such type: see Field.SignBits.
+	Signed bool
 }
 
 // String is the argument as the kernel reads it: name=fetch:type.

@@ -15,14 +15,14 @@ func TestKernelArgsAreReadAsTheKernelReadsThem(t *testing.T) {
 		want       []FetchArg
 		symbol     string // of the first
 	}{
-		{"a variable", "@jiffies", []FetchArg{{"arg1", "@jiffies", ""}}, "jiffies"},
-		{"a place behind a variable", "n=@init_task+0x10:u32", []FetchArg{{"n", "@init_task+0x10", "u32"}}, "init_task"},
-		{"a place before a variable", "n=@init_task-8", []FetchArg{{"n", "@init_task-8", ""}}, "init_task"},
-		{"what a variable points to", "+8(+0(@swapper_pg_dir)):string", []FetchArg{{"arg1", "+8(+0(@swapper_pg_dir))", "string"}}, "swapper_pg_dir"},
-		{"an address", "@0xffff0000", []FetchArg{{"arg1", "@0xffff0000", ""}}, ""},
-		{"an address as a name", "%di:symbol %si:symstr", []FetchArg{{"arg1", "%di", "symbol"}, {"arg2", "%si", "symstr"}}, ""},
-		{"an array of addresses", "+0(%di):symbol[4]", []FetchArg{{"arg1", "+0(%di)", "symbol[4]"}}, ""},
-		{"the task's memory", "file=+u0($arg2):ustring", []FetchArg{{"file", "+u0($arg2)", "ustring"}}, ""},
+		{"a variable", "@jiffies", []FetchArg{{Name: "arg1", Fetch: "@jiffies"}}, "jiffies"},
+		{"a place behind a variable", "n=@init_task+0x10:u32", []FetchArg{{Name: "n", Fetch: "@init_task+0x10", Type: "u32"}}, "init_task"},
+		{"a place before a variable", "n=@init_task-8", []FetchArg{{Name: "n", Fetch: "@init_task-8"}}, "init_task"},
+		{"what a variable points to", "+8(+0(@swapper_pg_dir)):string", []FetchArg{{Name: "arg1", Fetch: "+8(+0(@swapper_pg_dir))", Type: "string"}}, "swapper_pg_dir"},
+		{"an address", "@0xffff0000", []FetchArg{{Name: "arg1", Fetch: "@0xffff0000"}}, ""},
+		{"an address as a name", "%di:symbol %si:symstr", []FetchArg{{Name: "arg1", Fetch: "%di", Type: "symbol"}, {Name: "arg2", Fetch: "%si", Type: "symstr"}}, ""},
+		{"an array of addresses", "+0(%di):symbol[4]", []FetchArg{{Name: "arg1", Fetch: "+0(%di)", Type: "symbol[4]"}}, ""},
+		{"the task's memory", "file=+u0($arg2):ustring", []FetchArg{{Name: "file", Fetch: "+u0($arg2)", Type: "ustring"}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := ParseKernelArgs(test.text)
@@ -69,7 +69,7 @@ func TestRegistersThatCarryNothingHaveACounterpartInTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, notes, err := KernelArgs(args, "arm64", false)
-	want := []FetchArg{{"arg1", "%x9", ""}, {"arg2", "%x19", ""}, {"arg3", "%x3", "u16"}, {"arg4", "%x2", ""}, {"arg5", "%x9", "x32"}}
+	want := []FetchArg{{Name: "arg1", Fetch: "%x9"}, {Name: "arg2", Fetch: "%x19"}, {Name: "arg3", Fetch: "%x3", Type: "u16"}, {Name: "arg4", Fetch: "%x2"}, {Name: "arg5", Fetch: "%x9", Type: "x32"}}
 	if err != nil || !slices.Equal(got, want) || len(notes) != 1 {
 		t.Errorf("%v, %q, %v", got, notes, err)
 	}

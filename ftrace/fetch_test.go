@@ -15,13 +15,13 @@ func TestFetchArgsAreReadAsTheKernelReadsThem(t *testing.T) {
 		want       []FetchArg
 	}{
 		{"none", " \t", nil},
-		{"perf-tools' opened file", "+0(%si):string", []FetchArg{{"arg1", "+0(%si)", "string"}}},
-		{"unnamed ones count those before", "%di x=%si $retval", []FetchArg{{"arg1", "%di", ""}, {"x", "%si", ""}, {"arg3", "$retval", ""}}},
-		{"nested", "a=-8(+0x10(+u0($stack2)))\tb=@+0x40:u8[4]", []FetchArg{{"a", "-8(+0x10(+u0($stack2)))", ""}, {"b", "@+0x40", "u8[4]"}}},
-		{"constants", `\5 n=\-1 t=\"abc"`, []FetchArg{{"arg1", `\5`, ""}, {"n", `\-1`, ""}, {"t", `\"abc"`, ""}}},
-		{"bits", "flag=%ax:b1@31/32", []FetchArg{{"flag", "%ax", "b1@31/32"}}},
-		{"the task's name", "$comm c=$COMM:string", []FetchArg{{"arg1", "$comm", ""}, {"c", "$COMM", "string"}}},
-		{"the function's argument", "cmd=+0($arg3):string $arg1", []FetchArg{{"cmd", "+0($arg3)", "string"}, {"arg2", "$arg1", ""}}},
+		{"perf-tools' opened file", "+0(%si):string", []FetchArg{{Name: "arg1", Fetch: "+0(%si)", Type: "string"}}},
+		{"unnamed ones count those before", "%di x=%si $retval", []FetchArg{{Name: "arg1", Fetch: "%di"}, {Name: "x", Fetch: "%si"}, {Name: "arg3", Fetch: "$retval"}}},
+		{"nested", "a=-8(+0x10(+u0($stack2)))\tb=@+0x40:u8[4]", []FetchArg{{Name: "a", Fetch: "-8(+0x10(+u0($stack2)))"}, {Name: "b", Fetch: "@+0x40", Type: "u8[4]"}}},
+		{"constants", `\5 n=\-1 t=\"abc"`, []FetchArg{{Name: "arg1", Fetch: `\5`}, {Name: "n", Fetch: `\-1`}, {Name: "t", Fetch: `\"abc"`}}},
+		{"bits", "flag=%ax:b1@31/32", []FetchArg{{Name: "flag", Fetch: "%ax", Type: "b1@31/32"}}},
+		{"the task's name", "$comm c=$COMM:string", []FetchArg{{Name: "arg1", Fetch: "$comm"}, {Name: "c", Fetch: "$COMM", Type: "string"}}},
+		{"the function's argument", "cmd=+0($arg3):string $arg1", []FetchArg{{Name: "cmd", Fetch: "+0($arg3)", Type: "string"}, {Name: "arg2", Fetch: "$arg1"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := ParseFetchArgs(test.text)

@@ -19,8 +19,8 @@ const (
 	RelLoc                  // __rel_loc: the same, the offset counted from the field's end
 )
 
-// Field is one field of an event's records. Bit fields of user and kernel
-// probes need no mention: the kernel stores them as whole integers.
+// Field is one field of an event's records. The kernel stores bit fields of user and kernel
+// probes as whole integers without a sign: see SignBits.
 type Field struct {
 	Name     string
 	Type     string // as in C, without an array's brackets and without __data_loc: "char", "const char *"
@@ -32,6 +32,9 @@ type Field struct {
 	Array    bool // false for the masks that are DataLoc without brackets, such as cpumask_t
 	Length   int  // elements of an array of fixed length, strings of an array of strings, else 0
 	ElemSize int  // bytes of an element of an array; Size where there is none
+	// SignBits is the width of a bit field that has a sign, else 0. The record holds only these
+	// bits; what reads the field extends the sign.
+	SignBits int
 	String   bool // text, which ends at the first zero byte or at the field's end
 }
 
@@ -45,7 +48,16 @@ func (f *Field) Uint(raw []byte) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return cexpr.Load(b, f.Size)
+	return f.Load(b)
+}
+
+// Load returns the integer in the field's bytes, as Stored has them.
+func (f *Field) Load(b []byte) (uint64, bool) {
+	v, ok := cexpr.Load(b, f.Size)
+	if unused := 64 - f.SignBits; ok && f.SignBits > 0 && unused > 0 {
+		v = uint64(int64(v<<unused)>>unused) & (^uint64(0) >> (64 - 8*f.Size))
+	}
+	return v, ok
 }
 
 // Int is Uint with the sign of the field's type.
@@ -84,7 +96,7 @@ func (f *Field) AppendText(dst, raw []byte) []byte {
 	case f.String:
 		return escape.Append(dst, b)
 	case !f.Array && f.Location == Inline:
-		if v, ok := cexpr.Load(b, f.Size); ok {
+		if v, ok := f.Load(b); ok {
 			return f.appendNumber(dst, v)
 		}
 	case f.Array && f.ElemSize > 0:

@@ -36,6 +36,7 @@ func TestFieldsGiveTheirValues(t *testing.T) {
 	}{
 		{"a signed integer", Field{Size: 4, ElemSize: 4, Signed: true}, 0xfffffffe, -2, true, "\xfe\xff\xff\xff", "-2"},
 		{"an unsigned one", Field{Size: 4, ElemSize: 4}, 0xfffffffe, 0xfffffffe, true, "\xfe\xff\xff\xff", "4294967294"},
+		{"a signed bit field", Field{Offset: 24, Size: 1, ElemSize: 1, Signed: true, SignBits: 5}, 0xf0, -16, true, "\xf0", "-16"},
 		{"a pointer", Field{Type: "void *", Offset: 24, Size: 8, ElemSize: 8}, 0xf7f6f5f4f3f2f1f0, -0x08090a0b0c0d0e10, true, "\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7", "0xf7f6f5f4f3f2f1f0"},
 		{"a string elsewhere", Field{Type: "char", Offset: 4, Size: 4, ElemSize: 1, Location: DataLoc, Array: true, String: true}, 0, 0, false, "text", "text"},
 		{"a string counted from the field", Field{Type: "char", Offset: 8, Size: 4, ElemSize: 1, Location: RelLoc, Array: true, String: true}, 0, 0, false, "text", "text"},

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"regexp"
 	"strings"
+
+	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // Probe is one place of a set of events.
@@ -35,7 +38,7 @@ func (p *Probe) dynamic() Dynamic {
 func (p *Probe) fields() string {
 	words := []string{fmt.Sprint(p.Return)}
 	for _, a := range p.Args {
-		words = append(words, a.Name+":"+a.Type)
+		words = append(words, fmt.Sprint(a.Name, ":", a.Type, a.Signed))
 	}
 	return strings.Join(words, " ")
 }
@@ -120,7 +123,28 @@ func (s *Probes) define(probes []Probe, o *ProbeOptions) error {
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p.Event, err)
 		}
+		for _, a := range p.Args {
+			if err := a.sign(format, o.Filter); err != nil {
+				return err
+			}
+		}
 		s.Formats = append(s.Formats, format)
+	}
+	return nil
+}
+
+// sign gives the field of a signed bit field its sign. The kernel's filters compare it without,
+// so that filters whose result depends on the sign are refused.
+func (a *FetchArg) sign(format *Format, filter string) error {
+	field := format.Field(a.Name)
+	var width int
+	if _, err := fmt.Sscanf(a.Type, "b%d@", &width); err != nil || !a.Signed || field == nil {
+		return nil
+	}
+	field.Signed, field.SignBits = true, width
+	ordered := regexp.MustCompile(`\b` + regexp.QuoteMeta(a.Name) + `\s*([<>]|[!=]=\s*-)`)
+	if filter != "" && ordered.MatchString(filter) {
+		return fmt.Errorf("filter %q: %s is a signed bit field, which the kernel compares without its sign: compare it with == or != and its bits as a number from 0 to %d", escape.Text(filter), a.Name, uint64(1)<<width-1)
 	}
 	return nil
 }

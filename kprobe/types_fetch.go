@@ -28,6 +28,7 @@ func (e *evaluator) fetch(v value, want string) (ftrace.FetchArg, error) {
 	switch {
 	case want == "":
 		a.Fetch, a.Type, err = v.own()
+		a.Signed = v.width > 0 && v.typ.signed()
 	case base == "string" || base == "ustring":
 		a.Fetch, err = v.asText(isArray)
 		a.Type = want

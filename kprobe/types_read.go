@@ -26,7 +26,7 @@ func (v *value) scalar(width uint64) (fetch, typ string, err error) {
 }
 
 // bits is a bitfield, fetched in the smallest integer that has it. The kernel
-// prints it without a sign.
+// prints it without a sign: see ftrace.FetchArg.Signed.
 func (v *value) bits() (fetch, typ string, err error) {
 	if v.kind == inWords {
 		i, shift := v.offset/8, uint32(v.offset%8)*8+v.bit

@@ -22,6 +22,9 @@ const (
 	// Indirect is an STT_GNU_IFUNC: the code at its place chooses, at load
 	// time, the function that its callers will call.
 	Indirect
+	// Resolver is another name of the code at the place of an Indirect function: what its
+	// author called the code that chooses (memset_ifunc).
+	Resolver
 	// PLT is a stub of this file that jumps to a function of another file; its
 	// name ends with "@plt".
 	PLT
@@ -134,12 +137,16 @@ func (b *builder) functions(m *elfimage.Image) []Function {
 		for i := range group {
 			size = max(size, uint64(group[i].size))
 		}
+		indirect := slices.ContainsFunc(group, func(c candidate) bool { return c.kind == Indirect })
 		rest := b.untilNext(addr, next, covered)
 		offset, placed := placeIn(m, addr)
 		for i := range group {
 			c := &group[i]
 			if !placed || size == 0 && addr < covered && c.rank&rankFunction == 0 {
 				continue // no place in the file, or a label inside of a function
+			}
+			if indirect && c.kind == Defined {
+				c.kind = Resolver
 			}
 			own := uint64(c.size)
 			if own == 0 {

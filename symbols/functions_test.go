@@ -60,7 +60,7 @@ func TestPeerFunctionsAreThoseOfBothSymbolTables(t *testing.T) {
 						t.Errorf("%s is not imported", f.Name)
 					}
 					delete(imported, f.Name)
-				case Defined, Indirect:
+				case Defined, Indirect, Resolver:
 					got[f.Name] = append(got[f.Name], f.Offset)
 				}
 				if i > 0 && f.Kind != Imported && (f.Offset < all[i-1].Offset || f.Offset == all[i-1].Offset && f.Name <= all[i-1].Name) {

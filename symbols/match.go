@@ -15,7 +15,7 @@ var ErrPattern = errors.New("malformed pattern")
 // each place, sorted by offset: * stands for any text, ? for one character, [a-z]
 // and [^a-z] for one of a set, and \ takes the meaning of what follows. Raw and
 // source names are looked at (without parameters, unless the pattern has a
-// parenthesis; also with the result of a template's function if it has a blank). Only Defined functions are returned, and no
+// parenthesis; also with the result of a template's function if it has a blank). Only Defined and Indirect functions are returned, and no
 // pieces (.cold, .part.0), except from Go programs, whose own names look the same.
 func (f *File) Match(pattern string) ([]Function, error) {
 	g, err := newGlob(pattern, f.IsGo())
@@ -25,7 +25,7 @@ func (f *File) Match(pattern string) ([]Function, error) {
 	all, err := f.Functions()
 	var found []Function
 	for i := range all {
-		if all[i].Kind == Defined && g.matches(all[i].Name) {
+		if (all[i].Kind == Defined || all[i].Kind == Indirect) && g.matches(all[i].Name) {
 			found = append(found, all[i])
 		}
 	}

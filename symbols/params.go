@@ -59,6 +59,20 @@ func (f *File) params(offset uint64, types bool) ([]Param, error) {
 	return params, nil
 }
 
+// Result returns what the function that begins at offset returns, by debug information; see
+// dwarfparam.Result.
+func (f *File) Result(offset uint64) (Param, bool) {
+	s := &f.lines
+	s.once.Do(func() { s.open(f) })
+	addr, ok := f.image.Vaddr(offset)
+	if s.dwarf == nil || !ok {
+		return Param{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return dwarfparam.Result(s.dwarf, addr, dwarfparam.Options{Machine: f.image.Machine})
+}
+
 // isClone reports whether all names of a place are those of copies that an
 // optimizer made for some callers.
 func (f *File) isClone(offset uint64) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/symbols/dwarfparam"
 )
 
 // argNumber finds the arguments of the calling convention in a fetch argument.
@@ -59,6 +60,11 @@ func (r *resolver) userArg(a ftrace.FetchArg, pos int, function uint64, entry bo
 	numbered := argNumber.MatchString(a.Fetch)
 	if numbered && !entry {
 		return a, r.argError(pos, "the arguments are where the caller put them at a function's first instruction only; name a register instead")
+	}
+	if isReturn && strings.Contains(a.Fetch, "$retval") && !r.compat() {
+		if result, ok := r.symbols.Result(function); ok && result.Location.Where == dwarfparam.Nowhere {
+			return a, r.argError(pos, "%s has no $retval: %s", r.nameOf(function), result.Location.Why)
+		}
 	}
 	arch := runtime.GOARCH
 	if r.compat() {

@@ -17,13 +17,26 @@ import (
 func (r *resolver) functions() error {
 	d := r.definition
 	found, err := r.find()
-	if err != nil {
+	if copies, inlinedErr := r.inlined(found, err); len(copies) > 0 || inlinedErr != nil {
+		if inlinedErr != nil {
+			return inlinedErr
+		}
+		if err := r.copies(copies); err != nil || len(found) == 0 {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	if err := r.limit(len(found)); err != nil {
 		return err
 	}
 	r.explain(found)
+	if found, err = r.implementations(found); err != nil {
+		return err
+	}
+	if err := r.limit(len(found)); err != nil {
+		return err
+	}
 	var refused []string
 	for i := range found {
 		fn := &found[i]
@@ -114,8 +127,8 @@ func (r *resolver) explain(found []symbols.Function) {
 	for _, fn := range found {
 		called = append(called, symbols.DemangleParams(fn.Name))
 		switch fn.Kind {
-		case symbols.Indirect:
-			r.note("%s is an indirect function (IFUNC): this probe is on its resolver, which runs once at link time, not at each call", fn.Name)
+		case symbols.Resolver:
+			r.note("%s is the resolver of an indirect function (IFUNC): it runs once when a program starts, not at each call", fn.Name)
 		case symbols.PLT:
 			r.note("%s is the stub through which %s calls another library's function: calls from elsewhere bypass it", fn.Name, r.Path)
 		}
@@ -193,7 +206,12 @@ func (r *resolver) returns(fn *symbols.Function, event string) error {
 			ends = append(ends, fn.Offset+uint64(end))
 		}
 	default:
-		err = probeable(code, 0)
+		first := fn.Offset
+		if err = probeable(code, 0); err != nil {
+			if skip, _ := code.Entry(); skip > 0 {
+				first, err = first+uint64(skip), nil
+			}
+		}
 		unwound := r.exceptions()
 		if err == nil && unwound && len(args) == 0 {
 			ends = r.ends(fn, code)
@@ -202,7 +220,7 @@ func (r *resolver) returns(fn *symbols.Function, event string) error {
 			if unwound {
 				r.note("an exception or panic that unwinds through %s while its return is probed ends the program", symbols.Demangle(fn.Name))
 			}
-			r.add(Site{Offset: fn.Offset, Return: true, Symbol: fn.Name, Event: event, Args: args, Unwound: unwound})
+			r.add(Site{Offset: first, Return: true, Symbol: fn.Name, Event: event, Args: args, Unwound: unwound})
 			return nil
 		}
 	}

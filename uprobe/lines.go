@@ -19,28 +19,36 @@ func (r *resolver) lines() error {
 		return err
 	}
 	for _, place := range places {
-		site := Site{Offset: place.Offset, Symbol: place.Function}
-		site.Event = ftrace.EventIdentifier(fmt.Sprintf("%s_L%d", symbols.Demangle(place.Function), place.Line))
-		function := place.Offset
-		if fn, ok := r.holding(place.Offset); ok {
-			function = fn.Offset
-			code, err := r.code(fn.Offset, fn.Size)
-			if err != nil {
-				return err
-			}
-			if err := probeable(code, place.Offset-fn.Offset); err != nil {
-				return &PlaceError{Path: r.Path, Offset: place.Offset, Err: err}
-			}
-			skip, _ := code.Entry()
-			site.Entry = place.Offset-fn.Offset <= uint64(skip)
-		}
-		if site.Args, err = r.args(function, place.Offset, site.Entry); err != nil {
+		if err := r.within(place, ftrace.EventIdentifier(fmt.Sprintf("%s_L%d", symbols.Demangle(place.Function), place.Line))); err != nil {
 			return err
 		}
-		r.add(site)
 	}
 	if len(places) > 1 {
 		r.note("%s:%d is code at %d places, all of which are probed", filepath.Base(d.File), d.Line, len(places))
 	}
+	return nil
+}
+
+// within adds the site of an instruction that is part of a function's code.
+func (r *resolver) within(place symbols.Place, event string) error {
+	site := Site{Offset: place.Offset, Symbol: place.Function, Event: event}
+	function := place.Offset
+	if fn, ok := r.holding(place.Offset); ok {
+		function = fn.Offset
+		code, err := r.code(fn.Offset, fn.Size)
+		if err != nil {
+			return err
+		}
+		if err := probeable(code, place.Offset-fn.Offset); err != nil {
+			return &PlaceError{Path: r.Path, Offset: place.Offset, Err: err}
+		}
+		skip, _ := code.Entry()
+		site.Entry = place.Offset-fn.Offset <= uint64(skip)
+	}
+	var err error
+	if site.Args, err = r.args(function, place.Offset, site.Entry); err != nil {
+		return err
+	}
+	r.add(site)
 	return nil
 }

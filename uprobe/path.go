@@ -69,6 +69,7 @@ func fetchValue(v symbols.Value, want ftrace.FetchArg) (ftrace.FetchArg, error) 
 		a.Fetch, a.Type = "+0("+place+")", cmp.Or(want.Type, "string")
 	case want.Type == "":
 		a.Type, err = valueType(v)
+		a.Signed = v.Bits > 0 && v.Kind == dwarfparam.Signed
 	case v.Bits > 0:
 		return a, fmt.Errorf("it is a bitfield, whose type is its own")
 	}

@@ -68,7 +68,7 @@ func (n *fieldNode) eval(raw []byte) value {
 		return value{}
 	}
 	if !f.Array {
-		if v, ok := cexpr.Load(b, f.Size); ok {
+		if v, ok := f.Load(b); ok {
 			return numberOf(v, n.typ)
 		}
 	}

@@ -113,6 +113,9 @@ func (p *Printer) compile() error {
 			}
 			*arg, args = args[0], args[1:]
 		}
+		if n, ok := pieces[i].arg.(*fieldNode); ok && n.field.SignBits > 0 && pieces[i].base == 10 {
+			pieces[i].typ.Signed = true // the kernel has it printed without its sign
+		}
 	}
 	if len(args) > 0 {
 		return errors.New("it has more arguments than conversions")

@@ -42,7 +42,7 @@ func (f *finder) functions(name, path string, pid int, there []symbols.Function)
 	at := make(map[string]uint64)
 	sizes := make(map[string]uint64)
 	for i := range there {
-		if there[i].Kind == symbols.Defined {
+		if there[i].Kind == symbols.Defined || there[i].Kind == symbols.Indirect { // tcmalloc's sized delete
 			at[there[i].Name], sizes[there[i].Name] = there[i].Offset, there[i].Size
 		}
 	}

@@ -66,6 +66,10 @@
 //     none does where a probe is moved, and no other symbol lies there. A caller
 //     that knows the file's symbols can rule the latter out.
 //
+// One more case is for instructions that the kernel refuses or gets wrong: if a function begins
+// by filling a vector register (vpbroadcastb %esi,%zmm16), the probe goes to the second
+// instruction, cheap or not. Probes cannot read vector registers.
+//
 // A thread that stands between the two places when the probe is made is counted
 // though its call began a little earlier. Return probes can be moved too: the
 // kernel takes the return address from the top of the stack or from x30, and

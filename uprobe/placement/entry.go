@@ -1,6 +1,9 @@
 package placement
 
-import "fmt"
+import (
+	"debug/elf"
+	"fmt"
+)
 
 // How far Entry looks. No prologue that it can pass is longer.
 const (
@@ -36,6 +39,16 @@ func (f *Function) Entry() (skip int, why string) {
 	}
 	if !first.stepped {
 		return 0, ""
+	}
+	if first.refused != "" && f.fillsVector(0) {
+		in, ok := f.at(first.length)
+		if !ok || in.refused != "" {
+			return 0, first.refused
+		}
+		if why := f.entered(first.length, false); why != "" {
+			return 0, why
+		}
+		return first.length, fmt.Sprintf("%#x bytes past %q, on which the kernel allows no probe", first.length, f.text(0, first.length))
 	}
 	in := first
 	for n := 0; in.stepped; n++ {
@@ -77,4 +90,22 @@ func (f *Function) entered(limit int, goPrologue bool) (why string) {
 		return err.Error()
 	}
 	return why
+}
+
+// fillsVector reports whether the instruction at an offset only copies a general register into
+// a vector register or clears one, in a form of AVX: vpbroadcastb/w/d/q, vmovd, vmovq, vpxor.
+// No probe can read a vector register. memset, strchr and others of glibc begin with one.
+func (f *Function) fillsVector(offset int) bool {
+	in, ok := decodeX86(f.Code[offset:], f.bits())
+	if f.Machine != elf.EM_X86_64 || !ok || !in.vector || in.modrm>>6 != 3 {
+		return false
+	}
+	// Intel SDM volume 2, opcode maps 0F and 0F38.
+	switch in.opMap {
+	case 1:
+		return in.opcode == 0x6e || in.opcode == 0xef
+	case 2:
+		return in.opcode >= 0x7a && in.opcode <= 0x7c
+	}
+	return false
 }

@@ -1,0 +1,67 @@
+package uprobe
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// inlined returns the copies of a named function that the compiler inlined into others. found is the
+// functions of that name that have code of their own, and failed why there are none. To look for
+// copies takes all debug information, so it is done only if no function is found or if one says that
+// it was inlined.
+func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Place, error) {
+	d := r.definition
+	missing := errors.As(failed, new(*SymbolError))
+	if d.Pattern || failed != nil && !missing {
+		return nil, nil
+	}
+	also := false
+	for i := range found {
+		also = also || found[i].Kind == symbols.Defined && r.symbols.IsInlined(found[i].Offset)
+	}
+	if !missing && !also {
+		return nil, nil
+	}
+	copies, err := r.symbols.Inlined(plain(d.Symbol))
+	if err != nil || len(copies) == 0 {
+		return nil, nil // the error of the missing function says enough
+	}
+	name := d.Symbol
+	switch {
+	case missing && d.Kind == Return:
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (%d places), so it has no returns that could be probed: probe its entry, p:%s:%s", name, len(copies), d.Target, name)}
+	case missing && d.Offset > 0:
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (%d places): it has no code of its own to count +%#x from", name, len(copies), d.Offset)}
+	case d.Kind == Return || d.Offset > 0:
+		r.note("%s was inlined at %d places as well, which are not probed", name, len(copies))
+		return nil, nil
+	case missing:
+		r.note("%s was inlined wherever it is called: all %d places are probed", name, len(copies))
+	default:
+		r.note("%s was inlined at %d places, which are probed as well", name, len(copies))
+	}
+	return copies, r.limit(len(copies) + len(found))
+}
+
+// copies adds the sites of inlined copies of a function.
+func (r *resolver) copies(places []symbols.Place) error {
+	var refused []string
+	for _, place := range places {
+		err := r.within(place, ftrace.EventIdentifier(r.definition.Symbol))
+		var placed *PlaceError
+		if errors.As(err, &placed) {
+			refused = append(refused, fmt.Sprintf("at file offset %#x (%v)", place.Offset, placed.Err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(refused) > 0 {
+		r.note("not probed, because they cannot be: copies %s", several(refused))
+	}
+	return nil
+}
