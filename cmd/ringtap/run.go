@@ -120,11 +120,11 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if r.version {
-		_, err := fmt.Fprintf(out.stdout, "bpftrace v0.17.0 (ringtap)\n")
+		_, err := fmt.Fprintf(out.stdout, "%s\n", runVersion)
 		return ignoreClosedPipe(err)
 	}
 	if r.info {
-		return check(ctx, out, nil)
+		return printInfo(ctx, out)
 	}
 	if r.programs {
 		return listShipped(out.stdout)
@@ -180,6 +180,9 @@ func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) 
 	}
 	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
 	r.Terminal = out.drawn && r.output == ""
+	if _, ok := os.LookupEnv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"); ok { // set by bpftrace's test runner
+		r.Notify = out.stdout
+	}
 	out.recording.Store(true)
 	removeStale()
 	r.Near = true
