@@ -86,6 +86,7 @@ func (r *runFlags) addOutput(flags *pflag.FlagSet, output, format, buffer string
 	manual.SetValues(flags, "format", "text", "json")
 	flags.StringVarP(&r.buffer, "buffer", buffer, "line", "write when a `UNIT` is there: line, full or none")
 	manual.SetValues(flags, "buffer", "line", "full", "none")
+	flags.BoolVar(&r.Raw, "raw", false, "print control characters and line breaks in text of traced processes as they are")
 }
 
 // addIgnored declares those of bpftrace's options that have no meaning here.
@@ -179,7 +180,6 @@ func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) 
 		defer cancel()
 	}
 	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
-	r.Terminal = out.drawn && r.output == ""
 	if _, ok := os.LookupEnv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"); ok { // set by bpftrace's test runner
 		r.Notify = out.stdout
 	}

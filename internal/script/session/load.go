@@ -84,7 +84,7 @@ func (s *session) prepare() error {
 		s.dialect.Trailer = t // the program sets it
 	}
 	s.printer = show.NewPrinter(o.Stdout, o.Stderr, s.dialect, s.names)
-	s.printer.JSON, s.printer.Mode, s.printer.Terminal = o.JSON, o.Buffer, o.Terminal
+	s.printer.JSON, s.printer.Mode, s.printer.Raw = o.JSON, o.Buffer, o.Raw
 	s.machine, err = eval.New(s.checked, eval.Options{
 		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Child: o.Child, Seed: uint64(time.Now().UnixNano()),
 		Deletes: s.dialect.Name == show.Current().Name,

@@ -48,7 +48,7 @@ type Options struct {
 
 	JSON       bool
 	Buffer     show.Mode
-	Terminal   bool // standard output is a terminal
+	Raw        bool // print text of traced processes as it is, control characters included
 	Quiet      bool
 	Bare       bool // print nothing but what the program prints: no gap at the end
 	Verbose    bool

@@ -50,3 +50,31 @@ func TestPeerTextsHaveTheLengthThatBpftraceGivesThem(t *testing.T) {
 		t.Errorf("it prints %q, bpftrace %q", got, want)
 	}
 }
+
+// hostileText has a name and passes a text that forge a line.
+const hostileText = `#include <sys/prctl.h>
+#include <unistd.h>
+__attribute__((noinline)) int take(const char *text) { asm volatile("" : "+r"(text)); return 0; }
+int main(void) {
+	char text[] = "a\nroot\x1b[2J", c;
+	prctl(PR_SET_NAME, "b\ninit\x1b[J", 0, 0, 0);
+	take(text);
+	return read(0, &c, 1);
+}
+`
+
+func TestLiveNoProcessForgesALineOfTheOutput(t *testing.T) {
+	program := compiled.Program(t, map[string]string{"hostile.c": hostileText}, "gcc", "-O1", "-o", "hostile", "hostile.c")
+	text := "uprobe:" + program + `:take { $tab = "\t"; printf("%s%s%s\n", comm, $tab, str(arg0)); @[comm] = count(); exit(); }`
+	for _, test := range []struct {
+		raw  bool
+		want string
+	}{
+		{false, "b\\ninit\\x1b[J\ta\\nroot\\x1b[2J\n@[b\\ninit\\x1b[J]: 1"},
+		{true, "b\ninit\x1b[J\ta\nroot\x1b[2J\n@[b\ninit\x1b[J]: 1"},
+	} {
+		if got := whileItWaits(t, program, Options{Text: text, Raw: test.raw}); strings.TrimSpace(got) != test.want {
+			t.Errorf("raw %v: it prints %q, want %q", test.raw, got, test.want)
+		}
+	}
+}
