@@ -89,6 +89,7 @@ func (r *runFlags) addOutput(flags *pflag.FlagSet, output, format, buffer string
 	manual.SetValues(flags, "format", "text", "json")
 	flags.StringVarP(&r.buffer, "buffer", buffer, "line", "write when a `UNIT` is there: line, full or none")
 	manual.SetValues(flags, "buffer", "line", "full", "none")
+	flags.BoolVar(&r.Raw, "raw", false, "print control characters and line breaks in text of traced processes as they are")
 }
 
 // addIgnored declares those of bpftrace's options that have no meaning here.
@@ -123,11 +124,11 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if r.version {
-		_, err := fmt.Fprintf(out.stdout, "bpftrace v0.17.0 (ringtap)\n")
+		_, err := fmt.Fprintf(out.stdout, "%s\n", runVersion)
 		return ignoreClosedPipe(err)
 	}
 	if r.info {
-		return check(ctx, out, nil)
+		return printInfo(ctx, out)
 	}
 	if r.programs {
 		return listShipped(out.stdout)
@@ -182,7 +183,9 @@ func (r *runFlags) run(ctx context.Context, out *console, flags *pflag.FlagSet) 
 		defer cancel()
 	}
 	r.Stdout, r.Stderr, r.Logger = stdout, out.stderr, out.logger(r.Verbose)
-	r.Terminal = out.drawn && r.output == ""
+	if _, ok := os.LookupEnv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"); ok { // set by bpftrace's test runner
+		r.Notify = out.stdout
+	}
 	out.recording.Store(true)
 	removeStale()
 	r.Near = true

@@ -65,6 +65,40 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 	}
 }
 
+func TestInfoHasTheFeaturesThatBpftracesTestsAskFor(t *testing.T) {
+	code, stdout, _ := called(t, "/usr/local/bin/bpftrace", "--info")
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, feature := range []string{
+		"dpath", "get_tai_ns", "get_func_ip", "lookup_percpu_elem", "loop", "btf", "kprobe_multi", "uprobe_multi", "kprobe_session", "iter",
+		"libdw (DWARF support)", "bcc library path resolution", "blazesym (advanced symbolization)", "dwunwind (DWARF stack unwinding)",
+	} {
+		if !strings.Contains(stdout, "  "+feature+": yes\n") && !strings.Contains(stdout, "  "+feature+": no\n") {
+			t.Errorf("--info has no line for %s:\n%s", feature, stdout)
+		}
+	}
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); strings.Contains(stdout, "  btf: yes\n") != (err == nil) {
+		t.Errorf("--info is wrong about BTF:\n%s", stdout)
+	}
+}
+
+func TestTestRunnersHearWhenProbesAreAttached(t *testing.T) {
+	t.Setenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED", "1")
+	file := filepath.Join(t.TempDir(), "printed")
+	for _, test := range []struct{ args, stdout string }{
+		{"", "Attaching 1 probe...\n__BPFTRACE_NOTIFY_PROBES_ATTACHED\nhello\n\n\n"},
+		{"-q -f json", "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"},
+		{"-o " + file, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n"},
+	} {
+		args := append([]string{"bpftrace"}, strings.Fields(test.args)...)
+		code, stdout, stderr := called(t, append(args, "-e", `BEGIN { printf("hello\n"); exit(); }`)...)
+		if code != 0 || stdout != test.stdout {
+			t.Errorf("%q: exit code %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+}
+
 func TestParametersFollowTheProgram(t *testing.T) {
 	for _, test := range []struct {
 		args   []string

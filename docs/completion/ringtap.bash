@@ -248,7 +248,7 @@ _ringtap() {
 		-f|--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		-B|--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --cmd --program --list-probes --list --include-dir --include --probe-filter --dialect --unsafe --info --output --format --buffer --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
+		options='--pid --cmd --program --list-probes --list --include-dir --include --probe-filter --dialect --unsafe --info --output --format --buffer --raw --quiet --verbose --no-warnings --warnings --dry-run --debug --version --help' ;;
 	argdist)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -262,7 +262,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --value-counts --value-histograms --interval --number --rows --cumulative --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --value-counts --value-histograms --interval --number --rows --cumulative --output --format --buffer --raw --verbose --print --help' ;;
 	bashreadline)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -271,7 +271,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	biolatency)
 		case $before in
 		-d|--duration) return ;;
@@ -280,7 +280,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --queued --disks --kinds --milliseconds --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --queued --disks --kinds --milliseconds --output --format --buffer --raw --verbose --print --help' ;;
 	biosnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -290,7 +290,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --device --queue-time --pattern --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --device --queue-time --pattern --output --format --buffer --raw --verbose --print --help' ;;
 	bitesize)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -300,7 +300,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --sizes --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --sizes --output --format --buffer --raw --verbose --print --help' ;;
 	cachestat)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -309,7 +309,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --timestamp --counters --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --timestamp --counters --output --format --buffer --raw --verbose --print --help' ;;
 	capable)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -318,7 +318,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --unaudited --kernel-stack --user-stack --extra --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --unaudited --kernel-stack --user-stack --extra --output --format --buffer --raw --verbose --print --help' ;;
 	cpudist)
 		case $before in
 		-d|--duration) return ;;
@@ -327,7 +327,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --offcpu --pid --pids --tids --milliseconds --output --format --buffer --verbose --print --help' ;;
+		options='--duration --offcpu --pid --pids --tids --milliseconds --output --format --buffer --raw --verbose --print --help' ;;
 	dcsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -336,7 +336,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --all-lookups --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --all-lookups --output --format --buffer --raw --verbose --print --help' ;;
 	drsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -348,7 +348,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --tid --uid --name --relative-time --print-uid --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --tid --uid --name --relative-time --print-uid --output --format --buffer --raw --verbose --print --help' ;;
 	execsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -357,7 +357,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --relative-time --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --relative-time --output --format --buffer --raw --verbose --print --help' ;;
 	exitsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -366,7 +366,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --failed --timestamp --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --failed --timestamp --output --format --buffer --raw --verbose --print --help' ;;
 	ext4slower)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -375,7 +375,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --csv --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --csv --output --format --buffer --raw --verbose --print --help' ;;
 	filelife)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -384,7 +384,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	fileslower)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -393,7 +393,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --all-files --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --all-files --output --format --buffer --raw --verbose --print --help' ;;
 	funclatency)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -403,7 +403,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --interval --timestamp --microseconds --milliseconds --function --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --interval --timestamp --microseconds --milliseconds --function --output --format --buffer --raw --verbose --print --help' ;;
 	gethostlatency)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -412,7 +412,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	hardirqs)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -421,7 +421,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --raw --verbose --print --help' ;;
 	iolatency)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -432,7 +432,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --device --kind --queued --timestamp --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --device --kind --queued --timestamp --output --format --buffer --raw --verbose --print --help' ;;
 	iosnoop)
 		case $before in
 		--duration) return ;;
@@ -444,7 +444,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --device --kind --name --pid --queued --start-time --end-time --output --format --buffer --verbose --print --help' ;;
+		options='--duration --device --kind --name --pid --queued --start-time --end-time --output --format --buffer --raw --verbose --print --help' ;;
 	killsnoop)
 		case $before in
 		-d|--duration) return ;;
@@ -454,7 +454,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --name --signals --relative-time --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --name --signals --relative-time --output --format --buffer --raw --verbose --print --help' ;;
 	mountsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -463,7 +463,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	offcputime)
 		case $before in
 		--duration) return ;;
@@ -476,7 +476,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --tid --user-threads-only --kernel-threads-only --user-stacks-only --kernel-stacks-only --delimited --min-block-time --max-block-time --state --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --tid --user-threads-only --kernel-threads-only --user-stacks-only --kernel-stacks-only --delimited --min-block-time --max-block-time --state --output --format --buffer --raw --verbose --print --help' ;;
 	oomkill)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -485,7 +485,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	opensnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -496,7 +496,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --tid --name --failed --relative-time --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --tid --name --failed --relative-time --output --format --buffer --raw --verbose --print --help' ;;
 	profile)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -508,7 +508,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --frequency --tid --cpu --user-stacks-only --kernel-stacks-only --include-idle --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --frequency --tid --cpu --user-stacks-only --kernel-stacks-only --include-idle --output --format --buffer --raw --verbose --print --help' ;;
 	runqlat)
 		case $before in
 		-d|--duration) return ;;
@@ -517,7 +517,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --pids --tids --milliseconds --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --pids --tids --milliseconds --output --format --buffer --raw --verbose --print --help' ;;
 	runqslower)
 		case $before in
 		-d|--duration) return ;;
@@ -527,7 +527,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --tid --previous --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --tid --previous --output --format --buffer --raw --verbose --print --help' ;;
 	softirqs)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -536,7 +536,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --nanoseconds --counts --dist --output --format --buffer --raw --verbose --print --help' ;;
 	sslsniff)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -548,7 +548,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --uid --comm --no-openssl --no-gnutls --no-nss --extra --latency --handshake --hexdump --max-buffer-size --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --uid --comm --no-openssl --no-gnutls --no-nss --extra --latency --handshake --hexdump --max-buffer-size --output --format --buffer --raw --verbose --print --help' ;;
 	stackcount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -559,7 +559,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --cpu --interval --timestamp --perpid --user-stacks-only --kernel-stacks-only --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --cpu --interval --timestamp --perpid --user-stacks-only --kernel-stacks-only --output --format --buffer --raw --verbose --print --help' ;;
 	statsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -569,7 +569,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --name --failed --relative-time --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --name --failed --relative-time --output --format --buffer --raw --verbose --print --help' ;;
 	swapin)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -578,7 +578,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --notime --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --notime --output --format --buffer --raw --verbose --print --help' ;;
 	syscount)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -588,7 +588,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --calls --by-pid --rows --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --calls --by-pid --rows --output --format --buffer --raw --verbose --print --help' ;;
 	tcpaccept)
 		case $before in
 		-d|--duration) return ;;
@@ -598,7 +598,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --port --ipv4 --ipv6 --timestamp --relative-time --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --port --ipv4 --ipv6 --timestamp --relative-time --output --format --buffer --raw --verbose --print --help' ;;
 	tcpconnect)
 		case $before in
 		-d|--duration) return ;;
@@ -609,7 +609,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --uid --port --ipv4 --ipv6 --relative-time --print-uid --lport --flows --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --uid --port --ipv4 --ipv6 --relative-time --print-uid --lport --flows --output --format --buffer --raw --verbose --print --help' ;;
 	tcpdrop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -618,7 +618,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --ipv4 --ipv6 --no-stack --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --ipv4 --ipv6 --no-stack --output --format --buffer --raw --verbose --print --help' ;;
 	tcplife)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -629,7 +629,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --raw --verbose --print --help' ;;
 	tcpretrans)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -638,7 +638,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --ipv4 --ipv6 --kernel-stack --flows --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --ipv4 --ipv6 --kernel-stack --flows --output --format --buffer --raw --verbose --print --help' ;;
 	tcpstates)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -649,7 +649,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --localport --remoteport --timestamp --output --format --buffer --raw --verbose --print --help' ;;
 	threadsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -658,7 +658,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	trace)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -671,7 +671,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --tid --uid --name --max-events --timestamp --relative-time --print_cpu --kernel-stack --user-stack --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --tid --uid --name --max-events --timestamp --relative-time --print_cpu --kernel-stack --user-stack --output --format --buffer --raw --verbose --print --help' ;;
 	vfsstat)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -680,7 +680,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --output --format --buffer --raw --verbose --print --help' ;;
 	wakeuptime)
 		case $before in
 		-d|--duration) return ;;
@@ -691,7 +691,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--duration --pid --user-threads-only --min-block-time --max-block-time --output --format --buffer --verbose --print --help' ;;
+		options='--duration --pid --user-threads-only --min-block-time --max-block-time --output --format --buffer --raw --verbose --print --help' ;;
 	writeback)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -700,7 +700,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --empty --output --format --buffer --verbose --print --help' ;;
+		options='--pid --duration --empty --output --format --buffer --raw --verbose --print --help' ;;
 	stack)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;

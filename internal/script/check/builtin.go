@@ -197,7 +197,7 @@ func (c *checker) probeType(pos syntax.Pos) Expr {
 func (c *checker) task(pos syntax.Pos) Expr {
 	t := types.Uint64
 	task, err := c.env().Resolve(&syntax.TypeExpr{Pos: pos, Base: "struct task_struct"})
-	if err == nil && c.opts.Dialect == Current {
+	if err == nil && c.opts.Dialect != V017 {
 		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: task}
 	}
 	return c.source(pos, &Source{Root: TaskRoot, Type: t})

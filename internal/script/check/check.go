@@ -110,6 +110,7 @@ func Check(p *syntax.Program, opts Options) (*Program, error) {
 		})
 		return nil, &syntax.Errors{List: c.errs, Sources: p.Sources}
 	}
+	c.prog.markProgramText()
 	return c.prog, nil
 }
 

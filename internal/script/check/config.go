@@ -76,13 +76,8 @@ func (c *checker) config(settings []syntax.Setting) {
 		case "missing_probes":
 			g.MissingProbes = c.settingWord(s, "error", "warn", "ignore")
 		case "dialect":
-			d, ok := show.Find(settingText(s))
-			if !ok {
+			if _, ok := show.Find(settingText(s)); !ok { // the caller has picked the dialect
 				c.errorf(s.Pos, "there is no dialect %q", settingText(s))
-			}
-			c.opts.Dialect = Current
-			if d.Name == show.Debian().Name {
-				c.opts.Dialect = V017
 			}
 		default:
 			if !contains(ignoredSettings, s.Name) {
@@ -200,4 +195,15 @@ func (c *checker) declareMaps(decls []*syntax.MapDecl) {
 			c.errorf(d.Size.Position(), "the size of a map is a number from 1 to %d", math.MaxInt32)
 		}
 	}
+}
+
+// DialectOf returns the version of the language that belongs to the form of the output.
+func DialectOf(d show.Dialect) Dialect {
+	switch d.Name {
+	case show.Debian().Name:
+		return V017
+	case show.Current().Name:
+		return Current
+	}
+	return Default
 }

@@ -140,9 +140,11 @@ func (c *checker) readAt(pos syntax.Pos, addr, length Expr, form Form, t *types.
 		switch {
 		case form != Text || c.opts.Dialect == V017:
 		case length == nil || k.N > uint64(t.Size):
-			s.Size++ // max_strlen does not count the end, but in 0.17
+			s.Size++ // max_strlen does not include the terminating zero byte, except in 0.17
+		case c.opts.Dialect.CountsEnd():
+			s.Size = int(max(k.N, 1))
 		default:
-			s.Size = int(max(k.N, 1)) // the length of str() does
+			s.Size = int(k.N) + 1
 		}
 		return c.source(pos, &s)
 	}

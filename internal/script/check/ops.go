@@ -150,7 +150,7 @@ func (c *checker) pointerOp(e *syntax.Binary, x, y Expr) Expr {
 func (c *checker) intOp(e *syntax.Binary, x, y Expr) Expr {
 	kx, okX := x.(*Const)
 	ky, okY := y.(*Const)
-	if okX && okY && kx.literal && ky.literal && c.opts.Dialect == Current {
+	if okX && okY && kx.literal && ky.literal && c.opts.Dialect != V017 {
 		return c.foldInts(e, kx, ky)
 	}
 	tx, ty := x.Type(), y.Type()
@@ -318,10 +318,11 @@ func (c *checker) unary(e *syntax.Unary) Expr {
 	if e.Op == "+" {
 		return x
 	}
-	if k, ok := x.(*Const); ok && k.literal && c.opts.Dialect == Current {
+	if k, ok := x.(*Const); ok && k.literal && c.opts.Dialect != V017 {
 		return c.foldUnary(e, k)
 	}
-	if c.opts.Dialect == V017 && t.Size < 8 {
+	_, header := x.(*Header) // has 64 bits in 0.17
+	if c.opts.Dialect == V017 && t.Size < 8 || c.opts.Dialect == Default && t.Size < 8 && e.Op == "~" && !header {
 		// 0.17 computes in the width of the operand.
 		return &Convert{Typed{e.Pos, t}, &Unary{Typed{e.Pos, types.Uint64}, e.Op, c.widenInt(x, types.Uint64)}}
 	}

@@ -29,7 +29,16 @@ type Dialect uint8
 const (
 	Current Dialect = iota // bpftrace's master: the smallest integer types, truths, block scopes
 	V017                   // bpftrace 0.17: every integer has 64 bits
+	Default                // the types of Current, and the results of 0.17 where 0.17 computes them correctly
 )
+
+// CountsEnd reports whether the length that str() takes includes the terminating zero byte, as in
+// releases from 0.23 on.
+func (d Dialect) CountsEnd() bool { return d == Current }
+
+// DividesByZero reports whether x / 0 is 0 and x % 0 is x, as BPF computes them. Newer releases
+// make both 1.
+func (d Dialect) DividesByZero() bool { return d != Current }
 
 // A Map is a map of the program.
 type Map struct {

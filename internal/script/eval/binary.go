@@ -81,20 +81,25 @@ func (c *compiler) binaryConst(e *check.Binary, x intFunc, k uint64) intFunc {
 	return func(m *Machine) uint64 { return check.Arithmetic(op, x(m), k, signed) }
 }
 
-// divide is a division or a remainder of unsigned numbers. By 0, master's result is 1 with a
-// warning. 0.17 leaves it to BPF, where a division by 0 is 0 and a remainder the dividend.
+// divide compiles a division or a remainder of unsigned numbers. BPF makes x / 0 0 and x % 0 x, which
+// 0.17 prints without a warning. The current release makes both 1.
 func (c *compiler) divide(e *check.Binary, x, y intFunc) intFunc {
-	rest, pos, old := e.Op == "%", e.Pos, c.m.opts.Dialect == check.V017
+	rest, pos, dialect := e.Op == "%", e.Pos, c.m.opts.Dialect
 	return func(m *Machine) uint64 {
 		a, b := x(m), y(m)
 		switch {
-		case b == 0 && old && rest:
-			return a
-		case b == 0 && old:
-			return 0
 		case b == 0:
-			m.once(pos, "divide or modulo by 0: 1 is used as the result")
-			return 1
+			result, name := uint64(1), "1"
+			if dialect.DividesByZero() {
+				result, name = 0, "0"
+				if rest {
+					result, name = a, "the dividend"
+				}
+			}
+			if dialect != check.V017 {
+				m.once(pos, "divide or modulo by 0: "+name+" is used as the result")
+			}
+			return result
 		case rest:
 			return a % b
 		}

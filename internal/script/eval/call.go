@@ -135,13 +135,13 @@ func (c *compiler) formatted(e *check.Call) doFunc {
 	case "system":
 		return func(m *Machine) flow {
 			fill(m)
-			out.System(m.opts.Host.System(out.Sprintf(f, args)))
+			out.System(m.opts.Host.System(out.SprintfRaw(f, args)))
 			return next
 		}
 	case "cat":
 		return func(m *Machine) flow {
 			fill(m)
-			b, err := m.opts.Host.File(out.Sprintf(f, args), most)
+			b, err := m.opts.Host.File(out.SprintfRaw(f, args), most)
 			if err != nil {
 				m.opts.Host.Message(Error, pos, err.Error())
 				return next

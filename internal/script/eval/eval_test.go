@@ -86,10 +86,28 @@ func TestTextsAreCutAsTheDialectCounts(t *testing.T) {
 	const text = `begin { $s = "hello"; $n = (uint64)3; print(str($s, 3)); print(str("hello", $n)); print(str($s, 0)); print(str($s, 1)); print(str($s, 9)); print(str("hello", 3)); }`
 	for dialect, want := range map[check.Dialect]string{
 		check.Current: "he\nhe\n\n\nhello\nhel",
+		check.Default: "hel\nhel\n\nh\nhello\nhel",
 		check.V017:    "hel\nhel\n\nh\nhello\nhel",
 	} {
 		if got, _ := run(t, text, dialect); got != want {
 			t.Errorf("in dialect %d it prints %q, want %q", dialect, got, want)
+		}
+	}
+}
+
+func TestResultsThatReleasesDisagreeAboutAreTheDialects(t *testing.T) {
+	for text, want := range map[string]map[check.Dialect]string{
+		`$z = 0; print((uint64)10 / (uint64)$z)`: {check.Current: "1", check.Default: "0", check.V017: "0"},
+		`$z = 0; print((uint64)10 % (uint64)$z)`: {check.Current: "1", check.Default: "10", check.V017: "10"},
+		`$a = (uint32)5; print(~$a)`:             {check.Current: "18446744073709551610", check.Default: "4294967290", check.V017: "4294967290"},
+		`print(~pid)`:                            {check.Current: "18446744073709551573", check.Default: "18446744073709551573", check.V017: "18446744073709551573"},
+		`print(7 / -2)`:                          {check.Current: "-3", check.Default: "-3"},
+		`print((uint64)1 > -1)`:                  {check.Current: "true", check.Default: "true"},
+	} {
+		for dialect, want := range want {
+			if got, _ := run(t, "begin { "+text+" }", dialect); got != want {
+				t.Errorf("in dialect %d, %s prints %q, want %q", dialect, text, got, want)
+			}
 		}
 	}
 }

@@ -39,6 +39,7 @@ type Values interface {
 type Output interface {
 	Printf(f *show.Format, args []value.Value)
 	Sprintf(f *show.Format, args []value.Value) string
+	SprintfRaw(f *show.Format, args []value.Value) string
 	Value(t *types.Type, v value.Value)
 	Map(m *value.Map, top int, div uint64)
 	Element(m *value.Map, k value.Key)

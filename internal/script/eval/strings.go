@@ -90,18 +90,19 @@ func cString(s string) string {
 	return s
 }
 
-// kept tells how many bytes str(x, n) keeps, of a type of size bytes. 0.17 adds the end to n; since 0.23 n counts
-// it, unless n is longer than the type, whose texts are cut visibly.
+// kept returns a function that tells how many bytes of a text str(x, n) keeps. The type of the result
+// holds size bytes, which include the terminating zero byte in 0.17 only. Releases before 0.23 keep n
+// bytes. Later releases keep n-1, unless n is longer than the type: then the trailer shows the cut.
 func (c *compiler) kept(size int) func(n uint64) int {
-	old := c.m.opts.Dialect == check.V017
+	most, countsEnd := uint64(size), c.m.opts.Dialect.CountsEnd()
+	if c.m.opts.Dialect == check.V017 {
+		most = uint64(max(size-1, 0))
+	}
 	return func(n uint64) int {
-		switch {
-		case old:
-			return int(min(n, uint64(max(size-1, 0))))
-		case n > uint64(size):
-			return size
+		if countsEnd && n <= most {
+			n = max(n, 1) - 1
 		}
-		return int(max(n, 1)) - 1
+		return int(min(n, most))
 	}
 }
 

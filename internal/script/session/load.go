@@ -84,7 +84,7 @@ func (s *session) prepare() error {
 		s.dialect.Trailer = t // the program sets it
 	}
 	s.printer = show.NewPrinter(o.Stdout, o.Stderr, s.dialect, s.names)
-	s.printer.JSON, s.printer.Mode, s.printer.Terminal = o.JSON, o.Buffer, o.Terminal
+	s.printer.JSON, s.printer.Mode, s.printer.Raw = o.JSON, o.Buffer, o.Raw
 	s.machine, err = eval.New(s.checked, eval.Options{
 		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Child: o.Child, Seed: uint64(time.Now().UnixNano()),
 		Deletes: s.dialect.Name == show.Current().Name,
@@ -95,8 +95,8 @@ func (s *session) prepare() error {
 	return err
 }
 
-// choose picks the dialect: of the options, of the program's config block, or the default. The
-// language is that of the current release unless 0.17 is asked for.
+// choose picks the dialect: the one the options name, else the one the program's config block names,
+// else the default.
 func (s *session) choose() check.Dialect {
 	name := s.opts.Dialect
 	for _, setting := range s.parsed.Config {
@@ -108,10 +108,7 @@ func (s *session) choose() check.Dialect {
 	if s.dialect.Name == "" {
 		s.dialect = show.Default() // the checker says what is wrong with the name
 	}
-	if s.dialect.Name == "0.17" {
-		return check.V017
-	}
-	return check.Current
+	return check.DialectOf(s.dialect)
 }
 
 // missing is what a program does whose probes are not there, if it does not say: the current
@@ -177,7 +174,7 @@ func (s *session) place(host plan.Host) error {
 	for i, c := range s.checked.Clauses {
 		own := false
 		for _, p := range c.Points {
-			taken, err := s.points.add(i, p, s.dialect.Name == "0.17")
+			taken, err := s.points.add(i, p, s.dialect.Name)
 			if err != nil {
 				wrong = append(wrong, err)
 			}

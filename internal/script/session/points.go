@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 )
 
@@ -30,10 +31,11 @@ func (p *points) all() int {
 	return len(p.begin) + len(p.end) + len(p.intervals) + len(p.signals) + len(p.iters)
 }
 
-// add adds an attach point of a clause if it is one that ringtap itself makes fire. Up to 0.23,
-// begin and end were in capitals.
-func (p *points) add(clause int, a *syntax.AttachPoint, capitals bool) (own bool, err *syntax.Error) {
+// add adds an attach point of a clause if it is one that ringtap itself makes fire. The builtin probe
+// is BEGIN and END up to 0.23. The default dialect prints them as the program writes them.
+func (p *points) add(clause int, a *syntax.AttachPoint, dialect string) (own bool, err *syntax.Error) {
 	at := point{clause: clause, text: a.Text}
+	capitals := dialect == show.Debian().Name || a.Capitals && dialect == show.Default().Name
 	if capitals && (a.Provider == "begin" || a.Provider == "end") {
 		at.text = strings.ToUpper(at.text)
 	}

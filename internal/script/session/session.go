@@ -48,7 +48,7 @@ type Options struct {
 
 	JSON       bool
 	Buffer     show.Mode
-	Terminal   bool // standard output is a terminal
+	Raw        bool // print text of traced processes as it is, control characters included
 	Quiet      bool
 	Bare       bool // print nothing but what the program prints: no gap at the end
 	Verbose    bool
@@ -64,6 +64,9 @@ type Options struct {
 	// Target is what probes of the machine watch. Unless it is nil, the program ends with it.
 	Target *perfevent.Target
 	View   probe.View // how files are found
+	// Notify receives one line when the probes are armed, for programs that must not start
+	// before. If nil, no line is written.
+	Notify io.Writer
 	// Near says that the main function has what reads memory exactly: see syscalltext and moment.
 	Near  bool
 	Child int // the process that was started for the program, 0 if there is none
@@ -210,6 +213,13 @@ func (s *session) say() {
 	}
 }
 
+// notify tells Options.Notify that the probes are armed, in bpftrace's words.
+func (s *session) notify() {
+	if s.opts.Notify != nil && s.printer.Flush() == nil {
+		_, _ = io.WriteString(s.opts.Notify, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n")
+	}
+}
+
 // Start begins the program at a time of the monotonic clock, at which its probes are armed. It
 // returns false if it is over.
 func (s *session) Start(at uint64) bool {
@@ -217,6 +227,7 @@ func (s *session) Start(at uint64) bool {
 	if s.attached != nil {
 		s.notes()
 	}
+	s.notify()
 	s.machine.Start(at)
 	var periods []time.Duration
 	for _, p := range s.points.intervals {

@@ -136,7 +136,7 @@ func TestTheProgramDecidesTheExitCode(t *testing.T) {
 func TestDialectsPrintTheirWay(t *testing.T) {
 	const text = "BEGIN { printf(\"%s 1%%\\n\", probe); @ = stats(3); }"
 	for dialect, want := range map[string]string{
-		"":        "Attaching 1 probe...\nbegin 1%\n\n\n@: count 1, average 3, total 3\n\n",
+		"":        "Attaching 1 probe...\nBEGIN 1%\n\n\n@: count 1, average 3, total 3\n\n",
 		"current": "begin 1%\n\n\n@: { .count = 1, .average = 3, .total = 3 }\n",
 		"0.17":    "Attaching 1 probe...\nBEGIN 1%%\n\n\n@: count 1, average 3, total 3\n\n",
 	} {
@@ -146,6 +146,15 @@ func TestDialectsPrintTheirWay(t *testing.T) {
 		}
 		if got := runText(t, t.Context(), Options{Text: end, Dialect: dialect}); got.stdout != want {
 			t.Errorf("%q: %q, want %q", dialect, got.stdout, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`BEGIN { print(probe) }`:       "BEGIN",
+		`begin { print(probe) }`:       "begin",
+		`BEGIN, begin { print(probe)}`: "BEGIN\nbegin",
+	} {
+		if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != want {
+			t.Errorf("%s prints %q, want %q", text, got.stdout, want)
 		}
 	}
 	own := runText(t, t.Context(), Options{Text: "config = { dialect = \"current\" } " + text})

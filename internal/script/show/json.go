@@ -1,7 +1,10 @@
 package show
 
 import (
+	"fmt"
 	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ringtap/ringtap/internal/script/types"
 	"github.com/ringtap/ringtap/internal/script/value"
@@ -84,25 +87,37 @@ func (p *Printer) jsonUint(b []byte, n uint64) []byte {
 	return strconv.AppendUint(b, n, 10)
 }
 
-// quote appends a JSON string. Bytes that are no UTF-8 stay as they are, as in bpftrace.
+// quote appends a JSON string (RFC 8259, section 7). Characters that are not printable are escaped, so
+// that no text of a traced process can move the cursor of a terminal. A byte that is not UTF-8 becomes the
+// four characters \xff, as in text: JSON has no bytes.
 func quote(b, s []byte) []byte {
 	b = append(b, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, `\n`...)
-		case c == '\r':
-			b = append(b, `\r`...)
-		case c == '\t':
-			b = append(b, `\t`...)
-		case c < ' ':
-			b = append(b, `\u00`...)
-			b = append(b, '0'+c>>4, "0123456789abcdef"[c&15])
-		default:
-			b = append(b, c)
+	for len(s) > 0 {
+		if c := s[0]; ' ' <= c && c <= '~' && c != '"' && c != '\\' {
+			b, s = append(b, c), s[1:]
+			continue
 		}
+		r, n := utf8.DecodeRune(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = fmt.Appendf(b, `\\x%02x`, s[0])
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case strconv.IsPrint(r):
+			b = append(b, s[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+		s = s[n:]
 	}
 	return append(b, '"')
 }

@@ -11,12 +11,12 @@ import (
 
 // A Printer writes what programs print. It is for one goroutine. It buffers: see Flush and Mode.
 type Printer struct {
-	Dialect  Dialect
-	Names    Names
-	JSON     bool
-	Terminal bool // text of targets is written so that it can't move the cursor
-	Mode     Mode
-	Failed   func() // is called when a write has failed, unless nil
+	Dialect Dialect
+	Names   Names
+	JSON    bool
+	Raw     bool // text of traced processes is written as it is: see visible
+	Mode    Mode
+	Failed  func() // is called when a write has failed, unless nil
 
 	out, log io.Writer
 	buf      []byte
@@ -81,9 +81,17 @@ func (p *Printer) Printf(f *Format, args []value.Value) {
 	p.done()
 }
 
-// Sprintf returns a formatted message: the command of system, the file of cat.
+// Sprintf returns a formatted message for a reader, escaped as Printf's output is.
 func (p *Printer) Sprintf(f *Format, args []value.Value) string {
 	return string(f.Append(p, nil, args))
+}
+
+// SprintfRaw returns a formatted message whose bytes have a meaning: the command of system, the file of
+// cat.
+func (p *Printer) SprintfRaw(f *Format, args []value.Value) string {
+	raw := *p
+	raw.Raw = true
+	return string(f.Append(&raw, nil, args))
 }
 
 // Value prints a value that is no map.

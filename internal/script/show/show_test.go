@@ -218,6 +218,7 @@ func printed(t *testing.T, name, format string) string {
 	t.Helper()
 	var out bytes.Buffer
 	r := &run{Printer: NewPrinter(&out, &out, Debian(), fixedNames{})}
+	r.Raw = true // bpftrace escapes nothing
 	r.JSON = format == "json"
 	r.Attached(1)
 	programs[name](r)

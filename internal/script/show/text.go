@@ -40,7 +40,9 @@ func (p *Printer) text(b []byte, t *types.Type, v value.Value, indent int) []byt
 		return p.record(b, t, v, indent)
 	case types.KStack, types.UStack:
 		return p.stack(b, t, v, indent)
-	case types.KSym, types.USym, types.Username, types.Inet, types.MAC, types.CgroupPath, types.Timestamp, types.ProbeName:
+	case types.Timestamp: // its format is the program's
+		return append(b, p.name(t, v)...)
+	case types.KSym, types.USym, types.Username, types.Inet, types.MAC, types.CgroupPath, types.ProbeName:
 		return p.visible(b, p.name(t, v))
 	case types.Stats:
 		return strconv.AppendInt(b, v.Signed(), 10)
@@ -51,7 +53,7 @@ func (p *Printer) text(b []byte, t *types.Type, v value.Value, indent int) []byt
 // number appends an integer, or the name of an enum's value.
 func (p *Printer) number(b []byte, t *types.Type, n uint64) []byte {
 	if name, ok := p.enum(t, n); ok {
-		return append(b, name...)
+		return p.visible(b, name)
 	}
 	if t.Signed {
 		return strconv.AppendInt(b, int64(n), 10)
@@ -110,19 +112,32 @@ func mac(s string) string {
 
 // appendString appends a string and the dialect's trailer if it was cut.
 func (p *Printer) appendString(b []byte, t *types.Type, s string) []byte {
-	b = p.visible(b, s)
+	if t.Program {
+		b = append(b, s...)
+	} else {
+		b = p.visible(b, s)
+	}
 	if t.Size > 0 && len(s) >= t.Size && !t.Array {
 		b = append(b, p.Dialect.Trailer...)
 	}
 	return b
 }
 
-// visible appends text of a target. On a terminal it writes out what would move the cursor.
+// visible appends text that a traced process chose. It escapes what would end a line or move a cursor,
+// so that no process can forge a line of the output. JSON has its own escapes: see quote.
 func (p *Printer) visible(b []byte, s string) []byte {
-	if p.Terminal {
-		return append(b, escape.Text(s)...)
+	if p.Raw || p.JSON {
+		return append(b, s...)
 	}
-	return append(b, s...)
+	return append(b, escape.Text(s)...)
+}
+
+// character appends the character of a %c.
+func (p *Printer) character(b []byte, t *types.Type, c byte) []byte {
+	if p.Raw || p.JSON || t.Program {
+		return append(b, c)
+	}
+	return escape.Append(b, []byte{c})
 }
 
 func appendHex(b []byte, n uint64) []byte {
@@ -200,7 +215,7 @@ func (p *Printer) fields(b []byte, t *types.Type, v value.Value, indent int) []b
 	}
 	b = append(b, "{ "...)
 	for i, f := range t.Fields {
-		b = fieldName(b, i, f.Name)
+		b = p.fieldName(b, i, f.Name)
 		b = p.text(b, f.Type, value.LoadField(f, v.S), indent)
 	}
 	return append(b, " }"...)
@@ -209,18 +224,18 @@ func (p *Printer) fields(b []byte, t *types.Type, v value.Value, indent int) []b
 func (p *Printer) record(b []byte, t *types.Type, v value.Value, indent int) []byte {
 	b = append(b, "{ "...)
 	for i, f := range t.Fields {
-		b = fieldName(b, i, f.Name)
+		b = p.fieldName(b, i, f.Name)
 		b = p.text(b, f.Type, v.T[i], indent)
 	}
 	return append(b, " }"...)
 }
 
-func fieldName(b []byte, i int, name string) []byte {
+// fieldName appends the name of a field, which may come from the debug information of a traced program.
+func (p *Printer) fieldName(b []byte, i int, name string) []byte {
 	if i > 0 {
 		b = append(b, ", "...)
 	}
-	b = append(b, '.')
-	b = append(b, name...)
+	b = p.visible(append(b, '.'), name)
 	return append(b, " = "...)
 }
 

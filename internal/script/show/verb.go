@@ -25,7 +25,7 @@ func (v *verb) append(p *Printer, b []byte, arg value.Value) []byte {
 	case "X":
 		b = v.unsigned(b, v.narrow(arg.N), 16, "0X")
 	case "c":
-		b = append(b, byte(arg.N))
+		b = p.character(b, v.of, byte(arg.N))
 	case "p":
 		b = v.pointer(p, b, arg.N)
 	case "gr":

@@ -74,7 +74,7 @@ func (p *parser) attachPoint() []*AttachPoint {
 		if len(args) > 1 && args[1] == "@" {
 			full = strings.Replace(full, ":@:", "@", 1)
 		}
-		points = append(points, &AttachPoint{Pos: at.pos, Name: name, Provider: kind.name, Args: args, Text: full})
+		points = append(points, &AttachPoint{Pos: at.pos, Name: name, Provider: kind.name, Args: args, Text: full, Capitals: word == "BEGIN" || word == "END"})
 	}
 	return points
 }

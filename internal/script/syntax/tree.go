@@ -153,6 +153,7 @@ type AttachPoint struct {
 	Provider string   // the full name: kprobe, uretprobe, begin, …; dialects' other names are translated
 	Args     []string // the words after the provider, between colons, unquoted, positional parameters put in; a file that the text leaves out is ""
 	Text     string   // as bpftrace's probe builtin shows it: the full provider name and the words
+	Capitals bool     // the program writes BEGIN or END, as up to release 0.23
 }
 
 // An Expr is an expression.

@@ -47,10 +47,13 @@ type Type struct {
 	Len    int    // elements of Array
 	Name   string // of Struct with "struct " or "union "; of Int that is an enum, with "enum "
 	Fields []Field
-	Array  bool   // of String: an array of char, which may be full without an end and was not cut
-	User   bool   // a Pointer to user memory (args of a uprobe, a system call's buffer)
-	Mode   string // of KStack and UStack: "bpftrace", "perf", "raw", "build_id"
-	Limit  int    // frames of KStack and UStack, 0 for all
+	Array  bool // of String: an array of char, which may be full without an end and was not cut
+	// Program is set where a value is printed: String or Int holds what the program itself contains, not
+	// what a traced process chose.
+	Program bool
+	User    bool   // a Pointer to user memory (args of a uprobe, a system call's buffer)
+	Mode    string // of KStack and UStack: "bpftrace", "perf", "raw", "build_id"
+	Limit   int    // frames of KStack and UStack, 0 for all
 }
 
 // Field is a member of a Struct, or an element of a Tuple (Name is "") or Record.
