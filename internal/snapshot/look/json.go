@@ -81,6 +81,7 @@ type jsonHolder struct {
 	Name    string `json:"name"`
 	Ended   bool   `json:"ended,omitempty"`
 	Readers int    `json:"readers,omitempty"` // that have a rwlock, which does not keep who they are
+	Passes  bool   `json:"passes,omitempty"`  // from thread to thread during the look; no holder is named
 }
 
 func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Thread) *jsonSnapshot {
@@ -94,7 +95,7 @@ func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Th
 			thread.Waited = &waited
 		}
 		if h := t.Holder; h != nil {
-			thread.Holder = &jsonHolder{escape.Text(h.What), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers}
+			thread.Holder = &jsonHolder{escape.Text(h.What), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers, h.Passes}
 		}
 		thread.User = jsonPlaces(t.User)
 		out.Threads = append(out.Threads, thread)
