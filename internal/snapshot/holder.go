@@ -120,7 +120,7 @@ const (
 // keepWords reads the words of the lock that t waits for. The caller checks afterwards
 // that t has not run meanwhile.
 func (l *look) keepWords(t *Thread) {
-	if !l.opts.Locks || l.compat || syscalls.Name(t.Number) != "futex" {
+	if !l.opts.Locks || l.compat || !strings.HasPrefix(t.Call, "futex(") {
 		return
 	}
 	addr := max(t.Args[0], wordsBefore) - wordsBefore
@@ -270,7 +270,7 @@ func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
 		return l.owner(t, "rwlock", lock, rwlockWriter, tids)
 	}
 	if readers := l.word(t, lock) >> rwlockReaders; readers > 0 {
-		return &Holder{What: fmt.Sprintf("rwlock at %#x", lock), Readers: int(readers), lock: lock, size: rwlockWords}
+		return &Holder{What: l.lockName("rwlock", lock), Readers: int(readers), lock: lock, size: rwlockWords}
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
 // is another's only if they share the lock, and has ended otherwise.
 func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int]*Thread) *Holder {
 	id := l.id(waiting, lock+at)
-	h := &Holder{What: fmt.Sprintf("%s at %#x", kind, lock), PID: l.snapshot.PID, TID: id, lock: lock, size: 4}
+	h := &Holder{What: l.lockName(kind, lock), PID: l.snapshot.PID, TID: id, lock: lock, size: 4}
 	if kind == "rwlock" {
 		h.size = rwlockWords
 	}

@@ -118,6 +118,9 @@ func TestLiveNoThreadThatWaitsForAMutexHoldsIt(t *testing.T) {
 			for _, thread := range s.Threads {
 				if h := thread.Holder; h != nil && h.TID != 0 {
 					named++
+					if !strings.HasSuffix(h.What, " (contended)") {
+						t.Errorf("stop %v: the lock is %s, not the variable contended", stop, h.What)
+					}
 					if waiting[h.TID] {
 						t.Errorf("stop %v: thread %d waits for the %s, held by %s, which waits for it too", stop, thread.TID, h.What, h.By())
 					}

@@ -100,6 +100,7 @@ type look struct {
 	stacks    map[*Thread]int // index of its user stack
 	kernels   map[*Thread]int // the same of kernel stacks of threads that were sampled
 	words     map[*Thread]lockWords
+	variables map[uint64]string // by address
 	interned  *callchain.Interner
 
 	interpreters interpreters

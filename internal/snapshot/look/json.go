@@ -55,6 +55,7 @@ type jsonGoroutine struct {
 	Waited    *int64      `json:"waited_ns,omitempty"` // roughly, as the runtime itself knows it
 	Thread    int         `json:"tid,omitempty"`       // that it runs on
 	Locked    bool        `json:"locked,omitempty"`    // to its thread
+	Lock      string      `json:"lock,omitempty"`      // or channel that it waits for
 	System    bool        `json:"system,omitempty"`    // the runtime's own
 	User      []jsonPlace `json:"user,omitempty"`
 	Truncated bool        `json:"truncated,omitempty"`
@@ -107,7 +108,7 @@ func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Th
 	}
 	out.Runtimes = s.Runtimes
 	for _, g := range s.Goroutines {
-		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, System: g.System,
+		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, Lock: escape.Text(g.Lock), System: g.System,
 			User: jsonPlaces(g.User), Truncated: g.Truncated, Missing: g.Missing, Creator: escape.Text(g.Creator)}
 		if g.Known {
 			waited := int64(g.Waited)
