@@ -46,6 +46,15 @@ func TestVariablesHaveTheirAddressesAndSizes(t *testing.T) {
 			if err != nil || addr != all[i].Value || size > 0 && got != size {
 				t.Errorf("%s: %s is at %#x with %d bytes, %v; want %#x with %d", flag, name, addr, got, err, all[i].Value, size)
 			}
+			if size == 0 { // a function
+				continue
+			}
+			if found, start, ok := f.Variable(addr + size - 1); !ok || found != name || start != addr {
+				t.Errorf("%s: the last byte of %s belongs to %q at %#x, %v", flag, name, found, start, ok)
+			}
+		}
+		if name, _, ok := f.Variable(1 << 60); ok {
+			t.Errorf("%s: %s is outside of the file", flag, name)
 		}
 		if _, _, err := f.Address("own"); !errors.Is(err, errThreads) {
 			t.Errorf("%s: own: %v", flag, err)

@@ -44,6 +44,7 @@ type state struct {
 	since                  uint64 // on CLOCK_MONOTONIC, ns; 0 if not known
 	locked                 bool
 	parent, creator, start uint64
+	waiting                uint64 // the runtime.sudog by which it waits, 0 if none
 }
 
 // parse reads goroutine i of a batch; false if there is none that makes sense. Of a
@@ -63,6 +64,7 @@ func (r *Runtime) parse(b *batch, i int) (state, bool) {
 	s.callPC, s.callSP, s.callBP = l.word(g, gSyscallPC), l.word(g, gSyscallSP), l.word(g, gSyscallBP)
 	s.since, s.locked = l.word(g, gWaitSince), l.word(g, gLockedM) != 0
 	s.parent, s.creator, s.start = l.word(g, gParent), l.word(g, gCreator), l.word(g, gStart)
+	s.waiting = l.word(g, gWaiting)
 	sane := l.word(g, gSchedG) == s.addr && s.lo < s.hi && s.hi-s.lo <= maxStack && s.id != 0 && s.id < 1<<48
 	if s.status == waiting && len(r.reasons) > 0 {
 		sane = sane && int(s.reason) < len(r.reasons)
@@ -75,7 +77,7 @@ func (r *Runtime) parse(b *batch, i int) (state, bool) {
 // often it stopped; the runtime counts to 256.
 func (s *state) still(later *state) bool {
 	return s.id == later.id && s.status == later.status && s.seq == later.seq && s.m == later.m &&
-		s.lo == later.lo && s.hi == later.hi && s.pc == later.pc && s.sp == later.sp && s.callPC == later.callPC && s.callSP == later.callSP
+		s.lo == later.lo && s.hi == later.hi && s.pc == later.pc && s.sp == later.sp && s.callPC == later.callPC && s.callSP == later.callSP && s.waiting == later.waiting
 }
 
 // top is the pc and the stack pointer from which its stack is unwound, as the

@@ -30,6 +30,7 @@ type Runtime struct {
 	reasons []string
 	list    uint64         // where runtime.allgs is; 0: to be looked for in variables
 	bss     symbol         // in the process
+	sems    symbol         // runtime.semtable in the process; its address is 0 if it is unknown
 	table   *gotable.Table // may be nil
 	bias    uint64
 	stacks  *callchain.Interner
@@ -86,6 +87,9 @@ func open(process Process, mem memory, p *program) (*Runtime, error) {
 	var tableErr error
 	if r.table, tableErr = p.functions(); tableErr != nil && symbols[allgs].addr == 0 {
 		return nil, unknown("it has neither a symbol table nor a function table: " + tableErr.Error())
+	}
+	if s, ok := symbols[semtable]; ok {
+		r.sems = symbol{s.addr + p.bias, s.size}
 	}
 	switch s, ok := symbols[allgs]; {
 	case ok:

@@ -26,6 +26,10 @@ type Goroutine struct {
 	Waited time.Duration
 	Known  bool
 
+	// Lock is the lock or channel that it waits for; its Kind is "" if that is unknown or
+	// the goroutine waits for something else.
+	Lock Lock
+
 	// Thread is the thread that it runs on or is in a system call on; 0 if it has
 	// none. The number is that of the process's own pid namespace.
 	Thread int

@@ -32,6 +32,7 @@ const (
 	gParent
 	gCreator
 	gStart
+	gWaiting
 	mProcID
 	fields
 )
@@ -43,7 +44,8 @@ var names = [fields]string{
 	gSchedSP: "sched.sp", gSchedPC: "sched.pc", gSchedG: "sched.g", gSchedLR: "sched.lr", gSchedBP: "sched.bp",
 	gSyscallSP: "syscallsp", gSyscallPC: "syscallpc", gSyscallBP: "syscallbp",
 	gStatus: "atomicstatus", gID: "goid", gWaitSince: "waitsince", gWaitReason: "waitreason", gLockedM: "lockedm",
-	gTrackingSeq: "trackingSeq", gParent: "parentGoid", gCreator: "gopc", gStart: "startpc", mProcID: "m.procid",
+	gTrackingSeq: "trackingSeq", gParent: "parentGoid", gCreator: "gopc", gStart: "startpc", gWaiting: "waiting",
+	mProcID: "m.procid",
 }
 
 func mayLack(f field) bool { return f == gSyscallBP || f == gParent }

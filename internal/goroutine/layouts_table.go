@@ -28,6 +28,7 @@ var layoutsAMD64 = []release[layout]{
 		gParent:      -1,
 		gCreator:     296,
 		gStart:       312,
+		gWaiting:     328,
 		mProcID:      72,
 	}},
 	{21, layout{
@@ -51,6 +52,7 @@ var layoutsAMD64 = []release[layout]{
 		gParent:      272,
 		gCreator:     280,
 		gStart:       296,
+		gWaiting:     312,
 		mProcID:      72,
 	}},
 	{22, layout{
@@ -74,6 +76,7 @@ var layoutsAMD64 = []release[layout]{
 		gParent:      272,
 		gCreator:     280,
 		gStart:       296,
+		gWaiting:     312,
 		mProcID:      72,
 	}},
 	{23, layout{
@@ -97,6 +100,7 @@ var layoutsAMD64 = []release[layout]{
 		gParent:      280,
 		gCreator:     288,
 		gStart:       304,
+		gWaiting:     320,
 		mProcID:      72,
 	}},
 	{25, layout{
@@ -120,6 +124,7 @@ var layoutsAMD64 = []release[layout]{
 		gParent:      272,
 		gCreator:     280,
 		gStart:       296,
+		gWaiting:     312,
 		mProcID:      64,
 	}},
 	{26, layout{
@@ -143,6 +148,7 @@ var layoutsAMD64 = []release[layout]{
 		gParent:      280,
 		gCreator:     288,
 		gStart:       304,
+		gWaiting:     320,
 		mProcID:      64,
 	}},
 }
@@ -170,6 +176,7 @@ var layoutsARM64 = []release[layout]{
 		gParent:      -1,
 		gCreator:     296,
 		gStart:       312,
+		gWaiting:     328,
 		mProcID:      72,
 	}},
 	{21, layout{
@@ -193,6 +200,7 @@ var layoutsARM64 = []release[layout]{
 		gParent:      272,
 		gCreator:     280,
 		gStart:       296,
+		gWaiting:     312,
 		mProcID:      72,
 	}},
 	{22, layout{
@@ -216,6 +224,7 @@ var layoutsARM64 = []release[layout]{
 		gParent:      272,
 		gCreator:     280,
 		gStart:       296,
+		gWaiting:     312,
 		mProcID:      72,
 	}},
 	{23, layout{
@@ -239,6 +248,7 @@ var layoutsARM64 = []release[layout]{
 		gParent:      280,
 		gCreator:     288,
 		gStart:       304,
+		gWaiting:     320,
 		mProcID:      72,
 	}},
 	{25, layout{
@@ -262,6 +272,7 @@ var layoutsARM64 = []release[layout]{
 		gParent:      272,
 		gCreator:     280,
 		gStart:       296,
+		gWaiting:     312,
 		mProcID:      64,
 	}},
 	{26, layout{
@@ -285,6 +296,7 @@ var layoutsARM64 = []release[layout]{
 		gParent:      280,
 		gCreator:     288,
 		gStart:       304,
+		gWaiting:     320,
 		mProcID:      64,
 	}},
 }

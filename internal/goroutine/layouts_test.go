@@ -220,5 +220,5 @@ func (m *madeTables) source(t *testing.T) []byte {
 // fieldNames are the fields' names in this package.
 var fieldNames = [fields]string{
 	"gStackLo", "gStackHi", "gM", "gSchedSP", "gSchedPC", "gSchedG", "gSchedLR", "gSchedBP", "gSyscallSP", "gSyscallPC",
-	"gSyscallBP", "gStatus", "gID", "gWaitSince", "gWaitReason", "gLockedM", "gTrackingSeq", "gParent", "gCreator", "gStart", "mProcID",
+	"gSyscallBP", "gStatus", "gID", "gWaitSince", "gWaitReason", "gLockedM", "gTrackingSeq", "gParent", "gCreator", "gStart", "gWaiting", "mProcID",
 }

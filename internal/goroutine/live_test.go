@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -46,6 +47,19 @@ func parkSelects(c chan int) {
 func parkLocks(mu *sync.Mutex) { mu.Lock() }
 
 //go:noinline
+func parkReadLocks(mu *sync.RWMutex) { mu.RLock() }
+
+//go:noinline
+func parkWriteLocks(mu *sync.RWMutex) { mu.Lock() }
+
+// The test and the program that it starts are the same file, so these have the same
+// addresses in both.
+var (
+	parkMutex             sync.Mutex
+	parkRead, parkWritten sync.RWMutex
+)
+
+//go:noinline
 func parkSleeps() { time.Sleep(time.Hour) }
 
 //go:noinline
@@ -54,7 +68,8 @@ func parkReads(fd int) {
 }
 
 // parked is how many goroutines stand in each state when all are where they stay.
-var parked = map[string]int{"chan receive": 10, "select": 10, "sync.Mutex.Lock": 10, "sleep": 10, "syscall": 10}
+var parked = map[string]int{"chan receive": 10, "select": 10, "sync.Mutex.Lock": 10, "sleep": 10, "syscall": 10,
+	"sync.RWMutex.RLock": 11, "sync.RWMutex.Lock": 1}
 
 // areParked tells whether they are, by the runtime's own traceback.
 func areParked() bool {
@@ -70,15 +85,21 @@ func areParked() bool {
 
 // park has goroutines at known places.
 func park() {
-	c, mu, fds := make(chan int), new(sync.Mutex), make([]int, 2)
+	c, fds := make(chan int), make([]int, 2)
 	if err := syscall.Pipe(fds); err != nil {
 		panic(err)
 	}
-	mu.Lock()
+	parkMutex.Lock()
+	parkWritten.Lock()
+	parkRead.RLock()
+	parkRead.RLock()
+	go parkWriteLocks(&parkRead)
+	go parkReadLocks(&parkRead)
 	for range 10 {
 		go parkReceives(c)
 		go parkSelects(nil)
-		go parkLocks(mu)
+		go parkLocks(&parkMutex)
+		go parkReadLocks(&parkWritten)
 		go parkSleeps()
 		go parkReads(fds[0])
 	}
@@ -142,12 +163,41 @@ func TestLiveGoroutinesStandWhereTheyWerePut(t *testing.T) {
 	}
 	want := map[place]int{
 		{"Receives", "chan receive"}: 10, {"Selects", "select"}: 10, {"Locks", "sync.Mutex.Lock"}: 10,
-		{"Sleeps", "sleep"}: 10, {"Reads", "syscall"}: 10,
+		{"Sleeps", "sleep"}: 10, {"Reads", "syscall"}: 10, {"ReadLocks", "sync.RWMutex.RLock"}: 11, {"WriteLocks", "sync.RWMutex.Lock"}: 1,
 	}
 	for place, n := range want {
 		if got[place] != n {
 			t.Errorf("%d goroutines are in %v, want %d; all: %v", got[place], place, n, got)
 		}
+	}
+}
+
+func TestLiveGoroutinesShowTheLocksThatTheyWaitFor(t *testing.T) {
+	at := func(mu any) uint64 { return uint64(reflect.ValueOf(mu).Pointer()) }
+	want := map[string]map[Lock]int{
+		"sync.Mutex.Lock":    {{Kind: "sync.Mutex", Addr: at(&parkMutex)}: 10},
+		"sync.RWMutex.Lock":  {{Kind: "sync.RWMutex", Addr: at(&parkRead), Readers: 2}: 1},
+		"sync.RWMutex.RLock": {{Kind: "sync.RWMutex", Addr: at(&parkWritten), Writer: true}: 10, {Kind: "sync.RWMutex", Addr: at(&parkRead)}: 1},
+	}
+	got, channels := make(map[string]map[Lock]int), make(map[Lock]int)
+	for _, g := range goroutines(t, startPark(t, "wait").runtime(t)) {
+		switch {
+		case g.WaitReason == "chan receive" && g.ID != 1 && !g.System:
+			channels[g.Lock]++
+		case want[g.WaitReason] != nil:
+			if got[g.WaitReason] == nil {
+				got[g.WaitReason] = make(map[Lock]int)
+			}
+			got[g.WaitReason][g.Lock]++
+		case g.Lock.Kind != "" && !strings.HasPrefix(g.WaitReason, "chan "):
+			t.Errorf("goroutine %d [%s] waits for %+v", g.ID, g.State(), g.Lock)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("they wait for %+v, want %+v", got, want)
+	}
+	if len(channels) != 1 || channels[Lock{}] > 0 {
+		t.Errorf("those that receive wait for %+v, want one channel", channels)
 	}
 }
 

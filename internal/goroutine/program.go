@@ -90,6 +90,7 @@ const (
 	allgadd      = "runtime.allgadd"
 	reasonsTable = "runtime.waitReasonStrings"
 	buildVersion = "runtime.buildVersion"
+	semtable     = "runtime.semtable"
 )
 
 // symbol is where in the file something is.
@@ -116,7 +117,7 @@ func (p *program) symbols() map[string]symbol {
 		if uint64(at) >= uint64(len(text)) || !bytes.HasPrefix(text[at:], []byte("runtime.")) {
 			continue
 		}
-		for _, name := range []string{allgs, allgadd, reasonsTable, buildVersion} {
+		for _, name := range []string{allgs, allgadd, reasonsTable, buildVersion, semtable} {
 			if rest, ok := bytes.CutPrefix(text[at:], []byte(name)); ok && len(rest) > 0 && rest[0] == 0 {
 				found[name] = symbol{binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:])}
 			}

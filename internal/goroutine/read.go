@@ -18,7 +18,7 @@ func (r *Runtime) Goroutines(ctx context.Context, yield func(*Goroutine) bool) e
 	if err != nil {
 		return err
 	}
-	p := pass{Runtime: r, yield: yield}
+	p := pass{Runtime: r, yield: yield, locks: make(map[uint64]Lock)}
 	for attempt := 1; len(list) > 0 && !p.stopped; attempt++ {
 		p.last = attempt == attempts
 		p.again = nil
@@ -48,7 +48,9 @@ type pass struct {
 
 	first, second batch
 	states        []state
-	threads       []int // of states
+	threads       []int             // of states
+	locks         map[uint64]Lock   // of states, by their addresses
+	waits         map[uint64]uint64 // semaphores by goroutine, nil until they are read
 	now           uint64
 	spans         []span
 	bytes         []byte
@@ -73,6 +75,9 @@ func (p *pass) part(list []uint64) error {
 		}
 	}
 	if err := p.readThreads(); err != nil {
+		return err
+	}
+	if err := p.readLocks(); err != nil {
 		return err
 	}
 	for i := 0; i < len(p.states) && !p.stopped; {
@@ -150,6 +155,9 @@ func (p *pass) group(i int) (n int, err error) {
 			continue
 		}
 		g := p.goroutine(s, p.threads[i+k])
+		if still {
+			g.Lock = p.locks[s.addr]
+		}
 		switch {
 		case s.status == running:
 		case !still:

@@ -1,6 +1,7 @@
 package goroutine
 
 import (
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,6 +53,52 @@ func TestGoroutinesAreThoseThatTheProgramItselfSees(t *testing.T) {
 			}
 			compare(t, startProgram(t, path))
 		})
+	}
+}
+
+// Before Go 1.26 only the runtime's table of semaphores says what a goroutine waits for.
+func TestLocksAreTheProgramsVariables(t *testing.T) {
+	versions := []string{"local"}
+	if *releases {
+		for _, r := range toolchains {
+			versions = append(versions, r.names[1])
+		}
+	}
+	for _, version := range versions {
+		p := startProgram(t, buildProgram(t, "park", []string{"CGO_ENABLED=0", "GOTOOLCHAIN=" + version}))
+		r := p.runtime(t)
+		f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", p.pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		all, err := f.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(name string) uint64 {
+			return all[slices.IndexFunc(all, func(s elf.Symbol) bool { return s.Name == name })].Value
+		}
+		want := map[string]Lock{
+			"main.locks":           {Kind: "sync.Mutex", Addr: at("main.mu")},
+			"main.locksForReading": {Kind: "sync.RWMutex", Addr: at("main.rw"), Writer: true},
+		}
+		for _, offset := range []int16{r.layout[gWaiting], absent} {
+			r.layout[gWaiting] = offset
+			found := make(map[string]int)
+			for _, g := range goroutines(t, r) {
+				start := p.functions(t, g.Start)[0]
+				if want, ok := want[start]; ok && strings.HasPrefix(g.WaitReason, "sync.") {
+					found[start]++
+					if g.Lock != want {
+						t.Errorf("%s, offset %d: goroutine %d [%s] waits for %+v, want %+v", version, offset, g.ID, g.State(), g.Lock, want)
+					}
+				}
+			}
+			if len(found) != len(want) {
+				t.Errorf("%s, offset %d: found %v", version, offset, found)
+			}
+		}
 	}
 }
 

@@ -28,6 +28,11 @@ type Goroutine struct {
 	Truncated bool
 	Missing   string // why there is no stack
 	Creator   string // the function with the go statement, "" if not known
+	// Lock is the mutex or channel that it waits for: "sync.Mutex at 0x6412e0 (main.mu)".
+	// It is "" without Options.Locks, or if the lock is unknown.
+	Lock string
+	// Mutex reports that Lock is a mutex, which some goroutine has to unlock.
+	Mutex bool
 
 	stops   uint8 // how often it has stopped running
 	stack   int   // index of its stack, -1 if none
@@ -72,6 +77,9 @@ func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]in
 	if t := tids[g.Thread]; t != nil {
 		out.Thread = t.TID
 	}
+	if g.Lock.Kind != "" && l.opts.Locks {
+		out.Lock, out.Mutex = l.goLock(g.Lock), g.Lock.Kind != "chan"
+	}
 	if len(g.Frames) > 0 {
 		i, ok := stacks[g.Stack]
 		if !ok {
@@ -84,6 +92,20 @@ func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]in
 		out.creator = l.intern([]callchain.Frame{g.Creator}, false)
 	}
 	l.snapshot.Goroutines = append(l.snapshot.Goroutines, out)
+}
+
+// goLock describes a lock of Go. Go's mutexes do not record which goroutine holds them.
+func (l *look) goLock(lock goroutine.Lock) string {
+	text := l.lockName(lock.Kind, lock.Addr)
+	switch {
+	case lock.Writer:
+		text += ", held by a writer"
+	case lock.Readers == 1:
+		text += ", held by 1 reader"
+	case lock.Readers > 1:
+		text += fmt.Sprintf(", held by %d readers", lock.Readers)
+	}
+	return text
 }
 
 // GoroutineGroup is goroutines that stand at the same place.

@@ -11,19 +11,24 @@ import (
 	"github.com/ringtap/ringtap/internal/syscalls"
 )
 
-// Holder is who has what a thread waits for.
+// Holder says who holds the lock that a thread waits for.
 type Holder struct {
-	What    string // "mutex at 0x56388ecb80e0", "lock on /var/lib/x"
-	PID     int    // of the process, 0 where it is not known
-	TID     int    // of the thread, 0 where the process is all that is known
-	Name    string // of the thread or process, "" where it is not known
-	Ended   bool   // the thread has ended and has not let go
-	Readers int    // that have a rwlock, which does not keep who they are
+	What    string // the lock: "mutex at 0x56388ecb80e0", "lock on /var/lib/x"
+	PID     int    // of the process, 0 if it is unknown
+	TID     int    // of the thread, 0 if only the process is known
+	Name    string // of the thread or process, "" if it is unknown
+	Ended   bool   // the thread has ended and still holds the lock
+	Readers int    // number of readers of a rwlock, which does not record who they are
+	Passes  bool   // the lock passed from thread to thread while ringtap looked; no holder is named
+
+	lock, size uint64 // address and bytes of a lock in memory; 0 for a file lock
 }
 
-// By says who it is: "thread 4242 flusher".
+// By names the holder: "thread 4242 flusher".
 func (h *Holder) By() string {
 	switch {
+	case h.Passes:
+		return "one thread after another"
 	case h.Ended:
 		return fmt.Sprintf("thread %d, which has ended", h.TID)
 	case h.TID != 0:
@@ -47,18 +52,118 @@ func (l *look) holders() {
 	tids := l.namespaceTIDs()
 	text, _ := l.host().ReadFile("locks") // without it no holder is known
 	locks := parseLocks(string(text))
+	if l.opts.Stop {
+		l.wordsAgain()
+	}
+	for _, t := range l.snapshot.Threads {
+		switch name, _, _ := strings.Cut(t.Call, "("); name {
+		case "futex":
+			t.Holder = l.futexHolder(t, tids)
+		case "fcntl", "flock":
+			if h := l.lockHolder(t, locks); h != nil && l.stillWaits(t) {
+				t.Holder = h
+			}
+		}
+	}
+	l.passing()
+}
+
+// passing finds the locks that a thread got after ringtap saw it wait for them. Such a
+// thread is not named as the holder: the snapshot shows it waiting.
+func (l *look) passing() {
+	shown := make(map[int]*Thread)
+	for _, t := range l.snapshot.Threads {
+		shown[t.TID] = t
+	}
+	var passes []*Holder
+	for _, t := range l.snapshot.Threads {
+		if t.Holder == nil || t.Holder.size == 0 || shown[t.Holder.TID] == nil {
+			continue
+		}
+		holder := shown[t.Holder.TID]
+		waits := strings.HasPrefix(holder.Call, "futex(") && holder.Args[0]-t.Holder.lock < t.Holder.size
+		if waits && (holder.Holder == nil || holder.Holder.TID != holder.TID) { // else it waits for itself
+			passes = append(passes, t.Holder)
+		}
+	}
+	for _, h := range passes {
+		*h = Holder{What: h.What, Passes: true, lock: h.lock, size: h.size}
+	}
+}
+
+// stillWaits reports whether t has not run since it was looked at. It looks twice: a
+// thread changes its state just before the kernel counts that it stops running.
+func (l *look) stillWaits(t *Thread) bool {
+	for range 2 {
+		now, err := l.files.read(t.TID)
+		if err != nil || !t.sameWait(now) || now.switches != t.switches {
+			return false
+		}
+	}
+	return true
+}
+
+// lockWords are the bytes of a process's memory around the word that a thread waits for.
+// They are read while the thread waits: the owner of a lock changes as soon as it does not.
+type lockWords struct {
+	addr  uint64 // of the first byte
+	bytes []byte
+}
+
+// The lock of a waiting thread starts up to wordsBefore bytes before the word that the
+// thread waits for, and its owner is less than wordsAfter bytes after that word.
+const (
+	wordsBefore = 16
+	wordsAfter  = 32
+)
+
+// keepWords reads the words of the lock that t waits for. The caller checks afterwards
+// that t has not run meanwhile.
+func (l *look) keepWords(t *Thread) {
+	if !l.opts.Locks || l.compat || !strings.HasPrefix(t.Call, "futex(") {
+		return
+	}
+	addr := max(t.Args[0], wordsBefore) - wordsBefore
+	b := make([]byte, wordsBefore+wordsAfter)
+	if n := l.user.read(addr, b); n > wordsBefore {
+		l.words[t] = lockWords{addr, b[:n]}
+		return
+	}
+	// The word is at the start of the readable memory.
+	addr = t.Args[0]
+	l.words[t] = lockWords{addr, b[:l.user.read(addr, b)]}
+}
+
+// wordsAgain reads the words of locks after the threads were stopped, from each thread
+// that is back in its wait.
+func (l *look) wordsAgain() {
 	end := time.Now().Add(maxResuming)
 	for _, t := range l.snapshot.Threads {
-		switch name, _, _ := strings.Cut(t.Call, "("); {
-		case name != "futex" && name != "fcntl" && name != "flock":
-		case l.opts.Stop && !l.waitsAgain(t, end):
-		case name == "futex":
-			t.Holder = l.futexHolder(t, tids)
+		switch name, _, _ := strings.Cut(t.Call, "("); name {
+		case "futex", "fcntl", "flock":
 		default:
-			t.Holder = l.lockHolder(t, locks)
+			continue
+		}
+		if !l.waitsAgain(t, end) {
+			continue
+		}
+		if l.keepWords(t); !l.stillWaits(t) {
+			delete(l.words, t)
 		}
 	}
 }
+
+// word returns a word of the lock that t waited for; 0 if it was not read.
+func (l *look) word(t *Thread, addr uint64) uint32 {
+	w := l.words[t]
+	if at := addr - w.addr; at <= uint64(len(w.bytes)) && uint64(len(w.bytes))-at >= 4 {
+		return binary.NativeEndian.Uint32(w.bytes[at:])
+	}
+	return 0
+}
+
+// id returns the thread id in a word of the lock that t waited for; 0 if there is none.
+func (l *look) id(t *Thread, addr uint64) int { return int(l.word(t, addr) & ownerMask) }
 
 // maxResuming is how long the threads that were stopped may take, all together, to be
 // in their waits again: each has to run for that, which it does late where others have
@@ -105,7 +210,8 @@ const (
 	mutexOwner    = 8
 	rwlockPair    = 8
 	rwlockWriter  = 24
-	rwlockReaders = 3 // bits below
+	rwlockReaders = 3  // bits below
+	rwlockWords   = 16 // bytes that contain every word that is waited for
 )
 
 // contended is the word of a lock that has somebody waiting and its owner elsewhere;
@@ -150,7 +256,7 @@ func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
 	case at == 0 && !pi && value&waiters == 0 && !syscalls.FutexShared(t.Args):
 		return nil // no lock: that it is the number of a thread is chance
 	}
-	if owner := tids[l.id(word+at)]; owner != nil && owner != t {
+	if owner := tids[l.id(t, word+at)]; owner != nil && owner != t {
 		return l.owner(t, kind, word, at, tids)
 	}
 	return nil
@@ -160,33 +266,24 @@ func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
 func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
 	word := t.Args[0]
 	lock := word - word%rwlockPair - rwlockPair
-	if l.id(lock+rwlockWriter) != 0 {
+	if l.id(t, lock+rwlockWriter) != 0 {
 		return l.owner(t, "rwlock", lock, rwlockWriter, tids)
 	}
-	if readers := l.word(lock) >> rwlockReaders; readers > 0 {
-		return &Holder{What: fmt.Sprintf("rwlock at %#x", lock), Readers: int(readers)}
+	if readers := l.word(t, lock) >> rwlockReaders; readers > 0 {
+		return &Holder{What: l.lockName("rwlock", lock), Readers: int(readers), lock: lock, size: rwlockWords}
 	}
 	return nil
-}
-
-// id reads the id of a thread in the process's memory; 0 if there is none.
-func (l *look) id(place uint64) int { return int(l.word(place) & ownerMask) }
-
-// word reads a word of a lock; 0 if there is none.
-func (l *look) word(place uint64) uint32 {
-	var b [4]byte
-	if l.user.read(place, b[:]) < len(b) {
-		return 0
-	}
-	return binary.NativeEndian.Uint32(b[:])
 }
 
 // owner is the thread whose id in the process's pid namespace is so many bytes into a
 // lock, as the holder of what a thread waits for. One that is no thread of the process
 // is another's only if they share the lock, and has ended otherwise.
 func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int]*Thread) *Holder {
-	id := l.id(lock + at)
-	h := &Holder{What: fmt.Sprintf("%s at %#x", kind, lock), PID: l.snapshot.PID, TID: id}
+	id := l.id(waiting, lock+at)
+	h := &Holder{What: l.lockName(kind, lock), PID: l.snapshot.PID, TID: id, lock: lock, size: 4}
+	if kind == "rwlock" {
+		h.size = rwlockWords
+	}
 	if t := tids[id]; t != nil {
 		h.TID, h.Name = t.TID, t.Comm
 		return h
@@ -198,7 +295,7 @@ func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int
 		h.PID, h.Name = status.TGID, status.Comm
 		return h
 	}
-	if id == 0 || l.files.alive(id) || l.id(lock+at) != id {
+	if id == 0 || l.files.alive(id) || !l.stillWaits(waiting) {
 		return nil // it was let go, or taken by one that began after the threads were listed
 	}
 	h.Ended = true

@@ -97,6 +97,42 @@ func TestLiveABusyLockIsNoDeadlock(t *testing.T) {
 	}
 }
 
+// The threads of this program wait for one mutex only, so none that waits can hold it.
+func TestLiveNoThreadThatWaitsForAMutexHoldsIt(t *testing.T) {
+	pid := start(t, "contended", []string{"-O1"}, "S", 0)
+	for _, stop := range []bool{false, true} {
+		taker := New(Options{Locks: true, Stop: stop})
+		defer taker.Close()
+		named := 0
+		end := time.Now().Add(testlimit.End)
+		for i := 0; i < testlimit.Calls(12) || named == 0 && time.Now().Before(end); i++ {
+			awaitFutex(t, pid)
+			s, err := taker.Take(context.Background(), pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting := make(map[int]bool)
+			for _, thread := range s.Threads {
+				waiting[thread.TID] = strings.HasPrefix(thread.Call, "futex(")
+			}
+			for _, thread := range s.Threads {
+				if h := thread.Holder; h != nil && h.TID != 0 {
+					named++
+					if !strings.HasSuffix(h.What, " (contended)") {
+						t.Errorf("stop %v: the lock is %s, not the variable contended", stop, h.What)
+					}
+					if waiting[h.TID] {
+						t.Errorf("stop %v: thread %d waits for the %s, held by %s, which waits for it too", stop, thread.TID, h.What, h.By())
+					}
+				}
+			}
+		}
+		if named == 0 {
+			t.Errorf("stop %v: no holder was found", stop)
+		}
+	}
+}
+
 // awaitFutex waits until a thread of a process waits for another one: those that were
 // stopped do so again only once they have run.
 func awaitFutex(t *testing.T, pid int) {

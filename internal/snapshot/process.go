@@ -38,6 +38,7 @@ func (l *look) process(tids []int) {
 	fds := descriptors.Open(l.host(), living)
 	l.describe = syscalls.Thread{Memory: l.user.read, File: fds.Name, Task: l.task, Compat: l.compat}
 	l.stacks, l.kernels = make(map[*Thread]int), make(map[*Thread]int)
+	l.words, l.variables = make(map[*Thread]lockWords), make(map[uint64]string)
 	l.levels = make(map[*Thread][]interpreted)
 	l.interned = callchain.NewInterner()
 }

@@ -99,6 +99,8 @@ type look struct {
 	kernel    bool            // a thread of the kernel
 	stacks    map[*Thread]int // index of its user stack
 	kernels   map[*Thread]int // the same of kernel stacks of threads that were sampled
+	words     map[*Thread]lockWords
+	variables map[uint64]string // by address
 	interned  *callchain.Interner
 
 	interpreters interpreters
@@ -138,6 +140,7 @@ func (l *look) thread(tid int) {
 		}
 		levels, why := l.interpreted(t, frames, end)
 		l.call(t)
+		l.keepWords(t)
 		again, err := l.files.read(tid)
 		if err != nil {
 			return

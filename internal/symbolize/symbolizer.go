@@ -251,3 +251,19 @@ func (s *Symbolizer) Function(f callchain.Frame, image *stack.Image) (start uint
 	start, _, ok = file.Bounds(f.Offset)
 	return start, ok
 }
+
+// Variable names the variable at an address of a process. start is where the process has
+// mapped the object's byte at offset.
+func (s *Symbolizer) Variable(addr, start, offset uint64, id callchain.ObjectID, image *stack.Image) (name string, variable uint64, ok bool) {
+	file := s.file(s.source(id, image), image)
+	if file == nil {
+		return "", 0, false
+	}
+	vaddr, ok := file.Vaddr(offset)
+	if !ok {
+		return "", 0, false
+	}
+	bias := start - vaddr
+	name, variable, ok = file.Variable(addr - bias)
+	return symbols.Demangle(name), variable + bias, ok
+}

@@ -66,6 +66,9 @@ func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%s%s\n", head, unmoved(looks))
+	for _, lock := range distinct(goroutines, func(g *snapshot.Goroutine) string { return g.Lock }) {
+		w.lines("lock", []string{lock})
+	}
 	if !moved {
 		return
 	}

@@ -55,6 +55,7 @@ type jsonGoroutine struct {
 	Waited    *int64      `json:"waited_ns,omitempty"` // roughly, as the runtime itself knows it
 	Thread    int         `json:"tid,omitempty"`       // that it runs on
 	Locked    bool        `json:"locked,omitempty"`    // to its thread
+	Lock      string      `json:"lock,omitempty"`      // or channel that it waits for
 	System    bool        `json:"system,omitempty"`    // the runtime's own
 	User      []jsonPlace `json:"user,omitempty"`
 	Truncated bool        `json:"truncated,omitempty"`
@@ -81,6 +82,7 @@ type jsonHolder struct {
 	Name    string `json:"name"`
 	Ended   bool   `json:"ended,omitempty"`
 	Readers int    `json:"readers,omitempty"` // that have a rwlock, which does not keep who they are
+	Passes  bool   `json:"passes,omitempty"`  // from thread to thread during the look; no holder is named
 }
 
 func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Thread) *jsonSnapshot {
@@ -94,7 +96,7 @@ func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Th
 			thread.Waited = &waited
 		}
 		if h := t.Holder; h != nil {
-			thread.Holder = &jsonHolder{escape.Text(h.What), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers}
+			thread.Holder = &jsonHolder{escape.Text(h.What), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers, h.Passes}
 		}
 		thread.User = jsonPlaces(t.User)
 		out.Threads = append(out.Threads, thread)
@@ -106,7 +108,7 @@ func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Th
 	}
 	out.Runtimes = s.Runtimes
 	for _, g := range s.Goroutines {
-		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, System: g.System,
+		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, Lock: escape.Text(g.Lock), System: g.System,
 			User: jsonPlaces(g.User), Truncated: g.Truncated, Missing: g.Missing, Creator: escape.Text(g.Creator)}
 		if g.Known {
 			waited := int64(g.Waited)

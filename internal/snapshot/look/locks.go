@@ -28,26 +28,35 @@ func writeDeadlocks(w *bufio.Writer, circles [][]*snapshot.Thread) {
 // maxLocks is how many locks are listed before the stacks.
 const maxLocks = 5
 
-// locks lists what threads wait for that somebody holds, the most wanted first.
+// locks lists the locks that threads and goroutines wait for and somebody holds, the
+// most wanted first.
 func (w text) locks() {
-	var locks []string
-	waiting := make(map[string]int)
-	for _, t := range w.Threads {
-		if t.Holder == nil {
-			continue
-		}
-		lock := fmt.Sprintf("%s, held by %s", t.Holder.What, t.Holder.By())
-		if waiting[lock]++; waiting[lock] == 1 {
-			locks = append(locks, lock)
+	type wanted struct{ kind, lock string }
+	var locks []wanted
+	waiting := make(map[wanted]int)
+	add := func(kind, lock string) {
+		l := wanted{kind, lock}
+		if waiting[l]++; waiting[l] == 1 {
+			locks = append(locks, l)
 		}
 	}
-	slices.SortStableFunc(locks, func(a, b string) int { return cmp.Compare(waiting[b], waiting[a]) })
-	for _, lock := range locks[:min(len(locks), maxLocks)] {
+	for _, t := range w.Threads {
+		if t.Holder != nil {
+			add("thread", fmt.Sprintf("%s, held by %s", t.Holder.What, t.Holder.By()))
+		}
+	}
+	for _, g := range w.Goroutines {
+		if g.Mutex {
+			add("goroutine", g.Lock)
+		}
+	}
+	slices.SortStableFunc(locks, func(a, b wanted) int { return cmp.Compare(waiting[b], waiting[a]) })
+	for _, l := range locks[:min(len(locks), maxLocks)] {
 		wait := "wait"
-		if waiting[lock] == 1 {
+		if waiting[l] == 1 {
 			wait = "waits"
 		}
-		fmt.Fprintf(w, "%s %s for the %s\n", counted(waiting[lock], "thread"), wait, escape.Text(lock))
+		fmt.Fprintf(w, "%s %s for the %s\n", counted(waiting[l], l.kind), wait, escape.Text(l.lock))
 	}
 	if n := len(locks) - maxLocks; n > 0 {
 		fmt.Fprintf(w, "… and for %s\n", counted(n, "other lock"))

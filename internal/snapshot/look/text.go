@@ -205,9 +205,9 @@ func named(threads []*snapshot.Thread) string {
 	return strings.Join(names, ", ")
 }
 
-// distinct are the first few different texts of threads; those that are empty don't
-// count.
-func distinct(threads []*snapshot.Thread, text func(*snapshot.Thread) string) []string {
+// distinct returns the first few different texts of threads or goroutines. It leaves out
+// empty texts.
+func distinct[T any](threads []T, text func(T) string) []string {
 	var texts []string
 	seen := map[string]bool{"": true}
 	for _, t := range threads {
