@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
@@ -32,6 +33,7 @@ type console struct {
 	file *os.File // what stdout writes to; nil if that is no file
 
 	recording atomic.Bool // there is something to report; see handleSignals
+	exit      sync.Mutex  // is taken by whoever ends the process
 }
 
 func newConsole(stdout, stderr *os.File) *console {
@@ -61,14 +63,13 @@ func (c *console) held(back bool) *streams.Held {
 // note tells what was understood differently, or can't be seen.
 func (c *console) note(text string) { fmt.Fprintln(c.stderr, "note:", escape.Text(text)) }
 
-// logger writes what is done and why to standard error: with -v everything,
-// else only what a user must know.
+// logger returns a logger that writes to standard error: with -v everything, else only warnings,
+// as sentences.
 func (c *console) logger(verbose bool) *slog.Logger {
-	level := slog.LevelWarn
-	if verbose {
-		level = slog.LevelDebug
+	if !verbose {
+		return slog.New(&warnings{out: c.stderr})
 	}
-	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime}))
+	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
 }
 
 // withoutTime leaves the time out of log lines: a person reads them as they

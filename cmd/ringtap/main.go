@@ -45,7 +45,7 @@ func main() {
 	}
 	launch.AdoptOrphans()
 	out := newConsole(os.Stdout, os.Stderr)
-	handleSignals(ctx, cancel, &out.recording)
+	handleSignals(ctx, cancel, out)
 	// A closed pipe is an error of the write, so that the run can still end
 	// in order (head(1) closes it). The signal is caught and not ignored,
 	// which a command that ringtap starts would inherit.
@@ -53,7 +53,9 @@ func main() {
 	if streams.IsClosed(os.Stdout, os.Stderr) {
 		out.stdout = streams.Closed{}
 	}
-	os.Exit(run(ctx, os.Args, out))
+	code := run(ctx, os.Args, out)
+	out.exit.Lock()
+	os.Exit(code)
 }
 
 // run runs the command that args name and returns the exit code. args[0] is

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,17 +39,20 @@ func quitSignals() []os.Signal {
 // it may be in the middle of a file of gigabytes.
 const preparing = 700 * time.Millisecond
 
-// handleSignals ends the run at the first of endSignals by cancel; a second one, and
-// any of quitSignals, ends ringtap at once. One signal does where nothing is recorded
-// yet.
-func handleSignals(ctx context.Context, cancel func(), recording *atomic.Bool) {
+// patience is how long a run may take to end before ringtap says that it is ending.
+const patience = 500 * time.Millisecond
+
+// handleSignals ends the run by cancel at the first of endSignals. A second one, or any of
+// quitSignals, ends ringtap immediately. If nothing is recorded yet, the first one does. A run
+// that takes long to end is announced on standard error.
+func handleSignals(ctx context.Context, cancel func(), out *console) {
 	end, quit := make(chan os.Signal, 8), make(chan os.Signal, 8)
 	signal.Notify(end, endSignals()...)
 	signal.Notify(quit, quitSignals()...)
-	go awaitSignals(ctx, cancel, recording, end, quit)
+	go awaitSignals(ctx, cancel, out, end, quit)
 }
 
-func awaitSignals(ctx context.Context, cancel func(), recording *atomic.Bool, end, quit <-chan os.Signal) {
+func awaitSignals(ctx context.Context, cancel func(), out *console, end, quit <-chan os.Signal) {
 	var first time.Time
 	for {
 		select {
@@ -58,19 +60,23 @@ func awaitSignals(ctx context.Context, cancel func(), recording *atomic.Bool, en
 			switch {
 			case first.IsZero():
 				first = time.Now()
-				if !recording.Load() {
-					time.AfterFunc(preparing, func() { endNow(s.(syscall.Signal), unix.SIGTERM) })
+				if out.recording.Load() {
+					time.AfterFunc(patience, func() {
+						fmt.Fprintln(out.stderr, "ringtap: ending the run: handling what is already recorded. Ctrl-C again ends it now, without the rest.")
+					})
+				} else {
+					time.AfterFunc(preparing, func() { out.endNow(s.(syscall.Signal), unix.SIGTERM) })
 				}
 				cancel()
 			case s != unix.SIGXCPU && time.Since(first) > launch.Echo: // SIGXCPU comes each second
-				endNow(s.(syscall.Signal), unix.SIGKILL)
+				out.endNow(s.(syscall.Signal), unix.SIGKILL)
 			}
 		case s := <-quit:
 			how := unix.SIGTERM
 			if ctx.Err() != nil { // what was started has been told to end already
 				how = unix.SIGKILL
 			}
-			endNow(s.(syscall.Signal), how)
+			out.endNow(s.(syscall.Signal), how)
 		}
 	}
 }
@@ -78,8 +84,10 @@ func awaitSignals(ctx context.Context, cancel func(), recording *atomic.Bool, en
 // endNow ends ringtap without a report. It sends how to what ringtap has started.
 // Then ringtap executes itself anew: by that the kernel ends all threads, whatever they
 // wait for, and closes all events. The process keeps its id and its start time, and with
-// them the names of what it has in tracefs, which cleanUp removes.
-func endNow(s, how syscall.Signal) {
+// them the names of what it has in tracefs, which cleanUp removes. It never returns, and
+// main must not exit meanwhile: what waited for a process that is killed here goes on.
+func (c *console) endNow(s, how syscall.Signal) {
+	c.exit.Lock()
 	launch.Signal(how, 0)
 	code := 128 + int(s)
 	// What is ignored stays so, and a third Ctrl-C does not end the cleaning half-way.

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Hits that wait when the user ends the run are still handled: for as long as Patience, and then until
-// so many as assured are done, or the longest wait is over: clauses may start a program at each hit. In
-// a storm there may be millions.
+// When the user ends the run, hits still wait in the rings: millions of them in a storm. They are
+// handled for as long as Patience. After that they are handled until assured of them are done or
+// longest has passed, because a clause may start a program at each hit.
 const (
 	Patience = 600 * time.Millisecond
 	assured  = 60_000
-	longest  = 30 * time.Second
+	longest  = 10 * time.Second
 )
 
-// impatience tells when hits that wait are no longer handled.
+// impatience decides when waiting hits are dropped.
 type impatience struct {
 	phase atomic.Uint32
 	after int // hits that were handled after the end

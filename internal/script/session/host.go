@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -260,7 +261,7 @@ const maxCommand = 1 << 20
 func (s *session) System(command string) []byte {
 	_ = s.printer.Flush() // what was printed before stands before what the command writes
 	var out bytes.Buffer
-	cmd := exec.Command("sh", "-c", command)
+	cmd := exec.Command("/bin/sh", "-c", command) // as system(3) does, whatever PATH says
 	cmd.Stdin, cmd.Stderr = os.Stdin, s.opts.Stderr
 	cmd.Stdout = &boundedWriter{w: &out, left: maxCommand}
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
@@ -282,14 +283,29 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// File returns the start of a file.
-func (s *session) File(path string, most int) ([]byte, error) {
-	file, err := os.Open(path)
+// File returns the first bytes of a file, at most limit. It returns what is there now if the
+// file is a FIFO, a terminal or another file whose reader would have to wait.
+func (s *session) File(path string, limit int) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, int64(most)))
+	defer unix.Close(fd)
+	b := make([]byte, limit)
+	for n := 0; ; {
+		more, err := unix.Read(fd, b[n:])
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN, err == nil && more == 0:
+			return b[:n], nil
+		case err != nil:
+			return b[:n], &fs.PathError{Op: "read", Path: path, Err: err}
+		default:
+			if n += more; n == limit {
+				return b, nil
+			}
+		}
+	}
 }
 
 // Signal sends a signal to the process or the thread of a hit.

@@ -209,6 +209,43 @@ func TestMessagesStandInTheOrderOfThePrograms(t *testing.T) {
 	}
 }
 
+func TestSystemRunsTheSystemsShell(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "sh"), []byte("#!/bin/sh\necho another shell\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	got := runText(t, t.Context(), Options{Text: `BEGIN { system("echo yes"); exit(); }`, Quiet: true, Unsafe: true})
+	if want := "yes\n\n\n"; got.stdout != want {
+		t.Errorf("%+v, want %q", got, want)
+	}
+}
+
+func TestCatDoesNotWaitForAWriter(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := `BEGIN { cat("` + fifo + `"); printf("after\n"); exit(); }`
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true, Unsafe: true}); got.stdout != "after\n\n\n" {
+		t.Errorf("without a writer: %+v", got)
+	}
+	writer, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true, Unsafe: true}); got.stdout != "after\n\n\n" {
+		t.Errorf("with a silent writer: %+v", got)
+	}
+	if _, err := writer.WriteString("before\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true, Unsafe: true}); got.stdout != "before\nafter\n\n\n" {
+		t.Errorf("with text: %+v", got)
+	}
+}
+
 func TestMessagesOfProgramsHaveTheColumnsOfTheirCalls(t *testing.T) {
 	got := runText(t, t.Context(), Options{Text: `BEGIN { warnf("%d (of %s)", 1, "a"); errorf("no"); }`, Quiet: true})
 	if want := "stdin:1:9-36: WARNING: 1 (of a)\nstdin:1:38-50: ERROR: no\n"; got.stderr != want {
