@@ -175,7 +175,7 @@ func (f *follower) follow(ctx context.Context, source run.Source) (Account, erro
 	}
 	defer engine.Close()
 	f.processes = engine.Processes()
-	late, stop := run.Late(ctx, f.processes)
+	late, stop := run.Late(ctx, f.opts.Duration, f.processes)
 	defer stop()
 	f.names = process.NewNames(source.Host())
 	f.snapshot = sync.OnceFunc(func() { f.names.Snapshot(source.Processes()...) })

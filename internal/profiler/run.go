@@ -103,7 +103,7 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 // comes from a slow disk: some seconds at a thousand samples a second.
 const spoolBytes = 64 << 20
 
-// maxWaiting is how many finished windows may wait for the reporting goroutine.
+// maxWaiting is how many finished windows may wait for the reporting goroutine. An alarm has two.
 const maxWaiting = 4
 
 type profiling struct {
@@ -159,8 +159,9 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		Moments: r.startMoments(),
 		Emit:    func(w *table.Window) { windows <- w },
 		Ready: func() bool {
-			// What is not live waits for the reports. Nobody else sends, so that room stays.
-			return r.live == nil || len(windows) < cap(windows)
+			// If reports fall behind, windows get longer: only one waits, so that little is
+			// left to report after the end. A recording waits for its reports instead.
+			return r.live == nil || len(windows) == 0
 		},
 	})
 	if r.alarms != nil {
@@ -180,7 +181,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		}
 	}
 
-	late, stop := run.Late(ctx, r.engine.Processes())
+	late, stop := run.Late(ctx, r.opts.Duration, r.engine.Processes())
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -7,15 +7,19 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 )
 
-// grace is how long a run that is told to end goes on to read files for its stacks and
-// names. Any process can have mapped a file whose tables take minutes, and a busy host takes
-// seconds for honest ones. A second signal ends ringtap at once.
+// grace is how long after its end a run goes on to read mapped files for stacks and names. Any
+// process can have mapped a file whose tables take minutes, and a busy host takes seconds for
+// honest ones. A second signal ends ringtap immediately.
 const grace = 10 * time.Second
 
-// Late tells by a channel that is closed when a run was told to end and has had its time:
-// the files that its processes have mapped are not read any more then. The caller calls
-// stop when it needs no more of them.
-func Late(ctx context.Context, processes *process.Table) (late <-chan struct{}, stop func()) {
+// Late returns a channel that is closed when mapped files may no longer be read: grace after ctx
+// is done, or after duration has passed if it is not 0. The processes' files are not read any
+// more then either. The caller calls stop when it needs no more files.
+func Late(ctx context.Context, duration time.Duration, processes *process.Table) (late <-chan struct{}, stop func()) {
+	release := func() {}
+	if duration > 0 {
+		ctx, release = context.WithTimeout(ctx, duration)
+	}
 	over := make(chan struct{})
 	ended, cancel := context.WithCancel(context.Background())
 	unwatch := context.AfterFunc(ctx, func() {
@@ -34,5 +38,6 @@ func Late(ctx context.Context, processes *process.Table) (late <-chan struct{}, 
 	return over, func() {
 		unwatch()
 		cancel()
+		release()
 	}
 }

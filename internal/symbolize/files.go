@@ -64,9 +64,10 @@ func (s *Symbolizer) nameFile(id callchain.ObjectID, image *stack.Image, places 
 			s.cache[f] = got.frames[i]
 		}
 		s.noteSkipped(from, image, got.err)
+		s.noteSplit(file, image.Path)
 	case <-s.opts.Late:
 		s.late = true
-		s.notes = append(s.notes, fmt.Sprintf("%s: the run was ended before its symbols were read, and so it and larger files have no names; -d SECONDS waits for them", image.Path))
+		s.notes = append(s.notes, fmt.Sprintf("%s: its symbols could not be read in time after the end of the run, so it and larger files have no names", image.Path))
 	}
 }
 

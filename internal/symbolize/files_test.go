@@ -46,7 +46,7 @@ func TestARunThatWasEndedDoesNotWaitForASlowFile(t *testing.T) {
 	if got := names(p, 0); got[0] != "" || got[1] != "_start" || got[2] != "f" {
 		t.Errorf("names %q; want none for what was read too late, and those of other files and of the window before", got)
 	}
-	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "before its symbols were read") {
+	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "could not be read in time") {
 		t.Errorf("notes %q", notes)
 	}
 	if got := names(s.Profile(set(images, []callchain.Frame{fresh, known}), nil), 0); got[0] != "f" || got[1] != "" {

@@ -148,7 +148,6 @@ func (s *Symbolizer) lookUp(file *symbols.File, object string, f callchain.Frame
 	}
 	if s.opts.Lines {
 		frame.Lines = s.lines(file, f.Offset)
-		s.noteSplit(file, object)
 	}
 	if frame.Name == "" && len(frame.Lines) == 0 {
 		s.unnamed(&frame, file, object)
@@ -186,7 +185,7 @@ func (s *Symbolizer) unnamed(frame *profile.Frame, file *symbols.File, object st
 	frame.Name, frame.Unnamed = name, true
 }
 
-// noteSplit notes, once a file, that functions inlined in its code are missing.
+// noteSplit notes, once for each file, that inlined functions of its code are missing.
 func (s *Symbolizer) noteSplit(file *symbols.File, object string) {
 	if err := file.LinesErr(); err != nil && !s.split[object] {
 		s.split[object] = true
