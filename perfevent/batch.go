@@ -2,27 +2,85 @@ package perfevent
 
 import "slices"
 
-// batch is a run of copied records. What their slices hold stands in two blocks
-// of memory that are used again. They have batchBytes at most; what does not fit any
-// more, at the end of the batch, gets memory of its own.
+// batch is a run of copied records, with what their slices hold. Its memory is used again. It
+// holds batchBytes, and little more than that in memory.
 type batch struct {
 	records []Record
-	samples []Sample
-	words   []uint64
-	bytes   []byte
-	beside  int   // bytes of memory beside the two blocks
+	samples arena[Sample]
+	words   arena[uint64]
+	bytes   arena[byte]
 	others  int64 // records that are no samples
 	// before is, unless zero, the time before which all records have been
 	// handed on with this batch.
 	before uint64
 }
 
+// Lengths of an arena's chunks. A batch has at most one chunk of each kind that it does not fill.
+const (
+	chunkSamples = 64
+	chunkWords   = 2 << 10
+	chunkBytes   = 32 << 10
+)
+
+// An arena keeps copies of slices in chunks of memory, which it uses again after reset.
+type arena[T any] struct {
+	chunks [][]T
+	used   int // chunks that are full: they have no room for what came next
+	length int // of all copies, and of what chunks have left that are full
+}
+
+// room returns memory of the arena for n elements. size is the length of a new chunk; more than a
+// quarter of that gets a chunk of its own.
+func (a *arena[T]) room(n, size int) []T {
+	for a.used < len(a.chunks) {
+		left := cap(a.chunks[a.used]) - len(a.chunks[a.used])
+		if left >= n {
+			break
+		}
+		a.length += left
+		a.used++
+	}
+	if a.used == len(a.chunks) {
+		if n > size/4 {
+			size = n
+		}
+		a.chunks = append(a.chunks, make([]T, 0, size))
+	}
+	a.length += n
+	c := &a.chunks[a.used]
+	from := len(*c)
+	*c = (*c)[:from+n]
+	return (*c)[from : from+n : from+n]
+}
+
+// keep returns a copy of s in the arena's memory, nil if s is empty.
+func (a *arena[T]) keep(s []T, size int) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	copied := a.room(len(s), size)
+	copy(copied, s)
+	return copied
+}
+
+// reset drops all copies. It keeps chunks of up to limit elements in all.
+func (a *arena[T]) reset(limit int) {
+	for i := range a.chunks {
+		if limit -= cap(a.chunks[i]); limit < 0 {
+			a.chunks = slices.Delete(a.chunks, i, len(a.chunks))
+			break
+		}
+		a.chunks[i] = a.chunks[i][:0]
+	}
+	a.used, a.length = 0, 0
+}
+
 // add copies a record into the batch, and says whether it is no sample.
 func (b *batch) add(record Record) (other bool) {
 	switch r := record.(type) {
 	case *Sample:
-		b.samples = append(b.samples, *r)
-		c := &b.samples[len(b.samples)-1]
+		c := &b.samples.room(1, chunkSamples)[0]
+		*c = *r
 		c.Callchain = b.keepWords(r.Callchain)
 		c.Regs.Values = b.keepWords(r.Regs.Values)
 		c.IntrRegs.Values = b.keepWords(r.IntrRegs.Values)
@@ -80,46 +138,27 @@ func (b *batch) add(record Record) (other bool) {
 	return false
 }
 
-// keepWords and keepBytes copy into the batch's memory.
-func (b *batch) keepWords(words []uint64) []uint64 {
-	if len(words) == 0 {
-		return nil
-	}
-	if b.words == nil {
-		b.words = make([]uint64, 0, batchWords)
-	}
-	if len(b.words)+len(words) > cap(b.words) {
-		b.beside += 8 * len(words)
-		return slices.Clone(words)
-	}
-	from := len(b.words)
-	b.words = append(b.words, words...)
-	return b.words[from:len(b.words):len(b.words)]
-}
+// keepWords returns a copy of words in the batch's memory.
+func (b *batch) keepWords(words []uint64) []uint64 { return b.words.keep(words, chunkWords) }
 
-func (b *batch) keepBytes(bytes []byte) []byte {
-	if len(bytes) == 0 {
-		return nil
-	}
-	if b.bytes == nil {
-		b.bytes = make([]byte, 0, batchBytes)
-	}
-	if len(b.bytes)+len(bytes) > cap(b.bytes) {
-		b.beside += len(bytes)
-		return slices.Clone(bytes)
-	}
-	from := len(b.bytes)
-	b.bytes = append(b.bytes, bytes...)
-	return b.bytes[from:len(b.bytes):len(b.bytes)]
-}
+// keepBytes returns a copy of bytes in the batch's memory.
+func (b *batch) keepBytes(bytes []byte) []byte { return b.bytes.keep(bytes, chunkBytes) }
 
-// full says that the batch holds enough to be handed on.
+// recordBytes is what a record takes without what its slices hold: a Sample, or about as much
+// for other records, with its place in the batch's list.
+const recordBytes = 256
+
+// full reports whether the batch holds enough to be handed on.
 func (b *batch) full() bool {
-	const sample = 256 // with its place in records
-	return len(b.bytes)+8*len(b.words)+b.beside+sample*len(b.records) >= batchBytes
+	return b.bytes.length+8*b.words.length+recordBytes*len(b.records) >= batchBytes
 }
 
+// reset empties the batch and keeps its memory.
 func (b *batch) reset() {
 	clear(b.records)
-	*b = batch{records: b.records[:0], samples: b.samples[:0], words: b.words[:0], bytes: b.bytes[:0]}
+	b.records = b.records[:0]
+	b.samples.reset(batchBytes / recordBytes)
+	b.words.reset(batchBytes / 8)
+	b.bytes.reset(batchBytes)
+	b.others, b.before = 0, 0
 }

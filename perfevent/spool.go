@@ -10,12 +10,11 @@ import (
 // their stacks.
 const batchBytes = 256 << 10
 
-// batchWords is how many words of registers and call chains a batch has room for, and
-// maxFree how many empty batches are kept for ever.
+// Of the empty batches, maxFree are kept for good and others until they have not been needed for
+// trimEvery nanoseconds.
 const (
-	batchWords = batchBytes / 8 / 4
-	maxFree    = 16
-	trimEvery  = 200_000_000 // nanoseconds
+	maxFree   = 16
+	trimEvery = 200_000_000
 )
 
 // spool lets the rings be read while the handler is held up: by a page that

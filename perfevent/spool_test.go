@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -131,12 +132,34 @@ func TestAFullSpoolWaitsAndAnEmptyOneIsUsedAgain(t *testing.T) {
 	}
 }
 
-// What waits takes what it may, however large the samples are, and is given back when
+// memory returns how many bytes of memory an arena has, for elements of size bytes.
+func memory[T any](a *arena[T], size int) (bytes int) {
+	for _, c := range a.chunks {
+		bytes += size * cap(c)
+	}
+	return bytes
+}
+
+// What waits takes what it may, whatever the size of the samples, and is given back when
 // it is not needed any more.
 func TestTheSpoolTakesNoMoreThanItsBound(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		sample Sample
+	}{
+		{"whole stacks", Sample{Stack: make([]byte, 60000), Callchain: make([]uint64, 127), Regs: Registers{Values: make([]uint64, 24)}}},
+		{"stacks of 20,000 bytes", Sample{Stack: make([]byte, 20000), Regs: Registers{Values: make([]uint64, 24)}}},
+		{"a storm of allocations", Sample{Stack: make([]byte, 512), Raw: make([]byte, 44), Regs: Registers{Values: make([]uint64, 24)}}},
+		{"call chains", Sample{Callchain: make([]uint64, 127)}},
+		{"switches", Sample{Raw: make([]byte, 68)}},
+	} {
+		t.Run(test.name, func(t *testing.T) { testSpoolBound(t, &test.sample) })
+	}
+}
+
+func testSpoolBound(t *testing.T, sample *Sample) {
 	const bound = 64 * batchBytes
 	p := newSpool(bound)
-	sample := &Sample{Stack: make([]byte, 60000), Callchain: make([]uint64, 127), Regs: Registers{Values: make([]uint64, 24)}}
 	var batches []*batch
 	held := 0
 	for range bound / batchBytes {
@@ -144,10 +167,10 @@ func TestTheSpoolTakesNoMoreThanItsBound(t *testing.T) {
 		for !b.full() {
 			b.add(sample)
 		}
-		held += cap(b.bytes) + 8*cap(b.words) + b.beside
+		held += memory(&b.bytes, 1) + memory(&b.words, 8) + memory(&b.samples, int(unsafe.Sizeof(Sample{}))) + 16*cap(b.records)
 		batches = append(batches, b)
 	}
-	if most := bound * 3 / 2; held > most {
+	if limit := bound * 3 / 2; held > limit {
 		t.Errorf("a spool of %d bytes holds %d", bound, held)
 	}
 	for _, b := range batches {
