@@ -36,22 +36,34 @@ func NewProgramTypes() *ProgramTypes {
 // left out.
 func (u *ProgramTypes) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	unknown := &syntax.Error{Hint: "use arg0, arg1 and so on, with casts"}
-	if len(p.Args) != 2 || strings.ContainsAny(p.Args[1], "*?[+") || strings.HasPrefix(p.Args[1], "0x") {
+	function, ok := functionOf(p)
+	if !ok {
 		unknown.Msg = "args are known where the probe names one function"
 		return nil, unknown
 	}
 	place := strings.Join(p.Args, "\x00")
 	known, ok := u.params[place]
 	if !ok {
-		params, err := uprobe.Params(p.Args[0], uprobe.Options{}, p.Args[1])
+		params, err := uprobe.Params(p.Args[0], uprobe.Options{}, function)
 		known = foundParams{u.record(p, params), err}
 		u.params[place] = known
 	}
 	if known.err != nil {
-		unknown.Msg = "the arguments of " + p.Args[1] + " are not known: " + known.err.Error()
+		unknown.Msg = "the arguments of " + function + " are not known: " + known.err.Error()
 		return nil, unknown
 	}
 	return known.args, nil
+}
+
+// functionOf is the function that an attach point names: FILE:FUNCTION or FILE:cpp:FUNCTION.
+func functionOf(p *syntax.AttachPoint) (string, bool) {
+	n := len(p.Args)
+	if n != 2 && (n != 3 || p.Args[1] != "cpp") {
+		return "", false
+	}
+	function := p.Args[n-1]
+	isOperator := strings.Contains(function, "operator") // which may be operator[] or operator*
+	return function, !strings.HasPrefix(function, "0x") && (isOperator || !strings.ContainsAny(function, "*?[+") || strings.Contains(function, "("))
 }
 
 // record returns parameters as the members of a struct.
