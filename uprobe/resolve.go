@@ -142,15 +142,15 @@ func AllParams(target string, o Options, functions []symbols.Function) ([][]symb
 
 // Params returns the parameters of a function of a target by its debug information, as
 // symbols.File.TypedParams has them. The name is as in a definition. Several functions of that name
-// (overloads) are an error if their parameters differ. Other errors are as for Resolve.
-func Params(target string, o Options, function string) ([]symbols.Param, error) {
+// (overloads) are an error if their parameters differ. Other errors are as for Resolve. goCode says that the
+// function is Go's, where $argN is Go's Nth register.
+func Params(target string, o Options, function string) (params []symbols.Param, goCode bool, err error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer t.close()
 	functions, err := t.symbols.Find(function)
-	var params []symbols.Param
 	var first string
 	for _, f := range functions {
 		if f.Kind != symbols.Defined {
@@ -158,21 +158,21 @@ func Params(target string, o Options, function string) ([]symbols.Param, error) 
 		}
 		found, err := t.symbols.TypedParams(f.Offset)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		name := symbols.DemangleParams(f.Name)
 		if first != "" && !sameParams(params, found) {
-			return nil, &TargetError{Path: t.Path, Err: fmt.Errorf("several functions are called %s, with different arguments: name one of them, such as %s or %s", function, first, name)}
+			return nil, false, &TargetError{Path: t.Path, Err: fmt.Errorf("several functions are called %s, with different arguments: name one of them, such as %s or %s", function, first, name)}
 		}
-		params, first = found, name
+		params, goCode, first = found, t.isGo(f.Offset), name
 	}
 	if first != "" {
-		return params, nil
+		return params, goCode, nil
 	}
 	if err != nil {
-		return nil, &TargetError{Path: t.Path, Err: err}
+		return nil, false, &TargetError{Path: t.Path, Err: err}
 	}
-	return nil, &SymbolError{Name: function, Path: t.Path}
+	return nil, false, &SymbolError{Name: function, Path: t.Path}
 }
 
 // sameParams reports whether two functions have the same parameters at the same places.
