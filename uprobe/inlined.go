@@ -31,11 +31,11 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	}
 	name := d.Symbol
 	switch {
-	case missing && d.Kind == Return:
-		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (%d places), so it has no returns that could be probed: probe its entry, p:%s:%s", name, len(copies), d.Target, name)}
+	case missing && (d.Kind == Return || r.options.Returning):
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s %w (%d places), so it has no returns that could be probed: count its calls, p:%s:%s", name, ErrInlined, len(copies), d.Target, name)}
 	case missing && d.Offset > 0:
-		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (%d places): it has no code of its own to count +%#x from", name, len(copies), d.Offset)}
-	case d.Kind == Return || d.Offset > 0:
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s %w (%d places): it has no code of its own to count +%#x from", name, ErrInlined, len(copies), d.Offset)}
+	case d.Kind == Return || d.Offset > 0 || r.options.Returning:
 		r.note("%s was inlined at %d places as well, which are not probed", name, len(copies))
 		return nil, nil
 	case missing:
@@ -50,7 +50,7 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 func (r *resolver) copies(places []symbols.Place) error {
 	var refused []string
 	for _, place := range places {
-		err := r.within(place, ftrace.EventIdentifier(r.definition.Symbol))
+		err := r.within(place, Site{Event: ftrace.EventIdentifier(r.definition.Symbol), Inlined: true})
 		var placed *PlaceError
 		if errors.As(err, &placed) {
 			refused = append(refused, fmt.Sprintf("at file offset %#x (%v)", place.Offset, placed.Err))

@@ -19,9 +19,11 @@ type Options struct {
 	PID int // see the target as this process does: its root, its mapped libraries; 0: as we do
 	// Exact leaves entry probes on the function's first instruction, and takes
 	// an offset of which it is not known whether an instruction begins there.
-	Exact    bool
-	MaxSites int          // that a definition may stand for; 0 is 1000
-	Logger   *slog.Logger // may be nil
+	Exact bool
+	// Returning leaves out inlined copies of functions, whose ends can't be probed.
+	Returning bool
+	MaxSites  int          // that a definition may stand for; 0 is 1000
+	Logger    *slog.Logger // may be nil
 }
 
 // Resolve finds the instructions that a definition means. It only reads files
