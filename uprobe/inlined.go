@@ -15,7 +15,11 @@ import (
 func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Place, error) {
 	d := r.definition
 	missing := errors.As(failed, new(*SymbolError))
-	if d.Pattern || failed != nil && !missing {
+	if d.Pattern {
+		r.explainCopies(found)
+		return nil, nil
+	}
+	if failed != nil && !missing {
 		return nil, nil
 	}
 	also := false
@@ -44,6 +48,23 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 		r.note("%s was inlined at %d places, which are probed as well", name, len(copies))
 	}
 	return copies, r.limit(len(copies) + len(found))
+}
+
+// maxExplained is of how many functions that match a pattern explainCopies reads the debug information.
+const maxExplained = 100
+
+// explainCopies notes which functions that match a pattern were inlined in places. A pattern means
+// functions that have code of their own.
+func (r *resolver) explainCopies(found []symbols.Function) {
+	var names []string
+	for i := range found[:min(len(found), maxExplained)] {
+		if found[i].Kind == symbols.Defined && r.symbols.IsInlined(found[i].Offset) {
+			names = append(names, symbols.Demangle(found[i].Name))
+		}
+	}
+	if len(names) > 0 {
+		r.note("inlined in places as well, which a pattern does not mean: %s; name one function to probe its inlined copies too", several(names))
+	}
 }
 
 // copies adds the sites of inlined copies of a function.
