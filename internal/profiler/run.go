@@ -171,8 +171,15 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	}
 	defer r.closeMoments()
 	r.prepareMoments()
+	starts := r.live != nil && r.alarms == nil
+	if starts {
+		r.recorder.Starting()
+	}
 	if err := r.source.Enable(); err != nil {
 		return nil, err
+	}
+	if starts {
+		r.recorder.Started()
 	}
 	if r.opts.Armed != nil {
 		if err := r.opts.Armed(); err != nil {

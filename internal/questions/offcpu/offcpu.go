@@ -29,6 +29,7 @@ type Collector struct {
 
 	threads map[uint32]*thread  // by id: those that were seen in the run
 	initial map[uint32]int      // process by thread: of Watched and Group, those that were not
+	found   *initialWaits       // where threads waited as the run started; nil if that was not read
 	dying   map[uint32]struct{} // ended, and still to leave their CPU for good
 	lost    uint64              // when records were lost last; 0: never
 	window  cuts                // of the window under way
@@ -80,7 +81,10 @@ const (
 	preemptedCount
 )
 
-var _ table.Stateful = (*Collector)(nil)
+var (
+	_ table.Stateful = (*Collector)(nil)
+	_ table.Starter  = (*Collector)(nil)
+)
 
 // New makes an off-cpu collector of a run that is about to begin.
 func New(opts Options) (*Collector, error) {

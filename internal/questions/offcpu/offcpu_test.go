@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
@@ -326,6 +329,48 @@ func TestAThreadThatHangsDuringTheWholeRunCounts(t *testing.T) {
 	}
 	if want := sinceBefore + ";futex_wait;do_syscall_64"; !strings.Contains(strings.Join(traces, "\n"), want) {
 		t.Errorf("stacks %q, want one of %q", traces, want)
+	}
+}
+
+// startingRows is a collector that hands over its rows.
+type startingRows struct {
+	*Collector
+	rows *table.Rows
+}
+
+func (s *startingRows) Starting(rows *table.Rows) { s.rows = rows }
+
+// A stack that was read after the thread went on is that of a later wait.
+func TestTheStackOfAnInitialWaitWasReadBeforeTheThreadWentOn(t *testing.T) {
+	r := offCPU(t, Options{Whole: true}, table.Options{Whole: true})
+	starting := &startingRows{Collector: r.collector}
+	r.recorder = table.NewRecorder([]table.Collector{starting}, r.recorder.Processes(), 0, table.Options{Whole: true, Memory: 64 << 20, Emit: func(*table.Window) {}})
+	r.recorder.Starting()
+	rows := starting.rows
+	kernel := func(addr uint64) []callchain.Frame {
+		return []callchain.Frame{{Object: callchain.Kernel, Offset: addr}}
+	}
+	r.collector.found = &initialWaits{found: map[uint32]initialWait{
+		3: {row: rows.Stack(3, nil, false, kernel(0x33)), wait: snapshot.Wait{To: 20}},
+		4: {row: rows.Stack(4, nil, false, kernel(0x44)), wait: snapshot.Wait{To: 40}},
+	}}
+	r.in(3, 30)
+	r.in(4, 30)
+	whole := r.recorder.Finish(100)
+	got := make(map[uint64]uint64)
+	for _, row := range whole.Rows {
+		id := row.Kernel
+		if id < 0 {
+			id = row.User
+		}
+		frame := whole.Stacks[id].Frames[0]
+		if frame.Object != callchain.Kernel {
+			frame.Offset = 0 // the label
+		}
+		got[frame.Offset] += row.Values[0]
+	}
+	if want := map[uint64]uint64{0x33: 30, 0: 30}; !maps.Equal(got, want) {
+		t.Errorf("waits by the address of their stack %#v, want %#v", got, want)
 	}
 }
 
