@@ -25,7 +25,9 @@ type Collector struct {
 	opts    Options
 	source  source
 	roles   []role // of the samplings, in their order
-	columns struct{ state, next, woken *ftrace.Field }
+	columns struct{ state, next, woken, flags *ftrace.Field }
+	// irqExits are the kernel's functions that run softirqs after an interrupt.
+	irqExits []kernelCode
 
 	threads map[uint32]*thread  // by id: those that were seen in the run
 	initial map[uint32]int      // process by thread: of Watched and Group, those that were not
@@ -101,6 +103,8 @@ func New(opts Options) (*Collector, error) {
 		if c.columns.woken = opts.Waking.Field("pid"); c.columns.woken == nil {
 			return nil, fmt.Errorf("this kernel's sched:sched_waking has no field pid")
 		}
+		c.columns.flags = opts.Waking.Field("common_flags")
+		c.irqExits = irqExitsOf(opts.Host)
 	}
 	if opts.Held != 0 {
 		c.threads[uint32(opts.Held)] = &thread{state: running}

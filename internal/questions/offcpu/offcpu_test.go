@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -489,6 +490,55 @@ func TestTheWakersStackIsJoinedUpsideDown(t *testing.T) {
 	// Leaf first; return addresses are one less than the kernel's.
 	if want := ":8 0xb1 0xb1 -- 0xaa"; strings.Join(got, " ") != want {
 		t.Errorf("stack %q, want %q", got, want)
+	}
+}
+
+// A softirq after an interrupt has nothing to do with the thread that was interrupted. One
+// that the thread raised itself, as by sending to a local socket, has.
+func TestAnInterruptHidesTheThreadThatItInterrupted(t *testing.T) {
+	const kallsyms = "ffffffff81000000 T do_softirq\nffffffff81000100 t __irq_exit_rcu\nffffffff81000200 T schedule\n"
+	format := &ftrace.Format{System: "sched", Name: "sched_waking", ID: 2, Fields: []ftrace.Field{{Name: "pid", Size: 4, Signed: true}, {Name: "common_flags", Offset: 4, Size: 1}}}
+	for _, test := range []struct {
+		name     string
+		flags    byte
+		kallsyms string
+		caller   uint64
+		want     bool
+	}{
+		{"a thread", 0, kallsyms, 0xffffffff81000180, false},
+		{"a timer", 0x08, kallsyms, 0xffffffff81000180, true},
+		{"a softirq after an interrupt", 0x10, kallsyms, 0xffffffff81000180, true},
+		{"a softirq that the thread raised", 0x10, kallsyms, 0xffffffff81000080, false},
+		{"a softirq of unknown origin", 0x10, "", 0xffffffff81000080, true},
+	} {
+		proc := t.TempDir()
+		if err := os.WriteFile(filepath.Join(proc, "kallsyms"), []byte(test.kallsyms), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r := offCPU(t, Options{Whole: true, Waking: format, Host: process.Host{Proc: proc}}, table.Options{Whole: true})
+		r.born(5, 1)
+		r.out(5, 10, sleeps, 0xaa)
+		waker := tabletest.Hit(8, 20, 0xffffffff81000001, test.caller)
+		waker.Sampling, waker.Raw = 1, append(binary.LittleEndian.AppendUint32(nil, 5), test.flags)
+		tabletest.Handle(t, r.recorder, waker)
+		r.in(5, 30)
+		whole := r.recorder.Finish(100)
+		if len(whole.Rows) != 1 {
+			t.Fatalf("%s: rows %v", test.name, whole.Rows)
+		}
+		var labels []string
+		for _, f := range whole.Stacks[whole.Rows[0].Kernel].Frames {
+			if f.Object == stack.Labels {
+				labels = append(labels, whole.Labels[f.Offset])
+			}
+		}
+		want := []string{":8", wokenBy}
+		if test.want {
+			want[0] = byInterrupt
+		}
+		if !slices.Equal(labels, want) {
+			t.Errorf("%s: labels %q, want %q", test.name, labels, want)
+		}
 	}
 }
 
