@@ -37,8 +37,9 @@ type Collector struct {
 	calls   *pair.Calls[*leakCall]
 	spare   []*leakCall
 	// unread are allocations whose address was where it could not be read.
-	unread uint64
-	lost   bool // records, frees among them perhaps
+	unread  uint64
+	goHeaps *goHeaps // nil if no process is watched
+	lost    bool     // records, frees among them perhaps
 }
 
 // Options is how allocations are counted.
@@ -55,7 +56,20 @@ type Options struct {
 	Host process.Host
 }
 
-var _ table.Stateful = (*Collector)(nil)
+var (
+	_ table.Stateful = (*Collector)(nil)
+	_ table.Starter  = (*Collector)(nil)
+)
+
+// Starting does nothing: what is read before the events are enabled may change until then.
+func (c *Collector) Starting(*table.Rows) {}
+
+// Started reads what Go programs have on their heaps.
+func (c *Collector) Started(rows *table.Rows) {
+	if c.goHeaps != nil {
+		c.goHeaps.start(rows)
+	}
+}
 
 // New makes a memleak collector of an allocator's sources.
 func New(sources []*allocator.Source, stacks stack.Stacks, o Options) *Collector {

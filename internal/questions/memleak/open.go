@@ -75,6 +75,10 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 	collector.Ended = run.Command != nil || run.PIDs != nil || run.TID != 0
 	run.Closing(collector.Close)
 	run.Say(func(w io.Writer) { sayMissed(w, collector.Missed(), o.MissedFrees) })
+	if watched := run.Processes(); len(watched) > 0 {
+		collector.goHeaps = newGoHeaps(watched, o.Older > 0)
+		run.Say(collector.goHeaps.say)
+	}
 	return collector, nil
 }
 

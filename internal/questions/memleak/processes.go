@@ -56,6 +56,9 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 // End adds what stands.
 func (c *Collector) End(rows *table.Rows, now uint64) {
 	c.options.begin = rows.Begin()
+	if c.goHeaps != nil {
+		c.goHeaps.end(rows)
+	}
 	for pid, space := range c.spaces {
 		switch over := space.ended > 0 && !threadsGoOn(c.options.Host, pid); {
 		case !over:
