@@ -37,10 +37,16 @@ func newGoHeaps(watched []int, older bool) *goHeaps {
 	return &goHeaps{watched: watched, older: older, heaps: make(map[int]*goHeap)}
 }
 
-// start reads what is in use before the run.
-func (g *goHeaps) start(rows *table.Rows) {
+// look finds the Go programs that run already.
+func (g *goHeaps) look(rows *table.Rows) {
 	for _, pid := range g.watched {
 		g.find(rows, pid)
+	}
+}
+
+// start reads what is in use before the run.
+func (g *goHeaps) start() {
+	for _, pid := range g.watched {
 		if h := g.heaps[pid]; h != nil && h.heap != nil {
 			sites, _, err := h.heap.Read(context.Background())
 			if h.why = err; err != nil {
