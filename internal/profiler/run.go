@@ -174,6 +174,8 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	starts := r.live != nil && r.alarms == nil
 	if starts {
 		r.recorder.Starting()
+		r.begin = clocks{monotonic: r.source.Now(), wall: time.Now()}
+		r.recorder.Postpone(r.begin.monotonic, r.end())
 	}
 	if err := r.source.Enable(); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,8 @@ type Waits struct {
 	runtimes   *stack.Runtimes
 	clocks     clocks
 	users      map[int]*userStacks // by process
+	stack      []byte              // room for a copy of a stack
+	other      []byte              // likewise: see userStacks
 	addresses  map[string]uint64   // of kernel functions, 0 if unknown
 	wanted     bool                // some of them have not been looked for
 }
@@ -64,8 +67,11 @@ func (w *Waits) Read(pid, tid int) (wait Wait, ok bool) {
 		files.kernelStack(t)
 		wait.Kernel = t.Kernel
 		if u := w.user(pid); u != nil && t.pc != 0 {
+			u.stack, u.other = w.stack, w.other
 			frames, end := u.waiting(t)
-			wait.User, wait.End = append([]callchain.Frame(nil), frames...), end
+			wait.User, wait.End = slices.Clone(frames), end
+			w.stack, w.other = u.stack, u.other
+			u.stack, u.other, u.flow = nil, nil, nil // one thread's room is enough for all
 		}
 		wait.thread = t
 		if w.Still(pid, tid, &wait) {

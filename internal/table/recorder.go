@@ -134,6 +134,13 @@ func (r *Recorder) Prepare(pid int) { r.stacks.Prepare(r.processes.Process(pid))
 // Starting tells the collectors that the events are about to be enabled: see Starter.
 func (r *Recorder) Starting() { r.starters(Starter.Starting) }
 
+// Postpone moves the start of the run, of which no record has been taken, to now, and its
+// end to end: Starting may have taken a while.
+func (r *Recorder) Postpone(now, end uint64) {
+	r.begin, r.start, r.since, r.due = now, now, now, now+r.opts.Interval
+	r.opts.End = end
+}
+
 // Started tells the collectors that the events are enabled.
 func (r *Recorder) Started() { r.starters(Starter.Started) }
 

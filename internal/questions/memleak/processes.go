@@ -41,6 +41,9 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 	case *perfevent.Comm:
 		if r.Exec {
 			c.forgetSpace(r.PID)
+			if c.goHeaps != nil {
+				delete(c.goHeaps.heaps, int(r.PID)) // another program is in the process now
+			}
 		}
 	case *perfevent.Fork:
 		// A process of that id that was there has ended.

@@ -75,6 +75,9 @@ func (c *Collector) Started(rows *table.Rows) {
 			c.found.read(rows, f.pid, int(tid))
 		}
 	}
+	if c.opts.Whole {
+		c.found.close() // threads that wait during the whole run do not count
+	}
 }
 
 // read reads where a thread waits. The row is not Known if that can't be read.
@@ -102,6 +105,7 @@ func (w *initialWaits) keep(rows *table.Rows, pid int, tid uint32, wait snapshot
 		return table.Row{}
 	}
 	row := rows.Stack(uint32(pid), user, wait.End == callchain.Cut, kernel)
+	wait.User, wait.Kernel = nil, nil // the row has them
 	w.found[tid] = initialWait{row, wait, pid}
 	return row
 }
