@@ -56,22 +56,25 @@ func (c *Collector) Starting(rows *table.Rows) {
 	}
 }
 
-// maxStarted bounds how long Started may take.
-const maxStarted = 100 * time.Millisecond
+// maxStarted bounds how long Started may take: the rings fill meanwhile.
+const maxStarted = 50 * time.Millisecond
 
 // Started looks again at the threads that Starting has read. A thread that did not run
-// meanwhile is in the same wait. It reads the others again, which is quick by now.
+// meanwhile is in the same wait. It reads the others again, which is quick by now, and
+// forgets those that it has no time for.
 func (c *Collector) Started(rows *table.Rows) {
 	if c.found == nil {
 		return
 	}
 	end := time.Now().Add(maxStarted)
 	for tid, f := range c.found.found {
-		if c.found.waits.Still(f.pid, int(tid), &f.wait) {
+		switch {
+		case time.Now().After(end):
+			delete(c.found.found, tid)
+		case c.found.waits.Still(f.pid, int(tid), &f.wait):
 			c.found.found[tid] = f
-			continue
-		}
-		if delete(c.found.found, tid); time.Now().Before(end) {
+		default:
+			delete(c.found.found, tid)
 			c.found.read(rows, f.pid, int(tid))
 		}
 	}
