@@ -40,7 +40,7 @@ type offCPU struct {
 
 func (q *offCPU) flags(flags *pflag.FlagSet) {
 	flags.Uint64Var(&q.min, "min", 0, "off-cpu: leave out waits shorter than `MICROSECONDS`")
-	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
+	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down, or [interrupt] if no thread woke it; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
 }
 
 // maxMin is the most microseconds whose nanoseconds a Duration counts.
