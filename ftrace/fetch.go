@@ -14,6 +14,9 @@ type FetchArg struct {
 	// Signed, of a bit field (b5@3/32), says that its highest bit is a sign. The kernel has no
 	// such type: see Field.SignBits.
 	Signed bool
+	// Length, of a text, names the argument that has its length in bytes. The kernel reads a text up
+	// to its first zero byte, and those of Go and Rust have none: see Field.LengthSize.
+	Length string
 }
 
 // String is the argument as the kernel reads it: name=fetch:type.

@@ -35,7 +35,10 @@ type Field struct {
 	// SignBits is the width of a bit field that has a sign, else 0. The record holds only these
 	// bits; what reads the field extends the sign.
 	SignBits int
-	String   bool // text, which ends at the first zero byte or at the field's end
+	// LengthSize is the size of the integer at LengthOffset of the record that has the length of
+	// the text, 0 if the text ends where its bytes do.
+	LengthOffset, LengthSize int
+	String                   bool // text, which ends at the first zero byte or at the field's end
 }
 
 // Uint returns the integer or pointer in the field, as many bits as it has;
@@ -168,7 +171,29 @@ func (f *Field) Data(raw []byte, index int) ([]byte, bool) {
 	if !ok || offset > len(raw) || length > len(raw)-offset {
 		return nil, false
 	}
-	return raw[offset : offset+length], true
+	return f.limited(raw, raw[offset:offset+length]), true
+}
+
+// limited is a text without what follows it in memory. No bytes would mean that the text could
+// not be read, so an empty one is a zero byte.
+func (f *Field) limited(raw, text []byte) []byte {
+	switch n, ok := f.TextLength(raw); {
+	case !ok || n >= uint64(len(text)) && n > 0:
+		return text
+	case n == 0:
+		return []byte{0}
+	default:
+		return text[:n:n]
+	}
+}
+
+// TextLength returns the length of a text that does not end with a zero byte, in bytes; false for
+// other fields.
+func (f *Field) TextLength(raw []byte) (uint64, bool) {
+	if f.LengthSize == 0 || f.LengthOffset < 0 || f.LengthOffset > len(raw) {
+		return 0, false
+	}
+	return cexpr.Load(raw[f.LengthOffset:], f.LengthSize)
 }
 
 // locate reads a __data_loc or __rel_loc word: the length is in the upper, the

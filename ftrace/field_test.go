@@ -9,7 +9,7 @@ import (
 )
 
 // record has an int -2 at 0, a __data_loc at 4 and a __rel_loc at 8 that both
-// mean "text\0" at 16, and 8 bytes 0xf0…f7 at 24.
+// mean "text\0" at 16, a 2 at 23, and 8 bytes 0xf0…f7 at 24.
 func record() []byte {
 	raw := make([]byte, 32)
 	le := binary.LittleEndian
@@ -20,6 +20,7 @@ func record() []byte {
 	for i := range 8 {
 		raw[24+i] = byte(0xf0 + i)
 	}
+	raw[23] = 2
 	return raw
 }
 
@@ -39,6 +40,8 @@ func TestFieldsGiveTheirValues(t *testing.T) {
 		{"a signed bit field", Field{Offset: 24, Size: 1, ElemSize: 1, Signed: true, SignBits: 5}, 0xf0, -16, true, "\xf0", "-16"},
 		{"a pointer", Field{Type: "void *", Offset: 24, Size: 8, ElemSize: 8}, 0xf7f6f5f4f3f2f1f0, -0x08090a0b0c0d0e10, true, "\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7", "0xf7f6f5f4f3f2f1f0"},
 		{"a string elsewhere", Field{Type: "char", Offset: 4, Size: 4, ElemSize: 1, Location: DataLoc, Array: true, String: true}, 0, 0, false, "text", "text"},
+		{"a string of four bytes at most", Field{Type: "char", Offset: 4, Size: 4, ElemSize: 1, Location: DataLoc, Array: true, String: true, LengthOffset: 6, LengthSize: 1}, 0, 0, false, "text", "text"},
+		{"a string of two bytes", Field{Type: "char", Offset: 4, Size: 4, ElemSize: 1, Location: DataLoc, Array: true, String: true, LengthOffset: 23, LengthSize: 1}, 0, 0, false, "te", "te"},
 		{"a string counted from the field", Field{Type: "char", Offset: 8, Size: 4, ElemSize: 1, Location: RelLoc, Array: true, String: true}, 0, 0, false, "text", "text"},
 		{"a string in place", Field{Type: "char", Offset: 16, Size: 8, ElemSize: 1, Length: 8, Array: true, String: true}, 0, 0, false, "text", "text"},
 		{"an array", Field{Type: "s16", Offset: 24, Size: 4, ElemSize: 2, Length: 2, Array: true, Signed: true}, 0, 0, false, "\xf0\xf1\xf2\xf3", "{-3600,-3086}"},

@@ -38,7 +38,7 @@ func (p *Probe) dynamic() Dynamic {
 func (p *Probe) fields() string {
 	words := []string{fmt.Sprint(p.Return)}
 	for _, a := range p.Args {
-		words = append(words, fmt.Sprint(a.Name, ":", a.Type, a.Signed))
+		words = append(words, fmt.Sprint(a.Name, ":", a.Type, a.Signed, a.Length))
 	}
 	return strings.Join(words, " ")
 }
@@ -126,6 +126,10 @@ func (s *Probes) define(probes []Probe, o *ProbeOptions) error {
 		for _, a := range p.Args {
 			if err := a.sign(format, o.Filter); err != nil {
 				return err
+			}
+			text, length := format.Field(a.Name), format.Field(a.Length)
+			if a.Length != "" && text != nil && length != nil {
+				text.LengthOffset, text.LengthSize = length.Offset, length.Size
 			}
 		}
 		s.Formats = append(s.Formats, format)

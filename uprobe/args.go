@@ -37,12 +37,19 @@ func (r *resolver) args(function, at uint64, entry bool) ([]ftrace.FetchArg, err
 		if err != nil {
 			return nil, err
 		}
+		first := len(out)
 		for _, a := range fetched {
 			if a.Name == "" {
 				a.Name = "arg" + strconv.Itoa(len(out)+1)
 			}
+			called := a.Name
 			if arg.Param+arg.Path != "" && arg.Fetch.Name == "" {
 				a.Name = ftrace.FreeArgName(a.Name, out)
+			}
+			for i := first; i < len(out); i++ {
+				if out[i].Length == called {
+					out[i].Length = a.Name
+				}
 			}
 			a, err := r.userArg(a, arg.Pos, function, entry)
 			if err != nil {

@@ -36,7 +36,8 @@
 // n, x=n under another name, n:u8 with another type, $args for all that can be
 // fetched. A pointer to char is fetched as the text that it points to. A name may
 // lead on to members and elements: r->id, s.pos[1].x, *out; pointers to char and arrays of
-// char are text, other arrays their elements, bit fields numbers. Away from a
+// char are text, other arrays their elements, bit fields numbers. A string of Go or Rust is its
+// text and, as name_len, its length; name.len, tags.len and tags.cap are parts of strings and slices. Away from a
 // function's first instruction names are those of the variables that are visible there,
 // and of the source file's; the compiler may have optimized them out, which is an error. Of a
 // USDT probe arg1, $arg1 and $args are its own arguments, +0($arg1):string what the
@@ -55,6 +56,9 @@
 // So Go functions are probed at each of their return instructions, where $retval
 // is the register of the first result. Calls that end in a jump to another
 // function or in a panic are not seen there.
+//
+// The name of a function that the compiler inlined means its copies too, by debug information.
+// Returns of copies cannot be probed.
 //
 // The name of an indirect function (IFUNC) means the code that its callers call, which the
 // resolver chose: a process that has the file mapped tells. If none does, all that the

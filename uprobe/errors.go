@@ -15,7 +15,9 @@ var (
 	ErrNotELF    = symbols.ErrNotELF
 	ErrTruncated = errors.New("the file is cut short")
 	ErrMachine   = errors.New("code for another machine")
-	ErrNoCode    = errors.New("it contains no code that could run: it is an object file or only debug information")
+	// ErrInlined is wrapped where a function has no code of its own, but was inlined into others.
+	ErrInlined = errors.New("was inlined wherever it is called")
+	ErrNoCode  = errors.New("it contains no code that could run: it is an object file or only debug information")
 )
 
 // TargetError says why a file that was found can't be probed.

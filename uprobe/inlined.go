@@ -15,7 +15,11 @@ import (
 func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Place, error) {
 	d := r.definition
 	missing := errors.As(failed, new(*SymbolError))
-	if d.Pattern || failed != nil && !missing {
+	if d.Pattern {
+		r.explainCopies(found)
+		return nil, nil
+	}
+	if failed != nil && !missing {
 		return nil, nil
 	}
 	also := false
@@ -31,11 +35,11 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	}
 	name := d.Symbol
 	switch {
-	case missing && d.Kind == Return:
-		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (%d places), so it has no returns that could be probed: probe its entry, p:%s:%s", name, len(copies), d.Target, name)}
+	case missing && (d.Kind == Return || r.options.Returning):
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s %w (%d places), so it has no returns that could be probed: count its calls, p:%s:%s", name, ErrInlined, len(copies), d.Target, name)}
 	case missing && d.Offset > 0:
-		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (%d places): it has no code of its own to count +%#x from", name, len(copies), d.Offset)}
-	case d.Kind == Return || d.Offset > 0:
+		return nil, &TargetError{Path: r.Path, Err: fmt.Errorf("%s %w (%d places): it has no code of its own to count +%#x from", name, ErrInlined, len(copies), d.Offset)}
+	case d.Kind == Return || d.Offset > 0 || r.options.Returning:
 		r.note("%s was inlined at %d places as well, which are not probed", name, len(copies))
 		return nil, nil
 	case missing:
@@ -46,11 +50,28 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	return copies, r.limit(len(copies) + len(found))
 }
 
+// maxExplained is of how many functions that match a pattern explainCopies reads the debug information.
+const maxExplained = 100
+
+// explainCopies notes which functions that match a pattern were inlined in places. A pattern means
+// functions that have code of their own.
+func (r *resolver) explainCopies(found []symbols.Function) {
+	var names []string
+	for i := range found[:min(len(found), maxExplained)] {
+		if found[i].Kind == symbols.Defined && r.symbols.IsInlined(found[i].Offset) {
+			names = append(names, symbols.Demangle(found[i].Name))
+		}
+	}
+	if len(names) > 0 {
+		r.note("inlined in places as well, which a pattern does not mean: %s; name one function to probe its inlined copies too", several(names))
+	}
+}
+
 // copies adds the sites of inlined copies of a function.
 func (r *resolver) copies(places []symbols.Place) error {
 	var refused []string
 	for _, place := range places {
-		err := r.within(place, ftrace.EventIdentifier(r.definition.Symbol))
+		err := r.within(place, Site{Event: ftrace.EventIdentifier(r.definition.Symbol), Inlined: true})
 		var placed *PlaceError
 		if errors.As(err, &placed) {
 			refused = append(refused, fmt.Sprintf("at file offset %#x (%v)", place.Offset, placed.Err))

@@ -29,6 +29,7 @@ func TestLiveEveryInlinedCallIsSeen(t *testing.T) {
 		}{
 			{"p:" + built + ":twice", 2, 1997},
 			{"p:" + built + ":maybe", 3, 2003},
+			{"p:" + built + ":mayb*", 1, 1000}, // a note says that there are copies
 			{"r:" + built + ":maybe", 1, 1000}, // only what has code of its own returns
 		} {
 			t.Run(flags+" "+test.definition[:2]+test.definition[strings.LastIndex(test.definition, ":"):], func(t *testing.T) {

@@ -19,7 +19,8 @@ func (r *resolver) lines() error {
 		return err
 	}
 	for _, place := range places {
-		if err := r.within(place, ftrace.EventIdentifier(fmt.Sprintf("%s_L%d", symbols.Demangle(place.Function), place.Line))); err != nil {
+		event := ftrace.EventIdentifier(fmt.Sprintf("%s_L%d", symbols.Demangle(place.Function), place.Line))
+		if err := r.within(place, Site{Event: event}); err != nil {
 			return err
 		}
 	}
@@ -29,9 +30,9 @@ func (r *resolver) lines() error {
 	return nil
 }
 
-// within adds the site of an instruction that is part of a function's code.
-func (r *resolver) within(place symbols.Place, event string) error {
-	site := Site{Offset: place.Offset, Symbol: place.Function, Event: event}
+// within completes and adds the site of an instruction that is part of a function's code.
+func (r *resolver) within(place symbols.Place, site Site) error {
+	site.Offset, site.Symbol = place.Offset, place.Function
 	function := place.Offset
 	if fn, ok := r.holding(place.Offset); ok {
 		function = fn.Offset

@@ -38,7 +38,6 @@ func (r *resolver) params(arg Arg, function, probed uint64) ([]ftrace.FetchArg, 
 		if err != nil {
 			return nil, r.argError(arg.Pos, "%s of %s can't be fetched: %v", arg.Param, name, err)
 		}
-		r.explainParts(p, fetched)
 		return fetched, nil
 	}
 	if variable, err := r.path(arg, function, probed); err == nil {
@@ -59,7 +58,6 @@ func (r *resolver) allParams(name string, known []symbols.Param) []ftrace.FetchA
 			r.note("left out %s of %s: %v", p.Name, name, err)
 			continue
 		}
-		r.explainParts(p, fetched)
 		out = append(out, fetched...)
 	}
 	return out
@@ -70,12 +68,6 @@ func (r *resolver) nameOf(function uint64) string {
 		return symbols.Demangle(fn.Name)
 	}
 	return fmt.Sprintf("the function at %#x", function)
-}
-
-func (r *resolver) explainParts(p symbols.Param, fetched []ftrace.FetchArg) {
-	if isText(p) && len(fetched) == 2 && fetched[0].Type == "string" {
-		r.note("%s does not end in a zero byte: only its first %s bytes belong to it", fetched[0].Name, fetched[1].Name)
-	}
 }
 
 // isText tells whether a parameter is a pointer to text and its length, as Go's
@@ -131,7 +123,27 @@ func fetchParts(p symbols.Param, name, wantType string) ([]ftrace.FetchArg, erro
 		}
 		out = append(out, fetched...)
 	}
+	if isText(p) && len(out) == 2 && out[0].Type == "string" {
+		out[0].Length = out[1].Name
+	}
 	return out, nil
+}
+
+// partOf finds the part of a parameter that a path names: name.len of a string of Go.
+func partOf(known []symbols.Param, path string) (symbols.Param, bool) {
+	root, member, ok := strings.Cut(path, ".")
+	for _, p := range known {
+		if !ok || p.Name != root || p.Location.Where != dwarfparam.Nowhere && !isText(p) {
+			continue
+		}
+		for i, part := range p.Parts {
+			if part.Name == member || i == 0 && (member == "str" || member == "array") && part.Name == "ptr" {
+				part.Name = member
+				return part, true
+			}
+		}
+	}
+	return symbols.Param{}, false
 }
 
 // fetchLocation is the kernel's expression for the value at a location, at a

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -26,6 +27,15 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 	if r.definition.Kind == Mark {
 		return nil, r.argError(arg.Pos, "%s: a USDT probe has arg1, arg2 … or $args", path)
 	}
+	if known, err := r.symbols.Params(at); err == nil {
+		if part, ok := partOf(known, path); ok {
+			fetched, err := fetchParam(part, arg.Fetch)
+			if err != nil {
+				err = r.argError(arg.Pos, "%s can't be fetched: %v", path, err)
+			}
+			return fetched, err
+		}
+	}
 	v, err := r.symbols.Value(at, path)
 	var wrong *dwarfparam.PathError
 	switch {
@@ -38,11 +48,31 @@ func (r *resolver) path(arg Arg, at, probed uint64) ([]ftrace.FetchArg, error) {
 	if v.Register == dwarfparam.InstructionPointer && len(v.Offsets) > 0 {
 		v.Offsets[0] -= int64(probed - at)
 	}
+	if v.Kind == dwarfparam.Text && v.Count == 0 && len(v.Offsets) > 0 && arg.Fetch.Type == "" {
+		return fetchText(v, arg.Fetch.Name)
+	}
 	a, err := fetchValue(v, arg.Fetch)
 	if err != nil {
 		return nil, r.argError(arg.Pos, "%s can't be fetched: %v", path, err)
 	}
 	return []ftrace.FetchArg{a}, nil
+}
+
+// fetchText is a string of Go or Rust in memory: the text that its first word points to, and its
+// second word, the length.
+func fetchText(v symbols.Value, name string) ([]ftrace.FetchArg, error) {
+	place, err := fetchPlace(v)
+	if err != nil {
+		return nil, err
+	}
+	v.Offsets = slices.Clone(v.Offsets)
+	v.Offsets[len(v.Offsets)-1] += 8
+	length, err := fetchPlace(v)
+	name = cmp.Or(name, ftrace.EventIdentifier(v.Name))
+	return []ftrace.FetchArg{
+		{Name: name, Fetch: "+0(" + place + ")", Type: "string", Length: name + "_len"},
+		{Name: name + "_len", Fetch: length, Type: "s64"},
+	}, err
 }
 
 // compatError says that what a name means is not known.

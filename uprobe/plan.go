@@ -39,6 +39,9 @@ type Site struct {
 	// Entry says that at this instruction the function's frame is not set up
 	// yet: the return address is on top of the stack, or in the link register.
 	Entry bool
+	// Inlined says that the instruction begins a copy of the function that was inlined into another
+	// one. The copy has no return.
+	Inlined bool
 }
 
 // Name is the name of the plan's event, of the first where there are several.

@@ -19,9 +19,11 @@ type Options struct {
 	PID int // see the target as this process does: its root, its mapped libraries; 0: as we do
 	// Exact leaves entry probes on the function's first instruction, and takes
 	// an offset of which it is not known whether an instruction begins there.
-	Exact    bool
-	MaxSites int          // that a definition may stand for; 0 is 1000
-	Logger   *slog.Logger // may be nil
+	Exact bool
+	// Returning leaves out inlined copies of functions, whose ends can't be probed.
+	Returning bool
+	MaxSites  int          // that a definition may stand for; 0 is 1000
+	Logger    *slog.Logger // may be nil
 }
 
 // Resolve finds the instructions that a definition means. It only reads files
@@ -141,23 +143,45 @@ func AllParams(target string, o Options, functions []symbols.Function) ([][]symb
 }
 
 // Params returns the parameters of a function of a target by its debug information, as
-// symbols.File.TypedParams has them. Errors are as for Resolve.
-func Params(target string, o Options, function string) ([]symbols.Param, error) {
+// symbols.File.TypedParams has them. The name is as in a definition. Several functions of that name
+// (overloads) are an error if their parameters differ. Other errors are as for Resolve. goCode says that the
+// function is Go's, where $argN is Go's Nth register.
+func Params(target string, o Options, function string) (params []symbols.Param, goCode bool, err error) {
 	t, err := openTarget(target, o.PID)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer t.close()
-	functions, err := t.symbols.Named(function)
+	functions, err := t.symbols.Find(function)
+	var first string
 	for _, f := range functions {
-		if f.Kind == symbols.Defined {
-			return t.symbols.TypedParams(f.Offset)
+		if f.Kind != symbols.Defined {
+			continue
 		}
+		found, err := t.symbols.TypedParams(f.Offset)
+		if err != nil {
+			return nil, false, err
+		}
+		name := symbols.DemangleParams(f.Name)
+		if first != "" && !sameParams(params, found) {
+			return nil, false, &TargetError{Path: t.Path, Err: fmt.Errorf("several functions are called %s, with different arguments: name one of them, such as %s or %s", function, first, name)}
+		}
+		params, goCode, first = found, t.isGo(f.Offset), name
+	}
+	if first != "" {
+		return params, goCode, nil
 	}
 	if err != nil {
-		return nil, &TargetError{Path: t.Path, Err: err}
+		return nil, false, &TargetError{Path: t.Path, Err: err}
 	}
-	return nil, &SymbolError{Name: function, Path: t.Path}
+	return nil, false, &SymbolError{Name: function, Path: t.Path}
+}
+
+// sameParams reports whether two functions have the same parameters at the same places.
+func sameParams(a, b []symbols.Param) bool {
+	return slices.EqualFunc(a, b, func(x, y symbols.Param) bool {
+		return x.Name == y.Name && x.Type == y.Type && x.Location == y.Location
+	})
 }
 
 // FindType finds a type in a target's debug information, first where it describes a function, which
@@ -169,7 +193,7 @@ func FindType(target string, o Options, function, name string) (*symbols.Type, b
 	}
 	defer t.close()
 	var offset uint64
-	if functions, _ := t.symbols.Named(function); len(functions) > 0 {
+	if functions, _ := t.symbols.Find(function); len(functions) > 0 {
 		offset = functions[0].Offset
 	}
 	return t.symbols.FindType(offset, name)

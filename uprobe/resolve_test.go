@@ -134,14 +134,14 @@ func peerAddress(t *testing.T, path, symbol string) uint64 {
 
 func TestParamsAreThoseOfTheFunction(t *testing.T) {
 	program := build(t, "pie")
-	params, err := Params(program, Options{}, "main")
+	params, _, err := Params(program, Options{}, "main")
 	if err == nil && len(params) != 2 {
 		t.Errorf("main has the parameters %v", params)
 	}
 	if err != nil && !errors.Is(err, symbols.ErrNoParams) {
 		t.Errorf("main: %v", err)
 	}
-	if _, err := Params(program, Options{}, "nosuch"); !errors.As(err, new(*SymbolError)) {
+	if _, _, err := Params(program, Options{}, "nosuch"); !errors.As(err, new(*SymbolError)) {
 		t.Errorf("of a function that is not there the error is %v", err)
 	}
 }

@@ -26,6 +26,10 @@ User memory comes from malloc and related functions (libc, musl, jemalloc, tcmal
 statically linked ones that have symbols) and from mmap. The outermost call counts. Kernel
 memory comes from kmalloc, slab caches, pages and per-CPU memory.
 
+With -p or a command, memleak also shows by how much Go's heap has grown. It reads the
+samples that the runtime takes for pprof. Programs that link neither runtime/pprof nor
+net/http/pprof have none.
+
 At first ringtap copies little of each stack, so that it loses no free in a storm of
 calls. It copies more within two seconds. A short command therefore has only the five to
 ten innermost callers. If the program keeps frame pointers, --unwind fp has all callers

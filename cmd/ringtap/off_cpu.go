@@ -20,11 +20,10 @@ thread to the switch back to it. Voluntary waits and preemption have columns of 
   ringtap off-cpu --wakers -d 10           with the stacks that woke the threads
   ringtap off-cpu --out w.html -- ./prog   a command, as a flame graph
 
-A wait that began before the run counts from the start of the run, without a stack. A wait
-that goes on at the end counts up to the end. A thread that waits during the whole run
-counts if you watch a process, a thread or a control group (-p, -t, -g), with the kernel
-functions it is in. It does not count if you watch the whole host, where thousands of
-threads wait all the time.
+A wait that began before the run counts from the start of the run. A wait that goes on at
+the end counts up to the end. A thread that waits during the whole run counts if you watch
+a process, a thread or a control group (-p, -t, -g). It does not count if you watch the
+whole host, where thousands of threads wait all the time.
 
 Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names and files without any flag
 of theirs. ringtap looks every 2 ms which threads wait, reads their calls, and then makes sure
@@ -41,7 +40,7 @@ type offCPU struct {
 
 func (q *offCPU) flags(flags *pflag.FlagSet) {
 	flags.Uint64Var(&q.min, "min", 0, "off-cpu: leave out waits shorter than `MICROSECONDS`")
-	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
+	flags.BoolVar(&q.wakers, "wakers", false, "off-cpu: put the waker's stack on top of each stack, upside down, or [interrupt] if no thread woke it; with -p, -t, -g or a command, ringtap does not see all wakers from elsewhere")
 }
 
 // maxMin is the most microseconds whose nanoseconds a Duration counts.

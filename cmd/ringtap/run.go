@@ -31,6 +31,7 @@ $1, $2 and so on; after --, --NAME=VALUE is an option that the program names by 
   ringtap run -e 'BEGIN { printf("hello\n"); exit(); }'      a program in the command line
   ringtap run count.bt 10                                    a file, with a parameter
   ringtap run --list                          the programs that ringtap ships
+  ringtap run -e 'uprobe:./prog:ns::f { @[args.n] = count(); }'       arguments by name
   ringtap run -f json -o lines.json -e 'i:s:1 { @ = count(); print(@); }'
 
 A link to ringtap that is named bpftrace takes bpftrace's command line, so that scripts

@@ -41,7 +41,7 @@ func printStacks(ctx context.Context, out *console, args []string) error {
 	manual.SetGroup(flags, targetGroup)
 	flags.Var(&every, "watch", "look again every `SECONDS`, and show in full only what has moved")
 	manual.SetGroup(flags, whenGroup)
-	flags.BoolVar(&o.Threads.Locks, "deadlock", false, "show who holds the lock or file lock that a thread waits for, and which threads wait for each other")
+	flags.BoolVar(&o.Threads.Locks, "deadlock", false, "show who holds the lock or file lock that a thread waits for, which threads wait for each other, and the mutexes and channels that goroutines wait for")
 	flags.BoolVar(&o.Threads.Stop, "stop", false, "stop each process for a moment: running threads are exact, and all stacks are of one moment; system calls in progress may be interrupted")
 	flags.BoolVar(&o.Threads.Lines, "lines", true, "show source lines and inlined functions; --lines=false is faster")
 	manual.SetGroup(flags, whatGroup)

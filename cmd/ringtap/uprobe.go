@@ -35,12 +35,14 @@ the names of the arguments.
   ringtap uprobe 'p:libc:malloc $arg1' p:libc:free          two functions in one run
   ringtap uprobe 'p:./prog:func name n'                     parameters by name
   ringtap uprobe 'p:./prog:handle r->id r->name'            members of a structure
+  ringtap uprobe 'p:./prog:main.greet name tags.len'        a Go string, and a slice's length
   ringtap uprobe 'p:./prog:file.c:42 msec'                  a local variable at a line
   ringtap uprobe -l bash 'read*'                            what can be probed
 
 ringtap moves a probe forward past instructions that change nothing visible if the kernel
 would have to single-step there. The definition that it prints shows the place; --exact
-turns this off.
+turns this off. A function that was inlined is probed at every copy, and an indirect one (IFUNC,
+such as libc's memcpy) at the code that programs call; a note says so.
 
 With -s, functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in probe: of
 1,250 hits a second at most, and a note says of how many. Those of Java and Node.js always have.

@@ -952,7 +952,7 @@ complete -c ringtap -n '__fish_seen_subcommand_from stack' -s p -l pid -x -a '(_
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -s g -l cgroup -x -d 'only control group CGROUP'
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -l tree -d 'include the children that the named processes already have, and theirs'
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -l watch -x -d 'look again every SECONDS, and show in full only what has moved'
-complete -c ringtap -n '__fish_seen_subcommand_from stack' -l deadlock -d 'show who holds the lock or file lock that a thread waits for, and which threads wait for each other'
+complete -c ringtap -n '__fish_seen_subcommand_from stack' -l deadlock -d 'show who holds the lock or file lock that a thread waits for, which threads wait for each other, and the mutexes and channels that goroutines wait for'
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -l stop -d 'stop each process for a moment'
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -l lines -d 'show source lines and inlined functions'
 complete -c ringtap -n '__fish_seen_subcommand_from stack' -s a -l all -d 'show each thread by itself'

@@ -120,11 +120,19 @@ func (c *Request) countEvents(ctx context.Context, spec *probe.Spec, thing strin
 	}
 	c.Logger.Debug("counting by events", "functions", len(set.Functions), "shared", set.Shared())
 	c.Begin()
+	names := set.Names()
 	err = Run(ctx, Options{
 		Target: target, Set: set, LeaveOutOwn: spec.Place != probe.User && c.Target.Whole(),
 		Duration: c.Duration, Interval: c.Interval, Logger: c.Logger,
 		Armed: func() error { return c.greet(spec.Text, several(len(set.Functions), thing)) },
-		Emit:  c.print,
+		Emit: func(hits map[string]uint64) error {
+			called := make(map[string]uint64, len(hits))
+			for i, function := range set.Functions {
+				called[names[i]] += hits[function]
+				delete(hits, function) // several places may have its name
+			}
+			return c.print(called)
+		},
 		Emitted: func() error {
 			if events := len(set.Sources); events >= manyEvents {
 				c.Note(fmt.Sprintf("the kernel takes a while to close %d events, one after another", events))

@@ -91,6 +91,9 @@ const (
 	reasonsTable = "runtime.waitReasonStrings"
 	buildVersion = "runtime.buildVersion"
 	semtable     = "runtime.semtable"
+
+	memBuckets     = "runtime.mbuckets"
+	memProfileRate = "runtime.MemProfileRate"
 )
 
 // symbol is where in the file something is.
@@ -117,7 +120,7 @@ func (p *program) symbols() map[string]symbol {
 		if uint64(at) >= uint64(len(text)) || !bytes.HasPrefix(text[at:], []byte("runtime.")) {
 			continue
 		}
-		for _, name := range []string{allgs, allgadd, reasonsTable, buildVersion, semtable} {
+		for _, name := range []string{allgs, allgadd, reasonsTable, buildVersion, semtable, memBuckets, memProfileRate} {
 			if rest, ok := bytes.CutPrefix(text[at:], []byte(name)); ok && len(rest) > 0 && rest[0] == 0 {
 				found[name] = symbol{binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:])}
 			}

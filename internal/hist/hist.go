@@ -242,7 +242,7 @@ type subject struct {
 
 // subject is what a set of sources measures.
 func (o *Options) subject(spec *spec, set *probe.Set) *subject {
-	s := &subject{text: spec.Text, functions: set.Functions, field: cmp.Or(spec.field, set.Value)}
+	s := &subject{text: spec.Text, functions: set.Names(), field: cmp.Or(spec.field, set.Value)}
 	if len(s.functions) == 1 && spec.Place == probe.User {
 		s.functions = []string{spec.Text}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/pair"
+	"github.com/ringtap/ringtap/symbols"
 	"github.com/ringtap/ringtap/uprobe"
 )
 
@@ -49,6 +50,11 @@ func (s *Set) userCallsOf(spec *Spec, d *uprobe.Definition, pid int) error {
 	begin, hits := *entry, *entry
 	begin.Sites, hits.Sites = nil, nil
 	for _, site := range entry.Sites {
+		if site.Inlined {
+			hits.Sites = append(hits.Sites, site)
+			s.note("calls of %s that were inlined are counted without their time", symbols.Demangle(site.Symbol))
+			continue
+		}
 		if goCode[site.Symbol] {
 			site.Args = goroutineStack()
 		}
@@ -111,6 +117,9 @@ func (s *Set) userReturns(spec *Spec, pid int) (*uprobe.Plan, error) {
 	var place *uprobe.PlaceError
 	if all && errors.As(err, &place) {
 		s.why = place.Err.Error()
+		return &uprobe.Plan{}, nil
+	}
+	if all && errors.Is(err, uprobe.ErrInlined) {
 		return &uprobe.Plan{}, nil
 	}
 	if err != nil {

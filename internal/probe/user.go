@@ -52,7 +52,7 @@ func (s *Set) name(spec *Spec, added []Source, places int, name func(i int) stri
 
 // resolveUser finds the places that a definition means, as a process sees its target.
 func (s *Set) resolveUser(d *uprobe.Definition, pid, limit int) (*uprobe.Plan, error) {
-	plan, err := uprobe.Resolve(d, uprobe.Options{PID: pid, Exact: s.options.Exact, MaxSites: limit, Logger: s.options.Logger})
+	plan, err := uprobe.Resolve(d, uprobe.Options{PID: pid, Exact: s.options.Exact, Returning: s.options.Calls == TimedCalls, MaxSites: limit, Logger: s.options.Logger})
 	if err != nil {
 		return nil, err
 	}

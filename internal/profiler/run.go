@@ -172,8 +172,17 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	}
 	defer r.closeMoments()
 	r.prepareMoments()
+	starts := r.live != nil && r.alarms == nil
+	if starts {
+		r.recorder.Starting()
+		r.begin = clocks{monotonic: r.source.Now(), wall: time.Now()}
+		r.recorder.Postpone(r.begin.monotonic, r.end())
+	}
 	if err := r.source.Enable(); err != nil {
 		return nil, err
+	}
+	if starts {
+		r.recorder.Started()
 	}
 	if r.opts.Armed != nil {
 		if err := r.opts.Armed(); err != nil {

@@ -141,7 +141,7 @@ func (v *view) writeLabels(totals map[level]uint64) {
 	}
 	var labels []labeled
 	for l, count := range totals {
-		if l.kind == label && count > 0 {
+		if l.kind == label && l.name != wokenBy && count > 0 {
 			labels = append(labels, labeled{l.name, count})
 		}
 	}

@@ -163,6 +163,25 @@ func TestALongChainIsFolded(t *testing.T) {
 	}
 }
 
+// However long both stacks are, the line between sleeper and waker stays.
+func TestTheLineBetweenSleeperAndWakerIsNeverFolded(t *testing.T) {
+	var calls []call
+	for i := range 40 {
+		calls = append(calls, call{fmt.Sprintf("sleeper%02d", i), i > 20})
+	}
+	calls = append(calls, call{wokenBy, false})
+	for i := range 40 {
+		calls = append(calls, call{fmt.Sprintf("waker%02d", i), i < 20})
+	}
+	for _, width := range []int{0, 40, 62, 120} {
+		lines := foldChain(calls, "", width)
+		text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+		if strings.Count(text, wokenBy) != 1 || width > 0 && (len(lines) > 6 || !strings.Contains(text, "sleeper39 → -- → ")) {
+			t.Errorf("width %d: %q", width, lines)
+		}
+	}
+}
+
 func joined(calls []call) string {
 	var names []string
 	for _, c := range calls {

@@ -216,10 +216,23 @@ func repeated(calls []call) (kept []call) {
 	return kept
 }
 
+// wokenBy is the label between the stack of a sleeper and that of its waker.
+const wokenBy = "--"
+
 // foldChain writes a chain of calls in at most three lines of at most width columns
 // (0: one line). Where there is no room for all, it has the last calls of the program and
-// the last two of the kernel, and the numbers of the others.
+// the last two of the kernel, and the numbers of the others. A sleeper and its waker have
+// three lines each.
 func foldChain(calls []call, end string, width int) []string {
+	i := slices.IndexFunc(calls, func(c call) bool { return c.name == wokenBy })
+	if i <= 0 || width == 0 {
+		return foldCalls(calls, end, width)
+	}
+	return append(foldCalls(calls[:i], strings.TrimRight(arrow, " "), width), foldCalls(calls[i:], end, width)...)
+}
+
+// foldCalls is foldChain for calls of one thread.
+func foldCalls(calls []call, end string, width int) []string {
 	const most = 3
 	names := make([]string, len(calls))
 	kernel := 0 // calls at the end

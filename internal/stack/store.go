@@ -123,6 +123,15 @@ func (s *Store) Kernel(by *Stacker, sample *perfevent.Sample) (id callchain.Stac
 	return s.intern(frames, false)
 }
 
+// Frames keeps a stack that did not come with a sample. It returns None if there are no
+// frames, and false if there was no room for it.
+func (s *Store) Frames(frames []callchain.Frame, truncated bool) (callchain.StackID, bool) {
+	if len(frames) == 0 {
+		return None, true
+	}
+	return s.intern(frames, truncated)
+}
+
 // With is a stack, which may be None, with a label as its leaf. It reports false if
 // there was no room for it.
 func (s *Store) With(id callchain.StackID, label string) (callchain.StackID, bool) {

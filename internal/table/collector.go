@@ -50,6 +50,15 @@ type Stateful interface {
 	Forget(now uint64)
 }
 
+// Starter is a Collector that looks at the target as a live run starts.
+type Starter interface {
+	// Starting is called once, before the events are enabled. What it does delays the run.
+	Starting(rows *Rows)
+	// Started is called once, as soon as they are enabled. No record is taken before it
+	// returns, so it must be quick.
+	Started(rows *Rows)
+}
+
 // Noter is a Collector whose rows need words: off-cpu tells which waits go beyond the
 // edges of a window.
 type Noter interface {

@@ -131,6 +131,27 @@ func (r *Recorder) Processes() *process.Table { return r.processes }
 // Prepare has the calls of interpreted code in a process known from its next samples on.
 func (r *Recorder) Prepare(pid int) { r.stacks.Prepare(r.processes.Process(pid)) }
 
+// Starting tells the collectors that the events are about to be enabled: see Starter.
+func (r *Recorder) Starting() { r.starters(Starter.Starting) }
+
+// Postpone moves the start of the run, of which no record has been taken, to now, and its
+// end to end: Starting may have taken a while.
+func (r *Recorder) Postpone(now, end uint64) {
+	r.begin, r.start, r.since, r.due = now, now, now, now+r.opts.Interval
+	r.opts.End = end
+}
+
+// Started tells the collectors that the events are enabled.
+func (r *Recorder) Started() { r.starters(Starter.Started) }
+
+func (r *Recorder) starters(call func(Starter, *Rows)) {
+	for i := range r.parts {
+		if s, ok := r.parts[i].collector.(Starter); ok {
+			call(s, &r.parts[i].rows)
+		}
+	}
+}
+
 // Record takes one record, of which the process table knows, and keeps nothing of it.
 // Records come in time order, with ticks between them, but those of an alarm's time
 // that are replayed: they are of a span that follows the windows that are closed. The

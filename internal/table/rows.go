@@ -3,6 +3,7 @@ package table
 import (
 	"math/bits"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
@@ -36,6 +37,23 @@ func (r *Rows) Process(pid uint32) Row {
 	p := r.recorder.processes.Process(int(int32(pid)))
 	return Row{key: key{process: p.Index, user: stack.None, kernel: stack.None}, process: p}
 }
+
+// Stack names the row of a process and of stacks that did not come with a sample. Either
+// stack may be empty.
+func (r *Rows) Stack(pid uint32, user []callchain.Frame, truncated bool, kernel []callchain.Frame) Row {
+	row := r.Process(pid)
+	var kept, keptToo bool
+	row.key.user, kept = r.recorder.stacks.Frames(user, truncated)
+	row.key.kernel, keptToo = r.recorder.stacks.Frames(kernel, false)
+	if !kept || !keptToo || !r.recorder.known(row.key) && r.recorder.full() {
+		r.part.counts.Unkept++
+		return Row{key: rest}
+	}
+	return row
+}
+
+// Processes returns the processes of the run.
+func (r *Rows) Processes() *process.Table { return r.recorder.processes }
 
 // Own tells whether a process is ringtap itself, which is left out. Collectors whose
 // samples are Ordered are given its samples as well.

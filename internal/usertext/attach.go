@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -69,6 +70,9 @@ func (t *texts) whole(s *perfevent.Sample, i int) bool {
 		return true
 	}
 	kernel, _ := field.Bytes(s.Raw)
+	if n, ok := field.TextLength(s.Raw); ok && uint64(len(kernel)) >= n {
+		return true
+	}
 	return t.enough > 0 && len(kernel) >= t.enough
 }
 
@@ -102,7 +106,27 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 	if n > 0 && o.Way == Near {
 		return a, a.start()
 	}
+	if o.Way == Auto && slices.ContainsFunc(a.probes, (*texts).unended) {
+		a.tryStart()
+	}
 	return a, nil
+}
+
+// unended reports whether any text does not end with a zero byte. The kernel reads none of those that
+// are in a row of 4096 bytes without one, as the literals of a Go program are.
+func (t *texts) unended() bool {
+	return t != nil && slices.ContainsFunc(t.layout.texts, func(f *ftrace.Field) bool { return f.LengthSize > 0 })
+}
+
+// tryStart starts the helper, unless it failed before.
+func (a *Attachment) tryStart() {
+	if a.failed {
+		return
+	}
+	if err := a.start(); err != nil {
+		a.failed = true
+		a.options.Logger.Info("long texts are cut", "error", err)
+	}
 }
 
 // textsOf finds the texts that a source fetches and that could be read by another; nil if there
@@ -198,6 +222,9 @@ func (a *Attachment) record(dst []byte, t *texts, s *perfevent.Sample) []byte {
 			text, cut = a.now(t, i, s)
 			late = true
 		}
+		if n, ok := field.TextLength(s.Raw); ok && uint64(len(text)) >= n {
+			text, cut = text[:n], false
+		}
 		switch {
 		case text != nil && bytes.HasPrefix(text, kernel):
 			dst = t.layout.put(dst, start, i, text, cut, late)
@@ -249,11 +276,8 @@ func (a *Attachment) note(cut, late bool) {
 // read returns the texts of a sample that the helper has read. The first time that there should
 // be one it starts the helper.
 func (a *Attachment) read(t *texts, s *perfevent.Sample) (found []exacttext.Found, exact bool) {
-	if a.reader.Load() == nil && a.options.Way == Auto && !a.failed && t.lead(s) {
-		if err := a.start(); err != nil {
-			a.failed = true
-			a.options.Logger.Info("long texts are cut", "error", err)
-		}
+	if a.reader.Load() == nil && a.options.Way == Auto && t.lead(s) {
+		a.tryStart()
 	}
 	reader := a.reader.Load()
 	if reader == nil {

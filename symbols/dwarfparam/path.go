@@ -403,7 +403,7 @@ func (e *evaluator) finish(p point) (Value, error) {
 	v.Type = e.r.text(p.typ)
 	known := e.r.resolve(p.typ, 0)
 	v.Kind, v.Size = known.kind, int(min(known.size, 1<<30))
-	if isStruct(t) {
+	if isStruct(t) && v.Kind != Text {
 		var members []string
 		findMember(t, "", &members, 0)
 		const few = 8

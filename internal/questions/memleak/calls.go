@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/pair"
 	"github.com/ringtap/ringtap/internal/table"
@@ -20,6 +22,8 @@ type leakCall struct {
 	row      table.Row
 	size     uint64
 	pointer  uint64
+	reserves bool   // it maps address space that takes no memory
+	stack    bool   // it maps a thread's stack
 	align    uint64 // the address is a multiple of; 0: not known
 	address  uint64 // that the last call inside it has returned; 0: none
 
@@ -91,7 +95,12 @@ func (c *Collector) begun(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 	if f.Effect == allocator.Remaps {
 		call.freed.size = argumentOf(s, f.OldSize)
 	}
-	if call.kept = c.sampler.keeps(call.size); call.kept {
+	if f.Effect == allocator.Maps {
+		protection, flags := argumentOf(s, mapArguments-1), argumentOf(s, mapArguments)
+		call.reserves = protection == unix.PROT_NONE || flags&unix.MAP_NORESERVE != 0
+		call.stack = call.reserves && flags&unix.MAP_STACK != 0 // libc makes it usable later
+	}
+	if call.kept = !call.reserves && c.sampler.keeps(call.size); call.kept {
 		call.row = rows.Of(s)
 	}
 }
@@ -135,6 +144,13 @@ func (c *Collector) ended(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 		space := c.space(s.PID)
 		if call.function.Effect == allocator.Remaps {
 			space.unmapped(rows, call.pointer, call.freed.size)
+		}
+		if call.stack {
+			c.reserved.stacks++
+			c.reserved.stackBytes += call.size
+		} else if call.reserves {
+			c.reserved.areas++
+			c.reserved.areaBytes += call.size
 		}
 		if call.kept {
 			space.mapped(rows, call.row, result, call.size, now)
@@ -185,6 +201,10 @@ func (c *Collector) through(s *perfevent.Sample, call *leakCall) (uint64, bool) 
 	address := binary.NativeEndian.Uint64(word[:])
 	return address, call.align == 0 || address%call.align == 0
 }
+
+// mapArguments is how many arguments of mmap(2) are read. The last two are the protection
+// and the flags.
+const mapArguments = 4
 
 // argumentMask is the registers of the first arguments.
 func argumentMask(n int) (mask uint64) {

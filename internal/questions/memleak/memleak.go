@@ -37,8 +37,10 @@ type Collector struct {
 	calls   *pair.Calls[*leakCall]
 	spare   []*leakCall
 	// unread are allocations whose address was where it could not be read.
-	unread uint64
-	lost   bool // records, frees among them perhaps
+	unread   uint64
+	goHeaps  *goHeaps // nil if no process is watched
+	reserved reserved
+	lost     bool // records, frees among them perhaps
 }
 
 // Options is how allocations are counted.
@@ -55,7 +57,24 @@ type Options struct {
 	Host process.Host
 }
 
-var _ table.Stateful = (*Collector)(nil)
+var (
+	_ table.Stateful = (*Collector)(nil)
+	_ table.Starter  = (*Collector)(nil)
+)
+
+// Starting looks for Go programs.
+func (c *Collector) Starting(rows *table.Rows) {
+	if c.goHeaps != nil {
+		c.goHeaps.look(rows)
+	}
+}
+
+// Started reads what Go programs have on their heaps.
+func (c *Collector) Started(*table.Rows) {
+	if c.goHeaps != nil {
+		c.goHeaps.start()
+	}
+}
 
 // New makes a memleak collector of an allocator's sources.
 func New(sources []*allocator.Source, stacks stack.Stacks, o Options) *Collector {
@@ -69,6 +88,12 @@ func New(sources []*allocator.Source, stacks stack.Stacks, o Options) *Collector
 
 // Close frees the memory that the collector has. It must not be used afterwards.
 func (c *Collector) Close() error { return c.memory.close() }
+
+// reserved counts the mappings of a run that take no memory.
+type reserved struct {
+	stacks, stackBytes uint64 // of threads
+	areas, areaBytes   uint64 // of address space
+}
 
 // Misses is what was not seen of a run.
 type Misses struct {
@@ -103,7 +128,7 @@ func (c *Collector) Plan() table.Plan {
 		switch {
 		case source.Role == probe.Enter:
 			stacks.Prepare(&s)
-			s.UserRegs |= argumentMask(3)
+			s.UserRegs |= argumentMask(mapArguments)
 		case source.Role == probe.Hit:
 			s.UserRegs = argumentMask(2)
 		case source.Through:

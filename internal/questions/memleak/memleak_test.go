@@ -96,6 +96,9 @@ func (r *leakRun) sample(th leakThread, sampling int, place, sp uint64, regs map
 // enter begins a call whose frame is at a stack pointer.
 func (r *leakRun) enter(th leakThread, name string, sp, site uint64, args ...uint64) {
 	r.t.Helper()
+	if name == "mmap" && len(args) == 2 {
+		args = append(args, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	}
 	regs := make(map[uint]uint64)
 	for i, arg := range args {
 		regs[argumentRegisters[i]] = arg
@@ -249,6 +252,19 @@ func TestWhatIsNotFreedStands(t *testing.T) {
 			r.now += 2 * second
 			r.call(main, "malloc", 20, 0x2000, 5)
 		}, map[uint64]held{20: {10, 2}}},
+		{"mappings that take no memory", func(r *leakRun) {
+			const private = unix.MAP_PRIVATE | unix.MAP_ANON
+			r.call(main, "mmap", 10, 0x100000, 0, 0x4000000, unix.PROT_NONE, private)
+			r.call(main, "mmap", 20, 0x8000000, 0, 0x1000000, unix.PROT_READ|unix.PROT_WRITE, private|unix.MAP_NORESERVE)
+			r.call(main, "mmap", 30, 0xa000000, 0, 0x800000, unix.PROT_NONE, private|unix.MAP_STACK)
+			r.call(main, "mmap", 70, 0xe000000, 0, 0x2000, unix.PROT_READ|unix.PROT_WRITE, private|unix.MAP_STACK) // of a coroutine
+			r.call(main, "mmap", 40, failedCall, 0, 0x800000, unix.PROT_NONE, private)
+			r.call(main, "mmap", 50, 0xc000000, 0, 0x1000)
+			r.call(main, "mmap", 60, 0xc000000, 0, 0x1000, unix.PROT_NONE, private|unix.MAP_FIXED) // over the one before
+			if want := (reserved{1, 0x800000, 3, 0x5001000}); r.leaks.reserved != want {
+				r.t.Errorf("reserved %+v, want %+v", r.leaks.reserved, want)
+			}
+		}, map[uint64]held{70: {0x2000, 1}}},
 		{"mappings, of which a part is unmapped", func(r *leakRun) {
 			r.call(main, "mmap", 10, 0x100000, 0, 0x5000)
 			r.call(main, "munmap", 0, 0, 0x101000, 0x1000)

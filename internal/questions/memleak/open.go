@@ -75,6 +75,11 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 	collector.Ended = run.Command != nil || run.PIDs != nil || run.TID != 0
 	run.Closing(collector.Close)
 	run.Say(func(w io.Writer) { sayMissed(w, collector.Missed(), o.MissedFrees) })
+	run.Say(func(w io.Writer) { collector.reserved.say(w) })
+	if watched := run.Processes(); len(watched) > 0 {
+		collector.goHeaps = newGoHeaps(watched, o.Older > 0)
+		run.Say(collector.goHeaps.say)
+	}
 	return collector, nil
 }
 
@@ -95,6 +100,25 @@ func sayMissed(w io.Writer, missed Misses, dropped bool) {
 	if missed.Unread > 0 {
 		fmt.Fprintf(w, "memleak: left out %d allocations whose addresses could not be read\n", missed.Unread)
 	}
+}
+
+// say says what was mapped and does not count.
+func (r *reserved) say(w io.Writer) {
+	if r.areas > 0 {
+		fmt.Fprintf(w, "memleak: not counted: %s of address space that mmap only reserved (PROT_NONE or MAP_NORESERVE; calls: %d), even if the program used some of it later\n", mebibytes(r.areaBytes), r.areas)
+	}
+	if r.stacks > 0 {
+		fmt.Fprintf(w, "memleak: not counted: %s of thread stacks (%d), which libc keeps for later threads\n", mebibytes(r.stackBytes), r.stacks)
+	}
+}
+
+// mebibytes writes a number of bytes for people.
+func mebibytes(n uint64) string {
+	const mebi = 1 << 20
+	if n < mebi {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n/mebi)
 }
 
 // kernelMemory takes the tracepoints of the kernel's allocators.

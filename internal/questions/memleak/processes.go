@@ -41,6 +41,9 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 	case *perfevent.Comm:
 		if r.Exec {
 			c.forgetSpace(r.PID)
+			if c.goHeaps != nil {
+				delete(c.goHeaps.heaps, int(r.PID)) // another program is in the process now
+			}
 		}
 	case *perfevent.Fork:
 		// A process of that id that was there has ended.
@@ -56,6 +59,9 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 // End adds what stands.
 func (c *Collector) End(rows *table.Rows, now uint64) {
 	c.options.begin = rows.Begin()
+	if c.goHeaps != nil {
+		c.goHeaps.end(rows)
+	}
 	for pid, space := range c.spaces {
 		switch over := space.ended > 0 && !threadsGoOn(c.options.Host, pid); {
 		case !over:

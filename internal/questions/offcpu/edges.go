@@ -32,8 +32,8 @@ func (c cut) String() string {
 	return fmt.Sprintf("%d waits (%v)", c.waits, time.Duration(c.time).Round(time.Microsecond))
 }
 
-// sinceBefore is the leaf of waits that began before the run, whose stack was not
-// seen.
+// sinceBefore is the leaf of waits that began before the run, if ringtap could not read
+// the thread's stack.
 const sinceBefore = "[waits since before the run]"
 
 // firstSeen is a thread that goes on and was not seen before. It waited when the
@@ -48,6 +48,7 @@ func (c *Collector) firstSeen(rows *table.Rows, pid, tid uint32, now uint64) {
 		return
 	}
 	t.owed = now - rows.Begin()
+	t.row = c.found.row(tid, now)
 	if pid != noPID { // else it is known when the thread is left
 		c.pay(rows, t, pid)
 	}
@@ -57,7 +58,10 @@ func (c *Collector) firstSeen(rows *table.Rows, pid, tid uint32, now uint64) {
 func (c *Collector) pay(rows *table.Rows, t *thread, pid uint32) {
 	owed := t.owed
 	t.owed = 0
-	row := rows.With(rows.Process(pid), sinceBefore)
+	row := t.row
+	if !row.Known() {
+		row = rows.With(rows.Process(pid), sinceBefore)
+	}
 	rows.Add(row, voluntaryTime, owed)
 	rows.Add(row, voluntaryCount, 1)
 	c.window.before.add(owed)
@@ -65,7 +69,11 @@ func (c *Collector) pay(rows *table.Rows, t *thread, pid uint32) {
 
 // End adds the waits that go on, up to the end of the window.
 func (c *Collector) End(rows *table.Rows, now uint64) {
-	c.addInitial(rows)
+	c.addInitial(rows, now)
+	c.found.end(rows, func(tid uint32) bool {
+		_, waits := c.initial[tid]
+		return !waits && c.threads[tid] != nil
+	})
 	c.leaveGroup()
 	c.run.open = cut{}
 	for tid, t := range c.threads {
@@ -141,7 +149,8 @@ func ended(state byte) bool { return state == 0 || state == 'Z' || state == 'X' 
 func (c *Collector) Forget(uint64) {
 	clear(c.threads)
 	clear(c.dying)
-	c.lost = 0
+	c.found.close()
+	c.found, c.lost = nil, 0
 	watched := c.opts.Watched
 	if c.opts.Held != 0 {
 		watched = c.family(nil, c.opts.Held)
@@ -162,7 +171,7 @@ func (c *Collector) Notes(whole bool) []string {
 	}
 	var notes []string
 	if w.before.waits > 0 {
-		notes = append(notes, fmt.Sprintf("off-cpu: %v had begun before the run: counted from the start of the run, without a stack", w.before))
+		notes = append(notes, fmt.Sprintf("off-cpu: %v had begun before the run: counted from the start of the run", w.before))
 	}
 	if w.open.waits > 0 {
 		notes = append(notes, fmt.Sprintf("off-cpu: %v went on at the end: counted up to it", w.open))

@@ -25,10 +25,13 @@ type Collector struct {
 	opts    Options
 	source  source
 	roles   []role // of the samplings, in their order
-	columns struct{ state, next, woken *ftrace.Field }
+	columns struct{ state, next, woken, flags *ftrace.Field }
+	// irqExits are the kernel's functions that run softirqs after an interrupt.
+	irqExits []kernelCode
 
 	threads map[uint32]*thread  // by id: those that were seen in the run
 	initial map[uint32]int      // process by thread: of Watched and Group, those that were not
+	found   *initialWaits       // where threads waited as the run started; nil if that was not read
 	dying   map[uint32]struct{} // ended, and still to leave their CPU for good
 	lost    uint64              // when records were lost last; 0: never
 	window  cuts                // of the window under way
@@ -80,7 +83,10 @@ const (
 	preemptedCount
 )
 
-var _ table.Stateful = (*Collector)(nil)
+var (
+	_ table.Stateful = (*Collector)(nil)
+	_ table.Starter  = (*Collector)(nil)
+)
 
 // New makes an off-cpu collector of a run that is about to begin.
 func New(opts Options) (*Collector, error) {
@@ -97,6 +103,8 @@ func New(opts Options) (*Collector, error) {
 		if c.columns.woken = opts.Waking.Field("pid"); c.columns.woken == nil {
 			return nil, fmt.Errorf("this kernel's sched:sched_waking has no field pid")
 		}
+		c.columns.flags = opts.Waking.Field("common_flags")
+		c.irqExits = irqExitsOf(opts.Host)
 	}
 	if opts.Held != 0 {
 		c.threads[uint32(opts.Held)] = &thread{state: running}

@@ -4,15 +4,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
@@ -329,6 +333,48 @@ func TestAThreadThatHangsDuringTheWholeRunCounts(t *testing.T) {
 	}
 }
 
+// startingRows is a collector that hands over its rows.
+type startingRows struct {
+	*Collector
+	rows *table.Rows
+}
+
+func (s *startingRows) Starting(rows *table.Rows) { s.rows = rows }
+
+// A stack that was read after the thread went on is that of a later wait.
+func TestTheStackOfAnInitialWaitWasReadBeforeTheThreadWentOn(t *testing.T) {
+	r := offCPU(t, Options{Whole: true}, table.Options{Whole: true})
+	starting := &startingRows{Collector: r.collector}
+	r.recorder = table.NewRecorder([]table.Collector{starting}, r.recorder.Processes(), 0, table.Options{Whole: true, Memory: 64 << 20, Emit: func(*table.Window) {}})
+	r.recorder.Starting()
+	rows := starting.rows
+	kernel := func(addr uint64) []callchain.Frame {
+		return []callchain.Frame{{Object: callchain.Kernel, Offset: addr}}
+	}
+	r.collector.found = &initialWaits{found: map[uint32]initialWait{
+		3: {row: rows.Stack(3, nil, false, kernel(0x33)), wait: snapshot.Wait{To: 20}},
+		4: {row: rows.Stack(4, nil, false, kernel(0x44)), wait: snapshot.Wait{To: 40}},
+	}}
+	r.in(3, 30)
+	r.in(4, 30)
+	whole := r.recorder.Finish(100)
+	got := make(map[uint64]uint64)
+	for _, row := range whole.Rows {
+		id := row.Kernel
+		if id < 0 {
+			id = row.User
+		}
+		frame := whole.Stacks[id].Frames[0]
+		if frame.Object != callchain.Kernel {
+			frame.Offset = 0 // the label
+		}
+		got[frame.Offset] += row.Values[0]
+	}
+	if want := map[uint64]uint64{0x33: 30, 0: 30}; !maps.Equal(got, want) {
+		t.Errorf("waits by the address of their stack %#v, want %#v", got, want)
+	}
+}
+
 func TestAHeldCommandWaitsForNothing(t *testing.T) {
 	r := offCPU(t, Options{Held: 9}, table.Options{Whole: true})
 	r.in(9, 30)
@@ -444,6 +490,55 @@ func TestTheWakersStackIsJoinedUpsideDown(t *testing.T) {
 	// Leaf first; return addresses are one less than the kernel's.
 	if want := ":8 0xb1 0xb1 -- 0xaa"; strings.Join(got, " ") != want {
 		t.Errorf("stack %q, want %q", got, want)
+	}
+}
+
+// A softirq after an interrupt has nothing to do with the thread that was interrupted. One
+// that the thread raised itself, as by sending to a local socket, has.
+func TestAnInterruptHidesTheThreadThatItInterrupted(t *testing.T) {
+	const kallsyms = "ffffffff81000000 T do_softirq\nffffffff81000100 t __irq_exit_rcu\nffffffff81000200 T schedule\n"
+	format := &ftrace.Format{System: "sched", Name: "sched_waking", ID: 2, Fields: []ftrace.Field{{Name: "pid", Size: 4, Signed: true}, {Name: "common_flags", Offset: 4, Size: 1}}}
+	for _, test := range []struct {
+		name     string
+		flags    byte
+		kallsyms string
+		caller   uint64
+		want     bool
+	}{
+		{"a thread", 0, kallsyms, 0xffffffff81000180, false},
+		{"a timer", 0x08, kallsyms, 0xffffffff81000180, true},
+		{"a softirq after an interrupt", 0x10, kallsyms, 0xffffffff81000180, true},
+		{"a softirq that the thread raised", 0x10, kallsyms, 0xffffffff81000080, false},
+		{"a softirq of unknown origin", 0x10, "", 0xffffffff81000080, true},
+	} {
+		proc := t.TempDir()
+		if err := os.WriteFile(filepath.Join(proc, "kallsyms"), []byte(test.kallsyms), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r := offCPU(t, Options{Whole: true, Waking: format, Host: process.Host{Proc: proc}}, table.Options{Whole: true})
+		r.born(5, 1)
+		r.out(5, 10, sleeps, 0xaa)
+		waker := tabletest.Hit(8, 20, 0xffffffff81000001, test.caller)
+		waker.Sampling, waker.Raw = 1, append(binary.LittleEndian.AppendUint32(nil, 5), test.flags)
+		tabletest.Handle(t, r.recorder, waker)
+		r.in(5, 30)
+		whole := r.recorder.Finish(100)
+		if len(whole.Rows) != 1 {
+			t.Fatalf("%s: rows %v", test.name, whole.Rows)
+		}
+		var labels []string
+		for _, f := range whole.Stacks[whole.Rows[0].Kernel].Frames {
+			if f.Object == stack.Labels {
+				labels = append(labels, whole.Labels[f.Offset])
+			}
+		}
+		want := []string{":8", wokenBy}
+		if test.want {
+			want[0] = byInterrupt
+		}
+		if !slices.Equal(labels, want) {
+			t.Errorf("%s: labels %q, want %q", test.name, labels, want)
+		}
 	}
 }
 

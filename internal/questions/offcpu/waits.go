@@ -36,7 +36,13 @@ const threadBytes = 160
 const noPID = ^uint32(0)
 
 // Bytes is the memory of the threads that are known.
-func (c *Collector) Bytes() int { return threadBytes * (len(c.threads) + len(c.dying)) }
+func (c *Collector) Bytes() int {
+	known := len(c.threads) + len(c.dying)
+	if c.found != nil {
+		known += 2 * len(c.found.found) // with the state that each was found in
+	}
+	return threadBytes * known
+}
 
 // counts says that a thread is one of those that are watched.
 func (c *Collector) counts(tid uint32) bool {

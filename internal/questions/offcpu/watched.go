@@ -38,7 +38,7 @@ func (c *Collector) watched(pids []int) map[uint32]int {
 
 // addInitial begins the waits of threads that have not been seen to switch at all:
 // what hangs is what the user looks for. The kernel says in which function.
-func (c *Collector) addInitial(rows *table.Rows) {
+func (c *Collector) addInitial(rows *table.Rows, now uint64) {
 	for tid, pid := range c.initial {
 		path := filepath.Join(strconv.Itoa(pid), "task", strconv.Itoa(int(tid)))
 		state := c.stateOf(path)
@@ -49,11 +49,17 @@ func (c *Collector) addInitial(rows *table.Rows) {
 		if ended(state) || rows.Own(uint32(pid)) {
 			continue
 		}
-		row := rows.Process(uint32(pid))
-		for _, function := range c.kernelStack(path) {
-			row = rows.With(row, function)
+		row := c.found.row(tid, now)
+		if !row.Known() {
+			row = c.found.read(rows, pid, int(tid))
 		}
-		row = rows.With(row, sinceBefore)
+		if !row.Known() {
+			row = rows.Process(uint32(pid))
+			for _, function := range c.kernelStack(path) {
+				row = rows.With(row, function)
+			}
+			row = rows.With(row, sinceBefore)
+		}
 		begin := rows.Begin()
 		c.threads[tid] = &thread{state: waiting, early: true, begin: begin, since: begin, checked: c.lost, row: row}
 	}

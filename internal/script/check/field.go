@@ -19,6 +19,11 @@ func (c *checker) field(e *syntax.Field) Expr {
 			return c.argsField(e)
 		}
 	}
+	if inner, ok := e.X.(*syntax.Field); ok {
+		if whole := c.partName(inner.Name, e.Name); whole != "" && isArgs(inner.X) {
+			return c.argsField(&syntax.Field{Pos: e.Pos, X: inner.X, Name: whole})
+		}
+	}
 	x := c.expr(e.X)
 	t := x.Type()
 	switch {
@@ -110,6 +115,11 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 		return bad(e.Pos)
 	}
 	f, _ := c.findField(t, e.Name)
+	if length := c.partName(e.Name, "len"); f == nil && length != "" && c.partName(e.Name, "cap") == "" {
+		// A string of Go or Rust is its text.
+		part := func(name string) syntax.Expr { return &syntax.Field{Pos: e.Pos, X: e.X, Name: name} }
+		return c.expr(&syntax.Call{Pos: e.Pos, Func: "str", Args: []syntax.Expr{part(c.partName(e.Name, "ptr")), part(length)}})
+	}
 	if f == nil {
 		hint := nearest(e.Name, c.fieldNames(t))
 		if hint == "" {
@@ -130,6 +140,27 @@ func (c *checker) argsField(e *syntax.Field) Expr {
 		ft = &types.Type{Kind: types.String, Size: ft.Len, Array: true}
 	}
 	return c.source(e.Pos, &Source{Root: FieldRoot, Name: e.Name, Type: ft})
+}
+
+// isArgs reports whether an expression is args, or *args.
+func isArgs(x syntax.Expr) bool {
+	if u, ok := x.(*syntax.Unary); ok && u.Op == "*" {
+		x = u.X
+	}
+	id, ok := x.(*syntax.Ident)
+	return ok && id.Name == "args"
+}
+
+// partName is the name of the argument that is a part of another, which is in several registers: args.name.len
+// of a string of Go; "" if there is none. Go's own names of the pointer are str and array.
+func (c *checker) partName(argument, part string) string {
+	if part == "str" || part == "array" {
+		part = "ptr"
+	}
+	if whole := argument + "." + part; c.hasArgument(whole) {
+		return whole
+	}
+	return ""
 }
 
 // argumentNames are the arguments of the probe's first point, none if they are not known.

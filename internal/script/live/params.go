@@ -36,43 +36,81 @@ func NewProgramTypes() *ProgramTypes {
 // left out.
 func (u *ProgramTypes) Args(p *syntax.AttachPoint) (*types.Type, error) {
 	unknown := &syntax.Error{Hint: "use arg0, arg1 and so on, with casts"}
-	if len(p.Args) != 2 || strings.ContainsAny(p.Args[1], "*?[+") || strings.HasPrefix(p.Args[1], "0x") {
+	function, ok := functionOf(p)
+	if !ok {
 		unknown.Msg = "args are known where the probe names one function"
 		return nil, unknown
 	}
 	place := strings.Join(p.Args, "\x00")
 	known, ok := u.params[place]
 	if !ok {
-		params, err := uprobe.Params(p.Args[0], uprobe.Options{}, p.Args[1])
-		known = foundParams{u.record(p, params), err}
+		params, goCode, err := uprobe.Params(p.Args[0], uprobe.Options{}, function)
+		known = foundParams{u.record(p, params, registersOf(runtime.GOARCH, goCode)), err}
 		u.params[place] = known
 	}
 	if known.err != nil {
-		unknown.Msg = "the arguments of " + p.Args[1] + " are not known: " + known.err.Error()
+		unknown.Msg = "the arguments of " + function + " are not known: " + known.err.Error()
 		return nil, unknown
 	}
 	return known.args, nil
 }
 
-// record returns parameters as the members of a struct.
-func (u *ProgramTypes) record(p *syntax.AttachPoint, params []symbols.Param) *types.Type {
+// functionOf is the function that an attach point names: FILE:FUNCTION or FILE:cpp:FUNCTION.
+func functionOf(p *syntax.AttachPoint) (string, bool) {
+	n := len(p.Args)
+	if n != 2 && (n != 3 || p.Args[1] != "cpp") {
+		return "", false
+	}
+	function := p.Args[n-1]
+	isOperator := strings.Contains(function, "operator") // which may be operator[] or operator*
+	return function, !strings.HasPrefix(function, "0x") && (isOperator || !strings.ContainsAny(function, "*?[+") || strings.Contains(function, "("))
+}
+
+// record returns parameters as the members of a struct: a string or slice of Go, and others that are in
+// several registers, as name.ptr, name.len and so on. registers are those of $arg1, $arg2 and so on.
+func (u *ProgramTypes) record(p *syntax.AttachPoint, params []symbols.Param, registers []int) *types.Type {
 	args := &types.Type{Kind: types.Struct, Name: "struct " + p.Text + "_args"}
-	for _, param := range params {
-		if t := u.paramType(&param); t != nil && param.Name != "" {
-			args.Fields = append(args.Fields, types.Field{Name: param.Name, Type: t, Offset: 8 * argument(param.Location, runtime.GOARCH)})
+	add := func(name string, param *symbols.Param) {
+		if t := u.paramType(param); t != nil {
+			args.Fields = append(args.Fields, types.Field{Name: name, Type: t, Offset: 8 * argument(param.Location, registers)})
 			args.Size += 8
+		}
+	}
+	for _, param := range params {
+		switch {
+		case param.Name == "":
+		case param.Kind == dwarfparam.Text || param.Location.Where == dwarfparam.Nowhere:
+			for i, part := range param.Parts {
+				if param.Kind == dwarfparam.Text && i == 0 {
+					part.Kind = dwarfparam.CString // str() reads it
+				}
+				if part.Name != "" && part.Location.Where != dwarfparam.Nowhere {
+					add(param.Name+"."+part.Name, &part)
+				}
+			}
+		default:
+			add(param.Name, &param)
 		}
 	}
 	return args
 }
 
-// argument is the number, from 0, of the C argument whose register a parameter is in, -1 if it
-// is in none.
-func argument(l dwarfparam.Location, arch string) int {
-	registers := []int{5, 4, 1, 2, 8, 9} // di, si, dx, cx, r8, r9
-	if arch == "arm64" {
-		registers = []int{0, 1, 2, 3, 4, 5, 6, 7}
+// registersOf are the registers of arguments in their order, by DWARF's numbers. See uprobe for Go's.
+func registersOf(arch string, goCode bool) []int {
+	switch {
+	case arch == "arm64" && goCode:
+		return []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	case arch == "arm64":
+		return []int{0, 1, 2, 3, 4, 5, 6, 7}
+	case goCode:
+		return []int{0, 3, 2, 5, 4, 8, 9, 10, 11} // ax, bx, cx, di, si, r8 to r11
 	}
+	return []int{5, 4, 1, 2, 8, 9} // di, si, dx, cx, r8, r9
+}
+
+// argument is the number, from 0, of the argument whose register a parameter is in, -1 if it
+// is in none.
+func argument(l dwarfparam.Location, registers []int) int {
 	if l.Where != dwarfparam.Register || l.Bit > 0 {
 		return -1
 	}

@@ -145,6 +145,9 @@ func (p *parser) split(at token, text string) (first string, rest []string) {
 			n = 2
 		case quoted:
 			word.WriteByte(c)
+		case strings.HasPrefix(text, "::") && len(words) > 1 && isUserFunction(words[0]):
+			word.WriteString("::") // of a C++ name: uprobe:FILE:ns::f
+			n = 2
 		case c == ':':
 			cut()
 		case c == '@' && len(words) == 1 && (words[0] == "uprobe" || words[0] == "u"):
@@ -162,6 +165,12 @@ func (p *parser) split(at token, text string) (first string, rest []string) {
 	}
 	cut()
 	return words[0], words[1:]
+}
+
+// isUserFunction reports whether a word names a provider of probes on user functions.
+func isUserFunction(word string) bool {
+	kind, known := findProvider(word[strings.IndexByte(word, '=')+1:])
+	return known && kind.isUprobe()
 }
 
 // parameter returns the positional parameter that text starts with, and the length of its

@@ -1,0 +1,160 @@
+package memleak_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ringtap/ringtap/internal/compiled"
+	"github.com/ringtap/ringtap/internal/profile"
+	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/questions/memleak"
+	"github.com/ringtap/ringtap/internal/target"
+	"github.com/ringtap/ringtap/internal/testlimit"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// goLeaks keeps 40 MiB, and as much that is not part of the run. It drops as much again.
+const goLeaks = `package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+var kept [][]byte
+
+//go:noinline
+func leaks() { kept = append(kept, make([]byte, 1<<20)) }
+
+//go:noinline
+func before() { kept = append(kept, make([]byte, 1<<20)) }
+
+//go:noinline
+func drops() []byte { return make([]byte, 1<<20) }
+
+func run(f func()) {
+	for i := 0; i < 40; i++ {
+		f()
+		drops()
+	}
+	for i := 0; i < 3; i++ {
+		runtime.GC()
+	}
+	fmt.Println("done")
+	os.Stdin.Read(make([]byte, 1))
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		runtime.MemProfile(nil, true)
+	}
+	run(before)
+	run(leaks)
+}
+`
+
+func TestLiveGrowthOfAGoHeapIsShownByFunction(t *testing.T) {
+	p, _ := runGoLeaks(t, "profiled", goLeaks)
+	got := make(map[string][2]uint64)
+	for i := range p.Rows {
+		for _, f := range p.Stacks[p.Rows[i].User].Frames {
+			if name := p.Frames[f].Name; strings.HasPrefix(name, "main.") {
+				sum := got[name]
+				got[name] = [2]uint64{sum[0] + p.Rows[i].Values[0], sum[1] + p.Rows[i].Values[1]}
+			}
+		}
+	}
+	// Objects of 1 MiB are sampled with a probability of 86 %, and scaled. The bounds are
+	// five standard deviations wide.
+	const object = 1 << 20
+	if n := got["main.leaks"]; n[1] < 25 || n[1] > 55 || n[0] < 25*object || n[0] > 55*object {
+		t.Errorf("main.leaks kept %d bytes in %d objects, want about 40 of %d", n[0], n[1], object)
+	}
+	for _, name := range []string{"main.before", "main.drops"} {
+		if n := got[name]; n[1] > 0 {
+			t.Errorf("%s kept %d bytes in %d objects, want none", name, n[0], n[1])
+		}
+	}
+}
+
+func TestLiveAGoHeapWithoutSamplesIsSaidToBeLeftOut(t *testing.T) {
+	_, said := runGoLeaks(t, "unprofiled", strings.ReplaceAll(goLeaks, "runtime.MemProfile(nil, true)", ""))
+	if !strings.Contains(said, "Go's heap is not covered, because the program does not record its heap allocations") ||
+		!strings.Contains(said, ":runtime.mallocgc -p ") {
+		t.Errorf("it says %q", said)
+	}
+}
+
+// runGoLeaks runs memleak while the program of a source leaks, and returns what it says
+// besides.
+func runGoLeaks(t *testing.T, name, source string) (*profile.Profile, string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	recipe := compiled.Recipe{
+		Sources:  map[string]string{"main.go": source, "go.mod": "module leaks\n\ngo 1.18\n"},
+		Commands: [][]string{{"go", "build", "-o", name, "."}}, Env: []string{"GOFLAGS=", "CGO_ENABLED=0"},
+	}
+	cmd := exec.Command(filepath.Join(recipe.Dir(t), name))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	lines := bufio.NewReader(out)
+	done := func() error {
+		if line, err := lines.ReadString('\n'); line != "done\n" {
+			return errors.Join(err, fmt.Errorf("the program says %q", line))
+		}
+		return nil
+	}
+	if err := done(); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	logger := slog.New(slog.DiscardHandler)
+	run := &questions.Run{Target: &target.Target{PIDs: []int{cmd.Process.Pid}}, Watched: perfevent.Process(cmd.Process.Pid), User: true,
+		Stderr: &said, Note: func(string) {}, Logger: logger}
+	collectors, err := memleak.Open(run, memleak.Options{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
+	defer cancel()
+	result, err := profiler.Run(ctx, profiler.Options{
+		Collectors: collectors, Target: run.Watched, Whole: true, Memory: 64 << 20, Logger: logger,
+		Report: func(*profile.Profile) error { return nil },
+		Armed: func() error { // the events are enabled
+			if _, err := in.Write([]byte("x")); err != nil {
+				return err
+			}
+			defer cancel()
+			return done()
+		},
+	})
+	if err := errors.Join(err, run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return result.Whole, said.String()
+}

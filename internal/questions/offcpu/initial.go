@@ -1,0 +1,161 @@
+package offcpu
+
+import (
+	"time"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/snapshot"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
+)
+
+// initialWaits has the stacks of threads that were already waiting when the run started.
+// No switch shows them, so ringtap reads them from the threads, as its command stack does.
+type initialWaits struct {
+	waits  *snapshot.Waits
+	stacks stack.Stacks
+	found  map[uint32]initialWait // by thread
+}
+
+type initialWait struct {
+	row  table.Row
+	wait snapshot.Wait
+	pid  int
+}
+
+// maxReading bounds how long the start of a run waits for stacks. Threads that are left
+// out have a row that says so.
+const maxReading = time.Second
+
+// Starting reads where threads wait, before events are counted: that may take a while.
+func (c *Collector) Starting(rows *table.Rows) {
+	threads := c.initial
+	if c.opts.Whole {
+		threads = c.all()
+	}
+	if c.source == fromRecords || len(threads) == 0 {
+		return
+	}
+	c.found = &initialWaits{waits: snapshot.NewWaits(rows.Processes()), stacks: c.opts.Stacks, found: make(map[uint32]initialWait)}
+	waits := make(map[uint32]snapshot.Wait)
+	end := time.Now().Add(maxReading)
+	for tid, pid := range threads {
+		if time.Now().After(end) {
+			break
+		}
+		if rows.Own(uint32(pid)) {
+			continue
+		}
+		if wait, ok := c.found.waits.Read(pid, int(tid)); ok {
+			waits[tid] = wait
+			c.found.waits.WantKernel(wait.Kernel)
+		}
+	}
+	for tid, wait := range waits {
+		c.found.keep(rows, threads[tid], tid, wait)
+	}
+}
+
+// maxStarted bounds how long Started may take: the rings fill meanwhile.
+const maxStarted = 50 * time.Millisecond
+
+// Started looks again at the threads that Starting has read. A thread that did not run
+// meanwhile is in the same wait. It reads the others again, which is quick by now, and
+// forgets those that it has no time for.
+func (c *Collector) Started(rows *table.Rows) {
+	if c.found == nil {
+		return
+	}
+	end := time.Now().Add(maxStarted)
+	for tid, f := range c.found.found {
+		switch {
+		case time.Now().After(end):
+			delete(c.found.found, tid)
+		case c.found.waits.Still(f.pid, int(tid), &f.wait):
+			c.found.found[tid] = f
+		default:
+			delete(c.found.found, tid)
+			c.found.read(rows, f.pid, int(tid))
+		}
+	}
+	if c.opts.Whole {
+		c.found.close() // threads that wait during the whole run do not count
+	}
+}
+
+// read reads where a thread waits. The row is not Known if that can't be read.
+func (w *initialWaits) read(rows *table.Rows, pid, tid int) table.Row {
+	if w == nil || w.waits == nil {
+		return table.Row{}
+	}
+	wait, ok := w.waits.Read(pid, tid)
+	if !ok {
+		return table.Row{}
+	}
+	return w.keep(rows, pid, uint32(tid), wait)
+}
+
+// keep makes the row of a wait and keeps both.
+func (w *initialWaits) keep(rows *table.Rows, pid int, tid uint32, wait snapshot.Wait) table.Row {
+	var user, kernel []callchain.Frame
+	if w.stacks.User {
+		user = wait.User
+	}
+	if w.stacks.Kernel {
+		kernel = w.waits.KernelFrames(wait.Kernel)
+	}
+	if len(user) == 0 && len(kernel) == 0 {
+		return table.Row{}
+	}
+	row := rows.Stack(uint32(pid), user, wait.End == callchain.Cut, kernel)
+	wait.User, wait.Kernel = nil, nil // the row has them
+	w.found[tid] = initialWait{row, wait, pid}
+	return row
+}
+
+// row returns the row of a thread that goes on now, for the first time in the run. It is
+// not Known if ringtap read the thread too late or not at all.
+func (w *initialWaits) row(tid uint32, now uint64) table.Row {
+	if w == nil || w.found[tid].wait.To > now {
+		return table.Row{}
+	}
+	return w.found[tid].row
+}
+
+// all lists the threads of the machine, with their processes.
+func (c *Collector) all() map[uint32]int {
+	all := make(map[uint32]int)
+	pids, _ := c.opts.Host.Processes() // without it waits have no stacks, and say so
+	for _, pid := range pids {
+		tids, _ := c.opts.Host.Threads(pid)
+		for _, tid := range tids {
+			all[uint32(tid)] = pid
+		}
+	}
+	return all
+}
+
+// end forgets the threads that have switched since, and keeps the rows of the others.
+func (w *initialWaits) end(rows *table.Rows, switched func(tid uint32) bool) {
+	if w == nil {
+		return
+	}
+	for tid, wait := range w.found {
+		if switched(tid) {
+			delete(w.found, tid)
+		} else {
+			rows.Keep(wait.row)
+		}
+	}
+	if len(w.found) == 0 {
+		w.close()
+	}
+}
+
+// close frees what symbols were read from. Nothing is read any more.
+func (w *initialWaits) close() {
+	if w != nil && w.waits != nil {
+		_ = w.waits.Close() // of files that were only read
+		w.waits = nil
+	}
+}

@@ -1,0 +1,170 @@
+package snapshot
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/symbolize"
+	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/symbols"
+)
+
+// Waits reads where single threads wait, for collectors that have a process table of
+// their own. It belongs to one goroutine.
+type Waits struct {
+	processes  *process.Table
+	symbolizer *symbolize.Symbolizer
+	unwinder   *callchain.Unwinder
+	runtimes   *stack.Runtimes
+	clocks     clocks
+	users      map[int]*userStacks // by process
+	stack      []byte              // room for a copy of a stack
+	other      []byte              // likewise: see userStacks
+	addresses  map[string]uint64   // of kernel functions, 0 if unknown
+	wanted     bool                // some of them have not been looked for
+}
+
+// A Wait is where a thread waits.
+type Wait struct {
+	// The thread did not run between these times, on the clock of records.
+	From, To uint64
+	User     []callchain.Frame // leaf first; nil if there is no user stack
+	End      callchain.End     // how User ended
+	// Kernel has the kernel's functions, leaf first: "do_wait+0x74/0xf0". It is empty if the
+	// caller may not read them.
+	Kernel []string
+
+	thread *Thread // as it was read
+}
+
+// NewWaits makes a Waits for the processes of a table. The caller must close it.
+func NewWaits(processes *process.Table) *Waits {
+	discard := slog.New(slog.DiscardHandler)
+	return &Waits{processes: processes, symbolizer: symbolize.New(symbolize.Options{Logger: discard}), unwinder: callchain.New(processes.Host().Arch()),
+		runtimes: stack.NewRuntimes(processes), clocks: clocks{}, users: make(map[int]*userStacks), addresses: make(map[string]uint64)}
+}
+
+// Close frees what symbols were read from.
+func (w *Waits) Close() error { return w.symbolizer.Close() }
+
+// Read reads where a thread of a process waits. ok is false if it runs, has ended, or may
+// not be looked at.
+func (w *Waits) Read(pid, tid int) (wait Wait, ok bool) {
+	files := threadFiles{host: w.processes.Host(), pid: pid, clocks: w.clocks}
+	for range attempts {
+		wait = Wait{From: perfevent.Now()}
+		t, err := files.read(tid)
+		if err != nil || t.State == 'R' || t.State == 'Z' || t.State == 'X' {
+			return Wait{}, false
+		}
+		files.kernelStack(t)
+		wait.Kernel = t.Kernel
+		if u := w.user(pid); u != nil && t.pc != 0 {
+			u.stack, u.other = w.stack, w.other
+			frames, end := u.waiting(t)
+			wait.User, wait.End = slices.Clone(frames), end
+			w.stack, w.other = u.stack, u.other
+			u.stack, u.other, u.flow = nil, nil, nil // one thread's room is enough for all
+		}
+		wait.thread = t
+		if w.Still(pid, tid, &wait) {
+			return wait, true
+		}
+	}
+	return Wait{}, false
+}
+
+// Still reports whether a thread is still in the wait that Read found, and then sets
+// wait.To. It looks twice: see look.stillWaits.
+func (w *Waits) Still(pid, tid int, wait *Wait) bool {
+	files := threadFiles{host: w.processes.Host(), pid: pid, clocks: w.clocks}
+	for range 2 {
+		t := wait.thread
+		now, err := files.read(tid)
+		if err != nil || !t.sameWait(now) || now.switches != t.switches || now.pc != t.pc || now.sp != t.sp {
+			return false
+		}
+	}
+	wait.To = perfevent.Now()
+	return true
+}
+
+// user returns what reads the user stacks of a process; nil if they can't be unwound.
+func (w *Waits) user(pid int) *userStacks {
+	if u, known := w.users[pid]; known {
+		return u
+	}
+	host := w.processes.Host()
+	arch, unwinder := host.Arch(), w.unwinder
+	if is32Bit(host.Path(pid, "exe")) {
+		arch = arch.Compat()
+		unwinder = callchain.New(arch)
+	}
+	var u *userStacks
+	if arch != 0 {
+		u = &userStacks{host: host, arch: arch, pid: pid, space: w.processes.Process(pid), unwinder: unwinder, start: w.start, runtimes: w.runtimes}
+	}
+	w.users[pid] = u
+	return u
+}
+
+// start returns where the function of a frame begins.
+func (w *Waits) start(f callchain.Frame) (uint64, bool) {
+	return w.symbolizer.Function(f, stack.NewImage(w.processes.Objects()[f.Object]))
+}
+
+// WantKernel says that KernelFrames will be called with these functions. The addresses of
+// all that are wanted by then are found at a time.
+func (w *Waits) WantKernel(functions []string) {
+	for _, function := range functions {
+		name, _, _ := strings.Cut(function, "+")
+		if _, known := w.addresses[name]; !known {
+			w.addresses[name], w.wanted = 0, true
+		}
+	}
+}
+
+// KernelFrames returns the frames of kernel functions as Wait has them. It returns none if
+// the kernel hides an address.
+func (w *Waits) KernelFrames(functions []string) []callchain.Frame {
+	if w.WantKernel(functions); w.wanted {
+		w.wanted = false
+		w.findKernel()
+	}
+	var frames []callchain.Frame
+	for _, function := range functions {
+		name, offset, _ := strings.Cut(function, "+")
+		offset, _, _ = strings.Cut(offset, "/")
+		n, err := strconv.ParseUint(offset, 0, 64)
+		if w.addresses[name] == 0 || err != nil {
+			return nil
+		}
+		frames = append(frames, callchain.Frame{Object: callchain.Kernel, Return: true, Offset: w.addresses[name] + n - 1})
+	}
+	return frames
+}
+
+// findKernel looks for the addresses of w.addresses that are still 0.
+func (w *Waits) findKernel() {
+	file, err := w.processes.Host().Kallsyms()
+	if err != nil {
+		return // callers show the names
+	}
+	defer file.Close()
+	err = symbols.EachKernelSymbol(file, func(s *symbols.KernelSymbol) error {
+		if addr, wanted := w.addresses[string(s.Name)]; wanted && addr == 0 && strings.ContainsRune("tTwW", rune(s.Type)) {
+			w.addresses[string(s.Name)] = s.Address
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		clear(w.addresses)
+	}
+}
