@@ -15,6 +15,9 @@ import (
 func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Place, error) {
 	d := r.definition
 	missing := errors.As(failed, new(*SymbolError))
+	if r.options.OwnCode {
+		return nil, nil
+	}
 	if d.Pattern {
 		r.explainCopies(found)
 		return nil, nil

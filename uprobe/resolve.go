@@ -22,8 +22,10 @@ type Options struct {
 	Exact bool
 	// Returning leaves out inlined copies of functions, whose ends can't be probed.
 	Returning bool
-	MaxSites  int          // that a definition may stand for; 0 is 1000
-	Logger    *slog.Logger // may be nil
+	// OwnCode looks for no inlined copies, which takes all of a file's debug information.
+	OwnCode  bool
+	MaxSites int          // that a definition may stand for; 0 is 1000
+	Logger   *slog.Logger // may be nil
 }
 
 // Resolve finds the instructions that a definition means. It only reads files

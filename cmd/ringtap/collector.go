@@ -23,10 +23,10 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// beside is how much memory a run may take beside what --max-memory bounds before the
-// garbage collector works harder: records that wait (64 MiB), symbols, windows that are
-// being written.
-const beside = 256 << 20
+// What a run may take in addition to --max-memory, all its processes together: 256 MiB. The
+// helper has 64 MiB of that and the rings 16. The rest is for records that wait, symbols and
+// windows that are being written; near it the garbage collector works harder.
+const beside = (256 - 64 - 16) << 20
 
 // runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the

@@ -83,7 +83,7 @@ func (f *finder) functions(name, path string, pid int, there []symbols.Function)
 	if f.whole {
 		return nil // most programs have none, and nobody asks why
 	}
-	_, err := uprobe.Resolve(definition(Named("malloc"), name), uprobe.Options{PID: pid})
+	_, err := uprobe.Resolve(definition(Named("malloc"), name), uprobe.Options{PID: pid, OwnCode: true})
 	return err
 }
 
@@ -114,7 +114,7 @@ func definition(fn *Function, target string) *uprobe.Definition {
 
 // resolve adds a function of a file.
 func (f *finder) resolve(fn *Function, name, path string, pid int) error {
-	plan, err := uprobe.Resolve(definition(fn, name), uprobe.Options{PID: pid, Logger: f.logger})
+	plan, err := uprobe.Resolve(definition(fn, name), uprobe.Options{PID: pid, OwnCode: true, Logger: f.logger})
 	if err != nil {
 		return err
 	}

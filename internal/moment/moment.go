@@ -35,6 +35,10 @@ const (
 	maxEnded   = 250
 )
 
+// maxHelper is how many bytes of memory the helper may have, whatever it was told and whatever
+// records were lost: then another one follows it.
+const maxHelper = 64 << 20
+
 // errTooMany is why those of others are missing.
 var errTooMany = fmt.Errorf("%d processes are read, and no more", maxWatched)
 
@@ -73,6 +77,7 @@ type Reader struct {
 	cancel   func()         // of its Read
 	attached int            // processes that it was told of
 	most     int            // maxEnded
+	memory   uint64         // maxHelper
 	watched  map[int]*target
 	readings map[sampled]Calls
 	progress uint64 // readings of samples before that time have come
@@ -105,7 +110,7 @@ type sampled struct {
 // are visited; then the session must be as near.StartBeside wants it. With 0 there are none.
 // Those that begin a wait are read at leisure; switched is nil where there are none.
 func New(session *perfevent.Session, frequency uint64, switched Switched, log *slog.Logger) *Reader {
-	r := &Reader{session: session, log: log, most: maxEnded, watched: make(map[int]*target), readings: make(map[sampled]Calls)}
+	r := &Reader{session: session, log: log, most: maxEnded, memory: maxHelper, watched: make(map[int]*target), readings: make(map[sampled]Calls)}
 	if frequency > 0 {
 		r.share = max(leastShare, min(mostShare, float64(frequency)*aSample))
 	}

@@ -127,6 +127,58 @@ func TestLiveAHelperThatHasTakenMuchMemoryIsFollowedByAnother(t *testing.T) {
 	}
 }
 
+// As when exit records are lost, so that nothing else makes room.
+func TestLiveAHelperAboveItsMemoryIsFollowedByAnother(t *testing.T) {
+	session := sampling(t)
+	table := process.NewTable(process.Options{})
+	defer table.Close()
+	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
+	pid := busy(t)
+	r.Watch(table.Process(pid), nil)
+	r.Wait()
+	first := r.helper.PID()
+	if residentBytes(first) == 0 {
+		t.Fatal("the helper's memory is unknown")
+	}
+	r.mu.Lock()
+	r.memory = 1
+	r.swept = perfevent.Now()
+	r.sweep()
+	r.memory = maxHelper
+	r.mu.Unlock()
+	r.Wait()
+	if second := r.helper.PID(); second == first || unix.Kill(first, 0) == nil {
+		t.Errorf("helper %d goes on; the next one is %d", first, second)
+	}
+	exactly(t, session, r, 5, pid)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLiveAProcessThatHasEndedLeavesItsPlace(t *testing.T) {
+	session := sampling(t)
+	table := process.NewTable(process.Options{})
+	defer table.Close()
+	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
+	r.Watch(table.Process(busy(t)), nil)
+	ended := exec.Command("sleep", "60")
+	if err := ended.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := table.Process(ended.Process.Pid)
+	_ = ended.Process.Kill()
+	_ = ended.Wait()
+	r.Watch(gone, nil)
+	r.Wait()
+	if len(r.watched) != 1 {
+		t.Errorf("%d processes have a place, want 1", len(r.watched))
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLiveWithoutItsHelperASampleHasNoCalls(t *testing.T) {
 	session := sampling(t)
 	table := process.NewTable(process.Options{})

@@ -10,7 +10,7 @@ import (
 )
 
 // maxStanding bounds the bytes of stacks that nobody has asked for.
-const maxStanding = 128 << 20
+const maxStanding = 48 << 20
 
 // bytesOf is how many bytes a reading has of a stack.
 func bytesOf(c *Calls) int {

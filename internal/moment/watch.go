@@ -1,11 +1,14 @@
 package moment
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -129,6 +132,9 @@ func (r *Reader) settle(t *target, helper *near.Reader, told []byte, err error) 
 	case err == nil:
 		t.since = perfevent.Now()
 	case errors.Is(err, unix.ESRCH), errors.Is(err, perfevent.ErrNoTarget):
+		if r.watched[t.process.PID] == t {
+			delete(r.watched, t.process.PID) // else it would keep its place for good
+		}
 	default:
 		r.log.Info("a process is not read at the moments of its samples", "pid", t.process.PID, "error", err)
 		if r.why == nil && slices.Contains(told, attachTo) {
@@ -207,11 +213,25 @@ func (r *Reader) start(pid int) (*near.Reader, error) {
 	return helper, nil
 }
 
-// sweep forgets processes that have ended, and readings that nobody has asked for.
+// sweep forgets processes that have ended and readings that nobody has asked for, and has a
+// helper that takes too much memory followed by another one.
 func (r *Reader) sweep() {
 	maps.DeleteFunc(r.readings, func(s sampled, _ Calls) bool { return s.time+uint64(forgotten) < r.swept })
 	if r.helper == nil {
 		return
+	}
+	if helper := r.helper; residentBytes(helper.PID()) > r.memory {
+		// Not here: the helper's end waits for the goroutine that sweeps.
+		r.ready.Go(func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.helper != helper {
+				return
+			}
+			if err := r.replace(); err != nil {
+				r.log.Info("the helper did not end well", "error", err)
+			}
+		})
 	}
 	for pid, t := range r.watched {
 		if t.since == 0 || unix.Kill(pid, 0) != unix.ESRCH {
@@ -222,4 +242,16 @@ func (r *Reader) sweep() {
 			r.log.Info("a process that has ended is still watched", "pid", pid, "error", err)
 		}
 	}
+}
+
+// residentBytes returns how much memory a process has, or 0 if that is unknown (statm in
+// proc_pid_statm(5)).
+func residentBytes(pid int) uint64 {
+	text, err := process.Host{}.Read(pid, "statm")
+	fields := bytes.Fields(text)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(string(fields[1]), 10, 64)
+	return pages * uint64(os.Getpagesize())
 }

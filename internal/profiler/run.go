@@ -143,7 +143,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	var err error
 	spool := spoolBytes
 	if wantsMoments(r.plans) {
-		spool *= 2 // samples wait for what is read of them
+		spool += spool / 2 // samples wait for what is read of them
 	}
 	if r.engine, err = run.New(r.source, run.Options{Unwind: userStacks, Keep: keep,
 		Duration: r.opts.Duration, Spool: spool, Unordered: r.seen(), Logger: r.opts.Logger}); err != nil {
