@@ -8,6 +8,12 @@ package callchain
 // code that no table knows, such as a compiler makes at run time, the kernel's chain is
 // as good, and the longer of the two is taken.
 func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
+	u.begin()
+	return u.finish(u.auto(dst, space, c))
+}
+
+// auto is Auto without the mark where a chain has ended.
+func (u *Unwinder) auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
 	from, version := len(dst), versionOf(space)
 	walked := 0
 	if c.Runtime == nil && u.leafKeepsFramePointers(space, version, c) {
@@ -18,8 +24,8 @@ func (u *Unwinder) Auto(dst []Frame, space AddressSpace, c *Capture) ([]Frame, E
 		}
 		walked = len(dst) - from
 	}
-	dst, end := u.Unwind(dst[:from], space, c)
-	if end == Complete || u.managed {
+	dst, end := u.unwind(dst[:from], space, c)
+	if end == Complete || u.managed || u.marked {
 		return dst, end
 	}
 	u.alone = false
@@ -130,7 +136,7 @@ func (u *Unwinder) record(c *Capture, at uint64) (int, bool) {
 	record := c.Regs.v[m.fp]
 	for ; record != at; i++ {
 		next, ok := u.mem.word(record)
-		if !ok || next <= record {
+		if !ok || next <= record && next != at { // at may be on another stack
 			return 0, false
 		}
 		record = next

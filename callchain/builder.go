@@ -106,7 +106,7 @@ func (b *builder) set(r *row, ra uint8, flags setFlags) uint16 {
 func (b *builder) intern(set ruleSet, r *row, touched uint64) uint16 {
 	key := appendRule(b.key[:0], set.cfa)
 	key = appendRule(key, set.ra)
-	key = append(key, byte(set.flags))
+	key = binary.LittleEndian.AppendUint16(key, uint16(set.flags))
 	shared := len(key)
 	for left := touched; left != 0; left &= left - 1 {
 		key = appendRule(key, r.regs[bits.TrailingZeros64(left)])

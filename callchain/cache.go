@@ -41,9 +41,15 @@ func (u *Unwinder) resolve(p *place, space AddressSpace, version, at uint64) *pl
 	return p
 }
 
-// outermost says whether the place is in a function that has no caller.
+// outermost reports whether the place is in a function that has no caller, or that has
+// called another function and so has none any more.
 func (p *place) outermost() bool {
-	return p.set != nil && p.set.ra.kind == ruleUndefined
+	return p.isFirst() || p.set != nil && p.set.flags&flagFinal != 0
+}
+
+// isFirst reports whether the place is in a function that never has a caller.
+func (p *place) isFirst() bool {
+	return p.set != nil && p.set.ra.kind == ruleUndefined && p.set.flags&flagUnknown == 0
 }
 
 // keepsRecord says whether a walk of the frame records is right at this place.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtap/ringtap/internal/callframe"
 	"github.com/ringtap/ringtap/internal/elfimage"
+	"github.com/ringtap/ringtap/internal/gotable"
 )
 
 // ErrNoTable says that a file holds no unwind information that ringtap reads:
@@ -110,6 +111,13 @@ func (t *Table) function(offset uint64) (function, bool) {
 	if t.golang != nil {
 		if i, ok := t.golang.Find(vaddr); ok {
 			f := t.golang.Func(i)
+			if next := t.golang.Func(i + 1); t.isSigreturn(&next) {
+				// A handler returns to its first byte. One is subtracted from return
+				// addresses, so that the byte before belongs to it.
+				if f.End--; vaddr == f.End {
+					return t.place(function{source: fromTrampoline, index: goSigreturn}, f.End, next.End)
+				}
+			}
 			return t.place(function{source: fromGo, index: int(i)}, f.Entry, f.End)
 		}
 	}
@@ -125,6 +133,12 @@ func (t *Table) function(offset uint64) (function, bool) {
 		}
 	}
 	return function{}, false
+}
+
+// isSigreturn reports whether a function is what handlers of signals return to in a Go
+// program without cgo.
+func (t *Table) isSigreturn(f *gotable.Func) bool {
+	return string(t.golang.Name(f.Name(), maxGoName)) == sigreturnName
 }
 
 // vaddr is the virtual address of a file offset in an executable segment.

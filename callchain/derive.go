@@ -190,7 +190,7 @@ func (d *derivation) mayScan(at Frame) bool {
 // that follows a call, and from which the walk comes to the outermost function. Code is
 // like that before a call that never returns. Without such a word the chain ends.
 func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([]Frame, End) {
-	known, pcs, walked := len(dst), len(u.pcs), 0
+	known, pcs, walked, marked := len(dst), len(u.pcs), 0, u.marked
 	base, data, other := u.mem.base, u.mem.data, u.other
 	nested := u.derivation.scanning
 	u.derivation.scanning = true
@@ -216,9 +216,9 @@ func (u *Unwinder) scan(dst []Frame, space AddressSpace, from *Regs, end End) ([
 			return dst, found
 		}
 		walked += len(dst) - known
-		u.pcs, u.hidden = u.pcs[:pcs], false
+		u.pcs, u.hidden, u.marked = u.pcs[:pcs], false, marked
 	}
-	u.regs = *from
+	u.regs, u.switching = *from, false
 	u.mem.base, u.mem.data, u.other = base, data, other
 	return dst[:known], end
 }

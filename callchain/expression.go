@@ -92,6 +92,11 @@ func (m *memory) word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(m.data[off:]), true
 }
 
+// has reports whether an address is in the copy or behind it.
+func (m *memory) has(addr uint64) bool {
+	return addr-m.base < uint64(len(m.data)) || m.beyond.at(addr, 1) != nil
+}
+
 // sized reads a number of 1, 2, 4 or 8 bytes.
 func (m *memory) sized(addr uint64, size uint8) (uint64, bool) {
 	off := addr - m.base

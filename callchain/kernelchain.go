@@ -13,7 +13,8 @@ package callchain
 // addresses are code: above a function that uses the frame pointer for
 // something else it is as wrong as every frame pointer walk.
 func (u *Unwinder) FromCallchain(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
-	return u.walked(dst, space, c, false)
+	u.begin()
+	return u.finish(u.walked(dst, space, c, false))
 }
 
 // walked does the work of FromCallchain. A strict walk ends before the first
@@ -29,7 +30,7 @@ func (u *Unwinder) walked(dst []Frame, space AddressSpace, c *Capture, strict bo
 		return dst, Lost
 	}
 	dst = append(dst, p.frame)
-	if p.outermost() {
+	if p.isFirst() {
 		return dst, Complete
 	}
 	sound := true
@@ -107,6 +108,9 @@ func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain
 			addr = stripPAC(addr)
 		}
 		p := u.lookup(space, version, addr-1)
+		if p == nil && u.switching && !strict {
+			continue // see flagCrossCall
+		}
 		if p == nil {
 			return dst, Lost
 		}
@@ -114,6 +118,7 @@ func (u *Unwinder) follow(dst []Frame, space AddressSpace, version uint64, chain
 		if p.outermost() {
 			return dst, Complete
 		}
+		u.switching = p.set != nil && p.set.flags&(flagSwitch|flagUnknown|flagCrossCall) != 0
 		if strict && !p.keepsRecord() && i+1 < len(chain) {
 			return dst, Lost
 		}

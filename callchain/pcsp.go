@@ -23,27 +23,120 @@ func findGoTable(m *elfimage.Image) (*gotable.Table, error) {
 
 // golang walks a function's pcsp table, which says how far the stack pointer is
 // below its value at entry, and adds a row for each step.
+//
+// The runtime's tracebacks end at the handler of signals, sigtramp. Its chain goes on to
+// the function that returns from the signal, and from there to what was interrupted.
 func (b *builder) golang(t *gotable.Table, f *function) {
 	fn := t.Func(uint64(f.index))
-	switch flags, ok := fn.Flags(); {
-	case flags&gotable.TopFrame != 0:
+	flags, ok := fn.Flags()
+	id, _ := fn.ID()
+	name := string(t.Name(fn.Name(), maxGoName))
+	switch {
+	case !ok:
+		b.add(f.start, b.unknown())
+		return
+	case name == sigreturnName: // as the leaf
+		b.trampoline(&function{start: f.start})
+		return
+	case flags&gotable.TopFrame != 0 && name != "runtime.sigtramp", leavesGoroutine(name) && b.arch != AMD64:
 		b.add(f.start, b.set(&row{regs: outermost(b.arch)}, describe(b.arch).ra, 0))
 		return
-	case flags&gotable.SPWrite != 0 || !ok:
-		b.add(f.start, 0)
+	}
+	switches := flags&gotable.SPWrite != 0 && id != gotable.CgoCallback
+	var plain setFlags
+	switch {
+	case id == gotable.CgoCallback:
+		plain = flagCallback
+	case name == "runtime.systemstack_switch":
+		plain = flagStandIn
+	case name == "crosscall2":
+		plain = flagCrossCall
+	case leavesGoroutine(name):
+		plain = flagFinal
+	}
+	if switches && name != morestackName && !hasFrame(t, &fn, f) {
+		b.add(f.start, b.unknown()) // its frame pointer is its caller's
 		return
 	}
+	framed := uint64(0) // where the function's record is certain to be complete
 	v := t.Values(fn.SP(), f.start)
 	for v.End < f.end && v.Next() {
 		if v.Value < 0 || v.End == v.Start || v.End > f.end {
-			b.add(v.Start, 0)
+			b.add(v.Start, b.unknown())
 			return
 		}
-		b.add(v.Start, b.goSet(b.arch, v.Value))
+		if switches && v.Value > 0 && framed == 0 {
+			framed = v.Start + recordBytes
+		}
+		if !switches || v.Value == 0 || v.Start < framed {
+			b.add(v.Start, b.goSet(b.arch, v.Value, plain))
+		}
+		if switches && v.Value > 0 && v.End > framed {
+			b.add(max(v.Start, framed), b.switchSet(b.arch, v.Value, id, plain))
+		}
 	}
 	if v.Malformed {
-		b.add(v.End, 0)
+		b.add(v.End, b.unknown())
 	}
+}
+
+// sigreturnName is the function that sigtramp returns to. With cgo it is libc's.
+const sigreturnName = "runtime.sigreturn__sigaction"
+
+// maxGoName is more bytes than the names have that golang asks for.
+const maxGoName = 64
+
+// hasFrame reports whether a function ever moves its stack pointer for a frame.
+func hasFrame(t *gotable.Table, fn *gotable.Func, f *function) bool {
+	for v := t.Values(fn.SP(), f.start); v.Next(); {
+		if v.Value > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+const morestackName = "runtime.morestack"
+
+// leavesGoroutine reports whether a function moves to the system stack for good. Whatever
+// it calls there has no caller: the goroutine may go on on another thread meanwhile.
+func leavesGoroutine(name string) bool {
+	return name == "runtime.mcall" || name == morestackName
+}
+
+// recordBytes is how many bytes of code complete the frame record of a Go function that
+// has begun to. No function of the runtime leaves its stack so early.
+const recordBytes = 10
+
+// unknown gives the rules of Go code that no table leads out of.
+func (b *builder) unknown() uint16 { return b.intern(ruleSet{flags: flagUnknown}, &row{}, 0) }
+
+// switchSet gives the rules that hold in a function that has moved to another stack, or
+// is about to. The frame pointer stays at the function's record, whatever the stack.
+func (b *builder) switchSet(a Arch, delta int32, id gotable.ID, flags setFlags) uint16 {
+	m := describe(a)
+	r := row{cfa: rule{kind: ruleValOffset, reg: m.fp}}
+	flags |= flagSwitch | flagRecord
+	if id == gotable.AsmCgoCall {
+		flags |= flagCgo
+	}
+	switch a {
+	case AMD64:
+		r.cfa.val = 16
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
+		r.set(uint64(m.fp), rule{kind: ruleOffset, val: -16})
+	case ARM64:
+		// The record begins in the word below the frame.
+		r.cfa.val = delta + 8
+		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -delta})
+		r.set(uint64(m.fp), rule{kind: ruleOffset, val: -delta - 8})
+		if flags&flagCgo != 0 {
+			flags &^= flagRecord // it takes the system stack's frame pointer over
+		}
+	default: // it keeps no frame pointer
+		return b.unknown()
+	}
+	return b.set(&r, m.ra, flags)
 }
 
 // outermost gives the rules of a function that has no caller.
@@ -54,10 +147,9 @@ func outermost(a Arch) (regs [maxRegs]rule) {
 
 // goSet gives the rules that hold where the stack pointer is delta below its
 // value at entry.
-func (b *builder) goSet(a Arch, delta int32) uint16 {
+func (b *builder) goSet(a Arch, delta int32, flags setFlags) uint16 {
 	m := describe(a)
 	r := row{cfa: rule{kind: ruleValOffset, reg: m.sp, val: delta}}
-	var flags setFlags
 	switch {
 	case a == I386:
 		// call pushed the return address; functions keep no frame pointer.
@@ -70,14 +162,17 @@ func (b *builder) goSet(a Arch, delta int32) uint16 {
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -8})
 		if delta >= 8 {
 			r.set(uint64(m.fp), rule{kind: ruleOffset, val: -16})
-			flags = flagRecord
+			flags |= flagRecord
 		}
 	case delta > 0:
 		// The link register is saved at the lowest word of the frame, x29 in
 		// the word below it.
 		r.set(uint64(m.ra), rule{kind: ruleOffset, val: -delta})
 		r.set(uint64(m.fp), rule{kind: ruleOffset, val: -delta - 8})
-		flags = flagRecord
+		flags |= flagRecord
+	}
+	if flags&flagCrossCall != 0 {
+		flags &^= flagRecord
 	}
 	return b.set(&r, m.ra, flags)
 }

@@ -36,7 +36,7 @@ func (s *ruleSet) expr(r rule) []byte {
 	return s.exprs[r.val : int(r.val)+int(r.size)]
 }
 
-type setFlags uint8
+type setFlags uint16
 
 const (
 	// flagSignal: the frame was pushed by a signal, and the caller's pc is the
@@ -51,6 +51,27 @@ const (
 	// flagOldRegs: a rule reads registers, so that the old ones must be kept
 	// until the last is computed.
 	flagOldRegs
+	// flagSwitch: the function runs on another stack than its caller does. The frame
+	// pointer still points at the function's record, on the caller's stack.
+	flagSwitch
+	// flagCgo: runtime.asmcgocall, which keeps the goroutine and the depth of its stack
+	// on the stack that it has switched to.
+	flagCgo
+	// flagCallback: runtime.cgocallback, whose frame is on two stacks: see callback.
+	flagCallback
+	// flagCrossCall: crosscall2, by which C calls Go. Go 1.26's has two frame records. The
+	// inner one has the outer one's frame pointer in place of a return address.
+	flagCrossCall
+	// flagStandIn: runtime.systemstack_switch, which never runs: see callback.
+	flagStandIn
+	// flagFinal: what the function calls has no caller, as it leaves the goroutine for good.
+	// Before that the function itself has one.
+	flagFinal
+	// flagBegins: callees return to the function's first byte, though it has not called
+	// them, so that the byte before is another function's.
+	flagBegins
+	// flagUnknown: Go's table has the function, but nothing says where its caller is.
+	flagUnknown
 )
 
 // row is the state of a call frame program: the rules of all columns.

@@ -70,7 +70,10 @@ func stepThrough(t *testing.T, program string, fromTrap bool) {
 func (tr *tracee) bare(frames []Frame) bool {
 	for _, f := range frames {
 		for _, o := range tr.space.objects {
-			if o.id == f.Object && o.table != nil && o.table.find(f.Offset) == nil {
+			if o.id != f.Object || o.table == nil {
+				continue
+			}
+			if set := o.table.find(f.Offset); set == nil || set.flags&flagUnknown != 0 {
 				return true
 			}
 		}

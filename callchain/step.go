@@ -36,6 +36,17 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 	if set.ra.kind == ruleUndefined {
 		return Complete, true
 	}
+	if set.flags&flagFinal != 0 && u.hasLeft(s) {
+		return Complete, true
+	}
+	switches := set.flags&(flagSwitch|flagUnknown) != 0
+	if switches {
+		u.switching = true // unless it is followed
+		if set.flags&flagUnknown != 0 {
+			return Lost, true
+		}
+		u.cross(set)
+	}
 	rules := set.rules
 	if set.flags&flagOldRegs != 0 || set.cfa.kind == ruleValExpr || set.ra.kind > ruleOffset {
 		u.old = u.regs
@@ -47,10 +58,13 @@ func (u *Unwinder) step(p *place, s *step) (End, bool) {
 		return u.missing(u.eval.outside), true
 	}
 	sp := u.regs.v[m.sp]
-	if set.flags&(flagSignal|flagOwnSP) == 0 && !s.rises(sp, cfa) {
+	if set.flags&(flagSignal|flagOwnSP|flagSwitch) == 0 && !s.rises(sp, cfa) {
 		return Lost, true
 	}
 	ra, end, ok := u.returnAddress(set, cfa)
+	if !ok && switches {
+		return Lost, true // no longer copy has it
+	}
 	if !ok {
 		return end, true
 	}

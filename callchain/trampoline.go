@@ -29,6 +29,9 @@ const maxScanned = 1 << 20
 // oldSigreturn is the index of i386's sigreturn among the trampolines.
 const oldSigreturn = 1
 
+// goSigreturn is the index of the Go runtime's.
+const goSigreturn = 2
+
 // trampolines is the code that returns from signal handlers. The index of each is
 // function.index.
 func trampolines(a Arch) [][]byte {
@@ -113,7 +116,11 @@ func (b *builder) trampoline(f *function) {
 			r.set(column, rule{kind: ruleOffset, val: int32(arm64Greg + 8*column)})
 		}
 	}
-	b.add(f.start, b.set(&r, m.pc, flagSignal))
+	flags := flagSignal
+	if f.index == goSigreturn {
+		flags |= flagBegins
+	}
+	b.add(f.start, b.set(&r, m.pc, flags))
 	if old { // the pop has moved the stack pointer
 		r.cfa.val = -int32(m.word)
 		b.add(f.start+2, b.set(&r, m.pc, flagSignal))

@@ -57,6 +57,9 @@ type Capture struct {
 	// Returns knows the return addresses of the thread's frames that return probes
 	// have replaced; nil: none.
 	Returns Returns
+	// OneStack asks for the frames of one stack, as Go's own tracebacks show a goroutine's:
+	// C functions between two of its frames are left out without a mark.
+	OneStack bool
 	// Runtime knows frames of the program's own making; nil: there are none. The kernel's
 	// chain is not taken for one that it has had a say in.
 	Runtime Runtime
@@ -84,6 +87,11 @@ type Unwinder struct {
 	capture    *Capture
 	hidden     bool // the walk has ended at the trampoline
 
+	switches  int  // how often the chain has gone on on another stack
+	more      int  // frames that the other stacks have room for, not yet counted
+	switching bool // the walk has ended where the stack is switched
+	marked    bool // the chain has a mark
+
 	derivation derivation
 
 	activation Activation // scratch
@@ -106,6 +114,12 @@ func New(arch Arch) *Unwinder {
 // appends the frames to dst, leaf first. If even the leaf's address is not
 // executable, it appends nothing and the chain is Lost.
 func (u *Unwinder) Unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
+	return u.finish(u.unwind(dst, space, c))
+}
+
+// unwind is Unwind without the mark where a chain has ended.
+func (u *Unwinder) unwind(dst []Frame, space AddressSpace, c *Capture) ([]Frame, End) {
+	u.begin()
 	u.pcs = u.pcs[:0]
 	u.repeatable, u.managed, u.alone = true, false, true
 	if u.machine == nil || c.Regs.arch != u.arch {
@@ -140,14 +154,16 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 			return dst, Lost
 		}
 		frame := p.frame
-		frame.Return = !s.exact
+		if frame.Return = !s.exact; frame.Return && p.set != nil && p.set.flags&flagBegins != 0 {
+			frame.Return, frame.Offset = false, frame.Offset+1
+		}
 		if s.leaf {
 			if callee, ok := u.slotted(space); ok {
 				frame, s.entry = callee, true
 				p = &place{frame: callee}
 			}
 		}
-		u.pcs = append(u.pcs, pc)
+		u.pcs, u.switching = append(u.pcs, pc), s.exact && !s.leaf && !u.mem.has(u.regs.v[u.machine.sp])
 		left := false
 		if u.capture.Runtime != nil {
 			here := *p // asking looks up other places
@@ -163,7 +179,11 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 			continue
 		}
 		unruled := p.set == nil
+		both := p.set != nil && p.set.flags&flagCallback != 0 && !u.capture.OneStack && u.onBothStacks()
 		from := u.regs
+		if both && u.systemFrame(p.set) {
+			both = false
+		}
 		if end, done := u.step(p, &s); done {
 			if end != Complete && unruled && !u.hidden && u.derivation.mayScan(Frame{Object: frame.Object, Offset: frame.PC()}) {
 				return u.scan(dst, space, &from, end)
@@ -173,6 +193,14 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 			}
 			return dst, end
 		}
+		if both {
+			var end End
+			var done bool
+			if dst, end, done = u.callback(dst, space, from.v[u.machine.fp], &s); done {
+				return dst, end
+			}
+		}
+		limit, u.more = limit+u.more, 0
 		if s.exact && u.other != nil && u.leaves() {
 			limit += len(u.mem.data)/int(u.machine.word) + 2
 		}

@@ -40,7 +40,12 @@ type Code interface {
 // It also lacks the link register of a function that waits without having saved
 // it: see lostLink.
 func (u *Unwinder) Waiting(dst []Frame, space AddressSpace, c *Capture, code Code) ([]Frame, End) {
-	dst, end := u.Unwind(dst, space, c)
+	return u.finish(u.waiting(dst, space, c, code))
+}
+
+// waiting is Waiting without the mark where a chain has ended.
+func (u *Unwinder) waiting(dst []Frame, space AddressSpace, c *Capture, code Code) ([]Frame, End) {
+	dst, end := u.unwind(dst, space, c)
 	if end != Lost || len(dst) == 0 || u.hidden || u.regs.has(u.machine.fp) {
 		return dst, end
 	}
@@ -88,6 +93,7 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 	leads := func(record uint64) (end End, ok bool) {
 		u.regs, u.pcs = from, pcs
 		u.mem.base, u.mem.data, u.other = base, data, other
+		u.switches, u.marked = 0, false
 		u.regs.set(u.machine.fp, record)
 		s := step{exact: known == 1}
 		if _, done := u.step(&place, &s); done {
@@ -115,6 +121,7 @@ func (u *Unwinder) findRecord(dst []Frame, space AddressSpace, place place, from
 		}
 		record += word
 	}
+	u.switching, u.marked = false, false
 	return dst[:known], Lost
 }
 
@@ -175,6 +182,9 @@ func (p *place) needsLink(m *machine) bool {
 // needsRecord tells whether the way from the place to its caller goes by the frame
 // pointer, or may: functions that align their frame have an expression for that.
 func (p *place) needsRecord(m *machine) bool {
+	if p.set != nil && p.set.flags&(flagSwitch|flagUnknown) != 0 {
+		return false // the record is on another stack
+	}
 	return p.set == nil || p.set.cfa.kind == ruleValExpr || p.set.cfa.kind == ruleValOffset && p.set.cfa.reg == m.fp
 }
 

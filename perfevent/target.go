@@ -2,6 +2,7 @@ package perfevent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +62,13 @@ func Started(c *Command) Target {
 
 // Held tells whether the target is a command that has not begun: it has mapped nothing of its own yet.
 func (t Target) Held() bool { return t.command != nil }
+
+// PIDs returns the processes or threads that the target was made of: a started command's,
+// but no descendants. It returns none for the system and for control groups.
+func (t Target) PIDs() []int { return slices.Clone(t.pids) }
+
+// Cgroup returns the directory of the target's control group, or "" if it is no group.
+func (t Target) Cgroup() string { return t.cgroup }
 
 // String names the target for messages: "process 12", "cgroup /sys/fs/…".
 func (t Target) String() string {

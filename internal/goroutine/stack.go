@@ -70,7 +70,7 @@ func (p *pass) walkFrom(dst []callchain.Frame, s *state, stack []byte) ([]callch
 	if err := p.load(s); err != nil {
 		return dst, callchain.Lost
 	}
-	p.capture.Stack = stack
+	p.capture.Stack, p.capture.OneStack = stack, true
 	return p.process.Unwinder.Unwind(dst, p.process.Space, &p.capture)
 }
 

@@ -70,9 +70,15 @@ const (
 	SPWrite  = 1 << 1 // moves to another stack: the table can't say where
 )
 
-// cgoCallback is the number of runtime.cgocallback (internal/abi.FuncID, the same since
-// Go 1.17). It moves to another stack as well, but both have a frame of it for the table.
-const cgoCallback = 4
+// ID is the number that the runtime gives a function that its tracebacks treat
+// specially (internal/abi.FuncID). Zero is every other function.
+type ID uint8
+
+// IDs that are the same in every Go release since 1.17.
+const (
+	AsmCgoCall  ID = 2
+	CgoCallback ID = 4
+)
 
 // last returns where the four one-byte fields are, and whether they are known.
 func (f *Func) last() (uint64, bool) {
@@ -90,10 +96,16 @@ func (f *Func) Flags() (flags uint8, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	if f.b.u8(at) == cgoCallback {
-		return f.b.u8(at+1) &^ SPWrite, true
-	}
 	return f.b.u8(at + 1), true
+}
+
+// ID returns the function's number; ok is false where Flags would be unknown too.
+func (f *Func) ID() (id ID, ok bool) {
+	at, ok := f.last()
+	if !ok {
+		return 0, false
+	}
+	return ID(f.b.u8(at)), true
 }
 
 // PCData is the function's i'th pc-value table beside those above, 0 when it has

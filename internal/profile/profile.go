@@ -68,6 +68,7 @@ type Object struct {
 	BuildID                            string // lower-case hexadecimal, "" if there is none
 	Kernel                             bool
 	Labels                             bool   // no code: the names of its frames are words of a collector
+	Marks                              bool   // with Labels: the words say where callers are missing
 	Runtime                            string // whose functions its frames are, "HotSpot 17"; "" for native code
 	HasFunctions, HasLines, HasInlines bool
 }

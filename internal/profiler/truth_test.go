@@ -45,8 +45,11 @@ func TestLiveEveryProgramsChainIsFound(t *testing.T) {
 		}
 		t.Run(program.Name, func(t *testing.T) {
 			built := program.Build(t)
-			// Frame pointers alone find the chain only where all code keeps them.
-			ways := slices.DeleteFunc(slices.Clone(unwinds), func(u stack.Unwind) bool { return u == stack.FP && !program.FramePointers })
+			// Frame pointers alone find the chain only where all code keeps them, and a copied
+			// stack alone only if it is the only one.
+			ways := slices.DeleteFunc(slices.Clone(unwinds), func(u stack.Unwind) bool {
+				return u == stack.FP && !program.FramePointers || u == stack.DWARF && program.Switches
+			})
 			testlimit.Enough(t, ms, func(ms int) bool {
 				p := profileCommand(t, built.Command(float64(ms)/1000), ways...)
 				for column, unwind := range ways {

@@ -76,6 +76,8 @@ func (l *leveler) frame(id int) []level {
 	switch {
 	case l.p.Objects[f.Object].Kernel:
 		own.kind = kernel
+	case l.p.Objects[f.Object].Marks:
+		own = level{own.name, -1, cut}
 	case l.p.Objects[f.Object].Labels:
 		own = level{own.name, -1, label}
 	case f.Name == "", f.Unnamed:

@@ -39,9 +39,10 @@ type Live struct {
 	*perfevent.Session
 }
 
-// Open opens the samplings on the target: see perfevent.Open.
+// Open opens the samplings on the target: see perfevent.Open. Those that copy user stacks get
+// what it takes to unwind them there: see followSwitches.
 func Open(target perfevent.Target, samplings []perfevent.Sampling, opts perfevent.Options) (*Live, error) {
-	session, err := perfevent.Open(target, samplings, opts)
+	session, err := perfevent.Open(target, followSwitches(target, samplings), opts)
 	if err != nil {
 		return nil, err
 	}

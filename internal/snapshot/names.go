@@ -29,6 +29,7 @@ func (f *Frame) String() string {
 		text += " (" + f.Runtime + ")"
 	case f.Inlined:
 		text += " (inlined)"
+	case f.Object == "": // a mark
 	case text == "":
 		text = fmt.Sprintf("[unknown]+%#x (%s)", f.Offset, filepath.Base(f.Object))
 	default:
@@ -105,6 +106,8 @@ func userFrames(p *profile.Profile, stack int) (levels [][]Frame) {
 		frame := Frame{Name: f.Name, Offset: f.Offset, Object: p.Objects[f.Object].Path}
 		if runtime := p.Objects[f.Object].Runtime; runtime != "" {
 			frame.Runtime, frame.Object = runtime, ""
+		} else if p.Objects[f.Object].Labels {
+			frame.Object = ""
 		}
 		if f.Name == "" {
 			frame.Offset = f.PC()

@@ -44,7 +44,7 @@ func NewSet(stacks []Stack, objects map[callchain.ObjectID]*process.Object) Set 
 	images := make(map[callchain.ObjectID]*Image)
 	for _, s := range stacks {
 		for _, f := range s.Frames {
-			if f.Object < Functions && images[f.Object] == nil {
+			if f.Object < callchain.Marks && images[f.Object] == nil {
 				images[f.Object] = NewImage(objects[f.Object])
 			}
 		}

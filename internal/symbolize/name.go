@@ -23,6 +23,9 @@ func (b *build) name(f callchain.Frame) profile.Frame {
 	if f.Object == stack.Functions {
 		return b.function(f)
 	}
+	if f.Object == callchain.Marks {
+		return b.mark(f)
+	}
 	image := b.set.Images[f.Object]
 	if !hasFile(image.Kind) {
 		return b.memoryFrame(f, image)
@@ -37,6 +40,16 @@ func (b *build) label(f callchain.Frame) profile.Frame {
 		return profile.Object{Path: "[labels]", Labels: true, HasFunctions: true}
 	})}
 }
+
+// mark returns the frame that stands where the chain has a mark.
+func (b *build) mark(f callchain.Frame) profile.Frame {
+	return profile.Frame{Name: switchMark, RawName: switchMark, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
+		return profile.Object{Path: "[marks]", Labels: true, Marks: true, HasFunctions: true}
+	})}
+}
+
+// switchMark is the name of callchain.MarkSwitch.
+const switchMark = "[stack switch]"
 
 // function is the function of a runtime that a frame stands for.
 func (b *build) function(f callchain.Frame) profile.Frame {

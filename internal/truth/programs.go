@@ -11,6 +11,9 @@ type Program struct {
 	// its leaf keeps a frame pointer, Gap's included, so that a frame-pointer
 	// walk alone finds the whole chain.
 	FramePointers bool
+	// Switches is whether a call of the chain goes on on another stack, so that one copied
+	// stack does not have the whole chain.
+	Switches bool
 	// Debug is whether the executable has DWARF debug information.
 	Debug bool
 
@@ -30,6 +33,10 @@ const (
 
 // i386 is the compiler of 32-bit programs. Their headers are those of 64-bit ones.
 const i386 = "gcc -m32 -idirafter /usr/include/x86_64-linux-gnu "
+
+// cgo is the compiler of Go programs with C in them. On arm64 the C function's frame
+// pointer does not lead back to Go, so that the chain ends there with a mark.
+const cgo = "env CGO_ENABLED=1 go build "
 
 // programs is every program for every architecture, plain ones first.
 var programs = []Program{
@@ -191,6 +198,19 @@ var programs = []Program{
 		commands: "go build -buildmode=pie -o go-pie straight.go"},
 	{Name: "go-goroutine", FramePointers: true, Debug: true,
 		commands: "go build -o go-goroutine goroutine.go"},
+
+	// Go leaves the goroutine's stack for what it calls.
+	{Name: "go-vdso", Switches: true, FramePointers: true,
+		commands: "go build -o go-vdso go_vdso.go"},
+	{Name: "go-system", Switches: true, FramePointers: true,
+		commands: "go build -o go-system go_system.go"},
+	{Name: "go-c", Switches: true, arch: "amd64",
+		commands: cgo + "-o go-c go_c.go"},
+	{Name: "go-callback", Switches: true, arch: "amd64",
+		commands: cgo + "-o go-callback go_callback.go"},
+	{Name: "go-library", Switches: true, arch: "amd64",
+		commands: cgo + "-buildmode=c-archive -o go_library.a go_library.go\n" +
+			"gcc -O2" + framePointers + "-o go-library go_library.c go_library.a -pthread"},
 }
 
 // Programs returns every program that this architecture can run.

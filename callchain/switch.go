@@ -1,0 +1,188 @@
+package callchain
+
+// Marks is the object of frames that are no code but say something about the chain.
+// Their Offset says what: MarkSwitch.
+const Marks = ^ObjectID(0) - 2
+
+// MarkSwitch is the Offset of the frame that stands where a chain goes on on another
+// stack that could not be read: callers may be missing there.
+const MarkSwitch = 0
+
+// switchMark is that frame.
+var switchMark = Frame{Object: Marks, Offset: MarkSwitch}
+
+// maxSwitches bounds how often one chain may go on on another stack: a program can make
+// its stacks lead to each other in a circle.
+const maxSwitches = 32
+
+// cross prepares the registers for a function that runs on another stack than its caller
+// does, and makes the caller's stack readable if that is possible.
+func (u *Unwinder) cross(set *ruleSet) {
+	m := u.machine
+	if set.flags&flagCgo != 0 && u.other != nil {
+		if sp, ok := u.goroutineSP(); ok {
+			u.regs.set(m.fp, recordOf(u.arch, sp))
+		}
+	} else if set.flags&flagCgo != 0 && u.arch == ARM64 {
+		// The register has the system stack's frame pointer.
+		u.regs.known &^= 1 << m.fp
+	}
+	if u.regs.has(m.fp) {
+		u.reach(u.regs.v[m.fp])
+	}
+}
+
+// hasLeft reports whether runtime.mcall or runtime.morestack is on the system stack
+// already. Then the frame pointer is cleared, or still on the goroutine's stack.
+func (u *Unwinder) hasLeft(s *step) bool {
+	fp, sp := u.regs.v[u.machine.fp], u.regs.v[u.machine.sp]
+	const largest = 1 << 20 // bytes of a frame
+	return !s.exact || fp == 0 || !u.regs.has(u.machine.fp) || fp-sp > largest
+}
+
+// recordOf returns the frame pointer of a Go assembly function whose stack pointer is sp
+// and that has no variables.
+func recordOf(a Arch, sp uint64) uint64 {
+	if a == ARM64 {
+		return sp - 8
+	}
+	return sp
+}
+
+// goroutineSP returns the goroutine's stack pointer in runtime.asmcgocall, which keeps on
+// the system stack: the goroutine (runtime.g), and the distance from its stack pointer to
+// the end of its stack. The end is the second word of a runtime.g.
+func (u *Unwinder) goroutineSP() (uint64, bool) {
+	sp := u.regs.v[u.machine.sp]
+	atG, atDepth := sp+8, sp
+	if u.arch == ARM64 {
+		atG, atDepth = sp, sp+8
+	}
+	g, ok := u.mem.word(atG)
+	depth, ok2 := u.mem.word(atDepth)
+	if !ok || !ok2 || g == 0 || !u.reach(g) {
+		return 0, false
+	}
+	high, ok := u.mem.word(g + 8)
+	return high - depth, ok && depth < high
+}
+
+// reach makes the memory at an address readable, by another copy if it has to be. It
+// reports whether the address can be read.
+func (u *Unwinder) reach(addr uint64) bool {
+	if _, ok := u.mem.word(addr); ok {
+		return true
+	}
+	if u.other == nil || u.switches == maxSwitches {
+		return false
+	}
+	u.switches++
+	u.mem.base, u.mem.data, u.mem.beyond = addr, u.other(addr), Beyond{}
+	u.repeatable = false // Reads are of one copy
+	u.more += len(u.mem.data)/int(u.machine.word) + 2
+	_, ok := u.mem.word(addr)
+	return ok
+}
+
+// onBothStacks reports whether a frame of runtime.cgocallback is the one that it has on
+// the goroutine's stack. Its record is on the system stack then, and with it the callers in C.
+func (u *Unwinder) onBothStacks() bool {
+	fp, sp := u.regs.v[u.machine.fp], u.regs.v[u.machine.sp]
+	const largest = 256 // bytes of its frame
+	return !u.regs.has(u.machine.fp) || fp-sp+8 > largest
+}
+
+// systemFrame prepares the registers for the frame that runtime.cgocallback has on the
+// system stack, if that can be read.
+func (u *Unwinder) systemFrame(set *ruleSet) bool {
+	m := u.machine
+	fp := u.regs.v[m.fp]
+	if !u.regs.has(m.fp) || u.other == nil || !u.reach(fp) {
+		return false
+	}
+	sp := fp + 8
+	if u.arch == AMD64 {
+		sp = fp + 16 - uint64(set.cfa.val)
+	}
+	u.regs.set(m.sp, sp)
+	return true
+}
+
+// callback follows a Go function that C has called. runtime.cgocallback has moved to the
+// goroutine's stack, where its frame leads to the Go function that called C, as the
+// registers now have it. C's functions are between the two: see between. record is
+// cgocallback's frame pointer, 0 if it is not known.
+//
+// It reports true if the chain ends here.
+func (u *Unwinder) callback(dst []Frame, space AddressSpace, record uint64, s *step) ([]Frame, End, bool) {
+	version := versionOf(space)
+	dst, whole, outermost := u.between(dst, space, version, record)
+	if outermost {
+		return dst, Complete, true
+	}
+	if !whole {
+		dst, u.marked = append(dst, switchMark), true
+	}
+	saved := u.lookup(space, version, u.regs.v[u.machine.pc]-1)
+	if saved == nil || saved.outermost() {
+		return dst, Lost, true // C has called Go first, on a thread of its own
+	}
+	if saved.set == nil || saved.set.flags&flagStandIn == 0 {
+		return dst, Lost, false
+	}
+	// The goroutine did not run this function: the runtime saves it in place of asmcgocall.
+	here := *saved
+	end, done := u.step(&here, s)
+	return dst, end, done
+}
+
+// between appends the frames that the kernel's chain has above a record of
+// runtime.cgocallback on the system stack: C's functions, as far as they keep frame
+// records. It reports whether they lead back to the Go function that called C, or to
+// the thread's outermost function.
+func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint64) (frames []Frame, whole, outermost bool) {
+	u.repeatable = false
+	i, ok := u.record(u.capture, record)
+	if !ok || record == 0 {
+		return dst, false, false
+	}
+	crossed := false
+	for _, addr := range u.capture.Chain[i:] {
+		if u.arch == ARM64 {
+			addr = stripPAC(addr)
+		}
+		p := u.lookup(space, version, addr-1)
+		if p == nil && crossed {
+			crossed = false // see flagCrossCall
+			continue
+		}
+		if p == nil {
+			break
+		}
+		dst = append(dst, p.caller())
+		crossed = p.set != nil && p.set.flags&flagCrossCall != 0
+		switch {
+		case p.outermost():
+			return dst, true, true
+		case p.set != nil && p.set.flags&flagCgo != 0:
+			return dst, true, false
+		case !p.keepsRecord() && !crossed:
+			return dst, false, false
+		}
+	}
+	return dst, false, false
+}
+
+// begin forgets the switches of the last chain.
+func (u *Unwinder) begin() { u.switches, u.more, u.switching, u.marked = 0, 0, false, false }
+
+// finish adds the mark to a chain that has ended where the stack is switched.
+func (u *Unwinder) finish(dst []Frame, end End) ([]Frame, End) {
+	if end == Complete && u.marked {
+		end = Lost
+	}
+	if end == Lost && u.switching && !u.marked {
+		dst, u.marked = append(dst, switchMark), true
+	}
+	return dst, end
+}
