@@ -87,6 +87,7 @@ type source struct {
 	early   bool // see markEarly
 	uses    []use
 	reads   []read                     // of memory, for the uses
+	here    []piece                    // of memory that the records have for the hit itself
 	pieces  []piece                    // of memory that the records have for other hits
 	places  map[uint64]probe.PlaceName // that were hit; nil if all hits are called name
 	name    string                     // of the function
@@ -169,14 +170,12 @@ func (a *Attachment) prepare(s *source) error {
 		}
 		s.uses = append(s.uses, use)
 	}
-	for _, p := range s.event.Pieces {
-		piece, ok, err := s.piece(p)
-		if err != nil {
-			return at(s.event, err)
-		}
-		if ok {
-			s.pieces = append(s.pieces, piece)
-		}
+	var err error
+	if s.pieces, err = s.all(s.event.Pieces); err == nil {
+		s.here, err = s.all(s.event.Here)
+	}
+	if err != nil {
+		return at(s.event, err)
 	}
 	return nil
 }
