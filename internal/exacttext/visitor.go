@@ -39,6 +39,9 @@ type Text struct {
 	// Next says, with Raw, where the bytes have pointers to further bytes of the same kind, as those of a list or a
 	// tree have: up to MaxNodes in all, each a Found of its own, until a pointer is 0. Each pointer is followed once.
 	Next []int64
+	// Leaves says, with Next, where the bytes have pointers to LeafLimit other bytes, which lead no further.
+	Leaves    []int64
+	LeafLimit int
 	// Limit is how many bytes are read of a text; those of a vector together are no
 	// more than twice that.
 	Limit int
@@ -153,6 +156,11 @@ func (t *visitor) nodes(v *near.Visit, addr uint64, of *Text) error {
 		if err != nil {
 			return err
 		}
+		for _, offset := range of.Leaves {
+			if err := t.leaf(v, node+uint64(offset), of.LeafLimit); err != nil {
+				return err
+			}
+		}
 		for _, offset := range of.Next {
 			next, err := t.word(v, node+uint64(offset))
 			if err != nil && err != near.ErrMemory {
@@ -164,6 +172,22 @@ func (t *visitor) nodes(v *near.Visit, addr uint64, of *Text) error {
 		}
 	}
 	return nil
+}
+
+// leaf keeps the bytes that the pointer at an address points to.
+func (t *visitor) leaf(v *near.Visit, addr uint64, limit int) error {
+	pointer, err := t.word(v, addr)
+	if err == near.ErrMemory || err == nil && pointer == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	length, state, err := t.raw(v, pointer, limit)
+	if err != nil {
+		return err
+	}
+	return end(v, pointer, length, state)
 }
 
 // pointer is what leads to the text.
@@ -313,7 +337,7 @@ func room(texts []Text) int {
 	n := 0
 	for _, t := range texts {
 		if len(t.Next) > 0 {
-			n += (MaxNodes - 1) * (t.Limit + trailer)
+			n += (MaxNodes-1)*(t.Limit+trailer) + MaxNodes*len(t.Leaves)*(t.LeafLimit+trailer)
 		}
 		n += t.Limit + trailer
 		if t.Vector {

@@ -75,7 +75,8 @@ func (a *Attachment) startKept() {
 func (s *source) walk(w plan.Walk, limit int) (t exacttext.Text, ok bool) {
 	t = exacttext.Text{Path: []int64{0}, Raw: true, Limit: min(w.Size, limit), Next: w.Next}
 	if len(w.Next) > 0 {
-		t.Limit = min(w.Size, limit/exacttext.MaxNodes)
+		each := limit / exacttext.MaxNodes / (1 + len(w.Leaves))
+		t.Limit, t.Leaves, t.LeafLimit = min(w.Size, each), w.Leaves, min(w.LeafSize, each)
 	}
 	if register, ok := s.register(w.Field); ok {
 		t.InRegister, t.Register = true, register

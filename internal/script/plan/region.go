@@ -12,6 +12,9 @@ type Walk struct {
 	Field string  // of the record, with the first address
 	Size  int     // bytes to read at each address
 	Next  []int64 // where these bytes have further addresses
+	// Leaves says where these bytes have addresses of LeafSize other bytes, such as texts, which lead no further.
+	Leaves   []int64
+	LeafSize int
 }
 
 // maxFetched is how many bytes the kernel reads at a hit for one value.
@@ -109,8 +112,8 @@ func (p *planner) atHit(c *check.Clause, clause int, values assigned, r *memoryR
 // walk adds memory for a helper to read.
 func (e *Event) walk(w Walk) {
 	for i := range e.Walks {
-		if have := &e.Walks[i]; have.Field == w.Field && slices.Equal(have.Next, w.Next) {
-			have.Size = max(have.Size, w.Size)
+		if have := &e.Walks[i]; have.Field == w.Field && slices.Equal(have.Next, w.Next) && slices.Equal(have.Leaves, w.Leaves) {
+			have.Size, have.LeafSize = max(have.Size, w.Size), max(have.LeafSize, w.LeafSize)
 			return
 		}
 	}
@@ -121,6 +124,9 @@ func (e *Event) walk(w Walk) {
 // $n = $n->next. It returns false if the address of a read is none of these.
 func (p *planner) walk(c *check.Clause, clause int, values assigned, r *memoryRead) bool {
 	v, _ := values.variable(r.addr)
+	if v == nil {
+		v, _ = values.link(r.addr)
+	}
 	if v == nil || r.what.Form == check.Vector {
 		return false
 	}
@@ -129,25 +135,34 @@ func (p *planner) walk(c *check.Clause, clause int, values assigned, r *memoryRe
 	for _, x := range everySet(c, v) {
 		if at := values.hitAddress(x); at != nil && len(at.steps) == 0 {
 			roots = append(roots, at.source)
-		} else if offset, ok := values.linkOf(v, x); ok && !slices.Contains(next, offset) {
+		} else if of, offset := values.link(x); of == v && !slices.Contains(next, offset) {
 			next = append(next, offset)
 		}
 	}
-	size := 0
+	w := Walk{Next: next}
 	for _, read := range memoryReads(c) {
+		size := max(read.what.Size, read.what.Type.Size)
 		if of, offset := values.variable(read.addr); of == v && offset >= 0 {
-			size = max(size, int(offset)+max(read.what.Size, read.what.Type.Size))
+			w.Size = max(w.Size, int(offset)+size)
+		}
+		if of, offset := values.link(read.addr); of == v && !slices.Contains(next, offset) {
+			if !slices.Contains(w.Leaves, offset) {
+				w.Leaves = append(w.Leaves, offset)
+			}
+			w.LeafSize = max(w.LeafSize, size)
 		}
 	}
-	if len(roots) == 0 || len(next) == 0 || size == 0 {
+	if len(roots) == 0 || len(next) == 0 || w.Size == 0 {
 		return false
 	}
-	slices.Sort(next)
+	slices.Sort(w.Next)
+	slices.Sort(w.Leaves)
 	found := false
 	p.eachUse(clause, func(e *Event, u *Use) {
 		for _, root := range roots {
 			if u.Fields[root].From == Record && e.Place == User && c.Sources[root].Form == check.Plain {
-				e.walk(Walk{u.Fields[root].Name, size, next})
+				w.Field = u.Fields[root].Name
+				e.walk(w)
 				found = true
 			}
 		}
@@ -179,20 +194,22 @@ func (a assigned) variable(e check.Expr) (v *check.Var, offset int64) {
 	return nil, 0
 }
 
-// linkOf returns where the memory behind a variable has the address that an expression loads from there.
-func (a assigned) linkOf(v *check.Var, e check.Expr) (offset int64, ok bool) {
+// link returns the variable that leads to the memory from which an expression loads an address, and how many bytes
+// after it the address lies; nil if it loads none.
+func (a assigned) link(e check.Expr) (v *check.Var, offset int64) {
 	switch e := e.(type) {
 	case *check.Local:
 		if x := a[e.Var]; x != nil {
-			return a.linkOf(v, x)
+			return a.link(x)
 		}
 	case *check.Convert:
-		return a.linkOf(v, e.X)
+		return a.link(e.X)
 	case *check.Load:
-		of, offset := a.variable(e.Addr)
-		return offset, of == v && offset >= 0 && isAddress(e.T)
+		if v, offset = a.variable(e.Addr); offset >= 0 && isAddress(e.T) {
+			return v, offset
+		}
 	}
-	return 0, false
+	return nil, 0
 }
 
 // everySet returns all values that a clause gives a variable.

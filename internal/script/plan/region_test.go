@@ -15,7 +15,11 @@ func regions(events []*Event) string {
 			fmt.Fprintf(&s, " %s%+d is %s\n", p.Base, p.Offset, p.Field)
 		}
 		for _, w := range e.Walks {
-			fmt.Fprintf(&s, " helper: %d bytes at %s, next %v\n", w.Size, w.Field, w.Next)
+			fmt.Fprintf(&s, " helper: %d bytes at %s, next %v", w.Size, w.Field, w.Next)
+			if len(w.Leaves) > 0 {
+				fmt.Fprintf(&s, ", %d bytes behind %v", w.LeafSize, w.Leaves)
+			}
+			fmt.Fprintln(&s)
 		}
 		if e.Reads {
 			fmt.Fprintln(&s, " reads")
@@ -41,6 +45,9 @@ func TestWhatAClauseReadsBehindItsArgumentsIsReadAtTheHit(t *testing.T) {
 			"p:/bin/a:f v0=$arg1:u64 v1=+0($arg1):x64[64]\n v0+0 is v1\n helper: 512 bytes at v0, next []\n reads\n"},
 		{"a list", node + `uprobe:/bin/a:f { $a = (struct a *)arg0; while ((uint64)$a != 0) { print($a->x); $a = $a->left; } }`,
 			"p:/bin/a:f v0=$arg1:u64\n helper: 16 bytes at v0, next [8]\n reads\n"},
+		{"texts of a list", "struct b { struct b *next; char *name; char *value; }; " + `config = { max_strlen = 40 } uprobe:/bin/a:f {
+			$b = (struct b *)arg0; while ((uint64)$b != 0) { $v = $b->value; print((str($b->name), buf($v, 50))); $b = $b->next; } }`,
+			"p:/bin/a:f v0=$arg1:u64\n helper: 24 bytes at v0, next [0], 40 bytes behind [8 16]\n reads\n"},
 		{"a tree, by another variable", node + `uprobe:/bin/a:f { $a = (struct a *)arg0; while ((uint64)$a != 0) {
 			$next = $a->right; if ($a->x > 5) { $a = $a->left; } else { $a = $next; } } }`,
 			"p:/bin/a:f v0=$arg1:u64\n helper: 24 bytes at v0, next [8 16]\n reads\n"},
