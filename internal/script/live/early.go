@@ -2,20 +2,35 @@ package live
 
 import (
 	"github.com/ringtap/ringtap/internal/run"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // markEarly marks the sources whose hits a clause can handle where they lie in the ring. Copying them to the
 // spool is most of what a storm of hits costs ringtap. Only clauses that aggregate qualify: they never wait,
-// as a clause that prints does.
+// as a clause that prints does. Nor may they read files of /proc, which takes longer than a hit.
 func (f *feed) markEarly() {
 	if !f.aggregates || f.behind != nil || f.iterated != nil || f.texts != nil || f.userTexts != nil {
 		return
 	}
 	for _, s := range f.sources {
 		s.early = !s.readsMemory() && s.calls == nil && s.entry == nil && s.probed == nil && s.repeats == nil && s.others == nil &&
-			len(s.event.Keeps)+len(s.event.Kept)+len(s.event.Pieces) == 0
+			len(s.event.Keeps)+len(s.event.Kept)+len(s.event.Pieces) == 0 && s.isRecorded()
 	}
+}
+
+// isRecorded reports whether the records of a source have all values that its clauses take.
+func (s *source) isRecorded() bool {
+	for _, use := range s.event.Uses {
+		for _, field := range use.Fields {
+			switch field.From {
+			case plan.Record, plan.UserStack, plan.KernelStack:
+			default:
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // MayPass implements run.Early.

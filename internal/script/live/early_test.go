@@ -17,6 +17,8 @@ func TestOnlyHitsThatAggregateAreHandledInTheRing(t *testing.T) {
 		{"aggregates in any order", true, true, plan.Event{}, true, true},
 		{"aggregates between intervals", true, false, plan.Event{}, true, false},
 		{"prints", false, false, plan.Event{}, false, false},
+		{"has a stack", true, true, plan.Event{Uses: []plan.Use{{Fields: []plan.Field{{From: plan.UserStack}}}}}, true, true},
+		{"asks /proc", true, true, plan.Event{Uses: []plan.Use{{Fields: []plan.Field{{From: plan.Process}}}}}, false, false},
 		{"reads memory", true, true, plan.Event{Reads: true}, false, false},
 	} {
 		f := &feed{Attachment: &Attachment{aggregates: test.aggregates, commutes: test.commutes, sources: []*source{{event: &test.event}}}}
