@@ -158,8 +158,12 @@ func (f *feed) wakeBytes() int {
 	return 0
 }
 
-// spoolBytes is how much may wait while the program prints.
-const spoolBytes = 256 << 20
+// Bounds of the records that wait, in bytes: while the program prints, and while stacks are read for a program
+// that only aggregates.
+const (
+	spoolBytes      = 256 << 20
+	aggregatedSpool = 80 << 20
+)
 
 // Run feeds the handler until the context is done, the target has ended or the handler wants
 // no more. Then the events are off. Close closes them, which takes the kernel a moment for each: who waits
@@ -208,6 +212,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	ctx, f.cancel = context.WithCancel(ctx)
 	defer f.cancel()
 	opts := run.Options{Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: f.options.Logger}
+	if f.aggregates {
+		opts.Spool = aggregatedSpool
+	}
 	if f.anyOrder() {
 		opts.AnyOrder, opts.Spool = true, 0
 	}
