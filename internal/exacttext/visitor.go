@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/gob"
 	"fmt"
+	"slices"
 
 	"github.com/ringtap/ringtap/perfevent/near"
 )
@@ -35,6 +36,12 @@ type Text struct {
 	Vector bool
 	// Raw says that the pointer leads to bytes, of which zero is one. As many as can be read are.
 	Raw bool
+	// Next says, with Raw, where the bytes have pointers to further bytes of the same kind, as those of a list or a
+	// tree have: up to MaxNodes in all, each a Found of its own, until a pointer is 0. Each pointer is followed once.
+	Next []int64
+	// Leaves says, with Next, where the bytes have pointers to LeafLimit other bytes, which lead no further.
+	Leaves    []int64
+	LeafLimit int
 	// Limit is how many bytes are read of a text; those of a vector together are no
 	// more than twice that.
 	Limit int
@@ -87,6 +94,7 @@ type visitor struct {
 	kept     *keptValues
 	pointers [maxElements + 1]uint64
 	zero     [1]byte
+	found    []uint64 // room for nodes
 }
 
 // Visit implements near.Visitor.
@@ -103,6 +111,11 @@ func (t *visitor) Visit(v *near.Visit) error {
 		case err == near.ErrMemory:
 			err = nil
 		case err != nil, addr == 0, texts[i].wasFetched(v.Sample.Raw):
+		case len(texts[i].Next) > 0:
+			if err := t.nodes(v, addr, &texts[i]); err != nil {
+				return err
+			}
+			continue
 		case texts[i].Raw:
 			length, state, err = t.raw(v, addr, texts[i].Limit)
 		case texts[i].Vector:
@@ -111,16 +124,70 @@ func (t *visitor) Visit(v *near.Visit) error {
 			length, state, err = t.text(v, addr, texts[i].Limit)
 		}
 		if err == nil {
-			err = v.KeepWord(pointer)
-		}
-		if err == nil {
-			err = v.KeepWord(uint64(length)<<8 | uint64(state))
+			err = end(v, pointer, length, state)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// end keeps the trailer of a text.
+func end(v *near.Visit, pointer uint64, length int, s state) error {
+	if err := v.KeepWord(pointer); err != nil {
+		return err
+	}
+	return v.KeepWord(uint64(length)<<8 | uint64(s))
+}
+
+// MaxNodes is how many times bytes are read by Text.Next.
+const MaxNodes = 128
+
+// nodes keeps the bytes at an address, and at the addresses that they lead to.
+func (t *visitor) nodes(v *near.Visit, addr uint64, of *Text) error {
+	t.found = append(t.found[:0], addr)
+	for i := 0; i < len(t.found); i++ {
+		node := t.found[i]
+		length, state, err := t.raw(v, node, of.Limit)
+		if err == nil {
+			err = end(v, node, length, state)
+		}
+		if err != nil {
+			return err
+		}
+		for _, offset := range of.Leaves {
+			if err := t.leaf(v, node+uint64(offset), of.LeafLimit); err != nil {
+				return err
+			}
+		}
+		for _, offset := range of.Next {
+			next, err := t.word(v, node+uint64(offset))
+			if err != nil && err != near.ErrMemory {
+				return err
+			}
+			if err == nil && next != 0 && len(t.found) < MaxNodes && !slices.Contains(t.found, next) {
+				t.found = append(t.found, next)
+			}
+		}
+	}
+	return nil
+}
+
+// leaf keeps the bytes that the pointer at an address points to.
+func (t *visitor) leaf(v *near.Visit, addr uint64, limit int) error {
+	pointer, err := t.word(v, addr)
+	if err == near.ErrMemory || err == nil && pointer == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	length, state, err := t.raw(v, pointer, limit)
+	if err != nil {
+		return err
+	}
+	return end(v, pointer, length, state)
 }
 
 // pointer is what leads to the text.
@@ -269,6 +336,9 @@ func (t *visitor) word(v *near.Visit, addr uint64) (uint64, error) {
 func room(texts []Text) int {
 	n := 0
 	for _, t := range texts {
+		if len(t.Next) > 0 {
+			n += (MaxNodes-1)*(t.Limit+trailer) + MaxNodes*len(t.Leaves)*(t.LeafLimit+trailer)
+		}
 		n += t.Limit + trailer
 		if t.Vector {
 			n += 2*t.Limit + maxElements

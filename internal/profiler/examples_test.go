@@ -42,11 +42,3 @@ func TestExamplesAreOfEveryHitWithASmallCopyOfAHost(t *testing.T) {
 		}
 	}
 }
-
-func TestCopiesBecomeHalfAsLargeWhereRecordsAreLost(t *testing.T) {
-	for bytes, want := range map[uint32]uint32{512: 512, 1024: 512, 1536: 768, 4096: 2048, 32 << 10: 16 << 10} {
-		if got := half(bytes, 512); got != want {
-			t.Errorf("half of %d is %d, want %d", bytes, got, want)
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/run"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -115,7 +116,7 @@ type profiling struct {
 	engine   *run.Engine
 	recorder *table.Recorder
 	begin    clocks
-	growths  []growth       // of the collectors' samplings
+	growths  []stack.Growth // of the collectors' samplings
 	paces    []moment.Pace  // likewise
 	alarms   *alarms        // nil without Options.Trigger
 	moments  *moment.Reader // nil: nobody asks for the calls of interpreted code
@@ -132,7 +133,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
 		first := samplings(r.plans)
-		r.growths, r.paces = append(r.growths, newGrowth(&plan, first)), append(r.paces, moment.NewPace(plan.Samplings, first))
+		r.growths, r.paces = append(r.growths, stack.NewGrowth(&plan.Stacks, plan.Samplings, first)), append(r.paces, moment.NewPace(plan.Samplings, first))
 		r.plans = append(r.plans, plan)
 		userStacks, kernelStacks = userStacks || plan.Stacks.User, kernelStacks || plan.Stacks.Kernel
 	}
@@ -261,6 +262,14 @@ func (r *profiling) logUsage() {
 	}
 }
 
+// samplings returns how many samplings plans have.
+func samplings(plans []table.Plan) (n int) {
+	for i := range plans {
+		n += len(plans[i].Samplings)
+	}
+	return n
+}
+
 // tables is the sink of a run: see run.Sink.
 type tables struct {
 	*table.Recorder
@@ -282,7 +291,8 @@ func (t tables) Round(before uint64) error {
 			if r.moments != nil {
 				r.paces[i].Look(r.moments, own.Stacked, before)
 			}
-			r.grow(&r.growths[i], own, before)
+			r.growths[i].Look(r.live, stack.GrowthCounts{Stacks: own.Stacks, Cut: own.Truncated, Joined: own.Joined, Lost: own.Lost},
+				before, r.opts.Logger)
 		}
 	}
 	r.opts.Progress(Progress{Elapsed: time.Duration(before - r.begin.monotonic), Samples: samples})

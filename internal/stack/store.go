@@ -78,11 +78,20 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 		}
 	}
 	user := s.native(by, p, sample, callchain.Beyond{})
-	if isDeep(by, user) {
+	if isDeep(by, user) && !s.completes(p, &user) {
 		user.Early = true
 		s.deepen(by, p, sample, new(moment.Calls))
 	}
 	return user
+}
+
+// completes reports whether a whole stack is known that completes one of a process that was cut short.
+func (s *Store) completes(p *process.Process, user *User) bool {
+	if !user.Kept {
+		return false
+	}
+	_, ok := s.Completed(p.Comm, user.ID)
+	return ok
 }
 
 // native makes the user stack of a sample as its registers and its copy of the stack have it.

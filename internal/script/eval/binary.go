@@ -162,11 +162,18 @@ func (c *compiler) increment(e *check.Increment) intFunc {
 		}
 	}
 	el := e.Target.(*check.Element)
-	key, at := c.key(el), c.m.Maps[el.Map.Index]
+	key, at, late := c.key(el), c.m.Maps[el.Map.Index], c.mayHaveLateKey(el)
 	return func(m *Machine) uint64 {
-		p := at.Number(key(m))
+		k := key(m)
+		p := at.Number(k)
 		if p == nil {
 			return 0
+		}
+		if late && m.lateKey {
+			at.MarkKey(k)
+		}
+		if at.IsLate(k) {
+			m.late = true
 		}
 		old := *p
 		*p = wrap(old + by)

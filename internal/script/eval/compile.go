@@ -125,10 +125,10 @@ func (c *compiler) place(e check.Expr) valueFunc {
 		i := e.Source
 		return func(m *Machine) value.Value { return m.values.Value(i) }
 	case *check.Element:
-		key, at := c.key(e), c.m.Maps[e.Map.Index]
+		get := c.element(e)
 		zero := zeroOf(e.T)
 		return func(m *Machine) value.Value {
-			if v, ok := at.Get(key(m)); ok && (zero.T == nil || v.T != nil) {
+			if v, ok := get(m); ok && (zero.T == nil || v.T != nil) {
 				return v
 			}
 			return zero
@@ -205,7 +205,7 @@ func convertElems(v value.Value, from, to *types.Type) value.Value {
 
 // key compiles the key of an element of a map.
 func (c *compiler) key(e *check.Element) func(m *Machine) value.Key {
-	return c.lateKey(e, c.plainKey(e))
+	return c.countKey(e, c.plainKey(e))
 }
 
 func (c *compiler) plainKey(e *check.Element) func(m *Machine) value.Key {

@@ -29,9 +29,9 @@ func (c *compiler) int(e check.Expr) intFunc {
 	case *check.Header:
 		return c.header(e)
 	case *check.Element:
-		key, at := c.key(e), c.m.Maps[e.Map.Index]
+		get := c.element(e)
 		return func(m *Machine) uint64 {
-			v, _ := at.Get(key(m))
+			v, _ := get(m)
 			return v.N
 		}
 	case *check.Unary:

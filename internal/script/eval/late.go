@@ -1,13 +1,15 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/ringtap/ringtap/internal/script/check"
 	"github.com/ringtap/ringtap/internal/script/value"
 )
 
 // Machine.late goes along with an evaluation: what reads memory later than the hit sets it, and
-// who keeps or prints a value looks at it. Numbers in maps and keys have no room for the mark;
-// they are counted.
+// who keeps or prints a value looks at it. Maps keep the marks of their keys and numbers, which are also
+// counted.
 
 // load reads memory.
 func (m *Machine) load(address uint64, user bool, b []byte) bool {
@@ -42,30 +44,49 @@ func (c *compiler) marked(e check.Expr) valueFunc {
 	}
 }
 
-// counted compiles a number for a map.
-func (c *compiler) counted(of *check.Map, e check.Expr) intFunc {
-	f := c.int(e)
-	if !c.mayBeLate(e) {
-		return f
+// stored compiles a statement that stores the number of an expression, or 0 if x is nil, at an element. Numbers and
+// keys that are read late are marked in the map, and counted.
+func (c *compiler) stored(e *check.Element, x check.Expr, store func(m *Machine, k value.Key, n uint64)) doFunc {
+	key, number := c.key(e), func(*Machine) uint64 { return 0 }
+	late := c.mayHaveLateKey(e)
+	if x != nil {
+		number = c.int(x)
+		late = late || c.mayBeLate(x)
 	}
-	index := of.Index
-	return func(m *Machine) uint64 {
-		m.late = false
-		n := f(m)
-		if m.late {
-			m.Late[index]++
+	if !late {
+		return func(m *Machine) flow {
+			n := number(m)
+			store(m, key(m), n)
+			return next
 		}
-		return n
+	}
+	at, index := c.m.Maps[e.Map.Index], e.Map.Index
+	return func(m *Machine) flow {
+		m.late = false
+		n := number(m)
+		lateNumber := m.late
+		m.lateKey = false
+		k := key(m)
+		store(m, k, n)
+		if lateNumber {
+			m.Late[index]++
+			at.MarkNumber(k)
+		}
+		if m.lateKey {
+			at.MarkKey(k)
+		}
+		return next
 	}
 }
 
-// lateKey counts the keys of an element that were read late.
-func (c *compiler) lateKey(e *check.Element, key func(m *Machine) value.Key) func(m *Machine) value.Key {
-	may := e.Whole != nil && c.mayBeLate(e.Whole)
-	for _, k := range e.Keys {
-		may = may || c.mayBeLate(k)
-	}
-	if !may {
+// mayHaveLateKey reports whether a key of an element may come from memory that is read later than the hit.
+func (c *compiler) mayHaveLateKey(e *check.Element) bool {
+	return e.Whole != nil && c.mayBeLate(e.Whole) || slices.ContainsFunc(e.Keys, c.mayBeLate)
+}
+
+// countKey counts the keys of an element that were read late, and sets Machine.lateKey for them.
+func (c *compiler) countKey(e *check.Element, key func(m *Machine) value.Key) func(m *Machine) value.Key {
+	if !c.mayHaveLateKey(e) {
 		return key
 	}
 	index := e.Map.Index
@@ -73,11 +94,52 @@ func (c *compiler) lateKey(e *check.Element, key func(m *Machine) value.Key) fun
 		before := m.late
 		m.late = false
 		k := key(m)
-		if m.late {
+		if m.lateKey = m.late; m.late {
 			m.Late[index]++
 		}
 		m.late = before
 		return k
+	}
+}
+
+// element compiles the value of a numeric element, which may be marked.
+func (c *compiler) element(e *check.Element) func(m *Machine) (value.Value, bool) {
+	key, at := c.key(e), c.m.Maps[e.Map.Index]
+	return func(m *Machine) (value.Value, bool) {
+		k := key(m)
+		v, ok := at.Get(k)
+		if at.IsLate(k) {
+			m.late = true
+		}
+		return v, ok
+	}
+}
+
+// findLate finds the variables of a block that may have values read later than the hit. In a loop a
+// variable may be used before the statement that makes it late.
+func (c *compiler) findLate(b *check.Block) {
+	for found := true; found; {
+		found = false
+		set := func(s check.Stmt) {
+			var v *check.Var
+			switch s := s.(type) {
+			case *check.SetVar:
+				if s.X != nil && c.mayBeLate(s.X) {
+					v = s.Var
+				}
+			case *check.ForMap:
+				v = s.Var
+			}
+			if v != nil && !c.late[v] {
+				c.late[v], found = true, true
+			}
+		}
+		check.Statements(b, set)
+		check.Walk(b, func(e check.Expr) {
+			if e, ok := e.(*check.BlockExpr); ok {
+				check.Statements(e.Body, set)
+			}
+		})
 	}
 }
 
@@ -87,15 +149,13 @@ func (c *compiler) mayBeLate(e check.Expr) bool {
 	may := false
 	check.Walk(e, func(e check.Expr) {
 		switch e := e.(type) {
-		case *check.Load, *check.Read, *check.Invoke, *check.BlockExpr:
+		case *check.Load, *check.Read, *check.Invoke, *check.BlockExpr, *check.Element:
 			may = true
 		case *check.FromHit:
 			s := c.sources[e.Source]
 			may = may || len(s.Path) > 0 || s.Form != check.Plain
 		case *check.Local:
 			may = may || c.late[e.Var]
-		case *check.Element:
-			may = may || !numeric(e.T)
 		}
 	})
 	return may

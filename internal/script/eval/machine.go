@@ -141,6 +141,7 @@ type Machine struct {
 	result value.Value // of the function that returned
 
 	late    bool // what is evaluated was read later than the hit
+	lateKey bool // so was the key that was evaluated last, if that may be
 	leaving bool // exit() was called in this hit
 	exited  bool
 	code    int
@@ -185,6 +186,7 @@ func New(p *check.Program, opts Options) (*Machine, error) {
 	size := 0
 	for _, cl := range p.Clauses {
 		c.sources = cl.Sources
+		c.findLate(cl.Body)
 		out := clause{vars: len(cl.Vars), body: c.block(cl.Body)}
 		if cl.Predicate != nil {
 			out.predicate = c.truth(cl.Predicate)

@@ -95,48 +95,47 @@ func (c *compiler) setVar(s *check.SetVar) doFunc {
 }
 
 func (c *compiler) setMap(s *check.SetMap) doFunc {
-	key, at := c.key(s.Elem), c.m.Maps[s.Elem.Map.Index]
+	at := c.m.Maps[s.Elem.Map.Index]
 	if numeric(s.X.Type()) {
-		f := c.counted(s.Elem.Map, s.X)
-		return func(m *Machine) flow {
-			n := f(m)
-			at.Set(key(m), value.Value{N: n})
-			return next
-		}
+		return c.stored(s.Elem, s.X, func(_ *Machine, k value.Key, n uint64) { at.Set(k, value.Value{N: n}) })
 	}
-	f := c.marked(s.X)
+	f, key, late := c.marked(s.X), c.key(s.Elem), c.mayHaveLateKey(s.Elem)
 	return func(m *Machine) flow {
 		v := f(m)
-		at.Set(key(m), v)
+		k := key(m)
+		at.Set(k, v)
+		if late && m.lateKey {
+			at.MarkKey(k)
+		}
 		return next
 	}
 }
 
 func (c *compiler) aggregate(s *check.Aggregate) doFunc {
-	key, at := c.key(s.Elem), c.m.Maps[s.Elem.Map.Index]
+	at := c.m.Maps[s.Elem.Map.Index]
 	if s.X == nil {
-		return func(m *Machine) flow { at.AddSum(key(m), m.times); return next }
+		return c.stored(s.Elem, nil, func(m *Machine, k value.Key, _ uint64) { at.AddSum(k, m.times) })
 	}
-	x := c.counted(s.Elem.Map, s.X)
+	var store func(m *Machine, k value.Key, n uint64)
 	switch at.Value.Kind {
 	case types.Sum:
-		return func(m *Machine) flow { n := x(m); at.AddSum(key(m), n*m.times); return next }
+		store = func(m *Machine, k value.Key, n uint64) { at.AddSum(k, n*m.times) }
 	case types.Min:
-		return func(m *Machine) flow { n := x(m); at.AddMin(key(m), n); return next }
+		store = func(_ *Machine, k value.Key, n uint64) { at.AddMin(k, n) }
 	case types.Max:
-		return func(m *Machine) flow { n := x(m); at.AddMax(key(m), n); return next }
+		store = func(_ *Machine, k value.Key, n uint64) { at.AddMax(k, n) }
 	case types.Avg, types.Stats:
-		return func(m *Machine) flow { n := x(m); at.AddAvg(key(m), n); return next }
+		store = func(_ *Machine, k value.Key, n uint64) { at.AddAvg(k, n) }
 	case types.Hist:
-		return func(m *Machine) flow { n := x(m); at.AddHist(key(m), int64(n)); return next }
+		store = func(_ *Machine, k value.Key, n uint64) { at.AddHist(k, int64(n)) }
 	case types.LHist:
-		return func(m *Machine) flow { n := x(m); at.AddLHist(key(m), int64(n)); return next }
+		store = func(_ *Machine, k value.Key, n uint64) { at.AddLHist(k, int64(n)) }
+	default:
+		store = func(m *Machine, k value.Key, n uint64) {
+			at.AddSeries(k, n, uint64(m.opts.Host.Wall(m.hit.Time).UnixNano()))
+		}
 	}
-	return func(m *Machine) flow {
-		n := x(m)
-		at.AddSeries(key(m), n, uint64(m.opts.Host.Wall(m.hit.Time).UnixNano()))
-		return next
-	}
+	return c.stored(s.Elem, s.X, store)
 }
 
 func (c *compiler) ifStmt(s *check.If) doFunc {
@@ -188,6 +187,16 @@ func (c *compiler) forMap(s *check.ForMap) doFunc {
 				return next
 			}
 			parts := entries[i].Key()
+			if entries[i].IsKeyLate() {
+				for j := range parts {
+					if parts[j].T == nil {
+						parts[j] = parts[j].Late()
+					}
+				}
+			}
+			if entries[i].IsLate() && v.T == nil {
+				v = v.Late()
+			}
 			key := value.Value{T: parts}
 			if single {
 				key = parts[0]
@@ -240,6 +249,7 @@ func (c *compiler) invoke(e *check.Invoke) valueFunc {
 	if f == nil {
 		f = &function{vars: len(e.Function.Vars)}
 		c.functions[e.Function] = f
+		c.findLate(e.Function.Body)
 		f.body = c.block(e.Function.Body)
 	}
 	args := make([]valueFunc, len(e.Args))

@@ -45,14 +45,16 @@ type Attachment struct {
 
 	program  *check.Program
 	commutes bool // the order of hits does not matter to the program
-	options  Options
-	sources  []*source
-	counted  []*counted
-	sets     []attachedSet
-	behind   *behind                 // nil if no clause reads what fields of tracepoints lead to
-	iterated *iterated               // nil if no clause takes arguments of raw tracepoints
-	texts    *syscalltext.Attachment // nil if no system call's text is asked for
-	texted   int                     // sources of texts, which are the first
+	// aggregates says that clauses at events only aggregate: see plan.Aggregates.
+	aggregates bool
+	options    Options
+	sources    []*source
+	counted    []*counted
+	sets       []attachedSet
+	behind     *behind                 // nil if no clause reads what fields of tracepoints lead to
+	iterated   *iterated               // nil if no clause takes arguments of raw tracepoints
+	texts      *syscalltext.Attachment // nil if no system call's text is asked for
+	texted     int                     // sources of texts, which are the first
 	// userTexts is nil if no user probe fetches a text.
 	userTexts *usertext.Attachment
 	programs  programs
@@ -81,8 +83,11 @@ type source struct {
 	sample  perfevent.Sampling
 	stacks  stack.Stacks
 	stacker *stack.Stacker // of Run
+	copies  stack.GrowthCounts
+	early   bool // see markEarly
 	uses    []use
 	reads   []read                     // of memory, for the uses
+	here    []piece                    // of memory that the records have for the hit itself
 	pieces  []piece                    // of memory that the records have for other hits
 	places  map[uint64]probe.PlaceName // that were hit; nil if all hits are called name
 	name    string                     // of the function
@@ -123,7 +128,7 @@ func Attach(program *check.Program, events []*plan.Event, o Options) (*Attachmen
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Attachment{program: program, commutes: plan.Commutes(program), options: o}
+	a := &Attachment{program: program, commutes: plan.Commutes(program), aggregates: plan.Aggregates(program), options: o}
 	if err := a.attachAll(events); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -165,14 +170,12 @@ func (a *Attachment) prepare(s *source) error {
 		}
 		s.uses = append(s.uses, use)
 	}
-	for _, p := range s.event.Pieces {
-		piece, ok, err := s.piece(p)
-		if err != nil {
-			return at(s.event, err)
-		}
-		if ok {
-			s.pieces = append(s.pieces, piece)
-		}
+	var err error
+	if s.pieces, err = s.all(s.event.Pieces); err == nil {
+		s.here, err = s.all(s.event.Here)
+	}
+	if err != nil {
+		return at(s.event, err)
 	}
 	return nil
 }
@@ -256,7 +259,7 @@ func (a *Attachment) attach(event *plan.Event) error {
 		name = event.Uses[0].Point.Text
 	}
 	a.sets = append(a.sets, attachedSet{set, name})
-	stacks := stacksOf(event)
+	stacks := a.stacksOf(event)
 	stacks.Entry = set.AtEntry
 	for i := range set.Sources {
 		s := &set.Sources[i]
@@ -285,11 +288,19 @@ func parse(event *plan.Event) (*probe.Spec, error) {
 	return &probe.Spec{Text: event.Definition, Place: probe.Tracepoint, Kind: 't', Probe: event.Definition}, nil
 }
 
+// aggregatedCopy is the first copy of the stack where clauses only aggregate: hits may come as a storm, and whole
+// stacks complete those that are cut short.
+const aggregatedCopy = 2 << 10
+
 // stacksOf says which stacks the hits of an event carry.
-func stacksOf(event *plan.Event) stack.Stacks {
+func (a *Attachment) stacksOf(event *plan.Event) stack.Stacks {
 	stacks := stack.Stacks{User: event.UserStack, Kernel: event.KernelStack, Unwind: stack.Auto}
 	if event.Place == plan.Sampled {
 		return stacks
+	}
+	stacks.Budget = copyBudget
+	if a.aggregates {
+		return stacks.Copying(aggregatedCopy)
 	}
 	return stacks.Copying(stack.RareCopy)
 }

@@ -116,6 +116,21 @@ func (s *source) piece(p plan.Piece) (piece, bool, error) {
 	return result, result.field != nil && (!p.Text || result.field.String), nil
 }
 
+// all prepares pieces of memory that the records of an event have.
+func (s *source) all(pieces []plan.Piece) ([]piece, error) {
+	var all []piece
+	for _, p := range pieces {
+		one, ok, err := s.piece(p)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
 // carry keeps the memory that the record of a hit has.
 func (f *feed) carry(h *hit) {
 	for i := range h.source.pieces {

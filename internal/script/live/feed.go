@@ -17,6 +17,7 @@ import (
 	"github.com/ringtap/ringtap/internal/run"
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/internal/script/value"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/symbolize"
 	"github.com/ringtap/ringtap/internal/syscalltext"
 	"github.com/ringtap/ringtap/perfevent"
@@ -51,6 +52,10 @@ type feed struct {
 
 	hit         hit
 	apart       apart
+	session     *perfevent.Session // nil of recorded hits
+	copies      []*copies          // of the session's events
+	unwound     *stack.User        // of the hit under way, if Early has it
+	lost        uint64             // records that the kernel dropped, of any event
 	interpreted interpreted
 	memories    memories
 	impatience
@@ -153,8 +158,12 @@ func (f *feed) wakeBytes() int {
 	return 0
 }
 
-// spoolBytes is how much may wait while the program prints.
-const spoolBytes = 256 << 20
+// Bounds of the records that wait, in bytes: while the program prints, and while stacks are read for a program
+// that only aggregates.
+const (
+	spoolBytes      = 256 << 20
+	aggregatedSpool = 80 << 20
+)
 
 // Run feeds the handler until the context is done, the target has ended or the handler wants
 // no more. Then the events are off. Close closes them, which takes the kernel a moment for each: who waits
@@ -178,9 +187,11 @@ func (a *Attachment) Run(ctx context.Context, handler Handler) (Account, error) 
 	if err != nil {
 		return Account{}, err
 	}
+	samplings := f.samplings()
+	f.session, f.copies = source.Session, f.newCopies(samplings)
 	a.source = source
 	if opts.Shared {
-		f.readMoments(source.Session, f.samplings())
+		f.readMoments(source.Session, samplings)
 		defer f.closeMoments()
 	}
 	f.apart.session, f.apart.logger = source, a.options.Logger
@@ -201,6 +212,9 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 	ctx, f.cancel = context.WithCancel(ctx)
 	defer f.cancel()
 	opts := run.Options{Unwind: f.unwinds(), Spool: spoolBytes, Unordered: f.seen(), Logger: f.options.Logger}
+	if f.aggregates {
+		opts.Spool = aggregatedSpool
+	}
 	if f.anyOrder() {
 		opts.AnyOrder, opts.Spool = true, 0
 	}
@@ -238,7 +252,11 @@ func (f *feed) follow(ctx context.Context, source run.Source) (Account, error) {
 		}
 		defer f.behind.collect()()
 	}
+	f.markEarly()
 	at := source.Now()
+	for _, c := range f.copies {
+		c.growth.Start(at)
+	}
 	if err := source.Enable(); err != nil {
 		return Account{}, err
 	}
@@ -357,17 +375,24 @@ func (f *feed) Record(record perfevent.Record) error {
 		f.names.Handle(record)
 		f.carried.handle(record)
 		f.handleOthers(record)
-		if _, lost := record.(*perfevent.Lost); lost {
+		if lost, ok := record.(*perfevent.Lost); ok {
+			f.lost += lost.Lost
 			f.handler.Lost()
 		}
 		return nil
 	}
+	f.hits(sample)
+	return nil
+}
+
+// hits runs the clauses at a sample, if it is a hit of the program's.
+func (f *feed) hits(sample *perfevent.Sample) {
 	switch {
 	case sample.Sampling >= len(f.sources), f.ended:
-		return nil // aside, or after exit()
+		return // aside, or after exit()
 	case f.over():
 		f.account.Unseen++
-		return nil
+		return
 	}
 	if f.behind != nil {
 		f.behind.handled.Store(sample.Time)
@@ -378,7 +403,7 @@ func (f *feed) Record(record perfevent.Record) error {
 	}
 	if (sample.PID == f.self || f.isHelper(sample.PID)) && !source.everybody {
 		f.account.Own++
-		return nil
+		return
 	}
 	h := &f.hit
 	h.source, h.sample, h.of, h.raw, h.taken, h.comm = source, sample, nil, sample.Raw, nil, ""
@@ -397,7 +422,6 @@ func (f *feed) Record(record perfevent.Record) error {
 		source.others.look(sample)
 	}
 	f.run(eval.Hit{Time: sample.Time, CPU: int(sample.CPU), PID: sample.PID, TID: sample.TID, Values: h})
-	return nil
 }
 
 // run runs the clauses at the hit under way.

@@ -77,10 +77,19 @@ func (f *feed) prepareMoments(source run.Source) {
 	reader.Wait()
 }
 
-// Round chooses how many hits wake the helper.
+// Round adapts the copies of the stack, and chooses how many hits wake the helper.
 func (f *feed) Round(before uint64) error {
+	exceed := false
+	for _, c := range f.copies {
+		exceed = c.look(f, before) || exceed
+	}
+	if exceed {
+		return nil // smaller copies are more urgent
+	}
 	if in := &f.interpreted; in.reader != nil {
-		in.pace.Look(in.reader, in.hits, before)
+		var hits uint64
+		f.engine.Locked(func() { hits = in.hits })
+		in.pace.Look(in.reader, hits, before)
 	}
 	return nil
 }

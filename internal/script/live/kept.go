@@ -32,7 +32,7 @@ func (a *Attachment) startKept() {
 	wanted := false
 	for i, s := range a.sources {
 		a.pointed.samplings[i] = -1
-		if len(s.event.Keeps)+len(s.event.Kept)+len(s.reads) == 0 {
+		if len(s.event.Keeps)+len(s.event.Kept)+len(s.reads)+len(s.event.Walks) == 0 {
 			continue
 		}
 		sampling := exacttext.Sampling{Sampling: s.probe.Sampling()}
@@ -43,12 +43,18 @@ func (a *Attachment) startKept() {
 				sampling.Keeps = append(sampling.Keeps, exacttext.Keep{Slot: k.Slot, Offset: f.Offset})
 			}
 		}
-		most := mostKept / max(len(s.event.Kept)+len(s.reads), 1)
+		most := mostKept / max(len(s.event.Kept)+len(s.reads)+len(s.event.Walks), 1)
 		for _, k := range s.event.Kept {
 			sampling.Texts = append(sampling.Texts, exacttext.Text{Kept: k.Slot, Path: []int64{0}, Raw: true, Limit: min(k.Size, most)})
 		}
 		for _, r := range s.reads {
 			sampling.Texts = append(sampling.Texts, exacttext.Text{Offset: r.from.Offset, Path: offsets(r.path), Raw: true, Limit: min(r.size, most)})
+		}
+		for _, w := range s.event.Walks { // last: each may find several pieces
+			text, ok := s.walk(w, most)
+			if ok {
+				sampling.Texts = append(sampling.Texts, text)
+			}
 		}
 		wanted = wanted || len(sampling.Texts) > 0
 		a.pointed.samplings[i] = len(all)
@@ -63,6 +69,25 @@ func (a *Attachment) startKept() {
 		return
 	}
 	a.pointed.reader = reader
+}
+
+// walk returns what a helper reads for a walk, in limit bytes.
+func (s *source) walk(w plan.Walk, limit int) (t exacttext.Text, ok bool) {
+	t = exacttext.Text{Path: []int64{0}, Raw: true, Limit: min(w.Size, limit), Next: w.Next}
+	if len(w.Next) > 0 {
+		each := limit / exacttext.MaxNodes / (1 + len(w.Leaves))
+		t.Limit, t.Leaves, t.LeafLimit = min(w.Size, each), w.Leaves, min(w.LeafSize, each)
+	}
+	if register, ok := s.register(w.Field); ok {
+		t.InRegister, t.Register = true, register
+		return t, true
+	}
+	f := s.probe.Format.Field(w.Field)
+	if f == nil {
+		return t, false
+	}
+	t.Offset = f.Offset
+	return t, true
 }
 
 // offsets returns a path as package exacttext takes it: what is added to each address on the way.

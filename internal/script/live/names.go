@@ -4,7 +4,6 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/script/eval"
 	"github.com/ringtap/ringtap/internal/script/plan"
-	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -44,7 +43,7 @@ func (h *hit) address(address uint64) (uint64, bool) {
 		return 0, false
 	}
 	frame := callchain.Frame{Object: mapping.Object, Offset: mapping.Offset + address - mapping.Start}
-	return h.feed.stacks.number(stack.Stack{Frames: []callchain.Frame{frame}}), true
+	return h.feed.stacks.number([]callchain.Frame{frame}), true
 }
 
 // variable returns the address of what is that far from where the start of the probed file would be if it

@@ -20,6 +20,10 @@ func (a *Attachment) Read(e *eval.Hit, addr uint64, b []byte) (ok, late bool) {
 		copy(b, known)
 		return true, false
 	}
+	if known := h.hereAt(addr); len(known) >= len(b) {
+		copy(b, known)
+		return true, false
+	}
 	if m, ok := a.carried.find(h.sample.PID, addr); ok && len(m.data) >= len(b) {
 		copy(b, m.data)
 		return true, !m.fixed
@@ -58,6 +62,23 @@ func (a *Attachment) Text(e *eval.Hit, addr uint64) (text string, late, ok bool)
 	}
 	text, exact, ok := h.keptText(addr)
 	return text, !exact, ok
+}
+
+// hereAt returns the memory from an address on that the hit's record has.
+func (h *hit) hereAt(addr uint64) []byte {
+	for i := range h.source.here {
+		p := &h.source.here[i]
+		base, ok := p.base.Uint(h.raw)
+		if !ok {
+			continue
+		}
+		if b, ok := p.bytes(h.raw); ok {
+			if from := addr - base - uint64(int64(p.Offset)); from < uint64(len(b)) {
+				return b[from:]
+			}
+		}
+	}
+	return nil
 }
 
 // stackFrom returns what is known of the user stack at the hit, from an address on.

@@ -1,10 +1,13 @@
 package live
 
 import (
+	"encoding/binary"
 	"testing"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/eval"
+	"github.com/ringtap/ringtap/internal/script/plan"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
@@ -25,7 +28,9 @@ func pointerHit(t *testing.T) (*Attachment, *eval.Hit) {
 	}
 	sample := sampleAt(0, 0x8000, []byte("on the stack\x00and more"))
 	sample.Time = 50
-	h := &hit{feed: f, sample: sample}
+	record := append(binary.NativeEndian.AppendUint64(nil, 0x9000), "here"...)
+	source := &source{here: []piece{{plan.Piece{Offset: 16}, pointerField, &ftrace.Field{Name: "b", Offset: 8, Size: 4, Array: true}}}}
+	h := &hit{feed: f, source: source, sample: sample, raw: record}
 	return a, &eval.Hit{PID: pid, TID: pid, Values: h}
 }
 
@@ -38,6 +43,9 @@ func TestPointersAreReadWhereTheirMemoryIsKnownBest(t *testing.T) {
 	}{
 		{"the stack", 0x8003, "the", false},
 		{"the stack, and not what was kept", 0x8002, " t", false},
+		{"the hit's record", 0x9011, "er", false},
+		{"before what the hit's record has", 0x900f, "", true},
+		{"beyond what the hit's record has", 0x9013, "", true},
 		{"beyond the copy of the stack", 0x8014, "", true},
 		{"what a hit kept", 0x1100, "a nam", false},
 		{"what a hit kept, and may have changed", 0x1200, "an", true},

@@ -16,7 +16,7 @@ func (a *Attachment) attachSampled(event *plan.Event) error {
 	if err != nil {
 		return err
 	}
-	a.sources = append(a.sources, &source{event: event, sample: s, stacks: stacksOf(event), name: event.Sample.Name})
+	a.sources = append(a.sources, &source{event: event, sample: s, stacks: a.stacksOf(event), name: event.Sample.Name})
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/ringtap/ringtap/callchain"
@@ -14,61 +13,85 @@ import (
 )
 
 // stacks gives the stacks of hits numbers, which are values of the program, and names them
-// when they are shown.
+// when they are shown. The number of a stack is its id in shown.
 type stacks struct {
 	processes  *process.Table
 	store      *stack.Store
 	symbolizer *symbolize.Symbolizer
-	numbers    map[string]uint64 // by the frames
-	all        []stack.Stack     // by their numbers
-	room       []byte
-	bytes      int
-	dropped    uint64 // stacks that were too many to be kept
-	users, cut uint64 // user stacks that were asked for, and those of them that are cut short
+	shown      *callchain.Interner // the frames of each number, whether they are cut short or not
+	numbers    []uint64            // 1 + the number of each stack of the store, by its id; 0 if it has none yet
+	dropped    uint64              // stacks that were too many to be kept
+	users, cut uint64              // user stacks that were asked for, and those of them that are cut short
 	calls      moment.Tally
 }
 
 // maxStackBytes bounds the memory of distinct stacks.
-const maxStackBytes = 256 << 20
+const maxStackBytes = 64 << 20
 
 func newStacks(processes *process.Table, symbolizer *symbolize.Symbolizer) *stacks {
-	s := &stacks{
-		processes: processes, store: stack.NewStore(processes, nil), symbolizer: symbolizer, numbers: make(map[string]uint64),
-	}
-	s.number(stack.Stack{}) // 0 is a stack without frames
+	s := &stacks{processes: processes, symbolizer: symbolizer, shown: callchain.NewInterner()}
+	s.store = stack.NewStore(processes, s.full)
+	s.shown.Intern(nil, false) // 0 is a stack without frames
 	processes.Hold(s.hold)
 	return s
 }
 
+// full reports whether there is no room for another stack.
+func (s *stacks) full() bool { return s.store.Bytes()+s.shown.Bytes()+8*cap(s.numbers) > maxStackBytes }
+
 // hold tells the objects of all stacks, so that they can be named after their processes ended.
 func (s *stacks) hold(hold func(callchain.ObjectID)) {
-	for _, of := range s.all {
-		for _, f := range of.Frames {
-			hold(f.Object)
-		}
-	}
+	s.shown.Objects(hold)
 	s.store.Objects(hold)
 }
 
 // kernel returns the number of a hit's kernel stack.
 func (s *stacks) kernel(h *hit, t *types.Type) uint64 {
-	id, _ := s.store.Kernel(h.source.stacker, h.sample)
+	id, kept := s.store.Kernel(h.source.stacker, h.sample)
+	if !kept {
+		s.dropped++
+	}
 	return s.limited(id, t)
 }
 
-// user returns the number of a hit's user stack.
+// user returns the number of a hit's user stack. A stack that was cut short is replaced by the
+// only whole stack of its program that begins with the same frames, as in the collectors.
 func (s *stacks) user(h *hit, t *types.Type) uint64 {
-	of := s.store.User(h.source.stacker, h.process(), h.sample)
-	if of.Interpreted {
-		s.calls.Count(of.Calls)
+	p := h.process()
+	user := h.userStack()
+	if user.Interpreted {
+		s.calls.Count(user.Calls)
 	}
-	if of.Kept {
-		s.users++
-		if of.End == callchain.Cut && (t.Limit == 0 || len(s.store.Stack(of.ID).Frames) < t.Limit) {
+	switch {
+	case !user.Found:
+		return 0
+	case !user.Kept:
+		s.dropped++
+		return 0
+	}
+	s.users++
+	h.source.copies.Stacks++
+	switch user.End {
+	case callchain.Complete:
+		s.store.Whole(p.Comm, user.ID)
+	case callchain.Cut:
+		h.source.copies.Cut++
+		if whole, ok := s.store.Completed(p.Comm, user.ID); ok {
+			h.source.copies.Joined++
+			user.ID = whole
+		} else if t.Limit == 0 || len(s.store.Stack(user.ID).Frames) < t.Limit {
 			s.cut++
 		}
 	}
-	return s.limited(of.ID, t)
+	return s.limited(user.ID, t)
+}
+
+// userStack returns the user stack of the hit.
+func (h *hit) userStack() stack.User {
+	if h.feed.unwound != nil {
+		return *h.feed.unwound
+	}
+	return h.feed.stacks.store.User(h.source.stacker, h.process(), h.sample)
 }
 
 // limited returns the number of the innermost frames of a stack.
@@ -76,53 +99,53 @@ func (s *stacks) limited(id callchain.StackID, t *types.Type) uint64 {
 	if id == stack.None {
 		return 0
 	}
-	of := s.store.Stack(id)
-	if t.Limit > 0 && len(of.Frames) > t.Limit {
-		of.Frames, of.Truncated = of.Frames[:t.Limit], false
+	if int(id) < len(s.numbers) && s.numbers[id] > 0 && t.Limit == 0 {
+		return s.numbers[id] - 1
 	}
-	return s.number(of)
-}
-
-// number returns the number of a stack.
-func (s *stacks) number(of stack.Stack) uint64 {
-	key := s.room[:0]
-	for _, f := range of.Frames {
-		key = binary.NativeEndian.AppendUint64(key, uint64(f.Object))
-		key = binary.NativeEndian.AppendUint64(key, f.Offset)
-		if f.Return {
-			key = append(key, 1)
+	frames := s.store.Stack(id).Frames
+	if t.Limit > 0 && len(frames) > t.Limit {
+		return s.number(frames[:t.Limit])
+	}
+	n := s.number(frames)
+	if n > 0 {
+		for int(id) >= len(s.numbers) {
+			s.numbers = append(s.numbers, 0)
 		}
+		s.numbers[id] = 1 + n
 	}
-	s.room = key
-	if n, ok := s.numbers[string(key)]; ok {
-		return n
-	}
-	if s.bytes > maxStackBytes {
-		s.dropped++
-		return 0
-	}
-	n := uint64(len(s.all))
-	kept := stack.Stack{Frames: append([]callchain.Frame(nil), of.Frames...), Truncated: of.Truncated}
-	s.numbers[string(key)] = n
-	s.all = append(s.all, kept)
-	s.bytes += 3*len(key) + 64
 	return n
 }
 
-// frames returns the frames of a stack by its number.
-func (s *stacks) frames(n uint64) int {
-	if n >= uint64(len(s.all)) {
+// number returns the number of a stack, 0 if there is no room for it.
+func (s *stacks) number(frames []callchain.Frame) uint64 {
+	if n, ok := s.shown.Find(frames, false); ok {
+		return uint64(n)
+	}
+	if s.full() {
+		s.dropped++
 		return 0
 	}
-	return len(s.all[n].Frames)
+	return uint64(s.shown.Intern(frames, false))
 }
+
+// stack returns a stack by its number, without frames if there is none.
+func (s *stacks) stack(n uint64) stack.Stack {
+	if n >= uint64(s.shown.Len()) {
+		return stack.Stack{}
+	}
+	frames, _ := s.shown.Stack(callchain.StackID(n))
+	return stack.Stack{Frames: frames}
+}
+
+// frames returns how many frames the stack of a number has.
+func (s *stacks) frames(n uint64) int { return len(s.stack(n).Frames) }
 
 // lines returns the frames of a stack as lines, innermost first.
 func (s *stacks) lines(n uint64, mode string) []string {
-	if n >= uint64(len(s.all)) {
+	if s.frames(n) == 0 {
 		return nil
 	}
-	frames, objects := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.all[n]}))
+	frames, objects := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.stack(n)}))
 	lines := make([]string, 0, len(frames))
 	for i := range frames {
 		object := &objects[frames[i].Object]
@@ -163,7 +186,7 @@ func (s *stacks) function(n uint64) string {
 	if s.frames(n) == 0 {
 		return ""
 	}
-	frames, _ := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.all[n]}))
+	frames, _ := s.symbolizer.Stack(s.store.Set([]stack.Stack{s.stack(n)}))
 	if f := &frames[0]; f.Name == "" {
 		return f.String()
 	}

@@ -19,12 +19,12 @@ func Commutes(prog *check.Program) bool {
 			}
 		}
 	}
-	return onlyAggregates(prog)
+	return Aggregates(prog)
 }
 
-// onlyAggregates tells whether hits may come in any order from one look at the maps to the
+// Aggregates reports whether hits may come in any order from one look at the maps to the
 // next: clauses at events only aggregate.
-func onlyAggregates(prog *check.Program) bool {
+func Aggregates(prog *check.Program) bool {
 	if prog.Config.MaxMapKeys > 0 {
 		return false // the first keys stay
 	}
@@ -154,7 +154,7 @@ func (e *Event) Repeats(prog *check.Program) (fields []string, comm, ok bool) {
 // event do, which is then the same for any number of hits between two looks at the maps.
 func (e *Event) Placed(prog *check.Program) bool {
 	if e.Place != Kernel || len(e.Uses) == 0 || len(e.Fetch) > 0 || e.Entry != nil || e.KernelStack || e.UserStack ||
-		len(e.Pieces) > 0 || len(e.Keeps) > 0 || len(e.Kept) > 0 || e.Reads || !onlyAggregates(prog) || startsCommands(prog) {
+		len(e.Pieces) > 0 || len(e.Keeps) > 0 || len(e.Kept) > 0 || e.Reads || !Aggregates(prog) || startsCommands(prog) {
 		return false
 	}
 	for _, use := range e.Uses {

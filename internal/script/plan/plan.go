@@ -47,6 +47,10 @@ type Event struct {
 	// read at such an address that the thread has kept.
 	Keeps []Keep
 	Kept  []Kept
+	// Here are what memory the record has for reads of its own hit.
+	Here []Piece
+	// Walks are what a helper reads for the clauses while the thread is stopped.
+	Walks []Walk
 	// Reads says that clauses read the process's memory at addresses that only the running
 	// program knows.
 	Reads bool

@@ -40,6 +40,7 @@ type Read struct {
 // The ways of a Read.
 const (
 	wayKept    = "what %s found there when it kept the address"
+	wayHit     = "the kernel at the hit, up to 512 bytes; what lies beyond, the process while the thread stands still, or a moment later, marked ~"
 	wayChanged = wayKept + ", marked ~: it may have changed"
 	wayNear    = "the copy of the stack, or the process while the thread stands still; a moment later where that is too late, marked ~"
 	wayLate    = "the copy of the stack, or the process a moment after the hit, marked ~; not the kernel's memory"
@@ -168,6 +169,7 @@ func stores(prog *check.Program) map[*check.Map][]store {
 // memoryRead is what a clause reads at a pointer.
 type memoryRead struct {
 	pos  syntax.Pos
+	addr check.Expr
 	from *pointer // nil if nothing tells where the address comes from
 	what check.Source
 }
@@ -180,9 +182,9 @@ func memoryReads(c *check.Clause) []memoryRead {
 		switch e := e.(type) {
 		case *check.Read:
 			what := check.Source{Form: e.Form, Type: e.T, Size: e.T.Size, User: e.User}
-			reads = append(reads, memoryRead{e.Pos, from.pointer(e.Addr), what})
+			reads = append(reads, memoryRead{e.Pos, e.Addr, from.pointer(e.Addr), what})
 		case *check.Load:
-			reads = append(reads, memoryRead{e.Pos, from.pointer(e.Addr), check.Source{Type: e.T, User: e.User}})
+			reads = append(reads, memoryRead{e.Pos, e.Addr, from.pointer(e.Addr), check.Source{Type: e.T, User: e.User}})
 		}
 	}
 	if c.Predicate != nil {
@@ -199,6 +201,7 @@ func (p *planner) followPointers(prog *check.Program) {
 	for i, c := range prog.Clauses {
 		var reads []Read
 		now := false
+		values := assignments(c)
 		for _, r := range memoryReads(c) {
 			var from []store
 			if r.from != nil {
@@ -209,7 +212,12 @@ func (p *planner) followPointers(prog *check.Program) {
 				}
 			}
 			way, exact := p.take(prog, &r, from)
-			if !exact && p.keep(prog, i, &r, from) {
+			if whole, ok := p.atHit(c, i, values, &r); ok {
+				way, exact = wayHit, whole
+			} else if !exact && p.walk(c, i, values, &r) {
+				way = wayNear
+			}
+			if !exact && way != wayHit && p.keep(prog, i, &r, from) {
 				way = wayNear
 			}
 			now = now || !exact

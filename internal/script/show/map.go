@@ -61,6 +61,8 @@ func (p *Printer) textMap(m *value.Map, entries []value.Entry, div uint64) {
 		switch {
 		case !drawn(t):
 			p.buf = append(p.buf, ' ')
+		case e.IsLate():
+			p.buf = append(p.buf, " ~\n"...)
 		case p.Dialect.Compact:
 			p.buf = append(p.buf, '\n')
 		default:
@@ -127,6 +129,9 @@ func (p *Printer) key(m *value.Map, e *value.Entry) {
 		return
 	}
 	p.buf = append(p.buf, '[')
+	if e.IsKeyLate() {
+		p.buf = append(p.buf, '~')
+	}
 	p.buf = p.keyParts(p.buf, m, e, ", ")
 	p.buf = append(p.buf, ']')
 }
@@ -157,6 +162,9 @@ func (p *Printer) keyPart(b []byte, t *types.Type, v value.Value) []byte {
 // textEntry appends the value of an entry.
 func (p *Printer) textEntry(m *value.Map, e *value.Entry, div uint64) {
 	t := m.Spec.Value
+	if e.IsLate() && !drawn(t) {
+		p.buf = append(p.buf, '~')
+	}
 	switch t.Kind {
 	case types.Hist:
 		p.buf = draw(p.buf, p.intervals(m, e), div)
@@ -245,7 +253,11 @@ func (p *Printer) jsonMap(m *value.Map, entries []value.Entry, div uint64) {
 
 // jsonKey appends a key as the name of a JSON member.
 func (p *Printer) jsonKey(b []byte, m *value.Map, e *value.Entry) []byte {
-	text := p.keyParts(nil, m, e, ",")
+	var text []byte
+	if e.IsKeyLate() {
+		text = append(text, '~')
+	}
+	text = p.keyParts(text, m, e, ",")
 	if p.Dialect.Compact {
 		text = bytes.ReplaceAll(text, []byte(" "), nil)
 	}
@@ -265,7 +277,11 @@ func (p *Printer) jsonEntry(m *value.Map, e *value.Entry, div uint64) {
 	case types.Stats:
 		p.jsonStats(e)
 	default:
-		p.buf = p.json(p.buf, t, divide(t, e.Value(), div))
+		v := divide(t, e.Value(), div)
+		if e.IsLate() && v.T == nil {
+			v = v.Late()
+		}
+		p.buf = p.json(p.buf, t, v)
 	}
 }
 

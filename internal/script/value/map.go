@@ -25,6 +25,7 @@ type Map struct {
 	series  slab[series]
 	uses    *uses    // the order of use, of an LRU map
 	doubted []uint64 // a bit for each cell: see Doubt
+	late    lateCells
 }
 
 // New makes an empty map.
@@ -176,6 +177,7 @@ func (m *Map) Set(k Key, v Value) bool {
 	}
 	if numeric(m.Value) {
 		*m.numbers.at(cell) = v.N
+		m.late.numbers.remove(cell)
 		return true
 	}
 	old := m.values.at(cell)
@@ -211,6 +213,7 @@ func (m *Map) Delete(k Key) bool {
 		return false
 	}
 	m.bytes -= cost(k) + m.reset(cell, true)
+	m.late.keys.remove(cell)
 	if m.uses != nil {
 		m.uses.remove(cell)
 	}
@@ -233,7 +236,7 @@ func (m *Map) Clear() {
 	}
 	m.numbers, m.values, m.totals = slab[uint64]{}, slab[Value]{}, slab[total]{}
 	m.buckets, m.series = slab[buckets]{}, slab[series]{}
-	m.uses, m.doubted = nil, nil
+	m.uses, m.doubted, m.late = nil, nil, lateCells{}
 	if m.LRU {
 		m.uses = newUses()
 	}
@@ -252,6 +255,7 @@ func (m *Map) Zero() {
 // reset makes a cell zero and returns the bytes that it no longer takes. A cell whose key stays
 // keeps the memory of its buckets.
 func (m *Map) reset(cell uint32, gone bool) int64 {
+	m.late.numbers.remove(cell)
 	switch m.Value.Kind {
 	case types.Min, types.Max, types.Avg, types.Stats:
 		*m.totals.at(cell) = total{}
