@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,11 +120,15 @@ func sleepHint(command []string) string {
 	return fmt.Sprintf("note: ringtap watched %s alone, which does nothing; -d %s watches the whole host for that long", escape.Text(command[0]), escape.Text(command[1]))
 }
 
-// writer returns what writes the report of an interval: the three tables, or the view for
-// a person.
+// pipeWidth is the width in columns of a report that does not go to a terminal.
+const pipeWidth = 80
+
+// writer returns the function that writes the report of an interval: the three tables, or
+// the view for a person.
 func (c *collectorFlags) writer(out *console, collectors []table.Collector) func(p *profile.Profile) error {
 	options := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: c.top, User: c.user, Kernel: c.kernel, Inlines: c.inlines, Metric: c.metric}
 	view := report.ViewOptions{TableOptions: options, Color: out.colors(c.color)}
+	view.Width = cmp.Or(out.width, pipeWidth)
 	return func(p *profile.Profile) error {
 		var err error
 		if c.tables {
@@ -140,7 +145,7 @@ func (c *collectorFlags) writer(out *console, collectors []table.Collector) func
 		case c.tables:
 			return report.WriteSummary(out.stderr, p, options)
 		}
-		return report.WriteAccounts(out.stderr, p, out.width)
+		return report.WriteAccounts(out.stderr, p, view.Width)
 	}
 }
 

@@ -18,13 +18,13 @@ import (
 )
 
 // console is where a command writes: results to stdout, everything else to
-// stderr. A terminal gets drawn tables and a progress line, a pipe gets lines
-// that another program can read.
+// stderr. A terminal gets colors, drawn tables and a progress line.
 type console struct {
 	stdout, stderr io.Writer
-	drawn          bool // stdout is a terminal
-	live           bool // stderr is a terminal
-	width          int  // columns of stdout's terminal, 0 if it is none
+	called         string // the command as the command line spells it: "on_cpu"
+	drawn          bool   // stdout is a terminal
+	live           bool   // stderr is a terminal
+	width          int    // columns of stdout's terminal, 0 if it is none
 
 	// page, unless nil, is given a command's page in the place of --help's text.
 	page func(*manual.Page, *pflag.FlagSet)

@@ -102,7 +102,7 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	}
 	common.once(flags)
 	if !flags.Changed("tables") {
-		common.tables = !out.drawn
+		common.tables = first.other != "" && out.called == first.other
 	}
 	asked, err := takeQuestions(named, first, own)
 	if err != nil {
