@@ -25,6 +25,7 @@ type collectorFlags struct {
 	duration     secondsFlag
 	frequency    uint64
 	top          int
+	topGiven     bool // by -o
 	outputs      []string
 	metric       string
 	unwind       string
@@ -73,6 +74,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 // once makes a run whose length is known report once, at its end, unless an interval
 // was asked for. With a trigger the interval is the time after an alarm.
 func (c *collectorFlags) once(flags *pflag.FlagSet) {
+	c.topGiven = flags.Changed("top")
 	if !flags.Changed("interval") && c.trigger.text == "" && (c.duration > 0 || c.Command != nil) {
 		c.interval = 0
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -119,20 +120,24 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	}
 	defer launch.Leave(command)
 	removeStale()
+	var notes []string // for after the answer
+	if note := common.Note(process.Host{}); note != "" {
+		notes = append(notes, note)
+	}
 	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
 		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
-		Stderr: out.stderr, Note: out.note, Logger: out.logger(common.verbose)}
+		Stderr: out.stderr, Note: func(text string) { notes = append(notes, text) }, Logger: out.logger(common.verbose)}
 	defer func() { err = errors.Join(err, run.Close()) }()
 	var collectors []table.Collector
 	for _, q := range asked {
 		made, err := q.open(run)
 		if err != nil {
+			writeNotes(out.stderr, notes, 0)
 			return err
 		}
 		collectors = append(collectors, made...)
 	}
-	common.sayChildren(out)
-	return runCollectors(ctx, out, &common, target, command, collectors)
+	return runCollectors(ctx, out, &common, target, command, collectors, notes)
 }
 
 // questionsIn makes a question of every kind that the arguments may name, so that

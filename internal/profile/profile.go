@@ -6,6 +6,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/histogram"
@@ -30,7 +31,11 @@ type Profile struct {
 
 	Accounts []Account // one per event, for the closing line
 	Notes    []string  // sentences a reader must know, e.g. "no kernel stacks: perf_event_paranoid is 2"
+	Details  []string  // sentences on how the profile was made, which a reader can do nothing about
 }
+
+// AllNotes returns the notes and then the details.
+func (p *Profile) AllNotes() []string { return slices.Concat(p.Notes, p.Details) }
 
 // Metric is one value column.
 type Metric struct {

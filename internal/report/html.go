@@ -99,7 +99,7 @@ func htmlHeading(p *profile.Profile) (*htmlPage, error) {
 	for i := range p.Accounts {
 		h.Lost = h.Lost || p.Accounts[i].Lost > 0
 	}
-	for _, note := range p.Notes {
+	for _, note := range p.AllNotes() {
 		h.Notes = append(h.Notes, escape.Text(note))
 	}
 	for i := range p.Metrics {

@@ -30,9 +30,9 @@ func (v *view) writeFunctions() {
 	}
 	rest := uint64(0)
 	shown := functions
-	if v.opts.Top > 0 && len(functions) > v.opts.Top {
-		shown = functions[:v.opts.Top]
-		for _, h := range functions[v.opts.Top:] {
+	if top := v.topFunctions(); top > 0 && len(functions) > top {
+		shown = functions[:top]
+		for _, h := range functions[top:] {
 			rest += h.count
 		}
 	}
@@ -52,6 +52,25 @@ func (v *view) writeFunctions() {
 	if n := len(functions) - len(shown); n > 0 {
 		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("and %s (%s); -o sets how many are shown", plural(uint64(n), "more function"), tenths(rest, v.totals[v.metric]))))
 	}
+}
+
+// Lines that the view writes around the rows of its parts.
+const (
+	functionsFrame = 3 // an empty line, the heading, and how many more functions there are
+	treeFrame      = 3 // an empty line, the heading, and what is not shown
+)
+
+// topFunctions is how many functions are shown: half of the screen's room goes to the tree.
+func (v *view) topFunctions() int {
+	const fewest = 5
+	if v.opts.Height <= 0 || v.opts.Exact {
+		return v.opts.Top
+	}
+	half := max((v.lines(0)-functionsFrame-treeFrame)/2, fewest)
+	if v.opts.Top == 0 {
+		return half
+	}
+	return min(v.opts.Top, half)
 }
 
 // rank returns the functions, hottest first: by the metric or, where several collectors ran
@@ -153,6 +172,9 @@ func (v *view) writeLabels(totals map[level]uint64) {
 	})
 	if v.opts.Top > 0 {
 		labels = labels[:min(len(labels), v.opts.Top)]
+	}
+	if v.opts.Height > 0 {
+		labels = labels[:min(len(labels), max(3, v.lines(0)/5))]
 	}
 	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {"WHAT", bold}}}
 	for _, l := range labels {
