@@ -52,7 +52,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	addInterval(flags, &c.interval, "; with -d or a command and without -i, report once at the end")
 	c.trigger.add(flags)
 	manual.SetGroup(flags, whenGroup)
-	flags.Uint64VarP(&c.frequency, "frequency", "f", 49, "take `HZ` samples a second on each CPU (on-cpu only: the other collectors see every event)")
+	flags.Uint64VarP(&c.frequency, "frequency", "f", 0, "take `HZ` samples a second on each CPU (default: 199 for -p, -t and a command, 49 for the host and -g; on-cpu only: the other collectors see every event)")
 	addUser(flags, &c.user, " (default: user and kernel stacks)")
 	addKernel(flags, &c.kernel, " (default: user and kernel stacks)")
 	flags.StringVar(&c.unwind, "unwind", "auto", "unwind user stacks by `METHOD`: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), or auto")
@@ -69,6 +69,24 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	manual.SetValues(flags, "color", "auto", "always", "never")
 	addVerbose(flags, &c.verbose, "v")
 	manual.SetGroup(flags, outputGroup)
+}
+
+// The default sampling frequencies, in samples a second on each CPU. One process has few
+// samples, so it can have them more often.
+const (
+	hostFrequency    = 49
+	processFrequency = 199
+)
+
+// setFrequency sets the default frequency if the command line has none.
+func (c *collectorFlags) setFrequency(flags *pflag.FlagSet) {
+	switch {
+	case flags.Changed("frequency"):
+	case flags.Changed("pid") || flags.Changed("tid") || c.Command != nil:
+		c.frequency = processFrequency
+	default:
+		c.frequency = hostFrequency
+	}
 }
 
 // once makes a run whose length is known report once, at its end, unless an interval

@@ -98,6 +98,7 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	if err != nil {
 		return err
 	}
+	common.setFrequency(flags)
 	if err := common.validate(flags); err != nil {
 		return err
 	}
