@@ -56,6 +56,9 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
 		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
+		if r.run.opts.Interval == 0 {
+			r.run.compareClock(p)
+		}
 		noteLosses(p, r.run.plans, r.run.live != nil && r.run.live.WatchesOthers(0), r.run.opts.Interval > 0)
 		p.Details = append(p.Details, foreign(w, r.run.source.Host().Arch())...)
 		if failed = r.run.opts.Report(p); failed != nil {

@@ -171,6 +171,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	}
 	defer r.closeMoments()
 	r.prepareMoments()
+	defer r.startClock(ctx)()
 	if err := r.source.Enable(); err != nil {
 		return nil, err
 	}
@@ -208,6 +209,7 @@ func (r *profiling) result(reporter *reporter, whole *table.Window) (*Result, er
 	if whole != nil {
 		reporter.machines.name(whole)
 		result.Whole = reporter.profile(whole)
+		r.compareClock(result.Whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}
 	account, err := r.source.Account()

@@ -100,6 +100,9 @@ func (v *view) writeTotals() {
 	const noBreak = "\u00a0" // between a number and what it counts
 	together := func(text string) string { return strings.ReplaceAll(text, " ", noBreak) }
 	line := escape.Text(v.Collector) + ": " + together(amount(v.totals, v.Metrics, v.metric))
+	if v.CPUTime > 0 {
+		line += fmt.Sprintf(" (%s by the kernel's count)", together(short(v.CPUTime.Round(time.Millisecond))))
+	}
 	for i := range v.Metrics {
 		if i != v.metric && (v.totals[i] > 0 || v.Metrics[i].Share != nil) {
 			line += ", " + together(amount(v.totals, v.Metrics, i))

@@ -75,6 +75,14 @@ Calls below 0.5% are not shown; --out FILE.html has them all.
 	}
 }
 
+func TestTheViewHasTheKernelsCountOfCPUTimeBesideTheSamples(t *testing.T) {
+	p := shares()
+	p.CPUTime = 143_200_000
+	if got := viewText(t, p, ViewOptions{}); !strings.HasPrefix(got, "on-cpu: 100 ms on-CPU (143 ms by the kernel's count), 7 waits in 1 s") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestTheViewShowsAsManyFunctionsAsWereAskedFor(t *testing.T) {
 	got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}})
 	if !strings.Contains(got, "spin (busy)") || strings.Contains(got, "main (busy)") || !strings.Contains(got, "and 2 more functions (50.0%); -o sets how many are shown") {
