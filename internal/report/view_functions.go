@@ -116,10 +116,7 @@ func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint6
 	for i := range rows[0][:len(rows[0])-1] {
 		used += widest(rows, i) + 2
 	}
-	for m := range v.Metrics {
-		if m == v.metric {
-			continue
-		}
+	for _, m := range v.otherMetrics() {
 		column := []cell{{escape.Text(v.Metrics[m].Name), bold}}
 		width := twwidth.Width(column[0].text)
 		for i := range functions {
@@ -141,6 +138,30 @@ func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint6
 			rows[i] = slices.Insert(rows[i], len(rows[i])-1, column[i])
 		}
 	}
+}
+
+// otherMetrics returns the metrics that functions are not ranked by, in the order of their
+// columns. If functions are ranked by a size, times come first: a narrow terminal has no
+// room for all, and a size says least about how long a program waits for it.
+func (v *view) otherMetrics() (all []int) {
+	for m := range v.Metrics {
+		if m != v.metric {
+			all = append(all, m)
+		}
+	}
+	isTime := func(m int) bool { return v.Metrics[m].Unit == "nanoseconds" }
+	if !isTime(v.metric) {
+		slices.SortStableFunc(all, func(a, b int) int {
+			switch {
+			case isTime(a) == isTime(b):
+				return 0
+			case isTime(a):
+				return -1
+			}
+			return 1
+		})
+	}
+	return all
 }
 
 // widest is the width of a column.

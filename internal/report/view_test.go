@@ -83,6 +83,27 @@ func TestTheViewHasTheKernelsCountOfCPUTimeBesideTheSamples(t *testing.T) {
 	}
 }
 
+func TestTheViewOfSizesHasRoomForTheirTimeOnANarrowTerminal(t *testing.T) {
+	p := shares()
+	p.Collector = "io"
+	p.Metrics = []profile.Metric{
+		{Name: "IOSize", Unit: "bytes", Scale: 1}, {Name: "IOCount", Unit: "counts", Scale: 1},
+		{Name: "IOTime", Unit: "nanoseconds", Scale: 1}, {Name: "IOErrors", Unit: "counts", Scale: 1},
+	}
+	for i := range p.Rows {
+		p.Rows[i].Values = []uint64{1234567, 40000, 5_000_000, 3}
+	}
+	for _, test := range []struct {
+		width int
+		want  string
+	}{{80, `TOTAL +IOTime +FUNCTION`}, {120, `TOTAL +IOTime +IOCount +IOErrors +FUNCTION`}} {
+		got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Width: test.width}})
+		if !regexp.MustCompile(test.want).MatchString(got) {
+			t.Errorf("at %d columns got\n%s", test.width, got)
+		}
+	}
+}
+
 func TestTheViewShowsAsManyFunctionsAsWereAskedFor(t *testing.T) {
 	got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}})
 	if !strings.Contains(got, "spin (busy)") || strings.Contains(got, "main (busy)") || !strings.Contains(got, "and 2 more functions (50.0%); -o sets how many are shown") {
