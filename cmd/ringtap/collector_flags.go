@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,14 +79,19 @@ const (
 	processFrequency = 199
 )
 
-// setFrequency sets the default frequency if the command line has none.
-func (c *collectorFlags) setFrequency(flags *pflag.FlagSet) {
+// setFrequency sets the default frequency if the command line has none. maxRate is the text of
+// kernel.perf_event_max_sample_rate, above which the kernel refuses to sample; "" if unknown.
+func (c *collectorFlags) setFrequency(flags *pflag.FlagSet, maxRate string) {
 	switch {
 	case flags.Changed("frequency"):
+		return
 	case flags.Changed("pid") || flags.Changed("tid") || c.Command != nil:
 		c.frequency = processFrequency
 	default:
 		c.frequency = hostFrequency
+	}
+	if limit, err := strconv.ParseUint(strings.TrimSpace(maxRate), 10, 64); err == nil && limit > 0 {
+		c.frequency = min(c.frequency, limit)
 	}
 }
 

@@ -98,7 +98,8 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	if err != nil {
 		return err
 	}
-	common.setFrequency(flags)
+	maxRate, _ := process.Host{}.Sysctl("kernel/perf_event_max_sample_rate") // "" sets no limit
+	common.setFrequency(flags, maxRate)
 	if err := common.validate(flags); err != nil {
 		return err
 	}
