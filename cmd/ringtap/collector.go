@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/internal/escape"
-	"github.com/ringtap/ringtap/internal/hist"
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
@@ -31,7 +30,7 @@ const beside = (256 - 64 - 16) << 20
 // runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the
 // whole run, the status of a started command.
-func runCollectors(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collectors []table.Collector) error {
+func runCollectors(ctx context.Context, out *console, flags *collectorFlags, target perfevent.Target, command *perfevent.Command, collectors []table.Collector, notes []string) error {
 	var metrics []profile.Metric
 	for _, collector := range collectors {
 		metrics = append(metrics, collector.Plan().Metrics...)
@@ -50,11 +49,10 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	}
 	defer disarm()
 	status := streams.NewStatus(out.stderr, out.live)
-	windows := 0
 	if stdout, ok := out.stdout.(*streams.Output); ok && len(flags.outputs) > 0 {
 		stdout.DiscardClosed()
 	}
-	write := flags.writer(out, collectors)
+	printer := newPrinter(out, flags, collectors, notes)
 	debug.SetMemoryLimit(int64(flags.memory)<<20 + beside)
 	out.recording.Store(true)
 	result, err := profiler.Run(ctx, profiler.Options{
@@ -69,8 +67,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		Logger:   out.logger(flags.verbose),
 		Progress: func(p profiler.Progress) { status.Show(progress(p)) },
 		Report: func(p *profile.Profile) error {
-			windows++
-			err := status.Without(func() error { return write(p) })
+			err := status.Without(func() error { return printer.write(p) })
 			if errors.Is(err, syscall.EPIPE) && len(flags.outputs) > 0 {
 				return nil // the files are still to come
 			}
@@ -78,18 +75,16 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 		},
 	})
 	status.Close()
+	if err != nil {
+		printer.writeEarly()
+	}
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // what reads our tables has seen enough (head(1)): that is no failure
 	}
 	if err != nil {
 		return err
 	}
-	errs := []error{flags.write(out, result.Whole), flags.trigger.said(out, result)}
-	for i := range result.Accounts {
-		if a := &result.Accounts[i]; windows > 1 || a.Lost+a.Throttled > 0 {
-			errs = append(errs, report.WriteAccount(out.stderr, a))
-		}
-	}
+	errs := []error{printer.end(result.Accounts), flags.write(out, result.Whole), flags.trigger.said(out, result)}
 	sayNotes(out.stderr, result.Notes)
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -117,31 +112,6 @@ func sleepHint(command []string) string {
 		return ""
 	}
 	return fmt.Sprintf("note: ringtap watched %s alone, which does nothing; -d %s watches the whole host for that long", escape.Text(command[0]), escape.Text(command[1]))
-}
-
-// writer returns what writes the report of an interval: the three tables, or the view for
-// a person.
-func (c *collectorFlags) writer(out *console, collectors []table.Collector) func(p *profile.Profile) error {
-	options := report.TableOptions{Drawn: out.drawn, Width: out.width, Top: c.top, User: c.user, Kernel: c.kernel, Inlines: c.inlines, Metric: c.metric}
-	view := report.ViewOptions{TableOptions: options, Color: out.colors(c.color)}
-	return func(p *profile.Profile) error {
-		var err error
-		if c.tables {
-			err = report.WriteTables(out.stdout, p, options)
-		} else {
-			err = report.WriteView(out.stdout, p, view)
-		}
-		if err == nil {
-			err = hist.WriteTimes(out.stdout, p, collectors)
-		}
-		switch {
-		case err != nil:
-			return err
-		case c.tables:
-			return report.WriteSummary(out.stderr, p, options)
-		}
-		return report.WriteAccounts(out.stderr, p, out.width)
-	}
 }
 
 // sayNotes says what went wrong in a run: see run.Account.Notes.

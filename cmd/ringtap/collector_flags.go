@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type collectorFlags struct {
 	duration     secondsFlag
 	frequency    uint64
 	top          int
+	topGiven     bool // by -o
 	outputs      []string
 	metric       string
 	unwind       string
@@ -51,7 +53,7 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	addInterval(flags, &c.interval, "; with -d or a command and without -i, report once at the end")
 	c.trigger.add(flags)
 	manual.SetGroup(flags, whenGroup)
-	flags.Uint64VarP(&c.frequency, "frequency", "f", 49, "take `HZ` samples a second on each CPU (on-cpu only: the other collectors see every event)")
+	flags.Uint64VarP(&c.frequency, "frequency", "f", 0, "take `HZ` samples a second on each CPU (default: 199 for -p, -t and a command, 49 for the host and -g; on-cpu only: the other collectors see every event)")
 	addUser(flags, &c.user, " (default: user and kernel stacks)")
 	addKernel(flags, &c.kernel, " (default: user and kernel stacks)")
 	flags.StringVar(&c.unwind, "unwind", "auto", "unwind user stacks by `METHOD`: fp (frame pointers), dwarf (.eh_frame on a copy of the stack), or auto")
@@ -63,16 +65,40 @@ func (c *collectorFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.outputs, "out", nil, "write the whole run to `FILE`; the extension selects the format: "+strings.Join(report.Forms(), " ")+" (may be repeated)")
 	addTop(flags, &c.top, "o", 10, ": functions, or rows of the tables")
 	flags.StringVar(&c.metric, "metric", "", "rank by `COLUMN`, and write it to formats with a single value (default: the first column)")
-	flags.BoolVar(&c.tables, "tables", false, "print the three tables with exact addresses, as to a pipe; --tables=false prints a terminal's view to a pipe")
-	flags.StringVar(&c.color, "color", "auto", "color a terminal's view `WHEN`: auto (unless NO_COLOR is set or TERM is dumb), always, or never")
+	flags.BoolVar(&c.tables, "tables", false, "print three tables with exact addresses, for programs; the default of stack_analyzer's spellings (on_cpu, off_cpu, llc_stat)")
+	flags.StringVar(&c.color, "color", "auto", "color the report `WHEN`: auto (unless NO_COLOR is set or TERM is dumb), always, or never")
 	manual.SetValues(flags, "color", "auto", "always", "never")
 	addVerbose(flags, &c.verbose, "v")
 	manual.SetGroup(flags, outputGroup)
 }
 
+// The default sampling frequencies, in samples a second on each CPU. One process has few
+// samples, so it can have them more often.
+const (
+	hostFrequency    = 49
+	processFrequency = 199
+)
+
+// setFrequency sets the default frequency if the command line has none. maxRate is the text of
+// kernel.perf_event_max_sample_rate, above which the kernel refuses to sample; "" if unknown.
+func (c *collectorFlags) setFrequency(flags *pflag.FlagSet, maxRate string) {
+	switch {
+	case flags.Changed("frequency"):
+		return
+	case flags.Changed("pid") || flags.Changed("tid") || c.Command != nil:
+		c.frequency = processFrequency
+	default:
+		c.frequency = hostFrequency
+	}
+	if limit, err := strconv.ParseUint(strings.TrimSpace(maxRate), 10, 64); err == nil && limit > 0 {
+		c.frequency = min(c.frequency, limit)
+	}
+}
+
 // once makes a run whose length is known report once, at its end, unless an interval
 // was asked for. With a trigger the interval is the time after an alarm.
 func (c *collectorFlags) once(flags *pflag.FlagSet) {
+	c.topGiven = flags.Changed("top")
 	if !flags.Changed("interval") && c.trigger.text == "" && (c.duration > 0 || c.Command != nil) {
 		c.interval = 0
 	}

@@ -19,13 +19,13 @@ import (
 )
 
 // console is where a command writes: results to stdout, everything else to
-// stderr. A terminal gets drawn tables and a progress line, a pipe gets lines
-// that another program can read.
+// stderr. A terminal gets colors, drawn tables and a progress line.
 type console struct {
 	stdout, stderr io.Writer
-	drawn          bool // stdout is a terminal
-	live           bool // stderr is a terminal
-	width          int  // columns of stdout's terminal, 0 if it is none
+	called         string // the command as the command line spells it: "on_cpu"
+	drawn          bool   // stdout is a terminal
+	live           bool   // stderr is a terminal
+	width, height  int    // columns and lines of stdout's terminal, 0 if it is none
 
 	// page, unless nil, is given a command's page in the place of --help's text.
 	page func(*manual.Page, *pflag.FlagSet)
@@ -37,9 +37,9 @@ type console struct {
 }
 
 func newConsole(stdout, stderr *os.File) *console {
-	width, drawn := streams.Columns(stdout)
-	_, live := streams.Columns(stderr)
-	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, file: stdout}
+	width, height, drawn := streams.Size(stdout)
+	_, _, live := streams.Size(stderr)
+	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, height: height, file: stdout}
 }
 
 // colors tells whether standard output may have colors: when is auto, always or never.

@@ -88,7 +88,7 @@ type collectors struct {
 func startCollectors(t *testing.T, names []string, target ...string) *collectors {
 	t.Helper()
 	c := &collectors{file: filepath.Join(t.TempDir(), "out.json")}
-	args := slices.Concat(names, target, []string{"-u", "-f", "199", "-i", "0.2", "-o", "1", "--out", c.file})
+	args := slices.Concat(names, target, []string{"--tables", "-u", "-f", "199", "-i", "0.2", "-o", "1", "--out", c.file})
 	c.Cmd = exec.Command("ringtap", args...)
 	recording := make(chan struct{})
 	// Without the buffer's ReadFrom.

@@ -64,8 +64,12 @@ func main() {
 func run(ctx context.Context, args []string, out *console) int {
 	stdout := &streams.Output{Writer: out.stdout}
 	out.stdout = stdout
-	args, cmd := args[1:], find(filepath.Base(args[0]))
+	out.called = filepath.Base(args[0])
+	args, cmd := args[1:], find(out.called)
 	if cmd == nil {
+		if len(args) > 0 {
+			out.called = args[0]
+		}
 		var err error
 		if cmd, args, err = choose(args); err != nil {
 			return exitCode(out.stderr, "ringtap", err)

@@ -100,7 +100,7 @@ func memleakOf(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
-	code = run(ctx, append([]string{"ringtap", "memleak", "-o", "1000", "-i", "600"}, args...), &console{stdout: &out, stderr: &errs})
+	code = run(ctx, append([]string{"ringtap", "memleak", "--tables", "-o", "1000", "-i", "600"}, args...), &console{stdout: &out, stderr: &errs})
 	return out.String(), errs.String(), code
 }
 
@@ -236,7 +236,7 @@ func TestLiveMemleakOfAProcessThatRuns(t *testing.T) {
 	defer cancel()
 	pid := strconv.Itoa(cmd.Process.Pid)
 	// Beside another collector, whose rows have the same stacks and others.
-	code := run(ctx, []string{"ringtap", "memleak", "off-cpu", "-u", "-p", pid, "-o", "10000", "-i", "0.5"}, &console{stdout: &out, stderr: &errs})
+	code := run(ctx, []string{"ringtap", "memleak", "off-cpu", "--tables", "-u", "-p", pid, "-o", "10000", "-i", "0.5"}, &console{stdout: &out, stderr: &errs})
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, errs.String())
 	}
@@ -318,7 +318,7 @@ func socketInodes(t *testing.T, n int) (inodes int, errs string) {
 		}
 	}}
 	var stderr bytes.Buffer
-	if code := run(ctx, []string{"ringtap", "memleak", "-k", "-o", "100000", "-i", "1"}, &console{stdout: &out, stderr: &stderr}); code != exitDone {
+	if code := run(ctx, []string{"ringtap", "memleak", "--tables", "-k", "-o", "100000", "-i", "1"}, &console{stdout: &out, stderr: &stderr}); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	return kernelCountOf(t, out.String(), pid, "sock_alloc_inode"), stderr.String()

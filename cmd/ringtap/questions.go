@@ -13,6 +13,7 @@ import (
 	"github.com/ringtap/ringtap/internal/launch"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/names"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
@@ -97,12 +98,14 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	if err != nil {
 		return err
 	}
+	maxRate, _ := process.Host{}.Sysctl("kernel/perf_event_max_sample_rate") // "" sets no limit
+	common.setFrequency(flags, maxRate)
 	if err := common.validate(flags); err != nil {
 		return err
 	}
 	common.once(flags)
 	if !flags.Changed("tables") {
-		common.tables = !out.drawn
+		common.tables = first.other != "" && out.called == first.other
 	}
 	asked, err := takeQuestions(named, first, own)
 	if err != nil {
@@ -119,20 +122,24 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	}
 	defer launch.Leave(command)
 	removeStale()
+	var notes []string // for after the answer
+	if note := common.Note(process.Host{}); note != "" {
+		notes = append(notes, note)
+	}
 	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
 		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
-		Stderr: out.stderr, Note: out.note, Logger: out.logger(common.verbose)}
+		Stderr: out.stderr, Note: func(text string) { notes = append(notes, text) }, Logger: out.logger(common.verbose)}
 	defer func() { err = errors.Join(err, run.Close()) }()
 	var collectors []table.Collector
 	for _, q := range asked {
 		made, err := q.open(run)
 		if err != nil {
+			writeNotes(out.stderr, notes, 0)
 			return err
 		}
 		collectors = append(collectors, made...)
 	}
-	common.sayChildren(out)
-	return runCollectors(ctx, out, &common, target, command, collectors)
+	return runCollectors(ctx, out, &common, target, command, collectors, notes)
 }
 
 // questionsIn makes a question of every kind that the arguments may name, so that

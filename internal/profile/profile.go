@@ -6,6 +6,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/histogram"
@@ -20,6 +21,7 @@ type Profile struct {
 	Start     time.Time     // wall clock at the begin of the window
 	Duration  time.Duration // length of the window
 	Period    time.Duration // time one sample stands for; 0 if samples are not time
+	CPUTime   time.Duration // how long the target ran by the kernel's count; 0 if unknown
 
 	Metrics   []Metric
 	Objects   []Object  // Objects[0] is the kernel
@@ -30,7 +32,11 @@ type Profile struct {
 
 	Accounts []Account // one per event, for the closing line
 	Notes    []string  // sentences a reader must know, e.g. "no kernel stacks: perf_event_paranoid is 2"
+	Details  []string  // sentences on how the profile was made, which a reader can do nothing about
 }
+
+// AllNotes returns the notes and then the details.
+func (p *Profile) AllNotes() []string { return slices.Concat(p.Notes, p.Details) }
 
 // Metric is one value column.
 type Metric struct {

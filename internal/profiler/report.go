@@ -56,8 +56,11 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 			p.Notes = append(p.Notes, fmt.Sprintf("the output could not keep up: these tables are of %v", p.Duration))
 		}
 		p.Notes = append(p.Notes, r.runtimes.Notes(p)...)
-		noteLosses(p, r.run.plans, r.run.live != nil && r.run.live.WatchesOthers(0))
-		p.Notes = append(p.Notes, foreign(w, r.run.source.Host().Arch())...)
+		if r.run.opts.Interval == 0 {
+			r.run.compareClock(p)
+		}
+		noteLosses(p, r.run.plans, r.run.live != nil && r.run.live.WatchesOthers(0), r.run.opts.Interval > 0)
+		p.Details = append(p.Details, foreign(w, r.run.source.Host().Arch())...)
 		if failed = r.run.opts.Report(p); failed != nil {
 			cancel()
 		}
@@ -65,14 +68,21 @@ func (r *reporter) report(windows <-chan *table.Window, cancel func()) error {
 	return failed
 }
 
-// noteLosses says of a window what was lost where the rings hold more than one
-// collector's samples: those of others, of other processes, or the kernel's records of
-// switches. The kernel counts the losses of each event, but for the whole run.
-func noteLosses(p *profile.Profile, plans []table.Plan, others bool) {
+// noteLosses notes that a window lost records if nobody can say whose they were: the rings
+// also hold the samples of other collectors, of other processes (others), or the kernel's
+// records of switches. The kernel counts each event's losses, but only for the whole run.
+// The note has no number: the account of the run has the only one.
+//
+// A run with one report (not several) needs no note.
+func noteLosses(p *profile.Profile, plans []table.Plan, others, several bool) {
 	shared := len(plans) > 1 || plans[0].Switches || others
-	if lost := &p.Accounts[0].Lost; *lost > 0 && shared {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d records of any kind did not fit in the rings; the end of the run tells how many samples were lost", *lost))
-		*lost = 0
+	lost := &p.Accounts[0].Lost
+	if *lost == 0 || !shared {
+		return
+	}
+	*lost = 0
+	if several {
+		p.Notes = append(p.Notes, "records of this interval were lost; the end of the run says how many")
 	}
 }
 
@@ -109,8 +119,8 @@ func (r *reporter) profile(w *table.Window) *profile.Profile {
 	p.Collector, p.Event = strings.Join(names, " "), strings.Join(events, " ")
 	p.Accounts[0].Unknown = unknown(p)
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
-	p.Notes = append(append(append(p.Notes, r.run.notes...), w.Notes...), probed(p)...)
-	p.Notes = append(p.Notes, r.run.momentNotes(w)...)
+	p.Notes = append(append(p.Notes, r.run.notes...), w.Notes...)
+	p.Details = append(probed(p), r.run.momentNotes(w)...)
 	return p
 }
 

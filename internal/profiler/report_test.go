@@ -24,8 +24,8 @@ func TestWhatIsLostOfSeveralIsNoneOfTheFirst(t *testing.T) {
 	} {
 		p := &profile.Profile{Accounts: make([]profile.Account, len(test.plans))}
 		p.Accounts[0].Lost = test.lost
-		noteLosses(p, test.plans, test.others)
-		if noted := len(p.Notes) == 1 && strings.HasPrefix(p.Notes[0], "3 records of any kind did not fit"); noted != test.noted {
+		noteLosses(p, test.plans, test.others, true)
+		if noted := len(p.Notes) == 1 && strings.HasPrefix(p.Notes[0], "records of this interval were lost"); noted != test.noted {
 			t.Errorf("%s: notes %q", test.name, p.Notes)
 		}
 		if moved := p.Accounts[0].Lost != test.lost; moved != test.noted {

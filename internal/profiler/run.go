@@ -179,6 +179,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 		r.begin = clocks{monotonic: r.source.Now(), wall: time.Now()}
 		r.recorder.Postpone(r.begin.monotonic, r.end())
 	}
+	defer r.startClock(ctx)()
 	if err := r.source.Enable(); err != nil {
 		return nil, err
 	}
@@ -219,6 +220,7 @@ func (r *profiling) result(reporter *reporter, whole *table.Window) (*Result, er
 	if whole != nil {
 		reporter.machines.name(whole)
 		result.Whole = reporter.profile(whole)
+		r.compareClock(result.Whole)
 		reporter.unknown = result.Whole.Accounts[0].Unknown
 	}
 	account, err := r.source.Account()

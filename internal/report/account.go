@@ -15,6 +15,41 @@ func innermost(levels []level) level {
 	return levels[n]
 }
 
+// running returns the function that a sample of running code counts for: the innermost
+// one, or the interpreted function whose code the interpreter runs.
+func (l *leveler) running(levels []level) level {
+	leaf := innermost(levels)
+	if l.interprets(leaf) {
+		if n := l.interpreted(levels); n >= 0 {
+			return levels[n]
+		}
+	}
+	return leaf
+}
+
+// interpreters are the beginnings of the names of files that hold an interpreter's code.
+var interpreters = []string{"python", "libpython", "perl", "libperl", "ruby", "libruby", "php", "libphp"}
+
+// interprets reports whether v is a function of an interpreter.
+func (l *leveler) interprets(v level) bool {
+	if v.object < 0 || v.kind == kernel || l.p.Objects[v.object].Runtime != "" {
+		return false
+	}
+	file := path.Base(l.p.Objects[v.object].Path)
+	return slices.ContainsFunc(interpreters, func(prefix string) bool { return strings.HasPrefix(file, prefix) })
+}
+
+// interpreted returns the index of the innermost level that is an interpreted function, or
+// -1 if there is none.
+func (l *leveler) interpreted(levels []level) int {
+	for i, v := range slices.Backward(levels) {
+		if v.object >= 0 && v.kind == user && l.p.Objects[v.object].Runtime != "" {
+			return i
+		}
+	}
+	return -1
+}
+
 // account is the function that a wait, a call or an allocation is put down to: the
 // innermost one that a person would change. What the collector has sampled is a part of
 // the kernel or a library's function, the same in every stack; its caller tells.
@@ -30,7 +65,11 @@ func (l *leveler) account(levels []level) level {
 	for program < len(levels) && levels[program].kind != kernel {
 		program++
 	}
-	if own, ok := skip(levels[first:program], l.ofLibrary); ok {
+	own := levels[first:program]
+	if n := l.interpreted(own); n >= 0 && !slices.ContainsFunc(own[n+1:], l.isExtension) {
+		return own[n]
+	}
+	if own, ok := skip(own, l.ofLibrary); ok {
 		return own
 	}
 	if own, ok := skip(levels[program:], ofScheduler); ok {
@@ -85,6 +124,10 @@ func (l *leveler) ofLibrary(v level) bool {
 	file := path.Base(l.p.Objects[v.object].Path)
 	return slices.ContainsFunc(libraries, func(prefix string) bool { return strings.HasPrefix(file, prefix) })
 }
+
+// isExtension reports whether v is native code that neither the interpreter nor a system
+// library brings along.
+func (l *leveler) isExtension(v level) bool { return !l.interprets(v) && !l.ofLibrary(v) }
 
 // scheduling are the beginnings of the names of the kernel's functions that take a
 // thread off its CPU, and of those that a tracepoint calls.

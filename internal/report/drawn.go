@@ -104,6 +104,9 @@ func (t *table) breaks(width int) bool {
 	})
 }
 
+// Wrap breaks text between words into lines of at most width columns; 0 breaks none.
+func Wrap(text string, width int) string { return wrap(text, " ", width) }
+
 // wrap breaks text after separators into lines of at most width columns.
 func wrap(text, separator string, width int) string {
 	if width == 0 {

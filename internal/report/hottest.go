@@ -8,9 +8,9 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 )
 
-// hot is a function with what was counted while it ran itself, its callees not
-// included; for a metric of calls and waits, with what was counted on its account: see
-// account.
+// hot is a function with what was counted while it ran, its callees not included (see
+// leveler.running); for a metric of calls and waits, with what was counted on its account
+// (see leveler.account).
 type hot struct {
 	function level
 	count    uint64
@@ -27,7 +27,7 @@ func hottest(p *profile.Profile, metric, n int, inlines bool) []hot {
 		levels = l.row(levels[:0], &p.Rows[i])
 		leaf := l.account(levels)
 		if p.Metrics[metric].Running {
-			leaf = innermost(levels)
+			leaf = l.running(levels)
 		}
 		if leaf.kind != process && p.Rows[i].Values[metric] > 0 {
 			counts[leaf] += p.Rows[i].Values[metric]

@@ -41,7 +41,7 @@ func WriteHTML(w io.Writer, p *profile.Profile, opts FileOptions) error {
 		return err
 	}
 	// json.Marshal escapes <, >, & and U+2028, so that no text ends the script.
-	data, err := json.Marshal(pageDataOf(p, grow(p, opts.Inlines), metric))
+	data, err := json.Marshal(pageDataOf(p, grow(p, opts.Inlines), metric, opts.Inlines))
 	if err != nil {
 		return fmt.Errorf("encode page data: %w", err)
 	}
@@ -99,7 +99,7 @@ func htmlHeading(p *profile.Profile) (*htmlPage, error) {
 	for i := range p.Accounts {
 		h.Lost = h.Lost || p.Accounts[i].Lost > 0
 	}
-	for _, note := range p.Notes {
+	for _, note := range p.AllNotes() {
 		h.Notes = append(h.Notes, escape.Text(note))
 	}
 	for i := range p.Metrics {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
 )
@@ -19,12 +21,16 @@ type pageData struct {
 	Up    []int32 `json:"up"`
 	// Self has, for each metric, the counts that end at each node.
 	Self [][]uint64 `json:"self"`
+	// Functions has, for each metric, [level, count] pairs for the first column of the
+	// table of functions, by the terminal's rule: a wait or an allocation counts for the
+	// function that waits or allocates, and not for the leaf of its stack.
+	Functions [][][2]uint64 `json:"functions"`
 }
 
 // kindNames are what the page calls the kinds.
 var kindNames = [...]string{user: "user", inlined: "inlined", kernel: "kernel", unknown: "unknown", label: "label", process: "process", cut: "truncated"}
 
-func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
+func pageDataOf(p *profile.Profile, t *tree, metric int, inlines bool) *pageData {
 	d := &pageData{
 		Metric:  metric,
 		Metrics: toJSON(&profile.Profile{Metrics: p.Metrics}).Metrics,
@@ -33,6 +39,17 @@ func pageDataOf(p *profile.Profile, t *tree, metric int) *pageData {
 		Level:   make([]int32, len(t.nodes)),
 		Up:      make([]int32, len(t.nodes)),
 		Self:    t.self,
+	}
+	ids := make(map[level]uint64, len(t.levels))
+	for i, l := range t.levels {
+		ids[l] = uint64(i)
+	}
+	for m := range p.Metrics {
+		functions := [][2]uint64{}
+		for _, h := range hottest(p, m, math.MaxInt, inlines) {
+			functions = append(functions, [2]uint64{ids[h.function], h.count})
+		}
+		d.Functions = append(d.Functions, functions)
 	}
 	for i, l := range t.levels {
 		d.Levels[i] = [4]any{l.name, l.object, kindNames[l.kind], t.files[i]}

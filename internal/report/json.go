@@ -161,7 +161,7 @@ func toJSON(p *profile.Profile) *jsonProfile {
 			return jsonRow{r.Process, r.User, r.Kernel, allValues(p, &r)}
 		}),
 		Accounts: each(p.Accounts, jsonAccountOf),
-		Notes:    each(p.Notes, escape.Text),
+		Notes:    each(p.AllNotes(), escape.Text),
 	}
 }
 

@@ -92,6 +92,14 @@ func percent(part, whole uint64) string {
 	return fmt.Sprintf("%.3g%%", share)
 }
 
+// rounded is a share with at most one digit after the point, for notes: "0.3%", "50%".
+func rounded(part, whole uint64) string {
+	if part < whole && part*1000 >= whole*999 {
+		return "99.9%" // 100 would say that nothing is missing
+	}
+	return strings.Replace(tenths(part, whole), ".0%", "%", 1)
+}
+
 func plural(n uint64, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -5,15 +5,27 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/profile"
 )
 
-// WriteSummary writes what a reader of the three tables must know beside them:
-// how much of the profile they show, the hottest functions, and what WriteAccounts
-// writes. It takes the options of the tables.
+// WriteSummary writes what WriteShown and WriteAccounts write. It takes the options of the
+// tables.
 func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
+	if err := WriteShown(w, p, opts); err != nil {
+		return err
+	}
+	if !opts.Drawn {
+		return WriteAccounts(w, p, 0)
+	}
+	return WriteAccounts(w, p, opts.Width)
+}
+
+// WriteShown writes how much of the profile the three tables show, and the hottest
+// functions. It takes the options of the tables.
+func WriteShown(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	metric, err := checkMetric(p, opts.Metric)
 	if err != nil {
 		return err
@@ -37,10 +49,7 @@ func WriteSummary(w io.Writer, p *profile.Profile, opts TableOptions) error {
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	if !opts.Drawn {
-		return WriteAccounts(w, p, 0)
-	}
-	return WriteAccounts(w, p, opts.Width)
+	return nil
 }
 
 // WriteAccounts writes one line for each event with the samples received and, where not
@@ -51,13 +60,69 @@ func WriteAccounts(w io.Writer, p *profile.Profile, width int) error {
 	for _, line := range accountLines(p) {
 		fmt.Fprintln(&b, wrap(line, " ", width))
 	}
-	for _, note := range p.Notes {
-		fmt.Fprintln(&b, wrap("note: "+escape.Text(note), " ", width))
+	return writeNotes(w, &b, append(roughly(p), p.AllNotes()...), width)
+}
+
+// WriteBrief writes what WriteAccounts writes, but all events in one line, and no details
+// that a reader can do nothing about.
+func WriteBrief(w io.Writer, p *profile.Profile, width int) error {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, wrap(briefAccount(p.Accounts), " ", width))
+	return writeNotes(w, &b, append(roughly(p), p.Notes...), width)
+}
+
+// writeNotes writes b and then the notes.
+func writeNotes(w io.Writer, b *bytes.Buffer, notes []string, width int) error {
+	for _, note := range notes {
+		fmt.Fprintln(b, wrap("note: "+escape.Text(note), " ", width))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
+}
+
+// roughly is a note that a profile of time has too few samples for exact shares.
+func roughly(p *profile.Profile) []string {
+	const enough, often = 100, 999
+	if p.Period == 0 || len(p.Accounts) != 1 {
+		return nil
+	}
+	a := &p.Accounts[0]
+	shown := a.Received - min(a.LeftOut, a.Received)
+	if shown == 0 || shown >= enough {
+		return nil
+	}
+	text := fmt.Sprintf("the shares are rough: they come from %s only; ", plural(shown, "sample"))
+	if p.Period > time.Second/often {
+		return []string{text + fmt.Sprintf("-f %d takes more", often)}
+	}
+	return []string{text + "a longer run takes more"}
+}
+
+// briefAccount is the bookkeeping of all events in one sentence: what was received and,
+// where not zero, what is missing.
+func briefAccount(accounts []profile.Account) string {
+	var sum profile.Account
+	for i := range accounts {
+		a := &accounts[i]
+		sum.Received += a.Received
+		sum.Lost += a.Lost
+		sum.Others += a.Others
+		sum.Overwritten += a.Overwritten
+		sum.Throttled += a.Throttled
+		sum.Stacks += a.Stacks
+		sum.Truncated += a.Truncated
+		sum.Broken += a.Broken
+		sum.Unkept += a.Unkept
+		sum.Unknown += a.Unknown
+	}
+	sum.Event = plural(uint64(len(accounts)), "event")
+	if len(accounts) == 1 {
+		sum.Event = accounts[0].Event
+		sum.Exact, sum.Counted = accounts[0].Exact, accounts[0].Counted
+	}
+	return accountLine(&sum)
 }
 
 // WriteAccount writes the line of bookkeeping of a whole run.
@@ -104,7 +169,7 @@ func accountLine(a *profile.Account) string {
 		what  string
 	}{{a.Truncated, a.Stacks, "cut short"}, {a.Early, a.Truncated, "came before ringtap read whole stacks of their process"}, {a.Joined, a.Stacks, "cut short and joined to the only whole one that begins alike"}, {a.Broken, a.Stacks, "without outermost callers"}, {a.Unkept, a.Received, "merged for lack of memory"}} {
 		if stacks.n > 0 {
-			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, percent(stacks.n, stacks.of))
+			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, rounded(stacks.n, stacks.of))
 		}
 	}
 	if a.Unknown > 0 {

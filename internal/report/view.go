@@ -20,6 +20,11 @@ type ViewOptions struct {
 	TableOptions
 	// Color allows the escape sequences of a terminal.
 	Color bool
+	// Height is the terminal's height in lines. The view, Below more lines and a prompt
+	// then fit on the screen. 0 stands for no limit.
+	Height, Below int
+	// Exact shows Top functions even if fewer would leave more room for the call tree.
+	Exact bool
 }
 
 // WriteView writes the view of p for a person at a terminal: the totals, the functions
@@ -92,14 +97,26 @@ func sums(p *profile.Profile) []uint64 {
 
 // writeTotals writes what was recorded, when, and for how long.
 func (v *view) writeTotals() {
-	line := escape.Text(v.Collector) + ": " + amount(v.totals, v.Metrics, v.metric)
+	const noBreak = "\u00a0" // between a number and what it counts
+	together := func(text string) string { return strings.ReplaceAll(text, " ", noBreak) }
+	line := escape.Text(v.Collector) + ": " + together(amount(v.totals, v.Metrics, v.metric))
+	if v.CPUTime > 0 {
+		line += fmt.Sprintf(" (%s by the kernel's count)", together(short(v.CPUTime.Round(time.Millisecond))))
+	}
 	for i := range v.Metrics {
-		if i != v.metric {
-			line += ", " + amount(v.totals, v.Metrics, i)
+		if i != v.metric && (v.totals[i] > 0 || v.Metrics[i].Share != nil) {
+			line += ", " + together(amount(v.totals, v.Metrics, i))
 		}
 	}
-	line += fmt.Sprintf(" in %s from %s", short(v.Duration.Round(time.Millisecond)), v.Start.Format(time.RFC3339))
-	fmt.Fprintln(&v.out, v.style(bold, wrap(line, " ", v.opts.Width)))
+	line += " " + together("in "+short(v.Duration.Round(time.Millisecond)))
+	from := " from " + v.Start.Format(time.RFC3339)
+	if left := v.opts.Width - twwidth.Width(line); v.opts.Width > 0 && twwidth.Width(from) > left {
+		from = " from " + v.Start.Format("15:04:05")
+		if twwidth.Width(from) > left {
+			from = ""
+		}
+	}
+	fmt.Fprintln(&v.out, v.style(bold, strings.ReplaceAll(wrap(line+from, " ", v.opts.Width), noBreak, " ")))
 }
 
 // cell is text in a color.
@@ -186,12 +203,27 @@ func tenths(part, whole uint64) string {
 	return fmt.Sprintf("%.1f%%", share)
 }
 
-// functionName names a function with the object that holds it.
+// functionName names a function with the object that holds it. An interpreted function has
+// its file in its name.
 func (v *view) functionName(l *level) string {
 	if l.kind == unknown || l.object < 0 {
 		return l.name
 	}
-	return l.name + " (" + objectName(&v.Objects[l.object]) + ")"
+	object := &v.Objects[l.object]
+	if object.Runtime != "" && strings.HasSuffix(l.name, ")") {
+		return l.name
+	}
+	return l.name + " (" + objectName(object) + ")"
+}
+
+// lines is how many lines the screen has left; at least the given number. Without a limit
+// it is 0.
+func (v *view) lines(atLeast int) int {
+	if v.opts.Height <= 0 {
+		return 0
+	}
+	const prompt = 1
+	return max(v.opts.Height-prompt-v.opts.Below-bytes.Count(v.out.Bytes(), []byte("\n")), atLeast)
 }
 
 // levelsOf calls f for the levels of each row.

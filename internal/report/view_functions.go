@@ -30,9 +30,9 @@ func (v *view) writeFunctions() {
 	}
 	rest := uint64(0)
 	shown := functions
-	if v.opts.Top > 0 && len(functions) > v.opts.Top {
-		shown = functions[:v.opts.Top]
-		for _, h := range functions[v.opts.Top:] {
+	if top := v.topFunctions(); top > 0 && len(functions) > top {
+		shown = functions[:top]
+		for _, h := range functions[top:] {
 			rest += h.count
 		}
 	}
@@ -52,6 +52,25 @@ func (v *view) writeFunctions() {
 	if n := len(functions) - len(shown); n > 0 {
 		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("and %s (%s); -o sets how many are shown", plural(uint64(n), "more function"), tenths(rest, v.totals[v.metric]))))
 	}
+}
+
+// Lines that the view writes around the rows of its parts.
+const (
+	functionsFrame = 3 // an empty line, the heading, and how many more functions there are
+	treeFrame      = 3 // an empty line, the heading, and what is not shown
+)
+
+// topFunctions is how many functions are shown: half of the screen's room goes to the tree.
+func (v *view) topFunctions() int {
+	const fewest = 5
+	if v.opts.Height <= 0 || v.opts.Exact {
+		return v.opts.Top
+	}
+	half := max((v.lines(0)-functionsFrame-treeFrame)/2, fewest)
+	if v.opts.Top == 0 {
+		return half
+	}
+	return min(v.opts.Top, half)
 }
 
 // rank returns the functions, hottest first: by the metric or, where several collectors ran
@@ -97,10 +116,7 @@ func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint6
 	for i := range rows[0][:len(rows[0])-1] {
 		used += widest(rows, i) + 2
 	}
-	for m := range v.Metrics {
-		if m == v.metric {
-			continue
-		}
+	for _, m := range v.otherMetrics() {
 		column := []cell{{escape.Text(v.Metrics[m].Name), bold}}
 		width := twwidth.Width(column[0].text)
 		for i := range functions {
@@ -122,6 +138,30 @@ func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint6
 			rows[i] = slices.Insert(rows[i], len(rows[i])-1, column[i])
 		}
 	}
+}
+
+// otherMetrics returns the metrics that functions are not ranked by, in the order of their
+// columns. If functions are ranked by a size, times come first: a narrow terminal has no
+// room for all, and a size says least about how long a program waits for it.
+func (v *view) otherMetrics() (all []int) {
+	for m := range v.Metrics {
+		if m != v.metric {
+			all = append(all, m)
+		}
+	}
+	isTime := func(m int) bool { return v.Metrics[m].Unit == "nanoseconds" }
+	if !isTime(v.metric) {
+		slices.SortStableFunc(all, func(a, b int) int {
+			switch {
+			case isTime(a) == isTime(b):
+				return 0
+			case isTime(a):
+				return -1
+			}
+			return 1
+		})
+	}
+	return all
 }
 
 // widest is the width of a column.
@@ -153,6 +193,9 @@ func (v *view) writeLabels(totals map[level]uint64) {
 	})
 	if v.opts.Top > 0 {
 		labels = labels[:min(len(labels), v.opts.Top)]
+	}
+	if v.opts.Height > 0 {
+		labels = labels[:min(len(labels), max(3, v.lines(0)/5))]
 	}
 	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {"WHAT", bold}}}
 	for _, l := range labels {

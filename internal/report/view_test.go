@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -70,6 +72,35 @@ Calls below 0.5% are not shown; --out FILE.html has them all.
 `
 	if got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}}); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestTheViewHasTheKernelsCountOfCPUTimeBesideTheSamples(t *testing.T) {
+	p := shares()
+	p.CPUTime = 143_200_000
+	if got := viewText(t, p, ViewOptions{}); !strings.HasPrefix(got, "on-cpu: 100 ms on-CPU (143 ms by the kernel's count), 7 waits in 1 s") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTheViewOfSizesHasRoomForTheirTimeOnANarrowTerminal(t *testing.T) {
+	p := shares()
+	p.Collector = "io"
+	p.Metrics = []profile.Metric{
+		{Name: "IOSize", Unit: "bytes", Scale: 1}, {Name: "IOCount", Unit: "counts", Scale: 1},
+		{Name: "IOTime", Unit: "nanoseconds", Scale: 1}, {Name: "IOErrors", Unit: "counts", Scale: 1},
+	}
+	for i := range p.Rows {
+		p.Rows[i].Values = []uint64{1234567, 40000, 5_000_000, 3}
+	}
+	for _, test := range []struct {
+		width int
+		want  string
+	}{{80, `TOTAL +IOTime +FUNCTION`}, {120, `TOTAL +IOTime +IOCount +IOErrors +FUNCTION`}} {
+		got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Width: test.width}})
+		if !regexp.MustCompile(test.want).MatchString(got) {
+			t.Errorf("at %d columns got\n%s", test.width, got)
+		}
 	}
 }
 
@@ -147,7 +178,7 @@ func TestALongChainIsFolded(t *testing.T) {
 		{0, 100, "kernel00 → … ", " → kernel99 [self 5%]"},
 		{2, 1, "function00 → function01", " → kernel00 [self 5%]"},
 	} {
-		lines := foldChain(calls(test.user, test.kernel), " [self 5%]", 62)
+		lines := foldChain(calls(test.user, test.kernel), " [self 5%]", 62, 3)
 		text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 		if len(lines) > 3 || !strings.HasPrefix(text, test.begin) || !strings.HasSuffix(text, test.end) {
 			t.Errorf("%d and %d calls: %q", test.user, test.kernel, lines)
@@ -174,7 +205,7 @@ func TestTheLineBetweenSleeperAndWakerIsNeverFolded(t *testing.T) {
 		calls = append(calls, call{fmt.Sprintf("waker%02d", i), i < 20})
 	}
 	for _, width := range []int{0, 40, 62, 120} {
-		lines := foldChain(calls, "", width)
+		lines := foldChain(calls, "", width, 3)
 		text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 		if strings.Count(text, wokenBy) != 1 || width > 0 && (len(lines) > 6 || !strings.Contains(text, "sleeper39 → -- → ")) {
 			t.Errorf("width %d: %q", width, lines)
@@ -245,7 +276,7 @@ func TestTheViewEscapesWhatProcessesSay(t *testing.T) {
 func TestTheViewOfNothingIsItsTotals(t *testing.T) {
 	p := shares()
 	p.Rows = nil
-	if got := viewText(t, p, ViewOptions{}); got != "on-cpu: 0 ns on-CPU, 0 waits in 1 s from 2024-04-10T08:53:55-05:00\n" {
+	if got := viewText(t, p, ViewOptions{}); got != "on-cpu: 0 ns on-CPU in 1 s from 2024-04-10T08:53:55-05:00\n" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -272,5 +303,127 @@ func TestTheTreeLeavesOutThePathOfGoPackages(t *testing.T) {
 		if got := shortName(name); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
+	}
+}
+
+// The view, what follows it and a prompt are on one screen, and so is the whole table of functions.
+func TestTheViewFitsTheScreen(t *testing.T) {
+	for _, height := range []int{24, 40, 60} {
+		for _, below := range []int{0, 1, 4} {
+			for seed := range uint64(4) {
+				p := forest(seed, 300)
+				got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}, Height: height, Below: below})
+				if lines := strings.Count(got, "\n"); lines > height-1-below {
+					t.Errorf("%d lines and %d more and a prompt on a screen of %d:\n%s", lines, below, height, got)
+				}
+				if functions := strings.Count(strings.Split(got, "\n\n")[1], "\n"); functions < 5 {
+					t.Errorf("%d lines of functions on a screen of %d:\n%s", functions, height, got)
+				}
+				if !strings.Contains(got, "are not shown; a pipe (| less) has more, --out FILE.html all.\n") {
+					t.Errorf("nothing says where the rest is:\n%s", got)
+				}
+			}
+		}
+	}
+}
+
+// Who asks for a number of functions gets that many, on any screen.
+func TestTheViewShowsTheFunctionsThatWereAskedForOnALowScreen(t *testing.T) {
+	opts := ViewOptions{TableOptions: TableOptions{Top: 3, Width: 80}, Height: 10, Exact: true}
+	if got := viewText(t, shares(), opts); !strings.Contains(got, "main (busy)") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// interpretedShares is a profile of Python: 40 in the interpreter's own code below work, 30 in
+// work's call of an extension, 20 in the C library, 10 in the kernel, and 5 before any Python
+// function.
+func interpretedShares() *profile.Profile {
+	p := shares()
+	p.Metrics = p.Metrics[:1]
+	p.Objects = []profile.Object{{Path: "[kernel]", Kernel: true}, {Path: "/usr/bin/python3.11"}, {Path: "[CPython 3.11.2]", Runtime: "CPython 3.11.2"},
+		{Path: "/usr/lib/numpy.so"}, {Path: "/usr/lib/libc.so.6"}}
+	p.Frames = []profile.Frame{
+		{Object: 1, Name: "_start"}, {Object: 2, Name: "work", Lines: []profile.Line{{Function: "work", File: "/srv/app/job.py", Line: 3}}},
+		{Object: 1, Name: "PyLong_Add"}, {Object: 3, Name: "matmul"}, {Object: 4, Name: "memcpy"}, {Object: 0, Name: "page_fault"},
+	}
+	p.Stacks = []profile.Stack{{Frames: []int{0, 1, 2}}, {Frames: []int{0, 1, 2, 3}}, {Frames: []int{0, 1, 2, 4}}, {Frames: []int{0, 1, 2}}, {Frames: []int{5}}, {Frames: []int{0}}}
+	p.Rows = nil
+	for i, value := range []uint64{40, 30, 20} {
+		p.Rows = append(p.Rows, profile.Row{User: i, Kernel: profile.None, Values: []uint64{value}})
+	}
+	p.Rows = append(p.Rows, profile.Row{User: 3, Kernel: 4, Values: []uint64{10}}, profile.Row{User: 5, Kernel: profile.None, Values: []uint64{5}})
+	return p
+}
+
+// What an interpreter runs counts for the interpreted function, as the time of native code does
+// for the native function.
+func TestInterpretedFunctionsAreInTheFunctionTable(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		running bool
+		want    map[string]uint64
+	}{
+		{"CPU time", true, map[string]uint64{"work (app/job.py)": 40, "matmul": 30, "memcpy": 20, "page_fault": 10, "_start": 5}},
+		{"waits", false, map[string]uint64{"work (app/job.py)": 70, "matmul": 30, "_start": 5}},
+	} {
+		p := interpretedShares()
+		p.Metrics[0].Running = test.running
+		got := map[string]uint64{}
+		for _, h := range hottest(p, 0, 10, false) {
+			got[h.function.name] = h.count
+		}
+		if !maps.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	if got := viewText(t, interpretedShares(), ViewOptions{}); !strings.Contains(got, "  work (app/job.py)\n") {
+		t.Errorf("the file is not enough to name an interpreted function:\n%s", got)
+	}
+}
+
+func TestFewSamplesAreSaidToBeFew(t *testing.T) {
+	for _, test := range []struct {
+		period            time.Duration
+		received, leftOut uint64
+		want              string
+	}{
+		{time.Second / 49, 7, 0, "note: the shares are rough: they come from 7 samples only; -f 999 takes more\n"},
+		{time.Second / 49, 120, 21, "note: the shares are rough: they come from 99 samples only; -f 999 takes more\n"},
+		{time.Second / 999, 1, 0, "note: the shares are rough: they come from 1 sample only; a longer run takes more\n"},
+		{time.Second / 49, 100, 0, ""},
+		{time.Second / 49, 3, 3, ""},
+		{0, 7, 0, ""}, // each is one event
+	} {
+		p := &profile.Profile{Period: test.period, Accounts: []profile.Account{{Event: "cpu-clock", Received: test.received, LeftOut: test.leftOut}}}
+		for _, write := range []func(io.Writer, *profile.Profile, int) error{WriteBrief, WriteAccounts} {
+			var b bytes.Buffer
+			if err := write(&b, p, 0); err != nil {
+				t.Fatal(err)
+			}
+			if _, got, _ := strings.Cut(b.String(), "\n"); got != test.want {
+				t.Errorf("%d samples of %v: %q, want %q", test.received, test.period, got, test.want)
+			}
+		}
+	}
+}
+
+// The brief account has every number that is missing from the report, and no details.
+func TestTheBriefAccountIsOneLineOfAllEvents(t *testing.T) {
+	p := &profile.Profile{
+		Accounts: []profile.Account{
+			{Event: "a", Received: 2000, Lost: 3, LeftOut: 4, Stacks: 2000, Truncated: 5, Early: 5, Joined: 9},
+			{Event: "b", Received: 1000, Lost: 4, Stacks: 1000, Truncated: 2, Broken: 30, Unknown: 8},
+		},
+		Notes: []string{"do this"}, Details: []string{"you can't"},
+	}
+	var b bytes.Buffer
+	if err := WriteBrief(&b, p, 0); err != nil {
+		t.Fatal(err)
+	}
+	const want = "2 events: 3000 samples received, 7 lost (0.233%), 7 stacks cut short (0.2%), 30 stacks without outermost callers (1%), 8 frames without a name\n" +
+		"note: do this\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -105,7 +106,7 @@ func prune(branches []*branch, least float64) ([]*branch, int) {
 
 // leastShares are the shares, in percent, below which the tree leaves out calls: the
 // first of them that makes it short enough.
-var leastShares = []float64{0.5, 1, 2, 3, 5, 10, 20}
+var leastShares = []float64{0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50}
 
 // writeTree writes the call tree with shares: calls within calls, the largest first. A
 // chain that does not branch takes one line, or a few.
@@ -115,22 +116,48 @@ func (v *view) writeTree() {
 	if total == 0 {
 		return
 	}
-	least := 0.0
+	footer := "Calls below %g%% are not shown; --out FILE.html has them all."
+	if v.opts.Height > 0 {
+		footer = "Calls below %g%% are not shown; a pipe (| less) has more, --out FILE.html all."
+	}
+	frame := treeFrame
+	if v.joined() {
+		frame++
+		footer = fmt.Sprintf("Shares are of %s; --metric shows another column.\n", strings.ReplaceAll(escape.Text(v.Metrics[v.metric].Name), "%", "%%")) + footer
+	}
+	const fewest = 3
+	room := v.lines(frame+fewest) - frame
+	fmt.Fprintf(&v.out, "\n%s\n", v.style(bold, " SHARE      TOTAL  CALL TREE"))
+	least, start := 0.0, v.out.Len()
 	for _, share := range leastShares {
 		kept, lines := prune(branches, share*float64(total)/100)
-		if least = share; v.opts.Top == 0 || lines <= 2*v.opts.Top || share == leastShares[len(leastShares)-1] {
-			branches = kept
+		v.out.Truncate(start)
+		for _, b := range kept {
+			v.writeBranch(b, "", "")
+		}
+		least = share
+		if v.opts.Height > 0 && bytes.Count(v.out.Bytes()[start:], []byte("\n")) <= room ||
+			v.opts.Height <= 0 && (v.opts.Top == 0 || lines <= 2*v.opts.Top) {
 			break
 		}
 	}
-	fmt.Fprintf(&v.out, "\n%s\n", v.style(bold, " SHARE      TOTAL  CALL TREE"))
-	for _, b := range branches {
-		v.writeBranch(b, "", "")
+	if v.opts.Height > 0 {
+		v.cut(start, room)
 	}
-	if v.joined() {
-		fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Shares are of %s; --metric shows another column.", escape.Text(v.Metrics[v.metric].Name))))
+	fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf(footer, least)))
+}
+
+// cut takes out the lines after the first ones from start on.
+func (v *view) cut(start, lines int) {
+	end := start
+	for range lines {
+		n := bytes.IndexByte(v.out.Bytes()[end:], '\n')
+		if n < 0 {
+			return
+		}
+		end += n + 1
 	}
-	fmt.Fprintln(&v.out, v.style(faint, fmt.Sprintf("Calls below %g%% are not shown; --out FILE.html has them all.", least)))
+	v.out.Truncate(end)
 }
 
 // writeBranch writes a branch and what is below it. Its first line begins with first,
@@ -147,7 +174,7 @@ func (v *view) writeBranch(b *branch, first, more string) {
 	if len(last.children) > 0 {
 		below = more + "│ "
 	}
-	for i, line := range foldChain(names, self, room) {
+	for i, line := range foldChain(names, self, room, v.chainLines()) {
 		if i > 0 {
 			fmt.Fprintln(&v.out, strings.Repeat(" ", shares)+v.style(faint, below)+line)
 			continue
@@ -216,24 +243,32 @@ func repeated(calls []call) (kept []call) {
 	return kept
 }
 
+// chainLines is how many lines a chain of calls may take.
+func (v *view) chainLines() int {
+	const lowScreen = 40
+	if v.opts.Height > 0 && v.opts.Height < lowScreen {
+		return 2
+	}
+	return 3
+}
+
 // wokenBy is the label between the stack of a sleeper and that of its waker.
 const wokenBy = "--"
 
-// foldChain writes a chain of calls in at most three lines of at most width columns
-// (0: one line). Where there is no room for all, it has the last calls of the program and
+// foldChain writes a chain of calls in at most maxLines lines of at most width columns
+// (0: one line). If there is no room for all, it has the last calls of the program and
 // the last two of the kernel, and the numbers of the others. A sleeper and its waker have
-// three lines each.
-func foldChain(calls []call, end string, width int) []string {
+// maxLines lines each.
+func foldChain(calls []call, end string, width, maxLines int) []string {
 	i := slices.IndexFunc(calls, func(c call) bool { return c.name == wokenBy })
 	if i <= 0 || width == 0 {
-		return foldCalls(calls, end, width)
+		return foldCalls(calls, end, width, maxLines)
 	}
-	return append(foldCalls(calls[:i], strings.TrimRight(arrow, " "), width), foldCalls(calls[i:], end, width)...)
+	return append(foldCalls(calls[:i], strings.TrimRight(arrow, " "), width, maxLines), foldCalls(calls[i:], end, width, maxLines)...)
 }
 
 // foldCalls is foldChain for calls of one thread.
-func foldCalls(calls []call, end string, width int) []string {
-	const most = 3
+func foldCalls(calls []call, end string, width, maxLines int) []string {
 	names := make([]string, len(calls))
 	kernel := 0 // calls at the end
 	for i, c := range calls {
@@ -251,7 +286,7 @@ func foldCalls(calls []call, end string, width int) []string {
 	if len(program) == 0 {
 		program, system = system, nil
 	}
-	for keep := len(program) - 1; len(lines) > most && keep > 0; keep-- {
+	for keep := len(program) - 1; len(lines) > maxLines && keep >= 0; keep-- {
 		kept := slices.Concat(program[:1], lastOf(program[1:], keep), lastOf(system, 2))
 		lines = wrapChain(kept, end, width)
 	}

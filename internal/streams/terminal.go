@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Columns tells whether f is a terminal and how many columns it has.
-func Columns(f *os.File) (columns int, ok bool) {
+// Size returns how many columns and lines a terminal has, 0 if the terminal does not know.
+// ok reports whether f is a terminal.
+func Size(f *os.File) (columns, lines int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	return int(size.Col), true
+	return int(size.Col), int(size.Row), true
 }
 
 // EndWithReader cancels when nobody reads the pipe any more that out is: the write

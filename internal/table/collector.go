@@ -14,7 +14,7 @@ import (
 // methods are called on the goroutine of the Recorder, and keep nothing of a
 // sample.
 //
-// A collector may also be Stateful, a Noter, Metered, Inherited, and a
+// A collector may also be Stateful, a Noter, Metered, Inherited, Clocked, and a
 // Watcher.
 type Collector interface {
 	// Plan is what the collector opens and how its rows read, as it stands
@@ -82,6 +82,21 @@ type Inherited interface {
 	// Inherits is called once, before the events are enabled, where the threads of the
 	// target hand down the plan's first sampling to their children.
 	Inherits()
+}
+
+// Clocked is a Collector whose samples are CPU time, which the kernel counts too.
+type Clocked interface {
+	// StartClock is called once, before the events are enabled.
+	StartClock()
+	// StopClock is called when the run ends, perhaps more than once and on any goroutine.
+	// Only the first call acts.
+	StopClock()
+	// CPUTime returns how long the processes of p, a profile of the whole run, ran by the
+	// kernel's count; 0 if that is unknown. It is called after StopClock.
+	CPUTime(p *profile.Profile) time.Duration
+	// DiffersNote returns a note for the reader if the sampled time is too far from the
+	// kernel's count to be chance, and "" otherwise.
+	DiffersNote(sampled, ran time.Duration) string
 }
 
 // Watcher is a Collector that reads what may be gone when its samples come in the order

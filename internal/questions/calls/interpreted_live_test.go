@@ -111,11 +111,11 @@ func (c caller) check(t *testing.T, rounds, rest int) (exact uint64) {
 		}
 		got[names[len(want)]] += n
 	}
-	note := slices.IndexFunc(p.Notes, interpretedNote.MatchString)
+	note := slices.IndexFunc(p.Details, interpretedNote.MatchString)
 	if note < 0 {
-		t.Fatalf("no note on interpreted functions in %q", p.Notes)
+		t.Fatalf("no note on interpreted functions in %q", p.Details)
 	}
-	t.Logf("%s; %d calls: %v, %d late, %d without", p.Notes[note], all, got, late, none)
+	t.Logf("%s; %d calls: %v, %d late, %d without", p.Details[note], all, got, late, none)
 	if all != uint64(6*rounds) {
 		t.Errorf("%d calls were counted, want %d", all, 6*rounds)
 	}

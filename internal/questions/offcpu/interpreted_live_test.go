@@ -105,15 +105,15 @@ func TestLiveWaitsOfInterpretersAreInTheFunctionsThatWait(t *testing.T) {
 		cmd := program.Program("testdata/waits", fmt.Sprint(rounds), fmt.Sprint(wait.Microseconds()))
 		p, _ := livetest.Run(t, cmd, perfevent.Started, collector(t, false), 0)
 		by := checkWaits(t, p, program)
-		t.Logf("%+v; %q", by, p.Notes)
+		t.Logf("%+v; %q", by, p.Details)
 		most := uint64(rounds)
 		for _, name := range []string{"nap", "hold"} {
 			if w := by[name]; w.named > most || w.time < w.named*uint64(wait) {
 				t.Errorf("%s waited %d times (%v), want %d times %v", name, w.named, time.Duration(w.time), rounds, wait)
 			}
 		}
-		if !slices.ContainsFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "interpreted frames: ") }) {
-			t.Errorf("no note on interpreted frames in %q", p.Notes)
+		if !slices.ContainsFunc(p.Details, func(note string) bool { return strings.HasPrefix(note, "interpreted frames: ") }) {
+			t.Errorf("no note on interpreted frames in %q", p.Details)
 		}
 		return by["nap"].named >= most/2 && by["hold"].named >= most/2
 	}

@@ -112,11 +112,11 @@ func checkInterpreted(t *testing.T, p *profile.Profile, outermost string) (total
 			}
 		}
 	}
-	note := slices.IndexFunc(p.Notes, interpretedNote.MatchString)
+	note := slices.IndexFunc(p.Details, interpretedNote.MatchString)
 	if note < 0 {
-		t.Fatalf("no note on interpreted frames in %q", p.Notes)
+		t.Fatalf("no note on interpreted frames in %q", p.Details)
 	}
-	t.Logf("%s; %d samples, %d in chains that are known, %d of them broken, %d late, %d without, %d gone; leaves %v", p.Notes[note], all, below, broken, late, none, gone, leaves)
+	t.Logf("%s; %d samples, %d in chains that are known, %d of them broken, %d late, %d without, %d gone; leaves %v", p.Details[note], all, below, broken, late, none, gone, leaves)
 	for name, share := range shares {
 		n := float64(below)
 		if off := math.Abs(got[name] - share*n); off > 5*math.Sqrt(n*share*(1-share)) {
@@ -173,7 +173,7 @@ func TestLiveInterpretersThatBeginLaterAreSeenOnAWholeHost(t *testing.T) {
 					}
 					by[found] += row.Values[0]
 				}
-				t.Logf("%d samples, %d show no function of Python, by %v; %q", all, bare, by, p.Notes)
+				t.Logf("%d samples, %d show no function of Python, by %v; %q", all, bare, by, p.Details)
 				for _, name := range []string{"in_parent", "in_thread", "in_child", "in_new_program"} {
 					if by[name] == 0 {
 						return false

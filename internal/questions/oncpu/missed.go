@@ -2,7 +2,6 @@ package oncpu
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/ringtap/ringtap/internal/process"
@@ -69,15 +68,6 @@ func (c *Collector) Notes(whole bool) []string {
 	return []string{fmt.Sprintf("short-lived children are missed: the target used %v of %s, and the samples show %v. "+
 		"A lower frequency (-f), or the rights to sample the CPUs (root, CAP_PERFMON, or kernel.perf_event_paranoid at most 0), misses none",
 		used.Round(10*time.Millisecond), what, shown.Round(10*time.Millisecond))}
-}
-
-// uncertain is how far samples of that much CPU time may be from it: three standard
-// deviations of their number, a twentieth, and the ticks that the kernel counts the time
-// of each process in.
-func (c *Collector) uncertain(used time.Duration) time.Duration {
-	const ticks = 20 * time.Millisecond
-	deviation := math.Sqrt(float64(used) / float64(c.period()))
-	return max(used/20, time.Duration(3*deviation*float64(c.period()))) + ticks*time.Duration(len(c.Watched))
 }
 
 // period is what a sample stands for.

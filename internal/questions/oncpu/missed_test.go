@@ -11,15 +11,15 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// usedTicks writes what proc_pid_stat(5) tells of a process: its ticks in user mode and
+// writeStat writes what proc_pid_stat(5) tells about a process: its ticks in user mode and
 // in the kernel, and those of the children that it has waited for.
-func usedTicks(t *testing.T, proc string, ticks [4]int) {
+func writeStat(t *testing.T, proc string, pid int, ticks [4]int) {
 	t.Helper()
-	dir := filepath.Join(proc, "7")
+	dir := filepath.Join(proc, fmt.Sprint(pid))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("7 (make) S 1 7 7 0 -1 4194304 0 0 0 0 %d %d %d %d 20 0 1 0 5 6 7\n", ticks[0], ticks[1], ticks[2], ticks[3])
+	text := fmt.Sprintf("%d (make) S 1 7 7 0 -1 4194304 0 0 0 0 %d %d %d %d 20 0 1 0 5 6 7\n", pid, ticks[0], ticks[1], ticks[2], ticks[3])
 	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +44,12 @@ func TestTimeWithoutSamplesIsToldWhereEventsAreInherited(t *testing.T) {
 			proc := t.TempDir()
 			c := &Collector{Event: perfevent.CPUClock(), Frequency: 1000, UserOnly: tt.userOnly, Watched: []int{7}}
 			c.missed.host = process.Host{Proc: proc}
-			usedTicks(t, proc, [4]int{100, 200, 0, 0})
+			writeStat(t, proc, 7, [4]int{100, 200, 0, 0})
 			if tt.inherited {
 				c.Inherits()
 			}
 			for _, ticks := range [][4]int{{110, 205, 50, 20}, {110, 205, 100, 45}} {
-				usedTicks(t, proc, ticks)
+				writeStat(t, proc, 7, ticks)
 				c.missed.samples = tt.samples / 2
 				c.Notes(false)
 			}

@@ -23,8 +23,11 @@ type Collector struct {
 	// Watched are the processes whose CPU time the samples are compared with, where the
 	// events can't watch the CPUs; nil for other targets than processes.
 	Watched []int
+	// Started says that the one process in Watched is a command that begins with the run.
+	Started bool
 
 	missed missed
+	clock  clock
 }
 
 // Plan is one sampling, whose samples stand for a time, to the nanosecond below.

@@ -27,5 +27,6 @@ func Open(run *questions.Run, idle bool) ([]table.Collector, error) {
 		Idle:      idle,
 		Stacks:    stacks,
 		Watched:   run.Processes(),
+		Started:   run.Started != nil,
 	}}, nil
 }

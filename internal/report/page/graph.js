@@ -20,7 +20,13 @@ class Graph {
     this.from = 0;
     this.to = model.total[0];
     this.setTheme(false);
-    scroll.addEventListener("scroll", () => this.redraw(), {passive: true});
+    // How far the root is scrolled out of sight. A browser moves scrollTop by itself
+    // when the window grows, so it cannot be computed from that later.
+    this.below = 0;
+    scroll.addEventListener("scroll", () => {
+      if (scroll.clientHeight === this.seen) this.below = this.full - this.seen - scroll.scrollTop;
+      this.redraw();
+    }, {passive: true});
     new ResizeObserver(() => this.resize()).observe(scroll);
   }
 
@@ -37,8 +43,6 @@ class Graph {
   }
 
   resize() {
-    // The root's end of what is seen stays where it is.
-    const fromEnd = this.full - this.seen - this.scroll.scrollTop;
     const ratio = window.devicePixelRatio || 1;
     this.width = this.scroll.clientWidth;
     this.seen = this.scroll.clientHeight;
@@ -48,7 +52,8 @@ class Graph {
     this.canvas.style.height = this.seen + "px";
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.seen * ratio);
-    if (this.flame) this.scroll.scrollTop = this.full - this.seen - (fromEnd || 0);
+    // The root's end of what is seen stays where it is.
+    if (this.flame) this.scroll.scrollTop = this.full - this.seen - this.below;
     this.draw();
   }
 

@@ -15,6 +15,7 @@ class Model {
     this.parent = new Int32Array(this.count);
     this.end = new Int32Array(this.count);
     this.self = data.self;
+    this.hottest = data.functions;
     this.link(data);
     this.select(data.metric);
   }
@@ -53,22 +54,22 @@ class Model {
       start[i] = next[i] = next[p];
       next[p] += total[i];
     }
-    this.functions = this.sumFunctions(self);
+    this.functions = this.sumFunctions(this.hottest[metric]);
   }
 
-  // sumFunctions returns self and total of each function. A recursive one has
-  // its outermost node counted only.
-  sumFunctions(self) {
+  // sumFunctions returns self and total of each function. In a total, only the
+  // outermost node of a recursive function counts.
+  sumFunctions(hottest) {
     const sums = this.levels.map((level, id) => ({id, level, self: 0, total: 0}));
     const open = new Int32Array(this.levels.length); // end of the node that counts now
     for (let i = 1; i < this.count; i++) {
       const sum = sums[this.level[i]];
-      sum.self += self[i - 1];
       if (i >= open[this.level[i]]) {
         open[this.level[i]] = this.end[i];
         sum.total += this.total[i];
       }
     }
+    for (const [level, count] of hottest) sums[level].self = count;
     return sums.filter(({level, total}) =>
       total > 0 && level.kind !== "process" && level.kind !== "root" && level.kind !== "truncated");
   }
