@@ -48,6 +48,7 @@ func TestProgramsPrintWhatBpftracePrints(t *testing.T) {
 		{"so does a tuple of records", `$t = (1, (x=1, y=2)); $t = (2, (y=5, x=6)); print($t)`, "(2, { .x = 6, .y = 5 })"},
 		{"records compare by their names", `$a = (a=1, b=2); $b = (b=2, a=1); print($a == $b); print((a=1, b=2) == (b=2, a=1)); print((a=1, b=2) != (b=1, a=2))`, "true\ntrue\ntrue"},
 		{"curtask is never null", `if (curtask) { print(1) } print(curtask ? 2 : 3); print((curtask && 0) ? 4 : 5); print((curtask || 0) ? 6 : 7); print(!curtask)`, "1\n2\n5\n6\nfalse"},
+		{"a string may have several lines", "print(\"a\nb\"); printf(\"c\\\\\n\"); print(\"d\")", "a\nb\nc\\\nd"},
 		{"bswap and sizes", `print(bswap((uint32)1)); print(sizeof(uint32)); print(sizeof((uint8)1))`, "16777216\n4\n1"},
 		{"bytes of an array", `$a = (uint8[4])0x04030201; print($a[2])`, "3"},
 		{"pton and a cast", `print((uint32)pton("127.0.0.1"))`, "16777343"},
