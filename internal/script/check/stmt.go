@@ -19,12 +19,29 @@ func (c *checker) block(b *syntax.Block) *Block {
 
 func (c *checker) stmts(pos syntax.Pos, list []syntax.Stmt) *Block {
 	out := &Block{Pos: pos}
-	for _, s := range list {
-		if t := c.stmt(s); t != nil {
-			out.Stmts = append(out.Stmts, t)
+	for i, s := range list {
+		t := c.stmt(s)
+		if t == nil {
+			continue
+		}
+		out.Stmts = append(out.Stmts, t)
+		if i+1 < len(list) && leavesBlock(t) {
+			c.warnf(list[i+1].Position(), "Unreachable statement: the one before it ends the block")
 		}
 	}
 	return out
+}
+
+// leavesBlock reports whether the statements after s never run.
+func leavesBlock(s Stmt) bool {
+	switch s := s.(type) {
+	case *Jump:
+		return true
+	case *Do:
+		call, ok := s.X.(*Call)
+		return ok && call.Func == "exit"
+	}
+	return false
 }
 
 func (c *checker) stmt(s syntax.Stmt) Stmt {
