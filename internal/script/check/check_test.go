@@ -94,6 +94,8 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1025"},
 		{`kprobe:f { print(str(arg0, 16)) }`, "arg0 text 16"},
+		{`kprobe:f { let $p : int32 *; $p = (int32 *)arg0; print(*$p) }`, "arg0 +0* int32"},
+		{`kprobe:f { let $p : int32 *; if (arg1) { $p = (int32 *)arg0; } print(*$p) }`, "arg1 uint64; arg0 uint64"},
 		{`kprobe:f { print(str(arg0, 0)); print(str(arg1, 1024)); print(str(arg2, 1025)) }`, "arg0 text 1; arg1 text 1024; arg2 text 1025"},
 		{`kprobe:f { print(buf(arg1, 8)) }`, "arg1 bytes 8"},
 		{`kprobe:f { print(arg0); print(arg0 + 1) }`, "arg0 uint64"},

@@ -141,7 +141,7 @@ func (c *checker) let(s *syntax.Let) Stmt {
 		}
 	}
 	if x == nil {
-		v.sets++
+		v.bare = true
 		return &SetVar{s.Pos, v.Var, nil}
 	}
 	return c.setVar(s.Pos, v, x)
@@ -154,6 +154,9 @@ func unsized(t *types.Type) bool {
 
 func (c *checker) setVar(pos syntax.Pos, v *variable, x Expr) Stmt {
 	v.sets++
+	if v.bare && c.scopes[len(c.scopes)-1][v.Name] != v {
+		v.sets++ // it may still be zero: the block that assigns it may not run
+	}
 	if v.loop {
 		c.errorf(pos, "%s belongs to its loop: it cannot be assigned", name(v.Name))
 	}

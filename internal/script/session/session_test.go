@@ -331,7 +331,7 @@ func TestCurtaskAtBeginIsRingtapsThread(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
 		t.Skip("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)")
 	}
-	text := `begin { print((curtask.comm, curtask.tgid, curtask.real_parent.tgid, curtask.cred.uid.val, curtask.nsproxy.mnt_ns.ns.inum)); $t = curtask; print($t.tgid); print(ppid(curtask) == ppid) }
+	text := `begin { print((curtask.comm, curtask.tgid, curtask.real_parent.tgid, curtask.cred.uid.val, curtask.nsproxy.mnt_ns.ns.inum)); let $t : struct task_struct *; $t = curtask; print($t.tgid); print(ppid(curtask) == ppid) }
 interval:ms:1 { print(curtask.comm == comm); exit(); }`
 	comm, err := os.ReadFile("/proc/self/comm")
 	if err != nil {
