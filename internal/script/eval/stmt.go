@@ -132,11 +132,18 @@ func (c *compiler) aggregate(s *check.Aggregate) doFunc {
 	case types.LHist:
 		return func(m *Machine) flow { n := x(m); at.AddLHist(key(m), int64(n)); return next }
 	}
-	return func(m *Machine) flow {
-		n := x(m)
-		at.AddSeries(key(m), n, uint64(m.opts.Host.Wall(m.hit.Time).UnixNano()))
-		return next
+	clock := c.seriesClock()
+	return func(m *Machine) flow { n := x(m); at.AddSeries(key(m), n, clock(m)); return next }
+}
+
+// seriesClock returns the clock of tseries(), in nanoseconds.
+func (c *compiler) seriesClock() func(*Machine) uint64 {
+	for _, clock := range c.m.Maps {
+		if clock.Name == c.m.opts.SeriesClock && len(clock.Keys) == 0 {
+			return func(*Machine) uint64 { v, _ := clock.Get(value.Key{}); return v.N }
+		}
 	}
+	return func(m *Machine) uint64 { return uint64(m.opts.Host.Wall(m.hit.Time).UnixNano()) }
 }
 
 func (c *compiler) ifStmt(s *check.If) doFunc {

@@ -354,3 +354,13 @@ begin { print((sizeof(ONE), sizeof(enum small), sizeof(HUGE), sizeof(enum big), 
 		t.Errorf("it prints %q\n%s", got.stdout, got.stderr)
 	}
 }
+
+func TestASeriesMayHaveAClockOfItsOwn(t *testing.T) {
+	text := `begin { @ts = (uint64)1000000000; @a = tseries(5, 100ms, 3); @ts += 200000000; @a = tseries(7, 100ms, 3); clear(@ts); }`
+	got := runText(t, t.Context(), Options{Text: text, Quiet: true, JSON: true, Environ: []string{"BPFTRACE_DUMMY_TS_MAP=@ts"}})
+	for _, want := range []string{`01.000000000","value":5`, `01.200000000","value":7`} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %s in %s%s", want, got.stdout, got.stderr)
+		}
+	}
+}
