@@ -35,7 +35,7 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 		{[]string{"-q", script, "5", "words"}, 0, "5 words\n\n\n", ""},
 		{[]string{script, "-q", "5", "words"}, 0, "5 words\n\n\n", ""},
 		{[]string{"-e", hello}, 0, "Attaching 1 probe...\nhello\n\n\n", ""},
-		{[]string{"-f", "json", "-e", hello}, 0, "{\"type\": \"attached_probes\", \"data\": {\"probes\": 1}}\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n", ""},
+		{[]string{"-f", "json", "-e", hello}, 0, "{\"type\": \"attached_probes\", \"count\": 1, \"data\": {\"probes\": 1}}\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n", ""},
 		{[]string{"-fjson", "-q", "-B", "none", "-e", hello}, 0, "{\"type\": \"printf\", \"data\": \"hello\\n\"}\n", ""},
 		{[]string{"-q", "-kk", "--no-warnings", "--btf", "--usdt-file-activation", "--no-feature", "kprobe_multi", "-b", "-e", hello}, 0, "hello\n\n\n", ""},
 		{[]string{"-q", "--dry-run", "-e", hello}, 0, "", ""},

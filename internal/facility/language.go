@@ -28,6 +28,7 @@ func Features() (helpers, kernel, probes, build []Feature) {
 		{"jiffies64", false},
 	}
 	kernel = []Feature{
+		{"Loop support", true},
 		{"btf", types},
 		{"module btf", types},
 	}

@@ -131,7 +131,7 @@ func (c *checker) infer(p *syntax.Program) {
 		m.Value = settle(m.value)
 		m.Spec.Keys = parts(m)
 		if m.idle {
-			c.warnf(m.use, "nothing uses %s", m.Name)
+			c.warnf(m.use, "Unused map: %s", m.Name)
 		}
 		if known(m.value) || m.idle || len(c.errs) > 0 {
 			continue

@@ -94,6 +94,8 @@ func TestSourcesAreWhatAClauseReadsFromItsHit(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`kprobe:f { print(str(arg0)) }`, "arg0 text 1025"},
 		{`kprobe:f { print(str(arg0, 16)) }`, "arg0 text 16"},
+		{`kprobe:f { let $p : int32 *; $p = (int32 *)arg0; print(*$p) }`, "arg0 +0* int32"},
+		{`kprobe:f { let $p : int32 *; if (arg1) { $p = (int32 *)arg0; } print(*$p) }`, "arg1 uint64; arg0 uint64"},
 		{`kprobe:f { print(str(arg0, 0)); print(str(arg1, 1024)); print(str(arg2, 1025)) }`, "arg0 text 1; arg1 text 1024; arg2 text 1025"},
 		{`kprobe:f { print(buf(arg1, 8)) }`, "arg1 bytes 8"},
 		{`kprobe:f { print(arg0); print(arg0 + 1) }`, "arg0 uint64"},
@@ -191,7 +193,11 @@ func TestWrongProgramsAreRefusedAtTheirPlace(t *testing.T) {
 		{`kprobe:f { override(1) }`, "1:12: override() needs BPF, which ringtap does without"},
 		{`begin { printf("%d\n") }`, "1:9: printf: Not enough arguments for format string (0 supplied, 1 expected)"},
 		{`begin { break }`, "1:9: break stands outside of a loop"},
-		{`begin { unroll($1) { } }`, "1:16: unroll takes a constant from 1 to 100"},
+		{`begin { unroll($1) { } }`, "1:16: unroll minimum value is 1"},
+		{`begin { unroll(101) { } }`, "1:16: unroll maximum value is 100"},
+		{`kprobe:f { unroll(arg0) { } }`, "1:19: unroll takes a constant from 1 to 100"},
+		{`begin { @g = 2; print(has_key(@g, 2)) }`, "1:31: call to has_key() expects a map with explicit keys: @g has none"},
+		{`begin { @g = 2; print(len(@g)) }`, "1:23: call to len() expects a map with explicit keys (non-scalar map): @g has none"},
 		{`begin { print(@never) }`, "1:15: no statement says what @never holds (assign @never a value somewhere)"},
 		{`macro m() { @x = 1 } begin { m() }`, "1:13: macro m uses the map @x, which it does not get as an argument"},
 		{`macro m(x) { m(x) } begin { m(1) }`, "1:14: macro m calls itself without end, or expands too often"},
@@ -417,6 +423,25 @@ func TestTheModeIsKnownAtFunctions(t *testing.T) {
 		p, err := program(t, text, Options{})
 		if err != nil || len(p.Clauses[0].Sources) != want {
 			t.Errorf("%s: %v, %+v", text, err, p)
+		}
+	}
+}
+
+func TestStatementsThatNeverRunAreWarnedOf(t *testing.T) {
+	for text, want := range map[string]int{
+		`exit(); print(1)`:                           1,
+		`if (pid) { return; print(1) } print(2)`:     1,
+		`while (1) { break; print(1) }`:              1,
+		`if (pid) { exit(); } print(1); exit()`:      0,
+		`if (pid) { return } else { return } @ = 1;`: 0,
+	} {
+		p, err := program(t, "begin { "+text+" }", Options{})
+		if err != nil {
+			t.Errorf("%s\n%v", text, err)
+			continue
+		}
+		if len(p.Warnings) != want {
+			t.Errorf("%s: %d warnings, want %d: %v", text, len(p.Warnings), want, p.Warnings)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/syntax"
@@ -29,6 +30,11 @@ func truth(k *Const) bool {
 
 // condition checks that x can be true or false.
 func (c *checker) condition(x Expr) Expr {
+	if f, ok := x.(*FromHit); ok && c.clause != nil {
+		if s := c.clause.Sources[f.Source]; s.Root == TaskRoot && len(s.Path) == 0 && s.Form == Plain {
+			return &Const{Typed: Typed{f.Pos, types.Truth}, N: 1} // every CPU runs a task
+		}
+	}
 	switch t := x.Type(); {
 	case !known(t) || t.Kind == types.Int || t.Kind == types.Bool || t.Kind == types.Pointer || castable(t):
 	default:
@@ -60,8 +66,9 @@ func compatible(from, to *types.Type) bool {
 		if len(from.Fields) != len(to.Fields) {
 			return false
 		}
-		for i, f := range from.Fields {
-			if f.Name != to.Fields[i].Name || !compatible(f.Type, to.Fields[i].Type) {
+		for i, f := range to.Fields {
+			j := Counterpart(from, i, f.Name)
+			if j < 0 || !compatible(from.Fields[j].Type, f.Type) {
 				return false
 			}
 		}
@@ -70,6 +77,29 @@ func compatible(from, to *types.Type) bool {
 		return true
 	}
 	return equal(from, to)
+}
+
+// Counterpart returns the index of the field of a tuple or record that becomes field i of another, which
+// is called name there: fields of tuples have no names and keep their places. It is -1 if there is none.
+func Counterpart(from *types.Type, i int, name string) int {
+	if i < len(from.Fields) && from.Fields[i].Name == name {
+		return i
+	}
+	if name == "" {
+		return -1
+	}
+	return slices.IndexFunc(from.Fields, func(f types.Field) bool { return f.Name == name })
+}
+
+// reordered reports whether to has the fields of the record from in another order. The elements of a
+// record are evaluated in the order in which the program writes them.
+func reordered(from, to *types.Type) bool {
+	for i, f := range to.Fields {
+		if Counterpart(from, i, f.Name) != i {
+			return true
+		}
+	}
+	return false
 }
 
 // convertTo returns x as a value of type t.
@@ -91,7 +121,7 @@ func (c *checker) convertTo(x Expr, t *types.Type) Expr {
 		c.errorf(x.Position(), "%s is no %s", describe(from), describe(t))
 		return bad(x.Position())
 	}
-	if tuple, ok := x.(*MakeTuple); ok {
+	if tuple, ok := x.(*MakeTuple); ok && !reordered(from, t) {
 		out := &MakeTuple{Typed: Typed{tuple.Pos, t}}
 		for i, e := range tuple.Elems {
 			out.Elems = append(out.Elems, c.convertTo(e, t.Fields[i].Type))

@@ -169,7 +169,7 @@ func (c *checker) ternary(e *syntax.Ternary) Expr {
 		a = c.expr(e.Then)
 	}
 	b := c.expr(e.Else)
-	c.condition(cond)
+	cond = c.condition(cond)
 	ta, tb := a.Type(), b.Type()
 	if ta == wrong || tb == wrong || cond.Type() == wrong {
 		return bad(e.Pos)

@@ -251,7 +251,7 @@ func (c *checker) index(e *syntax.Index) Expr {
 		return &Const{Typed: Typed{e.Pos, elem}, N: uint64(int8(s.S[k.N])), literal: true}
 	}
 	if fixed && t.Kind == types.Array && t.Len > 0 && (int64(k.N) < 0 || k.N >= uint64(t.Len)) {
-		c.errorf(e.Pos, "the array has elements 0 to %d, not %s", t.Len-1, number(k))
+		c.errorf(e.Pos, "the index %s is out of bounds for array of size %d", number(k), t.Len)
 		return bad(e.Pos)
 	}
 	size := max(sizeOf(elem), 1)

@@ -143,7 +143,7 @@ func (c *checker) foldFacts(e *syntax.Binary, x, y Expr) Expr {
 	}
 	same := true
 	for i := range a.Elems {
-		k, l := a.Elems[i].(*Const), b.Elems[i].(*Const)
+		k, l := a.Elems[i].(*Const), b.Elems[Counterpart(b.T, i, a.T.Fields[i].Name)].(*Const)
 		same = same && k.N == l.N && k.S == l.S
 	}
 	return &Const{Typed: Typed{e.Pos, c.truthType()}, N: boolean(same == (e.Op == "==")), literal: true}

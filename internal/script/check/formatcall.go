@@ -1,11 +1,13 @@
 package check
 
 import (
+	"io"
 	"strings"
 
 	"github.com/ringtap/ringtap/internal/script/show"
 	"github.com/ringtap/ringtap/internal/script/syntax"
 	"github.com/ringtap/ringtap/internal/script/types"
+	"github.com/ringtap/ringtap/internal/script/value"
 )
 
 // checkFormat is printf and the like: a format and its arguments.
@@ -56,11 +58,36 @@ func settled(x Expr) Expr {
 	return x
 }
 
+// checkFail is fail(format, …), which refuses the program with a message of its own. The arguments are
+// constants: nothing runs.
 func checkFail(c *checker, e *syntax.Call) Expr {
 	format, ok := c.constantText(e, 0)
-	if ok {
-		c.errorf(e.Pos, "%s", strings.TrimSuffix(format, "\n"))
+	if !ok {
+		return bad(e.Pos)
 	}
+	args, stop := c.values(e.Pos, e.Args[1:])
+	if stop != nil {
+		return stop
+	}
+	list := make([]*types.Type, len(args))
+	values := make([]value.Value, len(args))
+	for i, a := range args {
+		k, ok := constant(settled(a))
+		if !ok {
+			c.errorf(a.Position(), "argument %d of fail() is not a constant: the program does not run", i+1)
+			return bad(e.Pos)
+		}
+		plain := *k.T
+		plain.Name = "" // an enum's number: its names are the printer's at run time
+		list[i], values[i] = &plain, value.Value{N: k.N, S: k.S}
+	}
+	f, err := show.ParseFormat(e.Func, format, list)
+	if err != nil {
+		c.errorf(e.Pos, "%v", err)
+		return bad(e.Pos)
+	}
+	message := show.NewPrinter(io.Discard, io.Discard, show.Current(), nil).SprintfRaw(f, values)
+	c.errorf(e.Pos, "%s", strings.TrimSuffix(message, "\n"))
 	return bad(e.Pos)
 }
 

@@ -59,7 +59,13 @@ func (c *checker) unroll(s *syntax.Unroll) Stmt {
 	x := c.value(s.Count)
 	k, ok := constant(x)
 	if !ok || x.Type().Kind != types.Int || int64(k.N) < 1 || int64(k.N) > maxUnroll {
-		if known(x.Type()) {
+		switch {
+		case !known(x.Type()):
+		case ok && x.Type().Kind == types.Int && int64(k.N) < 1:
+			c.errorf(s.Count.Position(), "unroll minimum value is 1")
+		case ok && x.Type().Kind == types.Int:
+			c.errorf(s.Count.Position(), "unroll maximum value is %d", maxUnroll)
+		default:
 			c.errorf(s.Count.Position(), "unroll takes a constant from 1 to %d", maxUnroll)
 		}
 		return nil

@@ -42,6 +42,9 @@ func checkKey(c *checker, e *syntax.Call) Expr {
 			return bad(e.Pos)
 		}
 		el = c.element(m)
+	case c.mapNamed(m).scalar:
+		c.errorf(m.Pos, "call to %s() expects a map with explicit keys: %s has none", e.Func, m.Name)
+		return bad(e.Pos)
 	default:
 		el = c.element(&syntax.Map{Pos: m.Pos, Name: m.Name, Keys: e.Args[1:2]})
 	}
@@ -79,7 +82,7 @@ func checkLen(c *checker, e *syntax.Call) Expr {
 	if m, ok := e.Args[0].(*syntax.Map); ok && len(m.Keys) == 0 {
 		named := c.mapNamed(m)
 		if named.scalar {
-			c.errorf(e.Pos, "%s has no keys to count", m.Name)
+			c.errorf(e.Pos, "call to len() expects a map with explicit keys (non-scalar map): %s has none", m.Name)
 		}
 		return &Call{Typed: Typed{e.Pos, types.Int64}, Func: "len", Map: named}
 	}

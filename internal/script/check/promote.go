@@ -245,17 +245,17 @@ func intSize(t *types.Type) int {
 	return 8
 }
 
-func promoteFields(a, b *types.Type) *types.Type {
+func promoteFields(a, b *types.Type) *types.Type { // a record keeps the order of a
 	if len(a.Fields) != len(b.Fields) {
 		return nil
 	}
 	fields := make([]types.Field, len(a.Fields))
 	for i, f := range a.Fields {
-		g := &b.Fields[i]
-		if f.Name != g.Name {
+		j := Counterpart(b, i, f.Name)
+		if j < 0 {
 			return nil
 		}
-		t := promote(f.Type, g.Type)
+		t := promote(f.Type, b.Fields[j].Type)
 		if t == nil {
 			return nil
 		}

@@ -13,6 +13,7 @@ type variable struct {
 	*Var
 	typ    *types.Type
 	sets   int  // assignments in this pass
+	bare   bool // its let has no value
 	before int  // assignments in the last pass
 	loop   bool // it is a loop's own
 }
@@ -48,7 +49,7 @@ func (c *checker) declareIn(scope int, node syntax.Node, name string) *variable 
 		c.vars[node] = v
 	}
 	v.Slot = len(*c.frame)
-	v.before, v.sets, v.from = v.sets, 0, nil
+	v.before, v.sets, v.bare, v.from = v.sets, 0, false, nil
 	v.Type = settle(v.typ)
 	*c.frame = append(*c.frame, v.Var)
 	c.scopes[scope][name] = v

@@ -21,7 +21,13 @@ func (c *checker) sizeof(e *syntax.Sizeof) Expr {
 	if !known(t) {
 		return unknownUntilFinal(c, e.Pos)
 	}
-	return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(sizeOf(t))}
+	size := sizeOf(t)
+	if word, ok := x.(*syntax.Ident); ok && t.Kind == types.Int {
+		if _, _, ok := c.env().Constant(word.Name); ok {
+			size = 8 // bpftrace gives every constant of an enum 64 bits, whatever the enum has
+		}
+	}
+	return &Const{Typed: Typed{e.Pos, types.Uint64}, N: uint64(size)}
 }
 
 // sizeOf returns the bytes of a value of type t as bpftrace lays it out.

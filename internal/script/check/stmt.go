@@ -19,12 +19,29 @@ func (c *checker) block(b *syntax.Block) *Block {
 
 func (c *checker) stmts(pos syntax.Pos, list []syntax.Stmt) *Block {
 	out := &Block{Pos: pos}
-	for _, s := range list {
-		if t := c.stmt(s); t != nil {
-			out.Stmts = append(out.Stmts, t)
+	for i, s := range list {
+		t := c.stmt(s)
+		if t == nil {
+			continue
+		}
+		out.Stmts = append(out.Stmts, t)
+		if i+1 < len(list) && leavesBlock(t) {
+			c.warnf(list[i+1].Position(), "Unreachable statement: the one before it ends the block")
 		}
 	}
 	return out
+}
+
+// leavesBlock reports whether the statements after s never run.
+func leavesBlock(s Stmt) bool {
+	switch s := s.(type) {
+	case *Jump:
+		return true
+	case *Do:
+		call, ok := s.X.(*Call)
+		return ok && call.Func == "exit"
+	}
+	return false
 }
 
 func (c *checker) stmt(s syntax.Stmt) Stmt {
@@ -124,7 +141,7 @@ func (c *checker) let(s *syntax.Let) Stmt {
 		}
 	}
 	if x == nil {
-		v.sets++
+		v.bare = true
 		return &SetVar{s.Pos, v.Var, nil}
 	}
 	return c.setVar(s.Pos, v, x)
@@ -137,6 +154,9 @@ func unsized(t *types.Type) bool {
 
 func (c *checker) setVar(pos syntax.Pos, v *variable, x Expr) Stmt {
 	v.sets++
+	if v.bare && c.scopes[len(c.scopes)-1][v.Name] != v {
+		v.sets++ // it may still be zero: the block that assigns it may not run
+	}
 	if v.loop {
 		c.errorf(pos, "%s belongs to its loop: it cannot be assigned", name(v.Name))
 	}

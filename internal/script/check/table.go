@@ -170,7 +170,7 @@ var functionNames = []string{
 	"exit", "str", "buf", "join", "ntop", "macaddr", "bswap", "kptr", "uptr", "is_str", "is_array",
 	"is_ptr", "is_integer", "is_unsigned_integer", "is_literal", "nsecs", "pid", "tid", "kstack",
 	"ustack", "dw_ustack", "assert", "static_assert", "signal", "signal_thread", "cgroup_path", "ksym",
-	"usym", "strncmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "strerror",
+	"usym", "strncmp", "strcontains", "strstr", "strlen", "strcap", "str_concat", "str_join", "strerror",
 	"signal_name", "syscall_name", "fdpath", "file_number", "has_field", "memcmp", "is_err", "unwatch", "typeinfo", "container_of", "assert_str",
 	"comm", "ppid", "pcomm", "leader_tid", "leader_comm",
 }
@@ -212,7 +212,7 @@ func lookup(name string) *function {
 		return &function{1, 2, false, checkStr}
 	case "buf":
 		return &function{1, 2, false, checkBuf}
-	case "join":
+	case "join", "str_join":
 		return &function{1, 2, false, checkJoin}
 	case "ntop":
 		return &function{1, 2, false, checkAddress}

@@ -163,7 +163,7 @@ func checkBuf(c *checker, e *syntax.Call) Expr {
 	return bad(e.Pos)
 }
 
-// checkJoin is join(argv, separator).
+// checkJoin is join(argv, separator), and str_join(argv, separator), whose value is what join prints.
 func checkJoin(c *checker, e *syntax.Call) Expr {
 	sep := " "
 	if len(e.Args) > 1 {
@@ -177,12 +177,16 @@ func checkJoin(c *checker, e *syntax.Call) Expr {
 		return stop
 	}
 	if k := args[0].Type().Kind; k != types.Int && k != types.Pointer {
-		c.errorf(e.Pos, "join() takes an array of strings, not %s", describe(args[0].Type()))
+		c.errorf(e.Pos, "%s() takes an array of strings, not %s", e.Func, describe(args[0].Type()))
 		return bad(e.Pos)
 	}
 	// The words come as one text, each with a zero byte behind it.
 	words := c.readAt(e.Pos, args[0], nil, Vector, &types.Type{Kind: types.Buffer, Size: c.prog.Config.MaxStrlen})
-	return &Call{Typed: Typed{e.Pos, types.Void}, Func: "join", Format: sep, Args: []Expr{words}}
+	t := types.Void
+	if e.Func == "str_join" {
+		t = &types.Type{Kind: types.String, Size: c.prog.Config.MaxStrlen}
+	}
+	return &Call{Typed: Typed{e.Pos, t}, Func: e.Func, Format: sep, Args: []Expr{words}}
 }
 
 // checkAddress is ntop and macaddr: an address out of an integer or bytes.

@@ -189,7 +189,8 @@ func (c *compiler) convertTuple(e *check.Convert) valueFunc {
 func convertElems(v value.Value, from, to *types.Type) value.Value {
 	out := value.Value{T: make([]value.Value, len(to.Fields))}
 	for i, f := range to.Fields {
-		e, u := v.T[i], from.Fields[i].Type
+		j := check.Counterpart(from, i, f.Name)
+		e, u := v.T[j], from.Fields[j].Type
 		switch {
 		case f.Type.Kind == types.Tuple || f.Type.Kind == types.Record:
 			e = convertElems(e, u, f.Type)

@@ -113,7 +113,10 @@ type Options struct {
 	Seed    uint64 // of rand
 	Bytes   int64  // bound of one map's memory, 0 for 256 MiB
 	Deletes bool   // say which delete() finds nothing
-	Steps   int    // bound of the rounds of loops and calls in one hit, 0 for 20 million
+	// SeriesClock names the map without keys that holds the time of tseries(), in nanoseconds. If it is
+	// empty, tseries() takes the wall clock. bpftrace's tests set it.
+	SeriesClock string
+	Steps       int // bound of the rounds of loops and calls in one hit, 0 for 20 million
 }
 
 // A Machine runs one program. It is for one goroutine: its caller feeds it the hits of all

@@ -131,11 +131,20 @@ func (c *compiler) aggregate(s *check.Aggregate) doFunc {
 	case types.LHist:
 		store = func(_ *Machine, k value.Key, n uint64) { at.AddLHist(k, int64(n)) }
 	default:
-		store = func(m *Machine, k value.Key, n uint64) {
-			at.AddSeries(k, n, uint64(m.opts.Host.Wall(m.hit.Time).UnixNano()))
-		}
+		clock := c.seriesClock()
+		store = func(m *Machine, k value.Key, n uint64) { at.AddSeries(k, n, clock(m)) }
 	}
 	return c.stored(s.Elem, s.X, store)
+}
+
+// seriesClock returns the clock of tseries(), in nanoseconds.
+func (c *compiler) seriesClock() func(*Machine) uint64 {
+	for _, clock := range c.m.Maps {
+		if clock.Name == c.m.opts.SeriesClock && len(clock.Keys) == 0 {
+			return func(*Machine) uint64 { v, _ := clock.Get(value.Key{}); return v.N }
+		}
+	}
+	return func(m *Machine) uint64 { return uint64(m.opts.Host.Wall(m.hit.Time).UnixNano()) }
 }
 
 func (c *compiler) ifStmt(s *check.If) doFunc {

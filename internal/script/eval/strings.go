@@ -122,6 +122,12 @@ func (c *compiler) callText(e *check.Call) textFunc {
 			}
 			return resize(text[:min(uint64(len(text)), most)], t)
 		}
+	case "str_join":
+		words, sep, size := c.text(e.Args[0]), e.Format, e.T.Size
+		return func(m *Machine) string {
+			text := strings.ReplaceAll(strings.TrimSuffix(words(m), "\x00"), "\x00", sep)
+			return text[:min(len(text), size)]
+		}
 	case "str_concat":
 		x, y, t := c.text(e.Args[0]), c.text(e.Args[1]), e.T
 		return func(m *Machine) string { a := cString(x(m)); return resize(a+cString(y(m)), t) }

@@ -226,13 +226,33 @@ func isImpossible(err error) bool {
 	return errors.As(err, new(*library.NotFoundError)) || errors.As(err, new(*kprobe.MethodError))
 }
 
-// Probes is how many probes are attached.
+// Probes returns how many probes are attached. A USDT probe counts once for each file that has it,
+// however many places of the file are probed for it.
 func (a *Attachment) Probes() int {
 	n := 0
+	seen := map[markIn]bool{}
 	for _, s := range a.all() {
-		n += max(1, len(s.places)) * len(s.event.Uses)
+		places := max(1, len(s.places))
+		if isMark(s.event) {
+			mark := markIn{s.event, s.probe.Path}
+			if seen[mark] {
+				continue
+			}
+			seen[mark], places = true, 1
+		}
+		n += places * len(s.event.Uses)
 	}
 	return n
+}
+
+// A markIn is a USDT probe in one file.
+type markIn struct {
+	event *plan.Event
+	path  string
+}
+
+func isMark(event *plan.Event) bool {
+	return len(event.Uses) > 0 && event.Uses[0].Point.Provider == "usdt"
 }
 
 // attach attaches one event.

@@ -35,6 +35,16 @@ func settings(environ []string) []syntax.Setting {
 	return all
 }
 
+// variable returns an environment variable, "" if it is not set.
+func variable(environ []string, name string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // settingValue is a value as a config block would have it.
 func settingValue(pos syntax.Pos, text string) syntax.Expr {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {

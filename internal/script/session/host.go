@@ -49,6 +49,10 @@ func (s *session) own(c *check.Clause, host plan.Host) (*ownValues, *syntax.Erro
 			}
 			continue
 		}
+		if v, ok := s.ownTask(source, host); ok {
+			own.values[i] = func() value.Value { return v }
+			continue
+		}
 		v, ok := s.ownValue(source)
 		if !ok || len(source.Path) > 0 || source.Form != check.Plain {
 			return nil, s.notHere(source)
@@ -66,7 +70,8 @@ func (s *session) notHere(source *check.Source) *syntax.Error {
 		e.Msg = fmt.Sprintf("the memory at %#x is read by probes of the kernel only", source.Address)
 		e.Hint = fmt.Sprintf("Probes such as begin and interval fire in ringtap itself, which would read /proc/kcore: %v.", s.kernel.open())
 	case source.Root == check.TaskRoot:
-		e.Msg = "curtask is an address in the kernel's memory"
+		e.Msg = fmt.Sprintf("what curtask leads to here is in the kernel's memory only, which ringtap cannot read: %v", s.kernel.open())
+		e.Hint = "These are there: " + plan.TaskMembers + "."
 	case source.Root == check.SymbolRoot:
 		e.Msg = fmt.Sprintf("the memory at %#x is not the kernel's", source.Address)
 	default:
@@ -86,6 +91,27 @@ func (v *ownValues) Value(source int) value.Value { return v.values[source]() }
 
 // Comm returns the name of this process.
 func (v *ownValues) Comm() string { return v.comm }
+
+// ownTask returns a member of curtask that /proc has, too, for the thread that probes such as begin and
+// interval run in: ringtap's own. It returns false for any other source.
+func (s *session) ownTask(source *check.Source, host plan.Host) (value.Value, bool) {
+	if source.Root != check.TaskRoot {
+		return value.Value{}, false
+	}
+	field, ok := plan.OfTask(host, source)
+	namespace, isNamespace := strings.CutPrefix(field.Name, "ns/")
+	switch {
+	case !ok:
+		return value.Value{}, false
+	case field.Root != check.TaskRoot:
+		return s.ownValue(&check.Source{Root: field.Root})
+	case isNamespace:
+		return value.Int(inode("/proc/self/ns/" + namespace)), true
+	case field.Name == "comm":
+		return value.String(s.comm), true
+	}
+	return value.Int(uint64(s.self)), true
+}
 
 // ownValue returns what a source reads of this process, false if it reads something else.
 func (s *session) ownValue(source *check.Source) (value.Value, bool) {

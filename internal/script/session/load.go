@@ -87,7 +87,7 @@ func (s *session) prepare() error {
 	s.printer.JSON, s.printer.Mode, s.printer.Raw = o.JSON, o.Buffer, o.Raw
 	s.machine, err = eval.New(s.checked, eval.Options{
 		Dialect: language, Output: s.printer, Host: s, CPUs: runtime.NumCPU(), Child: o.Child, Seed: uint64(time.Now().UnixNano()),
-		Deletes: s.dialect.Name == show.Current().Name,
+		Deletes: s.dialect.Name == show.Current().Name, SeriesClock: variable(o.Environ, "BPFTRACE_DUMMY_TS_MAP"),
 	})
 	if err == nil {
 		s.printer.Failed = s.machine.Interrupt

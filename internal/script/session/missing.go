@@ -39,7 +39,7 @@ func (s *session) leaveOutMissing() error {
 		return s.noTracepoints(tracefs, gone)
 	case wanted == "warn" && !s.opts.NoWarnings:
 		for _, p := range gone {
-			fmt.Fprintf(s.opts.Stderr, "WARNING: this kernel has no %s\n", p.Text)
+			fmt.Fprintf(s.opts.Stderr, "WARNING: No matches for %s. Skipping.\n", strings.Replace(p.Text, ":", " ", 1))
 		}
 	}
 	s.leftOut = whole(s.parsed.Probes, there)
@@ -113,7 +113,7 @@ func (s *session) noTracepoints(tracefs *ftrace.FS, gone []*syntax.AttachPoint) 
 		if found := near.Names(); len(found) > 0 {
 			hint = "did you mean " + strings.Join(found, " or ") + "?"
 		}
-		wrong.List = append(wrong.List, &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "this kernel has no tracepoint " + name, Hint: hint})
+		wrong.List = append(wrong.List, &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "No matches for tracepoint " + name + ": this kernel has none of that name", Hint: hint})
 	}
 	if len(wrong.List) == 0 {
 		return nil // to attach the rest says what this kernel does not make

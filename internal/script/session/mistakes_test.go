@@ -64,7 +64,11 @@ func TestMistakesAreExplained(t *testing.T) {
 		`BEGIN { $x = (struct nosuch *)0; print($x->a) }`: `1:42-44: struct nosuch is not known here | define it, or #include the header that does`,
 		`struct request { int q; }; BEGIN { print(((struct request *)0)->rq_disk) }`: `1:63-65: struct request has no member rq_disk | today it is q->disk`,
 		`BEGIN { clear(@nope[1]); }`:                         `1:15-20: argument 1 of clear() is a map`,
-		`BEGIN { unroll(1000) { } }`:                         `1:16-20: unroll takes a constant from 1 to 100`,
+		`BEGIN { unroll(1000) { } }`:                         `1:16-20: unroll maximum value is 100`,
+		`BEGIN { fail("got %d of %s", 3, "five") }`:          `1:9-13: got 3 of five`,
+		`BEGIN { fail("got %s", comm) }`:                     `1:24-28: argument 1 of fail() is not a constant: the program does not run`,
+		`BEGIN { fail("got %d") }`:                           `1:9-13: fail: Not enough arguments for format string (0 supplied, 1 expected)`,
+		`BEGIN { $a = (a=1, b=2); $a = (c=1, b=2); }`:        `1:26-28: $a holds (a=int8,b=int8), not (c=int8,b=int8)`,
 		`BEGIN { break; }`:                                   `1:9-14: break stands outside of a loop`,
 		`BEGIN { print(nsecs(booot)) }`:                      `1:21-26: nsecs() takes a mode | modes are boot, monotonic, tai, sw_tai`,
 		`BEGIN { ustack(foo) }`:                              `1:16-19: ustack() has no mode foo | modes are bpftrace, perf, raw, build_id`,
@@ -94,10 +98,10 @@ func TestMistakesAboutTracepointsAreExplained(t *testing.T) {
 		t.Skip("root: tracefs")
 	}
 	for text, want := range map[string]string{
-		`tracepoint:sched:sched_swich { }`:                                    `1:1-29: this kernel has no tracepoint sched:sched_swich | did you mean sched:sched_switch?`,
-		`tracepoint:shed:sched_switch { print(args.x) }`:                      `1:1-29: this kernel has no tracepoint shed:sched_switch | did you mean sched:sched_switch`,
-		`rawtracepoint:nosuch:sched_switch { }`:                               `1:1-34: this kernel has no module nosuch`,
-		`rawtracepoint:sched_swich { }`:                                       `1:1-26: this kernel has no tracepoint sched_swich | did you mean sched_switch?`,
+		`tracepoint:sched:sched_swich { }`:                                    `1:1-29: No matches for tracepoint sched:sched_swich: this kernel has none of that name | did you mean sched:sched_switch?`,
+		`tracepoint:shed:sched_switch { print(args.x) }`:                      `1:1-29: No matches for tracepoint shed:sched_switch: this kernel has none of that name | did you mean sched:sched_switch`,
+		`rawtracepoint:nosuch:sched_switch { }`:                               `1:1-34: No matches for rawtracepoint nosuch:sched_switch: this kernel has no module nosuch`,
+		`rawtracepoint:sched_swich { }`:                                       `1:1-26: No matches for rawtracepoint sched_swich: this kernel has none of that name | did you mean sched_switch?`,
 		`tracepoint:sched:sched_switch { print(args.prevpid) }`:               `1:43-44: tracepoint:sched:sched_switch has no argument prevpid | did you mean prev_pid`,
 		`tracepoint:sched:sched_switch { print(prev_pid) }`:                   `1:39-47: nothing is named prev_pid | it is an argument of this probe: args.prev_pid`,
 		`tracepoint:sched:sched_switch { print(retval) }`:                     `1:39-45: retval has no meaning in tracepoint | a tracepoint has args.NAME: prev_comm, prev_pid`,

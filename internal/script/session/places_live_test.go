@@ -48,10 +48,15 @@ func TestLivePlacesThatShareAnEventHaveTheirSymbols(t *testing.T) {
 	sources := compiled.Sources(t, "../../usdt/testdata/marks.h")
 	sources["spelled.c"] = spelledText
 	program := compiled.Program(t, sources, "gcc", "-O1", "-o", "spelled", "spelled.c")
+	var attached, missed bytes.Buffer
+	code, err := Run(t.Context(), Options{Text: "usdt:" + program + ":prov:mark* { }", DryRun: true, Stdout: &attached, Stderr: &missed})
+	if err != nil || code != 0 || attached.String() != "Attaching 1 probe...\n" {
+		t.Errorf("exit code %d, %v: of one mark at 10 places it prints %q\n%s", code, err, &attached, &missed)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	var out, stderr bytes.Buffer
-	code, err := Run(ctx, Options{
+	code, err = Run(ctx, Options{
 		Text: `uprobe:` + program + `:a_* { @[probe, func] = count(); } uretprobe:` + program + `:a_* { @ends[probe] = count(); }
 			usdt:` + program + `:prov:* { @marks[probe] = count(); }
 			uretprobe:` + program + `:main { exit(); } BEGIN { system("` + program + ` &"); }`,

@@ -117,9 +117,9 @@ func systemOf(all []ftrace.EventName, event string) (system string) {
 // noRaw says that no tracepoint is what an attach point names, and what resembles it.
 func noRaw(all []ftrace.EventName, p *syntax.AttachPoint) *syntax.Error {
 	event := p.Args[len(p.Args)-1]
-	wrong := &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "this kernel has no tracepoint " + event}
+	wrong := &syntax.Error{Pos: p.Pos, Len: len(p.Text), Msg: "No matches for rawtracepoint " + event + ": this kernel has none of that name"}
 	if len(p.Args) == 2 && !hasModule(p.Args[0]) {
-		wrong.Msg = "this kernel has no module " + p.Args[0]
+		wrong.Msg = "No matches for rawtracepoint " + p.Args[0] + ":" + event + ": this kernel has no module " + p.Args[0]
 		return wrong
 	}
 	nearest := names.NewNearest(event, max(1, len(event)/3), 3, names.ShortestFirst)

@@ -332,7 +332,7 @@ func (s *session) printMaps() {
 			fmt.Fprintf(s.opts.Stderr, "WARNING: %d uses of values of %s are uncertain: hits that would have changed them may have been lost\n", m.Uncertain, m.Name)
 		}
 		if n := m.Dropped.Keys; n > 0 {
-			fmt.Fprintf(s.opts.Stderr, "WARNING: %s was full at %d keys and %d MiB: %d times a new key was left out\n",
+			fmt.Fprintf(s.opts.Stderr, "WARNING: Map full; can't update element: %s holds %d keys in %d MiB, and %d new keys were left out\n",
 				m.Name, m.Len(), m.Bytes()>>20, n)
 		}
 	}

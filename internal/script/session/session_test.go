@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -359,6 +360,44 @@ func TestEnvironmentVariablesAreSettings(t *testing.T) {
 		got := runText(t, t.Context(), Options{Text: text, Environ: test.environ, Quiet: true, DryRun: true})
 		if got.stderr != test.stderr || got.err != nil {
 			t.Errorf("%v: %+v, want %q", test.environ, got, test.stderr)
+		}
+	}
+}
+
+func TestCurtaskAtBeginIsRingtapsThread(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
+		t.Skip("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)")
+	}
+	text := `begin { print((curtask.comm, curtask.tgid, curtask.real_parent.tgid, curtask.cred.uid.val, curtask.nsproxy.mnt_ns.ns.inum)); let $t : struct task_struct *; $t = curtask; print($t.tgid); print(ppid(curtask) == ppid) }
+interval:ms:1 { print(curtask.comm == comm); exit(); }`
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var namespace unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/mnt", &namespace); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("(%s, %d, %d, %d, %d)\n%d\ntrue\ntrue\n", strings.TrimSpace(string(comm)), os.Getpid(), os.Getppid(), os.Getuid(), namespace.Ino, os.Getpid())
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true, Bare: true}); got.stdout != want || got.err != nil {
+		t.Errorf("it prints %q, want %q\n%s %v", got.stdout, want, got.stderr, got.err)
+	}
+}
+
+func TestConstantsOfEnumsHave64Bits(t *testing.T) {
+	text := `enum small { ONE = 1 }; enum big { TWO = 2, HUGE = 0x100000000 };
+begin { print((sizeof(ONE), sizeof(enum small), sizeof(HUGE), sizeof(enum big), sizeof(TWO))); }`
+	if got := runText(t, t.Context(), Options{Text: text, Quiet: true}); strings.TrimSpace(got.stdout) != "(8, 4, 8, 8, 8)" {
+		t.Errorf("it prints %q\n%s", got.stdout, got.stderr)
+	}
+}
+
+func TestASeriesMayHaveAClockOfItsOwn(t *testing.T) {
+	text := `begin { @ts = (uint64)1000000000; @a = tseries(5, 100ms, 3); @ts += 200000000; @a = tseries(7, 100ms, 3); clear(@ts); }`
+	got := runText(t, t.Context(), Options{Text: text, Quiet: true, JSON: true, Environ: []string{"BPFTRACE_DUMMY_TS_MAP=@ts"}})
+	for _, want := range []string{`01.000000000","value":5`, `01.200000000","value":7`} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %s in %s%s", want, got.stdout, got.stderr)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,6 +29,32 @@ import (
 // known is how often the known process does what it does.
 const known = 100
 
+// scriptsStarted is how many scripts the work "starts" starts.
+const scriptsStarted = 5
+
+// startScripts starts scripts, whose first line has env(1) search the PATH.
+func startScripts() error {
+	dir, err := os.MkdirTemp("", "starts-of-the-tests")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	env, errEnv := exec.LookPath("env")
+	last, errTrue := exec.LookPath("true")
+	script := filepath.Join(dir, "script")
+	if err := errors.Join(errEnv, errTrue, os.WriteFile(script, []byte("#!"+env+" true\n"), 0o700)); err != nil {
+		return err
+	}
+	for range scriptsStarted {
+		cmd := exec.Command(script)
+		cmd.Env = []string{"PATH=/nonexistent-1:/nonexistent-2:" + filepath.Dir(last)}
+		if err := cmd.Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // knownWork is what the known process can do. It listens at a port of 127.0.0.1, whose queue is of
 // one connection.
 var knownWork = map[string]func(l net.Listener){
@@ -39,8 +66,14 @@ var knownWork = map[string]func(l net.Listener){
 		for _, path := range paths {
 			_, _ = unix.Open(path, unix.O_RDONLY, 0)
 			_ = unix.Kill(os.Getpid(), unix.SIGCONT)
-			_ = unix.Kill(os.Getpid(), 0) // which has no name
+			_ = unix.Kill(os.Getpid(), 0)   // which has no name
+			_ = unix.Kill(os.Getpid(), 999) // which is no signal
 			unix.Getsid(0)
+		}
+	},
+	"starts": func(net.Listener) { // scripts whose program two directories of the PATH do not have
+		if err := startScripts(); err != nil {
+			panic(err)
 		}
 	},
 	"everything": func(net.Listener) { // of the one-liners

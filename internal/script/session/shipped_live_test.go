@@ -89,6 +89,13 @@ type shippedTest struct {
 var shippedTests = []shippedTest{
 	{"opensnoop", []string{"--failed=true"}, "calls", lines(known, `PID -1 /nonexistent/of-the-tests-of-shipped-programs/`)},
 	{"killsnoop", []string{"--signals=true"}, "calls", lines(2*known, `PID PID (SIGCONT|0) 0$`)},
+	{"killsnoop", []string{"--failed=true"}, "calls", lines(known, `^exe PID PID 999 -22$`)},
+	{"killsnoop", []string{"--failed=true"}, "calls", lines(0, `PID PID \d+ 0$`)},
+	{"execsnoop", nil, "starts", lines(scriptsStarted, `^true \d+ \d+ 0 true \S*/starts-of-the-tests\S*/script$`)},
+	{"execsnoop", nil, "starts", lines(0, `^\S+ \d+ \d+ -\d+ `)},
+	{"execsnoop", []string{"--failed=true"}, "starts", lines(2*scriptsStarted, `^script \d+ \d+ -2 true \S*/starts-of-the-tests\S*/script$`)},
+	{"syscount", []string{"--calls=true", "--by-pid=true", "--failed=true"}, "calls", lines(1, `^PID exe kill 100$`)},
+	{"syscount", []string{"--calls=true", "--by-pid=true", "--failed=true"}, "calls", lines(0, `^PID exe getsid`)},
 	{"syscount", []string{"--calls=true", "--by-pid=true"}, "calls", lines(1, `^PID exe getsid 100$`)},
 	{"syscount", []string{"--by-pid=true", "--rows=1"}, "calls", lines(1, `^\d+ .* \d+$`)},
 

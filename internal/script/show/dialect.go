@@ -91,6 +91,7 @@ func Default() Dialect {
 	d.Name = "default"
 	d.RawPercents = false
 	d.GapInJSON = false
+	d.Counts = true
 	d.Enums = true
 	d.HexPointers = true
 	d.Trailer = ".."

@@ -28,6 +28,10 @@ func TestNoProcessForgesALine(t *testing.T) {
 	}{
 		{"a text of the process", "%s\n", text, value.String(hostile), escaped + "\n", hostile + "\n"},
 		{"the format is the program's", "a\n\t%s", text, value.String("b\n"), "a\n\tb\\n", "a\n\tb\n"},
+		{"a line break at the end of the line", "%s\n", text, value.String("a\nb\n"), "a\\nb\n\n", "a\nb\n\n"},
+		{"two of them", "%s\n", text, value.String("a\n\n"), "a\\n\n\n", "a\n\n\n"},
+		{"one before other text", "%s %%\n", text, value.String("a\n"), "a\\n %\n", "a\n %\n"},
+		{"one before the next conversion", "%s", tupleOf(text, text), value.Tuple(value.String("a\n"), value.String("b\n")), "(a\\n, b\\n)", "(a\n, b\n)"},
 		{"a text of the program", "%s", &program, value.String("a\n\tb"), "a\n\tb", "a\n\tb"},
 		{"a text in a tuple", "%s", tupleOf(text, &program), value.Tuple(value.String("a\nb"), value.String("c\n")), "(a\\nb, c\n)", "(a\nb, c\n)"},
 		{"the width counts what is shown", "%6s|%-6s", nil, value.Value{}, `  a\nb|a\nb  `, "   a\nb|a\nb   "},

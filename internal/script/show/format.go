@@ -23,6 +23,7 @@ type verb struct {
 	length    string // hh, h, l, ll, j, z, t
 	name      string // d, s, rx, …
 	of        *types.Type
+	endsLine  bool // only a line break follows it
 }
 
 // maxWidth bounds the width and the precision of a conversion.
@@ -56,6 +57,9 @@ func ParseFormat(call, text string, args []*types.Type) (*Format, error) {
 		i += n
 	}
 	f.texts = append(f.texts, literal.String())
+	if last := len(f.verbs) - 1; last >= 0 {
+		f.verbs[last].endsLine = f.texts[last+1] == "\n" && f.verbs[last].width == 0 && f.verbs[last].precision < 0
+	}
 	return f, f.check(call, args)
 }
 

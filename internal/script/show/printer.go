@@ -100,7 +100,7 @@ func (p *Printer) Value(t *types.Type, v value.Value) {
 		p.buf = append(p.buf, `{"type": "value", "data": `...)
 		p.buf = append(p.json(p.buf, t, v), "}\n"...)
 	} else {
-		p.buf = append(p.text(p.buf, t, v, 8), '\n')
+		p.buf = append(p.line(p.buf, t, v), '\n')
 	}
 	p.done()
 }

@@ -110,6 +110,17 @@ func mac(s string) string {
 	return b.String()
 }
 
+// line appends a value that only a line break follows. A line break at the end of its text stays as it
+// is, as bpftrace prints it: what follows is an empty line, which forges nothing.
+func (p *Printer) line(b []byte, t *types.Type, v value.Value) []byte {
+	text, ends := strings.CutSuffix(v.S, "\n")
+	if t.Kind != types.String || !ends || t.Size > 0 && len(v.S) >= t.Size {
+		return p.text(b, t, v, 8)
+	}
+	v.S = text
+	return append(p.text(b, t, v, 8), '\n')
+}
+
 // appendString appends a string and the dialect's trailer if it was cut.
 func (p *Printer) appendString(b []byte, t *types.Type, s string) []byte {
 	if t.Program {

@@ -61,6 +61,9 @@ func (v *verb) text(p *Printer, b []byte, arg value.Value) []byte {
 	case types.Stats:
 		return p.number(b, v.of, arg.N)
 	}
+	if v.endsLine {
+		return p.line(b, v.of, arg)
+	}
 	return p.text(b, v.of, arg, 8)
 }
 

@@ -133,7 +133,13 @@ func (l *lexer) next() token {
 		return start
 	}
 	start.text = rest[:start.length]
-	l.off += start.length
+	for end := l.off + start.length; l.off < end; {
+		if l.text[l.off] == '\n' { // in a string
+			l.newline()
+		} else {
+			l.off++
+		}
+	}
 	return start
 }
 
@@ -263,13 +269,14 @@ func nameLength(text string) int {
 	return n
 }
 
-// quoted measures a string or a character, which ends on its line.
+// quoted measures a string, which may have several lines, or a character. One that is not closed ends
+// with its line.
 func quoted(text string, k kind) (kind, int) {
-	for i := 1; i < len(text) && text[i] != '\n'; i++ {
+	for i := 1; i < len(text) && (k == kindString || text[i] != '\n'); i++ {
 		switch text[i] {
 		case '\\':
 			i++
-			if i < len(text) && text[i] == '\n' {
+			if k != kindString && i < len(text) && text[i] == '\n' {
 				return kindBad, i
 			}
 		case text[0]:
