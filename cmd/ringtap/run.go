@@ -138,7 +138,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		if flags.NArg() > 1 {
 			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
 		}
-		return r.listProbes(out.stdout, flags)
+		return r.listProbes(out, flags)
 	}
 	if err := r.check(flags); err != nil {
 		return err
@@ -150,13 +150,13 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 }
 
 // listProbes lists what can be probed: what a pattern matches, or what the program is at.
-func (r *runFlags) listProbes(w io.Writer, flags *pflag.FlagSet) error {
+func (r *runFlags) listProbes(out *console, flags *pflag.FlagSet) error {
 	if r.command == "" {
 		if _, err := r.target(flags); err != nil {
 			return err
 		}
 	}
-	l := session.Lister{Out: w, Fields: r.Verbose, PIDs: r.View.PIDs}
+	l := session.Lister{Out: out.stdout, Fields: r.Verbose, PIDs: r.View.PIDs, Log: out.stderr}
 	if r.program != "" {
 		return ignoreClosedPipe(l.ListProgram(r.program))
 	}

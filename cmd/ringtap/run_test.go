@@ -49,6 +49,7 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 		{[]string{"-f", "xml", "-e", hello}, 2, "", "ringtap run: Invalid output format \"xml\""},
 		{[]string{"-B", "some", "-e", hello}, 2, "", "ringtap run: --buffer"},
 		{[]string{"--dialect", "0.1", "-e", hello}, 2, "", "ringtap run: --dialect"},
+		{[]string{"-l", filepath.Join(dir, "none.bt")}, 0, "", "WARNING: It appears that '" + filepath.Join(dir, "none.bt") + "' is a filename"},
 		{[]string{"--unknown"}, 2, "", "ringtap run: no flag --unknown"},
 		{nil, 2, "", "ringtap run: give a program"},
 		{[]string{filepath.Join(dir, "none.bt")}, 1, "", "ringtap run: open "},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/btf"
+	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/names"
 	"github.com/ringtap/ringtap/internal/script/live"
 	"github.com/ringtap/ringtap/internal/script/plan"
@@ -24,6 +25,7 @@ type Lister struct {
 	Out    io.Writer
 	Fields bool // with the fields of tracepoints and the parameters of functions
 	PIDs   []int
+	Log    io.Writer // for warnings; nil discards them
 }
 
 // List writes the attach points that patterns match, with commas between them, one a line: all
@@ -41,6 +43,8 @@ func (l Lister) List(patterns string) error {
 		if patterns, err = pointsOf(patterns, string(text)); err != nil {
 			return err
 		}
+	} else if strings.HasSuffix(patterns, ".bt") && l.Log != nil {
+		fmt.Fprintf(l.Log, "WARNING: It appears that '%s' is a filename but the file does not exist. Treating '%s' as a search pattern.\n", escape.Text(patterns), escape.Text(patterns))
 	}
 	for _, pattern := range splitQuoted(patterns, ',') {
 		errs = append(errs, l.list(strings.TrimSpace(pattern)))

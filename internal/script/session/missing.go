@@ -39,7 +39,7 @@ func (s *session) leaveOutMissing() error {
 		return s.noTracepoints(tracefs, gone)
 	case wanted == "warn" && !s.opts.NoWarnings:
 		for _, p := range gone {
-			fmt.Fprintf(s.opts.Stderr, "WARNING: No matches for %s. Skipping.\n", strings.Replace(p.Text, ":", " ", 1))
+			fmt.Fprintf(s.opts.Stderr, "%s: WARNING: No matches for %s. Skipping.\n", syntax.Place(s.parsed.Sources, p.Pos), strings.Replace(p.Text, ":", " ", 1))
 		}
 	}
 	s.leftOut = whole(s.parsed.Probes, there)
