@@ -88,7 +88,7 @@ func TestOnlyVerboseSaysWhatIsDone(t *testing.T) {
 		verbose bool
 		want    string
 	}{
-		{false, "level=WARN msg=odd\n"},
+		{false, "warning: odd\n"},
 		{true, "level=INFO msg=done\nlevel=WARN msg=odd\n"},
 	} {
 		var stderr bytes.Buffer

@@ -5,8 +5,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/questions/offcpu"
+	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/table"
 )
 
@@ -54,5 +56,6 @@ func (q *offCPU) validate() error {
 }
 
 func (q *offCPU) open(run *questions.Run) ([]table.Collector, error) {
-	return offcpu.Open(run, time.Duration(q.min)*time.Microsecond, q.wakers)
+	waits := func(processes *process.Table) offcpu.WaitReader { return snapshot.NewWaits(processes) }
+	return offcpu.Open(run, time.Duration(q.min)*time.Microsecond, q.wakers, waits)
 }

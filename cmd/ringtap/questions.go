@@ -123,9 +123,6 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	defer launch.Leave(command)
 	removeStale()
 	var notes []string // for after the answer
-	if note := common.Note(process.Host{}); note != "" {
-		notes = append(notes, note)
-	}
 	run := &questions.Run{Target: &common.Target, Watched: target, Started: command,
 		User: common.user, Kernel: common.kernel, Unwind: stack.Unwind(common.unwind), Frequency: common.frequency,
 		Stderr: out.stderr, Note: func(text string) { notes = append(notes, text) }, Logger: out.logger(common.verbose)}
@@ -138,6 +135,9 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 			return err
 		}
 		collectors = append(collectors, made...)
+	}
+	if note := common.Note(process.Host{}); note != "" {
+		notes = append(notes, note)
 	}
 	return runCollectors(ctx, out, &common, target, command, collectors, notes)
 }

@@ -357,7 +357,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --relative-time --failed --output --format --buffer --raw --verbose --print --help' ;;
+		options='--pid --duration --relative-time --fails --output --format --buffer --raw --verbose --print --help' ;;
 	exitsnoop)
 		case $before in
 		-p|--pid) COMPREPLY=($(cd /proc && compgen -G '[0-9]*' | grep "^$word")); return ;;
@@ -588,7 +588,7 @@ _ringtap() {
 		--format) COMPREPLY=($(compgen -W 'text json' -- "$word")); return ;;
 		--buffer) COMPREPLY=($(compgen -W 'line full none' -- "$word")); return ;;
 		esac
-		options='--pid --duration --calls --by-pid --failed --rows --output --format --buffer --raw --verbose --print --help' ;;
+		options='--pid --duration --calls --by-pid --failures --rows --output --format --buffer --raw --verbose --print --help' ;;
 	tcpaccept)
 		case $before in
 		-d|--duration) return ;;

@@ -33,7 +33,7 @@ func openProgram(m process.Mapped) *program {
 	}
 	p := &program{path: m.Object.Path, image: image}
 	version, found := buildInfo(image)
-	if !found && !hasGoSection(image) {
+	if !found && !gotable.IsGo(image) {
 		return nil
 	}
 	p.version = version
@@ -43,35 +43,6 @@ func openProgram(m process.Mapped) *program {
 		return nil
 	}
 	return p
-}
-
-// Runs reports whether a process has mapped a program or library that was written in Go.
-func Runs(space *process.Process) bool {
-	seen := make(map[*process.Object]bool)
-	for m := range space.Mapped {
-		if m.Object.Kind != process.File || seen[m.Object] {
-			continue
-		}
-		seen[m.Object] = true
-		r, size, err := m.Object.Open()
-		if err != nil {
-			continue
-		}
-		if image, err := elfimage.New(r, size); err == nil && hasGoSection(image) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasGoSection tells whether the Go linker has made a section of the file.
-func hasGoSection(m *elfimage.Image) bool {
-	for _, name := range []string{".gopclntab", ".note.go.buildid", ".go.buildinfo", ".data.rel.ro.gopclntab"} {
-		if _, ok := m.Section(name); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // maxPage is the largest page of the machines that are known: mappings begin up to

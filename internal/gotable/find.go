@@ -124,3 +124,13 @@ func scan(m *elfimage.Image, p place, step uint64, match func(off uint64, b []by
 	}
 	return nil
 }
+
+// IsGo reports whether Go's linker has made a section of the file.
+func IsGo(m *elfimage.Image) bool {
+	for _, name := range []string{".gopclntab", ".note.go.buildid", ".go.buildinfo", ".data.rel.ro.gopclntab"} {
+		if _, ok := m.Section(name); ok {
+			return true
+		}
+	}
+	return false
+}

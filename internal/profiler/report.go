@@ -120,7 +120,7 @@ func (r *reporter) profile(w *table.Window) *profile.Profile {
 	p.Accounts[0].Unknown = unknown(p)
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
 	p.Notes = append(append(p.Notes, r.run.notes...), w.Notes...)
-	p.Details = append(probed(p), r.run.momentNotes(w)...)
+	p.Notes, p.Details = append(p.Notes, probed(p)...), r.run.momentNotes(w)
 	return p
 }
 

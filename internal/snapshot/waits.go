@@ -31,19 +31,6 @@ type Waits struct {
 	wanted     bool                // some of them have not been looked for
 }
 
-// A Wait is where a thread waits.
-type Wait struct {
-	// The thread did not run between these times, on the clock of records.
-	From, To uint64
-	User     []callchain.Frame // leaf first; nil if there is no user stack
-	End      callchain.End     // how User ended
-	// Kernel has the kernel's functions, leaf first: "do_wait+0x74/0xf0". It is empty if the
-	// caller may not read them.
-	Kernel []string
-
-	thread *Thread // as it was read
-}
-
 // NewWaits makes a Waits for the processes of a table. The caller must close it.
 func NewWaits(processes *process.Table) *Waits {
 	discard := slog.New(slog.DiscardHandler)
@@ -56,44 +43,40 @@ func (w *Waits) Close() error { return w.symbolizer.Close() }
 
 // Read reads where a thread of a process waits. ok is false if it runs, has ended, or may
 // not be looked at.
-func (w *Waits) Read(pid, tid int) (wait Wait, ok bool) {
+func (w *Waits) Read(pid, tid int) (wait stack.Wait, ok bool) {
 	files := threadFiles{host: w.processes.Host(), pid: pid, clocks: w.clocks}
 	for range attempts {
-		wait = Wait{From: perfevent.Now()}
 		t, err := files.read(tid)
 		if err != nil || t.State == 'R' || t.State == 'Z' || t.State == 'X' {
-			return Wait{}, false
+			return stack.Wait{}, false
 		}
 		files.kernelStack(t)
-		wait.Kernel = t.Kernel
+		wait = stack.Wait{Kernel: t.Kernel}
 		if u := w.user(pid); u != nil && t.pc != 0 {
 			u.stack, u.other = w.stack, w.other
 			frames, end := u.waiting(t)
-			wait.User, wait.End = slices.Clone(frames), end
+			wait.User, wait.Cut = slices.Clone(frames), end == callchain.Cut
 			w.stack, w.other = u.stack, u.other
 			u.stack, u.other, u.flow = nil, nil, nil // one thread's room is enough for all
 		}
-		wait.thread = t
-		if w.Still(pid, tid, &wait) {
+		if until, still := files.still(t); still {
+			wait.Until, wait.Still = until, func() (uint64, bool) { return files.still(t) }
 			return wait, true
 		}
 	}
-	return Wait{}, false
+	return stack.Wait{}, false
 }
 
-// Still reports whether a thread is still in the wait that Read found, and then sets
-// wait.To. It looks twice: see look.stillWaits.
-func (w *Waits) Still(pid, tid int, wait *Wait) bool {
-	files := threadFiles{host: w.processes.Host(), pid: pid, clocks: w.clocks}
+// still reports whether a thread is still in the wait in which it was read, and until when.
+// It looks twice: see look.stillWaits.
+func (f *threadFiles) still(t *Thread) (until uint64, ok bool) {
 	for range 2 {
-		t := wait.thread
-		now, err := files.read(tid)
+		now, err := f.read(t.TID)
 		if err != nil || !t.sameWait(now) || now.switches != t.switches || now.pc != t.pc || now.sp != t.sp {
-			return false
+			return 0, false
 		}
 	}
-	wait.To = perfevent.Now()
-	return true
+	return perfevent.Now(), true
 }
 
 // user returns what reads the user stacks of a process; nil if they can't be unwound.

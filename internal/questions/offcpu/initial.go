@@ -4,22 +4,34 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
-	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 )
 
+// A WaitReader reads where single threads wait. It belongs to one goroutine.
+type WaitReader interface {
+	// Read reads where a thread of a process waits. ok is false if it runs, has ended, or may
+	// not be looked at.
+	Read(pid, tid int) (wait stack.Wait, ok bool)
+	// WantKernel says that KernelFrames will be called with these functions.
+	WantKernel(functions []string)
+	// KernelFrames returns the frames of a Wait's kernel functions, or none if the kernel
+	// hides an address.
+	KernelFrames(functions []string) []callchain.Frame
+	Close() error
+}
+
 // initialWaits has the stacks of threads that were already waiting when the run started.
 // No switch shows them, so ringtap reads them from the threads, as its command stack does.
 type initialWaits struct {
-	waits  *snapshot.Waits
+	waits  WaitReader // nil: nothing is read any more
 	stacks stack.Stacks
 	found  map[uint32]initialWait // by thread
 }
 
 type initialWait struct {
 	row  table.Row
-	wait snapshot.Wait
+	wait stack.Wait
 	pid  int
 }
 
@@ -33,11 +45,11 @@ func (c *Collector) Starting(rows *table.Rows) {
 	if c.opts.Whole {
 		threads = c.all()
 	}
-	if c.source == fromRecords || len(threads) == 0 {
+	if c.opts.Waits == nil || c.source == fromRecords || len(threads) == 0 {
 		return
 	}
-	c.found = &initialWaits{waits: snapshot.NewWaits(rows.Processes()), stacks: c.opts.Stacks, found: make(map[uint32]initialWait)}
-	waits := make(map[uint32]snapshot.Wait)
+	c.found = &initialWaits{waits: c.opts.Waits(rows.Processes()), stacks: c.opts.Stacks, found: make(map[uint32]initialWait)}
+	waits := make(map[uint32]stack.Wait)
 	end := time.Now().Add(maxReading)
 	for tid, pid := range threads {
 		if time.Now().After(end) {
@@ -68,15 +80,18 @@ func (c *Collector) Started(rows *table.Rows) {
 	}
 	end := time.Now().Add(maxStarted)
 	for tid, f := range c.found.found {
-		switch {
-		case time.Now().After(end):
+		if time.Now().After(end) {
 			delete(c.found.found, tid)
-		case c.found.waits.Still(f.pid, int(tid), &f.wait):
-			c.found.found[tid] = f
-		default:
-			delete(c.found.found, tid)
-			c.found.read(rows, f.pid, int(tid))
+			continue
 		}
+		until, still := f.wait.Still()
+		if still {
+			f.wait.Until = until
+			c.found.found[tid] = f
+			continue
+		}
+		delete(c.found.found, tid)
+		c.found.read(rows, f.pid, int(tid))
 	}
 	if c.opts.Whole {
 		c.found.close() // threads that wait during the whole run do not count
@@ -96,7 +111,7 @@ func (w *initialWaits) read(rows *table.Rows, pid, tid int) table.Row {
 }
 
 // keep makes the row of a wait and keeps both.
-func (w *initialWaits) keep(rows *table.Rows, pid int, tid uint32, wait snapshot.Wait) table.Row {
+func (w *initialWaits) keep(rows *table.Rows, pid int, tid uint32, wait stack.Wait) table.Row {
 	var user, kernel []callchain.Frame
 	if w.stacks.User {
 		user = wait.User
@@ -107,7 +122,7 @@ func (w *initialWaits) keep(rows *table.Rows, pid int, tid uint32, wait snapshot
 	if len(user) == 0 && len(kernel) == 0 {
 		return table.Row{}
 	}
-	row := rows.Stack(uint32(pid), user, wait.End == callchain.Cut, kernel)
+	row := rows.Stack(uint32(pid), user, wait.Cut, kernel)
 	wait.User, wait.Kernel = nil, nil // the row has them
 	w.found[tid] = initialWait{row, wait, pid}
 	return row
@@ -116,7 +131,7 @@ func (w *initialWaits) keep(rows *table.Rows, pid int, tid uint32, wait snapshot
 // row returns the row of a thread that goes on now, for the first time in the run. It is
 // not Known if ringtap read the thread too late or not at all.
 func (w *initialWaits) row(tid uint32, now uint64) table.Row {
-	if w == nil || w.found[tid].wait.To > now {
+	if w == nil || w.found[tid].wait.Until > now {
 		return table.Row{}
 	}
 	return w.found[tid].row

@@ -19,6 +19,7 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions/offcpu"
+	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -54,7 +55,8 @@ func TestLiveThreadsThatWaitedBeforeTheRunHaveTheirStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collector, err := offcpu.New(offcpu.Options{Switch: format, Watched: []int{pid}, Stacks: stack.Stacks{User: true, Kernel: true}})
+	collector, err := offcpu.New(offcpu.Options{Switch: format, Watched: []int{pid}, Stacks: stack.Stacks{User: true, Kernel: true},
+		Waits: func(p *process.Table) offcpu.WaitReader { return snapshot.NewWaits(p) }})
 	if err != nil {
 		t.Fatal(err)
 	}

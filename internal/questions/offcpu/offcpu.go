@@ -59,6 +59,9 @@ type Options struct {
 	Min    time.Duration // shorter waits are left out
 	Stacks stack.Stacks
 	Host   process.Host
+	// Waits makes what reads the stacks of threads that wait when the run starts. If nil,
+	// these waits have no stacks.
+	Waits func(*process.Table) WaitReader
 }
 
 // source is where switches are seen.

@@ -16,7 +16,6 @@ import (
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/process"
-	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/table/tabletest"
@@ -352,8 +351,8 @@ func TestTheStackOfAnInitialWaitWasReadBeforeTheThreadWentOn(t *testing.T) {
 		return []callchain.Frame{{Object: callchain.Kernel, Offset: addr}}
 	}
 	r.collector.found = &initialWaits{found: map[uint32]initialWait{
-		3: {row: rows.Stack(3, nil, false, kernel(0x33)), wait: snapshot.Wait{To: 20}},
-		4: {row: rows.Stack(4, nil, false, kernel(0x44)), wait: snapshot.Wait{To: 40}},
+		3: {row: rows.Stack(3, nil, false, kernel(0x33)), wait: stack.Wait{Until: 20}},
+		4: {row: rows.Stack(4, nil, false, kernel(0x44)), wait: stack.Wait{Until: 40}},
 	}}
 	r.in(3, 30)
 	r.in(4, 30)

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions"
 	"github.com/ringtap/ringtap/internal/table"
 )
 
-// Open makes the collector of a run, without waits shorter than least, and with the stacks
-// of who woke the threads if wakers is set.
-func Open(run *questions.Run, least time.Duration, wakers bool) ([]table.Collector, error) {
-	opts := Options{Whole: run.Whole(), Min: least, Stacks: run.Stacks()}
+// Open makes the collector of a run, without waits shorter than shortest, and with the stacks
+// of who woke the threads if wakers is set. See Options.Waits.
+func Open(run *questions.Run, shortest time.Duration, wakers bool, waits func(*process.Table) WaitReader) ([]table.Collector, error) {
+	opts := Options{Whole: run.Whole(), Min: shortest, Stacks: run.Stacks(), Waits: waits}
 	opts.Stacks.Moments, opts.Stacks.Beyond = opts.Stacks.User, opts.Stacks.User
 	var err error
 	if opts.Switch, opts.Waking, err = formats(run, wakers); err != nil {

@@ -93,9 +93,9 @@ var shippedTests = []shippedTest{
 	{"killsnoop", []string{"--failed=true"}, "calls", lines(0, `PID PID \d+ 0$`)},
 	{"execsnoop", nil, "starts", lines(scriptsStarted, `^true \d+ \d+ 0 true \S*/starts-of-the-tests\S*/script$`)},
 	{"execsnoop", nil, "starts", lines(0, `^\S+ \d+ \d+ -\d+ `)},
-	{"execsnoop", []string{"--failed=true"}, "starts", lines(2*scriptsStarted, `^script \d+ \d+ -2 true \S*/starts-of-the-tests\S*/script$`)},
-	{"syscount", []string{"--calls=true", "--by-pid=true", "--failed=true"}, "calls", lines(1, `^PID exe kill 100$`)},
-	{"syscount", []string{"--calls=true", "--by-pid=true", "--failed=true"}, "calls", lines(0, `^PID exe getsid`)},
+	{"execsnoop", []string{"--fails=true"}, "starts", lines(2*scriptsStarted, `^script \d+ \d+ -2 true \S*/starts-of-the-tests\S*/script$`)},
+	{"syscount", []string{"--calls=true", "--by-pid=true", "--failures=true"}, "calls", lines(1, `^PID exe kill 100$`)},
+	{"syscount", []string{"--calls=true", "--by-pid=true", "--failures=true"}, "calls", lines(0, `^PID exe getsid`)},
 	{"syscount", []string{"--calls=true", "--by-pid=true"}, "calls", lines(1, `^PID exe getsid 100$`)},
 	{"syscount", []string{"--by-pid=true", "--rows=1"}, "calls", lines(1, `^\d+ .* \d+$`)},
 

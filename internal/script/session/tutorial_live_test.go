@@ -48,7 +48,7 @@ func TestLiveOneLinersSeeWhatAProcessDoes(t *testing.T) {
 			`hello\n +.*session\.knownCall\+0\n +.*session\.\S+\+\d+\n`, known},
 		{"a function in a container", "uprobe:/proc/KNOWN/root" + exe + ":" + function + ` { @[probe != "", arg0] = count(); }`, `@\[true, \d+\]: 1\n`, known},
 		{"words of new processes", `tracepoint:syscalls:sys_enter_execve { $n = 2; printf("%s,%s,%s,%s.\n", str(args.argv[0]), str(args.argv[2]), str(args.argv[2], $n), str(args.argv[4])); }`,
-			`\n/bin/bash,--,-,\.\n`, 1},
+			`\n/bin/bash,--,--,\.\n`, 1},
 		{"new processes", `tracepoint:syscalls:sys_enter_execve { join(args.argv); }`, `\n/bin/bash -s -- -\n`, 1},
 		{"all functions of a library", `uprobe:libc:setlocal* { time("%H:%M:%S "); printf("%s %s\n", comm, probe); }`,
 			`\d\d:\d\d:\d\d bash uprobe:.*:setlocale\n`, 0},
