@@ -16,7 +16,8 @@ const ioUsage = `io [options] [COLLECTOR...] [-- COMMAND ARG...]
 Add up the bytes that system calls move, by process and call stack: read, write, their
 vector, positioned, socket and message variants, sendfile, splice, tee, vmsplice and
 copy_file_range. IOSize is the bytes moved, IOCount the calls that did not fail, IOTime
-the time in all calls, and IOErrors the calls that failed.
+the time in all calls, and IOErrors the calls that failed. IORead and IOWritten are the bytes
+by direction; sendfile, splice, tee and copy_file_range read and write.
 
   ringtap io -d 10                    the whole host
   ringtap io -p 4242 --by file        one process, by the files it reads and writes

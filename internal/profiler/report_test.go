@@ -32,4 +32,10 @@ func TestWhatIsLostOfSeveralIsNoneOfTheFirst(t *testing.T) {
 			t.Errorf("%s: %d lost of the first", test.name, p.Accounts[0].Lost)
 		}
 	}
+
+	// A run with one report has the numbers in its account.
+	p := &profile.Profile{Accounts: []profile.Account{{Lost: 3}}}
+	if noteLosses(p, make([]table.Plan, 2), false, false); len(p.Notes) > 0 || p.Accounts[0].Lost != 0 {
+		t.Errorf("one report: notes %q, %d lost", p.Notes, p.Accounts[0].Lost)
+	}
 }

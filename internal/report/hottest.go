@@ -50,11 +50,7 @@ func hottestLine(p *profile.Profile, metric int, total uint64, inlines bool) str
 	const most = 5
 	var parts []string
 	for _, h := range hottest(p, metric, most, inlines) {
-		name := h.function.name
-		if h.function.kind != unknown && h.function.object >= 0 {
-			name += " (" + objectName(&p.Objects[h.function.object]) + ")"
-		}
-		parts = append(parts, percent(h.count, total)+" "+name)
+		parts = append(parts, percent(h.count, total)+" "+functionName(p, &h.function))
 	}
 	if len(parts) == 0 {
 		return ""

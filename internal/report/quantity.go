@@ -117,10 +117,12 @@ var phrases = map[string]string{
 	"PreemptedCount":       "%s preemptions",
 	"LeakedSize":           "%s not freed",
 	"LeakedCount":          "%s allocations",
-	"IOSize":               "%s read and written",
-	"IOCount":              "%s I/O calls",
-	"IOTime":               "%s in I/O calls",
-	"IOErrors":             "%s I/O errors",
+	"IOSize":               "%s moved",
+	"IOCount":              "%s calls",
+	"IOTime":               "%s in calls",
+	"IOErrors":             "%s errors",
+	"IORead":               "%s read",
+	"IOWritten":            "%s written",
 	"BlockSize":            "%s of block I/O",
 	"BlockCount":           "%s requests",
 	"BlockTime":            "%s of block I/O time",
@@ -129,6 +131,29 @@ var phrases = map[string]string{
 	"CacheMissingCount":    "%s cache misses",
 	"CacheReferenceCount":  "%s cache references",
 	"CacheHitPercentage":   "%s cache hits",
+}
+
+// headings are what the view calls columns whose names are long.
+var headings = map[string]string{
+	"OffCPUCount":    "WAITS",
+	"PreemptedTime":  "PREEMPTED",
+	"PreemptedCount": "TIMES",
+	"LeakedCount":    "COUNT",
+	"IOCount":        "CALLS",
+	"IOTime":         "TIME",
+	"IOErrors":       "ERRORS",
+	"IORead":         "READ",
+	"IOWritten":      "WRITTEN",
+	"BlockCount":     "REQUESTS",
+	"BlockTime":      "TIME",
+}
+
+// heading is what the view calls a metric's column.
+func heading(m *profile.Metric) string {
+	if short, ok := headings[m.Name]; ok {
+		return short
+	}
+	return escape.Text(m.Name)
 }
 
 // amount says how much of a metric there is, with the totals of all: "9.76 s on-CPU".

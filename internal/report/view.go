@@ -205,11 +205,11 @@ func tenths(part, whole uint64) string {
 
 // functionName names a function with the object that holds it. An interpreted function has
 // its file in its name.
-func (v *view) functionName(l *level) string {
+func functionName(p *profile.Profile, l *level) string {
 	if l.kind == unknown || l.object < 0 {
 		return l.name
 	}
-	object := &v.Objects[l.object]
+	object := &p.Objects[l.object]
 	if object.Runtime != "" && strings.HasSuffix(l.name, ")") {
 		return l.name
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
-
-	"github.com/ringtap/ringtap/internal/escape"
 )
 
 // writeFunctions writes the functions with the most of the metric in their own code,
@@ -43,7 +41,7 @@ func (v *view) writeFunctions() {
 		rows = append(rows, []cell{
 			{quantity(shown[i].count, m), regular}, v.share(shown[i].count),
 			{quantity(totals[*l], m), regular}, v.share(totals[*l]),
-			{v.functionName(l), regular},
+			{functionName(v.Profile, l), regular},
 		})
 	}
 	v.addMetrics(rows, shown, self)
@@ -109,59 +107,78 @@ func (v *view) rank(self []map[level]uint64) []hot {
 func (v *view) joined() bool { return v.opts.Metric == "" && strings.Contains(v.Collector, " ") }
 
 // addMetrics adds columns of the other metrics before the functions' names, as many as
-// leave room for those.
+// leave room for those. Bytes and times come before counts. If there is no room for them,
+// the columns of TOTAL give way: a wait or a call is on one function's account.
 func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint64) {
-	const leastRoom = 30
-	used := 0
+	const leastRoom, total, totalEnd = leastName, 2, 4
+	const goodRoom = 40
+	var columns [][]cell
+	used, longest := 0, widest(rows, len(rows[0])-1)
 	for i := range rows[0][:len(rows[0])-1] {
 		used += widest(rows, i) + 2
 	}
+	room := v.opts.Width - leastRoom - used
 	for _, m := range v.otherMetrics() {
-		column := []cell{{escape.Text(v.Metrics[m].Name), bold}}
-		width := twwidth.Width(column[0].text)
-		for i := range functions {
-			values := make([]uint64, len(v.Metrics))
-			for other := range values {
-				values[other] = self[other][functions[i].function]
-			}
-			text := quantity(values[m], &v.Metrics[m])
-			if share := v.Metrics[m].Share; share != nil {
-				text = fmt.Sprintf("%d%%", share.Of(values))
-			}
-			column = append(column, cell{text, regular})
-			width = max(width, twwidth.Width(text))
+		column := v.metricColumn(m, functions, self)
+		width := 0
+		for _, c := range column {
+			width = max(width, twwidth.Width(c.text)+2)
 		}
-		if used += width + 2; v.opts.Width > 0 && used+leastRoom > v.opts.Width {
-			return
+		isCount := v.Metrics[m].Unit != "bytes" && v.Metrics[m].Unit != "nanoseconds"
+		if v.opts.Width > 0 && room < width && !isCount && !v.Metrics[v.metric].Running && !v.joined() && rows[0][total].text == "TOTAL" {
+			room += widest(rows, total) + widest(rows, total+1) + 4
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], total, totalEnd)
+			}
 		}
-		for i := range rows {
+		if v.opts.Width > 0 && (room < width || isCount && room+leastRoom-width < min(longest, goodRoom)) {
+			continue // whole names say more than a count
+		}
+		room -= width
+		columns = append(columns, column)
+	}
+	for i := range rows {
+		for _, column := range columns {
 			rows[i] = slices.Insert(rows[i], len(rows[i])-1, column[i])
 		}
 	}
 }
 
-// otherMetrics returns the metrics that functions are not ranked by, in the order of their
-// columns. If functions are ranked by a size, times come first: a narrow terminal has no
-// room for all, and a size says least about how long a program waits for it.
-func (v *view) otherMetrics() (all []int) {
+// otherMetrics are the metrics beside the one that functions are ranked by, without those of
+// which there is nothing: bytes, times, and then the rest.
+func (v *view) otherMetrics() []int {
+	var others []int
 	for m := range v.Metrics {
-		if m != v.metric {
-			all = append(all, m)
+		if m != v.metric && (v.totals[m] > 0 || v.Metrics[m].Share != nil) {
+			others = append(others, m)
 		}
 	}
-	isTime := func(m int) bool { return v.Metrics[m].Unit == "nanoseconds" }
-	if !isTime(v.metric) {
-		slices.SortStableFunc(all, func(a, b int) int {
-			switch {
-			case isTime(a) == isTime(b):
-				return 0
-			case isTime(a):
-				return -1
-			}
-			return 1
-		})
+	units := []string{"bytes", "nanoseconds"}
+	order := func(m int) int {
+		if i := slices.Index(units, v.Metrics[m].Unit); i >= 0 {
+			return i
+		}
+		return len(units)
 	}
-	return all
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(order(a), order(b)) })
+	return others
+}
+
+// metricColumn is a column of one metric: a heading, and a cell for each function.
+func (v *view) metricColumn(m int, functions []hot, self []map[level]uint64) []cell {
+	column := []cell{{heading(&v.Metrics[m]), bold}}
+	for i := range functions {
+		values := make([]uint64, len(v.Metrics))
+		for other := range values {
+			values[other] = self[other][functions[i].function]
+		}
+		text := quantity(values[m], &v.Metrics[m])
+		if share := v.Metrics[m].Share; share != nil {
+			text = fmt.Sprintf("%d%%", share.Of(values))
+		}
+		column = append(column, cell{text, regular})
+	}
+	return column
 }
 
 // widest is the width of a column.
@@ -181,7 +198,7 @@ func (v *view) writeLabels(totals map[level]uint64) {
 	}
 	var labels []labeled
 	for l, count := range totals {
-		if l.kind == label && l.name != wokenBy && count > 0 {
+		if l.kind == label && count > 0 {
 			labels = append(labels, labeled{l.name, count})
 		}
 	}

@@ -58,10 +58,10 @@ func shares() *profile.Profile {
 func TestTheViewHasEachFunctionsSelfAndTotal(t *testing.T) {
 	const want = `on-cpu: 100 ms on-CPU, 7 waits in 1 s from 2024-04-10T08:53:55-05:00
 
- SELF          TOTAL          OffCPUCount  FUNCTION
-50 ms  50.0%   50 ms   50.0%            0  spin (busy)
-30 ms  30.0%   30 ms   30.0%            0  copy ([kernel])
-20 ms  20.0%  100 ms  100.0%            1  main (busy)
+ SELF          TOTAL          WAITS  FUNCTION
+50 ms  50.0%   50 ms   50.0%      0  spin (busy)
+30 ms  30.0%   30 ms   30.0%      0  copy ([kernel])
+20 ms  20.0%  100 ms  100.0%      1  main (busy)
 
  SHARE      TOTAL  CALL TREE
 100.0%     100 ms  busy → _start → main [self 20.0%]
@@ -113,7 +113,7 @@ func TestTheViewShowsAsManyFunctionsAsWereAskedFor(t *testing.T) {
 
 func TestTheViewShowsOneKindOfStack(t *testing.T) {
 	got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{User: true, Width: 80}})
-	if strings.Contains(got, "copy") || !strings.Contains(got, "30 ms  30.0%   30 ms   30.0%            6  read (busy)") {
+	if strings.Contains(got, "copy") || !strings.Contains(got, "30 ms  30.0%   30 ms   30.0%      6  read (busy)") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestTheViewShowsOneKindOfStack(t *testing.T) {
 func TestTheViewCountsARecursiveFunctionOnce(t *testing.T) {
 	p := shares()
 	p.Stacks[0].Frames = []int{0, 1, 2, 2, 2}
-	if got := viewText(t, p, ViewOptions{}); !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%            0  spin (busy)") {
+	if got := viewText(t, p, ViewOptions{}); !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%      0  spin (busy)") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -255,7 +255,7 @@ func TestFunctionsOfOneNameAreOne(t *testing.T) {
 	p.Frames = append(p.Frames, profile.Frame{Object: 2, Name: "spin"})
 	p.Stacks[1].Frames = []int{0, 1, len(p.Frames) - 1} // was by way of retry
 	got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}})
-	if !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%            0  spin (busy)") || strings.Count(got, "spin") != 2 {
+	if !strings.Contains(got, "50 ms  50.0%   50 ms   50.0%      0  spin (busy)") || strings.Count(got, "spin") != 2 {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -425,5 +425,31 @@ func TestTheBriefAccountIsOneLineOfAllEvents(t *testing.T) {
 		"note: do this\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// At 80 columns io shows the bytes read and written, the time and the calls, with whole names; the
+// columns of TOTAL give way. No number is apart from its unit in the first line.
+func TestTheViewOfIOHasReadsWritesAndTimeAt80Columns(t *testing.T) {
+	p := waits()
+	p.Collector = "io"
+	p.Metrics = []profile.Metric{
+		{Name: "IOSize", Unit: "bytes", Scale: 1}, {Name: "IOCount", Unit: "counts", Scale: 1}, {Name: "IOTime", Unit: "nanoseconds", Scale: 1},
+		{Name: "IOErrors", Unit: "counts", Scale: 1}, {Name: "IORead", Unit: "bytes", Scale: 1}, {Name: "IOWritten", Unit: "bytes", Scale: 1},
+	}
+	p.Rows = []profile.Row{
+		{User: 0, Kernel: profile.None, Values: []uint64{12345678, 1234567, 23456789, 0, 2345678, 10000000}},
+		{User: 1, Kernel: profile.None, Values: []uint64{1345678, 1234, 123456789, 0, 345678, 1000000}},
+	}
+	const want = `io: 13.1 MiB moved, 1235801 calls, 147 ms in calls, 2.57 MiB read,
+10.5 MiB written in 1 s
+
+    SELF             READ   WRITTEN     TIME    CALLS  FUNCTION
+11.8 MiB  90.2%  2.24 MiB  9.54 MiB  23.5 ms  1234567  nap (busy)
+1.28 MiB   9.8%   338 KiB   977 KiB   123 ms     1234  fetch (busy)
+`
+	got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}})
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

@@ -198,7 +198,7 @@ func TestThePlanHasWhatTheKernelHas(t *testing.T) {
 		want    int
 	}{{formats(), ByNothing, 6}, {bare, ByNothing, 2}, {bare, ByFile, 2}} {
 		c, _ := recorded(t, test.formats, test.by)
-		if p := c.Plan(); len(p.Samplings) != test.want || len(p.Metrics) != 4 || !p.Ordered {
+		if p := c.Plan(); len(p.Samplings) != test.want || len(p.Metrics) != 6 || !p.Ordered {
 			t.Errorf("%d samplings, want %d", len(p.Samplings), test.want)
 		}
 	}
@@ -226,5 +226,40 @@ func TestAllDescriptorsOfAProcessAreLookedUp(t *testing.T) {
 	c.descriptors.replaced(pid)
 	if _, open := c.descriptors.known[pid][int32(null.Fd())]; open {
 		t.Error("a descriptor that exec closes is open after it")
+	}
+}
+
+// What is read and what is written are counted apart; a copy is both.
+func TestReadsAndWritesAreCountedApart(t *testing.T) {
+	for _, test := range []struct {
+		name                 string
+		run                  func(r *livetest.Recorder)
+		moved, read, written uint64
+	}{
+		{"a read", func(r *livetest.Recorder) { r.Sample(ioExit, 5, 12, 0, unix.SYS_PREAD64, 3) }, 3, 3, 0},
+		{"a write", func(r *livetest.Recorder) { r.Sample(ioExit, 5, 12, 0, unix.SYS_WRITEV, 4) }, 4, 0, 4},
+		{"a message that comes", func(r *livetest.Recorder) { r.Sample(ioExit, 5, 12, 0, unix.SYS_RECVMSG, 5) }, 5, 5, 0},
+		{"memory to a pipe", func(r *livetest.Recorder) { r.Sample(ioExit, 5, 12, 0, unix.SYS_VMSPLICE, 6) }, 6, 0, 6},
+		{"a copy", func(r *livetest.Recorder) { r.Sample(ioExit, 5, 12, 0, unix.SYS_COPY_FILE_RANGE, 7) }, 7, 7, 7},
+		{"a request that reads", func(r *livetest.Recorder) {
+			r.Sample(ioSubmit, 5, 10, 0x1, 1, 100, 7, 22)
+			r.Sample(ioComplete, 5, 30, 0, 1, 100, 7, 8, 0)
+		}, 8, 8, 0},
+		{"a request that writes", func(r *livetest.Recorder) {
+			r.Sample(ioSubmit, 5, 10, 0x1, 1, 100, 7, 23)
+			r.Sample(ioComplete, 5, 30, 0, 1, 100, 7, 9, 0)
+		}, 9, 0, 9},
+	} {
+		_, r := recorded(t, formats(), ByNothing)
+		test.run(r)
+		var got [6]uint64
+		for _, row := range r.Finish(50).Rows {
+			for column := range got {
+				got[column] += row.Values[column]
+			}
+		}
+		if got[ioSize] != test.moved || got[ioRead] != test.read || got[ioWritten] != test.written {
+			t.Errorf("%s: %d moved, %d read, %d written; want %d, %d, %d", test.name, got[ioSize], got[ioRead], got[ioWritten], test.moved, test.read, test.written)
+		}
 	}
 }

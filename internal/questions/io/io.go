@@ -78,6 +78,8 @@ const (
 	ioCount
 	ioTime
 	ioErrors
+	ioRead
+	ioWritten
 )
 
 // The kinds of samplings; all but the first two may be missing.
@@ -154,6 +156,8 @@ func (c *Collector) Plan() table.Plan {
 			{Name: "IOCount", Type: "operations", Unit: "counts", Scale: 1},
 			{Name: "IOTime", Type: "io-time", Unit: "nanoseconds", Scale: 1},
 			{Name: "IOErrors", Type: "failures", Unit: "counts", Scale: 1},
+			{Name: "IORead", Type: "read", Unit: "bytes", Scale: 1},
+			{Name: "IOWritten", Type: "written", Unit: "bytes", Scale: 1},
 		},
 	}
 	sampling := func(format *ftrace.Format, filter string) perfevent.Sampling {
@@ -276,7 +280,7 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 	if !called.messages {
 		call.bytes = min(uint64(ret), call.most)
 	}
-	rows.Add(call.row, ioSize, call.bytes)
+	called.direction().add(rows, call.row, call.bytes)
 	rows.Add(call.row, ioCount, 1)
 }
 

@@ -29,6 +29,7 @@ type ioRequest struct {
 	row        table.Row
 	since      uint64 // what of its time has not been added yet begins here
 	ring, data uint64 // the ring, and what the program calls the request
+	direction  direction
 }
 
 // movingRequests are the opcodes of requests that move bytes (enum io_uring_op in
@@ -95,7 +96,7 @@ func (u *uring) submit(rows *table.Rows, s *perfevent.Sample, row table.Row) {
 		rows.LeaveOut()
 		return
 	}
-	u.pending[number(u.request, s)] = &ioRequest{pid: s.PID, row: row, since: s.Time, ring: number(u.ring, s), data: number(u.data, s)}
+	u.pending[number(u.request, s)] = &ioRequest{pid: s.PID, row: row, since: s.Time, ring: number(u.ring, s), data: number(u.data, s), direction: directionOf(number(u.opcode, s))}
 }
 
 // complete ends a request, or one round of it.
@@ -119,7 +120,7 @@ func (u *uring) complete(rows *table.Rows, s *perfevent.Sample) {
 	case result < 0:
 		rows.Add(r.row, ioErrors, 1)
 	default:
-		rows.Add(r.row, ioSize, uint64(result))
+		r.direction.add(rows, r.row, uint64(result))
 		rows.Add(r.row, ioCount, 1)
 	}
 }

@@ -124,7 +124,7 @@ func ByFunction(p *profile.Profile, prefix string) map[string]Moved {
 		for _, f := range p.Stacks[row.User].Frames {
 			if name := p.Frames[f].Name; strings.HasPrefix(name, prefix) {
 				sum := sums[name]
-				for i := range row.Values {
+				for i := range min(len(sum), len(row.Values)) {
 					sum[i] += row.Values[i]
 				}
 				sums[name] = sum
