@@ -116,11 +116,16 @@ func briefAccount(accounts []profile.Account) string {
 		sum.Broken += a.Broken
 		sum.Unkept += a.Unkept
 		sum.Unknown += a.Unknown
+		if counted := a.Received + a.Lost + a.Overwritten; a.Exact {
+			sum.Exact = true
+			sum.Counted += a.Counted
+		} else {
+			sum.Counted += counted // the kernel's number is not comparable
+		}
 	}
 	sum.Event = plural(uint64(len(accounts)), "event")
 	if len(accounts) == 1 {
 		sum.Event = accounts[0].Event
-		sum.Exact, sum.Counted = accounts[0].Exact, accounts[0].Counted
 	}
 	return accountLine(&sum)
 }

@@ -426,6 +426,11 @@ func TestTheBriefAccountIsOneLineOfAllEvents(t *testing.T) {
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
+	b.Reset()
+	p.Accounts[0].Exact, p.Accounts[0].Counted = true, 2010 // 7 are nowhere
+	if err := WriteBrief(&b, p, 0); err != nil || !strings.Contains(b.String(), ", the kernel counted 3014, ") {
+		t.Errorf("got %q, %v", b.String(), err)
+	}
 }
 
 // At 80 columns io shows the bytes read and written, the time and the calls, with whole names; the
