@@ -83,7 +83,7 @@ func TestLiveAnotherTracersReturnProbeIsSeenThrough(t *testing.T) {
 						t.Errorf("%q", stack)
 					}
 				}
-				noted := slices.ContainsFunc(p.Notes, func(note string) bool { return strings.Contains(note, "[uretprobe]") })
+				noted := slices.ContainsFunc(p.AllNotes(), func(note string) bool { return strings.Contains(note, "[uretprobe]") })
 				if hidden > 0 && !noted {
 					t.Errorf("%d stacks end at the return probe, and no note says so", hidden)
 				}
