@@ -431,6 +431,8 @@ func (p *tool) lines(isOwn func(string) bool) []string {
 			// How much is in the buffer, and what the kernel's columns mean, which
 			// differs between its trace and what perf records.
 			continue
+		case strings.HasPrefix(line, "ringtap: ending the run"): // an emulated kernel is slow to remove probes
+			continue
 		case !strings.HasPrefix(line, " =>"):
 			own = true
 		}

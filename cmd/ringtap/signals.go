@@ -40,7 +40,7 @@ func quitSignals() []os.Signal {
 const preparing = 700 * time.Millisecond
 
 // patience is how long a run may take to end before ringtap says that it is ending.
-const patience = 500 * time.Millisecond
+const patience = time.Second
 
 // handleSignals ends the run by cancel at the first of endSignals. A second one, or any of
 // quitSignals, ends ringtap immediately. If nothing is recorded yet, the first one does. A run

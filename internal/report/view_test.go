@@ -83,27 +83,6 @@ func TestTheViewHasTheKernelsCountOfCPUTimeBesideTheSamples(t *testing.T) {
 	}
 }
 
-func TestTheViewOfSizesHasRoomForTheirTimeOnANarrowTerminal(t *testing.T) {
-	p := shares()
-	p.Collector = "io"
-	p.Metrics = []profile.Metric{
-		{Name: "IOSize", Unit: "bytes", Scale: 1}, {Name: "IOCount", Unit: "counts", Scale: 1},
-		{Name: "IOTime", Unit: "nanoseconds", Scale: 1}, {Name: "IOErrors", Unit: "counts", Scale: 1},
-	}
-	for i := range p.Rows {
-		p.Rows[i].Values = []uint64{1234567, 40000, 5_000_000, 3}
-	}
-	for _, test := range []struct {
-		width int
-		want  string
-	}{{80, `TOTAL +IOTime +FUNCTION`}, {120, `TOTAL +IOTime +IOCount +IOErrors +FUNCTION`}} {
-		got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Width: test.width}})
-		if !regexp.MustCompile(test.want).MatchString(got) {
-			t.Errorf("at %d columns got\n%s", test.width, got)
-		}
-	}
-}
-
 func TestTheViewShowsAsManyFunctionsAsWereAskedFor(t *testing.T) {
 	got := viewText(t, shares(), ViewOptions{TableOptions: TableOptions{Top: 1, Width: 80}})
 	if !strings.Contains(got, "spin (busy)") || strings.Contains(got, "main (busy)") || !strings.Contains(got, "and 2 more functions (50.0%); -o sets how many are shown") {
@@ -457,4 +436,23 @@ func TestTheViewOfIOHasReadsWritesAndTimeAt80Columns(t *testing.T) {
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+}
+
+// waits is a profile of two threads that wait and of one of the kernel's.
+func waits() *profile.Profile {
+	p := shares()
+	p.Metrics = []profile.Metric{{Name: "OffCPUTime", Unit: "nanoseconds", Scale: 1}, {Name: "OnCPUTime", Unit: "nanoseconds", Scale: 1, Running: true}}
+	p.Objects = append(p.Objects, profile.Object{Path: "/usr/lib/libc.so.6"})
+	frame := func(object int, name string) int {
+		p.Frames = append(p.Frames, profile.Frame{Object: object, Name: name})
+		return len(p.Frames) - 1
+	}
+	nap, fetch, sleep, read := frame(1, "nap"), frame(1, "fetch"), frame(2, "nanosleep"), frame(2, "read")
+	wait, schedule, work := frame(0, "do_nanosleep"), frame(0, "__schedule"), frame(0, "worker_thread")
+	p.Stacks = []profile.Stack{{Frames: []int{0, 1, nap, sleep}}, {Frames: []int{0, 1, fetch, read}}, {Frames: []int{wait, schedule}}, {Frames: []int{work, schedule}}}
+	p.Rows = []profile.Row{
+		{User: 0, Kernel: 2, Values: []uint64{100, 1}}, {User: 1, Kernel: 2, Values: []uint64{50, 2}},
+		{User: profile.None, Kernel: 3, Values: []uint64{7, 3}}, {User: 1, Kernel: profile.None, Values: []uint64{0, 4}},
+	}
+	return p
 }

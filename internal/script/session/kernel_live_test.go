@@ -48,14 +48,14 @@ func TestLiveProbesOfRingtapReadTheKernelsMemory(t *testing.T) {
 	}
 	const task = `$t = (struct task_struct *)kaddr("init_task"); `
 	for _, test := range []struct{ name, body, want string }{
-		{"a text", `printf("%s", str(kaddr("linux_banner"), 21));`, string(banner[:20])},
+		{"a text", `printf("%s", str(kaddr("linux_banner"), 20));`, string(banner[:20])},
 		{"bytes", `printf("%r", buf(kaddr("linux_banner"), 5));`, string(banner[:5])},
 		{"a member that is an array", `printf("%s", ((struct uts_namespace *)kaddr("init_uts_ns"))->name.release);`, release},
 		{"what a pointer in memory leads to", task + `printf("%s", $t->group_leader->comm);`, "swapper/0"},
 		{"a whole struct", task + `$g = *$t->group_leader; printf("%d %s", $g.pid, $g.comm);`, "0 swapper/0"},
 		{"the thread itself", `printf("%d %d", curtask.tgid, curtask.group_leader == curtask);`, fmt.Sprintf("%d 1", os.Getpid())},
 		{"at an address that a loop computes", task + `$i = 0; while ($i < 3) { $t = $t->group_leader; $i++; } printf("%s", $t->comm);`, "swapper/0"},
-		{"a text at an address of a map", `@p = kaddr("linux_banner"); printf("%s", str(@p, 21)); clear(@p);`, string(banner[:20])},
+		{"a text at an address of a map", `@p = kaddr("linux_banner"); printf("%s", str(@p, 20)); clear(@p);`, string(banner[:20])},
 		{"where nothing is", `printf("%d", *(uint64 *)0x8000000000000000);`, "0"},
 		{"behind what is nowhere", `printf("%d", **(uint64 *)0x8000000000000000);`, "0"},
 	} {
@@ -127,7 +127,7 @@ func TestLiveVariablesOfTheKernelAreReadAtHits(t *testing.T) {
 		t.Fatal(err)
 	}
 	word := binary.NativeEndian.Uint64(banner)
-	const what = `{ printf("%s %llu %s\n", str(kaddr("linux_banner"), 21), *kaddr("linux_banner"), ((struct task_struct *)kaddr("init_task"))->group_leader->comm); }`
+	const what = `{ printf("%s %llu %s\n", str(kaddr("linux_banner"), 20), *kaddr("linux_banner"), ((struct task_struct *)kaddr("init_task"))->group_leader->comm); }`
 	for _, probe := range []string{"kprobe:vfs_readlink", "tracepoint:sched:sched_process_exit"} {
 		out, stderr := besides(t, probe+" "+what, func() { _ = exec.Command("readlink", "/proc/self/exe").Run() })
 		if want := fmt.Sprintf("\n%s %d swapper/0\n", banner[:20], word); !strings.Contains(out, want) && unprobed(stderr) == 0 {

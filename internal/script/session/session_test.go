@@ -337,7 +337,7 @@ func TestWhatRunsIsExplained(t *testing.T) {
 	want := `map @a[int8, string[2]]: (int8, string[2])
 map @s: sum
 map @u[uint64]: kstack
-begin (stdin:1): ringtap itself
+BEGIN (stdin:1): ringtap itself
 software:cpu-clock:1000 (stdin:1): cpu-clock, one of 1000
     kstack: the kernel stack of the hit
     uint64: /proc, a moment after the hit
