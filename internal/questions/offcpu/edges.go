@@ -25,11 +25,19 @@ func (c *cut) add(time uint64) {
 	c.time += time
 }
 
+// String returns the number of waits and their time, with about three digits.
 func (c cut) String() string {
-	if c.waits == 1 {
-		return fmt.Sprintf("one wait (%v)", time.Duration(c.time).Round(time.Microsecond))
+	unit := time.Microsecond
+	for _, u := range []time.Duration{time.Millisecond, time.Second} {
+		if time.Duration(c.time) >= u {
+			unit = u / 100
+		}
 	}
-	return fmt.Sprintf("%d waits (%v)", c.waits, time.Duration(c.time).Round(time.Microsecond))
+	total := time.Duration(c.time).Round(unit)
+	if c.waits == 1 {
+		return fmt.Sprintf("one wait (%v)", total)
+	}
+	return fmt.Sprintf("%d waits (%v)", c.waits, total)
 }
 
 // sinceBefore is the leaf of waits that began before the run, if ringtap could not read
@@ -177,7 +185,7 @@ func (c *Collector) Notes(whole bool) []string {
 		notes = append(notes, fmt.Sprintf("off-cpu: %v went on at the end: counted up to it", w.open))
 	}
 	if w.unknown > 0 {
-		why := "records of their begin or end were lost"
+		why := "records of their start or end were lost"
 		if c.opts.Group != "" {
 			why += ", or their threads left the control group"
 		}

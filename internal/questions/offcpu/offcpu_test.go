@@ -136,7 +136,7 @@ func TestWhatAWaitIsCountedAs(t *testing.T) {
 			tabletest.Handle(r.T, r.recorder, &perfevent.Lost{Header: perfevent.Header{Time: 20}, Lost: 1})
 			r.out(5, 30, sleeps, 1)
 			r.in(5, 35)
-		}, [4]uint64{5, 1}, "waits not counted to their end, because records of their begin or end were lost: 1"},
+		}, [4]uint64{5, 1}, "waits not counted to their end, because records of their start or end were lost: 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := offCPU(t, Options{Whole: true}, table.Options{Self: 7, Whole: true})
