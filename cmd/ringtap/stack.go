@@ -30,7 +30,7 @@ states and reasons.
 `
 
 func printStacks(ctx context.Context, out *console, args []string) error {
-	o := look.Options{Out: out.stdout, Note: out.note}
+	o := look.Options{Out: out.stdout, Width: out.width, Note: out.note}
 	flags := newFlags(out, "stack", stackUsage)
 	var named []string
 	var every secondsFlag

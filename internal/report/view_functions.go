@@ -197,7 +197,11 @@ func (v *view) writeLabels(totals map[level]uint64) {
 		count uint64
 	}
 	var labels []labeled
+	_, wakers := totals[level{kind: label, name: wokenBy}]
 	for l, count := range totals {
+		if wakers && !strings.HasPrefix(l.name, "[") {
+			continue // the line before a waker's stack, and the waker's name
+		}
 		if l.kind == label && count > 0 {
 			labels = append(labels, labeled{l.name, count})
 		}

@@ -29,6 +29,7 @@ type Options struct {
 	All     bool          // each thread by itself
 	JSON    bool          // an object a line for each process
 	Out     io.Writer
+	Width   int               // columns of a terminal that Out is, 0 if it is none
 	Note    func(text string) // is told what is missing, and why
 }
 
@@ -157,7 +158,7 @@ func (l *looks) write(n int, snapshots []*snapshot.Snapshot) error {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			text{w, s, l.still[s.PID], l.All}.write()
+			text{w, s, l.still[s.PID], l.All, l.Width}.write()
 		}
 	}
 	for _, s := range snapshots {

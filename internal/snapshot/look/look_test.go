@@ -41,7 +41,7 @@ func TestAProcessIsWrittenWithTheReasonFirst(t *testing.T) {
 	var out bytes.Buffer
 	w := bufio.NewWriter(&out)
 	s := server()
-	text{w, s, s.Since(snapshot.Still{}), false}.write()
+	text{w, s, s.Since(snapshot.Still{}), false, 0}.write()
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestGoroutinesStandBeforeTheThreads(t *testing.T) {
 	}
 	s := &snapshot.Snapshot{PID: 7, NSPID: 7, Comm: "go", Runtimes: []string{"go1.25"}, Goroutines: []*snapshot.Goroutine{wait(5), wait(6)},
 		Threads: []*snapshot.Thread{{TID: 7, Comm: "go", State: 'S', User: []snapshot.Frame{{Name: "runtime.futex", Object: "/go"}}}}}
-	text{w, s, s.Since(snapshot.Still{}), false}.write()
+	text{w, s, s.Since(snapshot.Still{}), false, 0}.write()
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestThreadsThatHaveNotMovedShowNoStackAgain(t *testing.T) {
 	var out bytes.Buffer
 	w := bufio.NewWriter(&out)
 	still := snapshot.Still{Threads: map[int]snapshot.Stood{101: {Looks: 3}, 102: {Looks: 2}, 103: {Looks: 1}}}
-	text{w, server(), still, false}.write()
+	text{w, server(), still, false, 0}.write()
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,5 +172,27 @@ func TestAProcessIsFoundByItsNumber(t *testing.T) {
 	err := Run(context.Background(), Options{Search: target.Search{Names: []string{parent}}, Out: &out, Note: func(string) {}})
 	if err != nil || !strings.HasPrefix(out.String(), "process "+parent+" ") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+func TestALineFitsTheTerminal(t *testing.T) {
+	for _, test := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"short", 10, "short"},
+		{"pthread_mutex_lock+0x112 (libc.so.6) ./nptl/./nptl/pthread_mutex_lock.c:93", 62, "pthread_mutex_lock+0x112 (libc.so.6) …/pthread_mutex_lock.c:93"},
+		{"futex(0x55abf40e4080, wait, while it is 2, no timeout)", 20, "futex(0x55abf40e408…"},
+		{"über_lang (ä/ö.c)", 8, "über_la…"},
+		{"no terminal at all, so that nothing is cut", -9, "no terminal at all, so that nothing is cut"},
+	} {
+		got := fit(test.line, test.width)
+		if test.width > 0 && len([]rune(got)) > test.width {
+			t.Errorf("%q has %d columns, not %d", got, len([]rune(got)), test.width)
+		}
+		if got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
 	}
 }

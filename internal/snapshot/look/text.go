@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/process"
@@ -18,6 +19,7 @@ type text struct {
 	*snapshot.Snapshot
 	still snapshot.Still
 	all   bool // each thread by itself
+	width int  // columns of the terminal, 0 if it is none
 }
 
 func (w text) write() {
@@ -166,12 +168,29 @@ func (w text) group(threads []*snapshot.Thread) {
 	w.lines("user", userLines(first.User, first.Truncated, first.Missing, first.Uninterpreted))
 }
 
-// lines writes lines, the first behind a title.
+// lines writes lines, the first after a title.
 func (w text) lines(title string, lines []string) {
+	const indent = 9
 	for _, line := range lines {
-		fmt.Fprintf(w, "  %-6s %s\n", title, escape.Text(line))
+		fmt.Fprintf(w, "  %-6s %s\n", title, fit(escape.Text(line), w.width-indent))
 		title = ""
 	}
+}
+
+// fit shortens a line to width columns, unless width is not positive. It cuts the start of a
+// path that the line ends with, else the end of the line.
+func fit(line string, width int) string {
+	over := utf8.RuneCountInString(line) - width
+	if width <= 0 || over <= 0 {
+		return line
+	}
+	const dots, shortest = "…", 12
+	if i := strings.LastIndexByte(line, ' '); i >= 0 && strings.Contains(line[i:], "/") {
+		if path := []rune(line[i+1:]); len(path)-over-1 >= shortest {
+			return line[:i+1] + dots + string(path[over+1:])
+		}
+	}
+	return string([]rune(line)[:width-1]) + dots
 }
 
 // userLines are the lines of a user stack.
