@@ -197,7 +197,10 @@ func (v *view) writeLabels(totals map[level]uint64) {
 		count uint64
 	}
 	var labels []labeled
-	_, wakers := totals[level{kind: label, name: wokenBy}]
+	wakers := false
+	for l := range totals {
+		wakers = wakers || l.kind == label && l.name == wokenBy
+	}
 	for l, count := range totals {
 		if wakers && !strings.HasPrefix(l.name, "[") {
 			continue // the line before a waker's stack, and the waker's name

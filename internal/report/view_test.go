@@ -271,6 +271,20 @@ func TestLabelsStandBeforeTheFunctions(t *testing.T) {
 	}
 }
 
+// What is above the line between a sleeper and its waker is the waker's.
+func TestAWakerIsNoLabel(t *testing.T) {
+	p := shares()
+	p.Objects = append(p.Objects, profile.Object{Path: "[labels]", Labels: true})
+	for _, name := range []string{wokenBy, "busy", "[interrupt]"} {
+		p.Frames = append(p.Frames, profile.Frame{Object: 2, Name: name})
+		p.Stacks[2].Frames = append(p.Stacks[2].Frames, len(p.Frames)-1)
+	}
+	got := viewText(t, p, ViewOptions{TableOptions: TableOptions{User: true}})
+	if !strings.Contains(got, "WHAT\n30 ms  30.0%  [interrupt]\n\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestTheTreeLeavesOutThePathOfGoPackages(t *testing.T) {
 	for name, want := range map[string]string{
 		"cmd/compile/internal/ssa.Compile":          "ssa.Compile",
