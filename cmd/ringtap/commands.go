@@ -154,7 +154,7 @@ Usage: ringtap COMMAND [options] [arguments]
   ringtap memleak -p 4242 -i 10               what it allocates and never frees
   ringtap io --by file -d 5                   which files are read and written
   ringtap uprobe 'p:libc:open $arg1:string'   what a function is called with
-  ringtap stack 4242                          why a process hangs
+  ringtap stack --deadlock 4242               why a process hangs
 
 `)
 	for i, list := range byFamily() {

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/ringtap/ringtap/internal/cgroup"
-	"github.com/ringtap/ringtap/internal/elfimage"
-	"github.com/ringtap/ringtap/internal/gotable"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 )
@@ -42,26 +40,7 @@ func runsGo(target perfevent.Target) bool {
 	table := process.NewTable(process.Options{})
 	defer table.Close()
 	for _, pid := range pids[:min(len(pids), maxAsked)] {
-		if mapsGo(table.Process(pid)) {
-			return true
-		}
-	}
-	return false
-}
-
-// mapsGo reports whether a process has mapped a program or library that was written in Go.
-func mapsGo(p *process.Process) bool {
-	seen := make(map[*process.Object]bool)
-	for m := range p.Mapped {
-		if m.Object.Kind != process.File || seen[m.Object] {
-			continue
-		}
-		seen[m.Object] = true
-		r, size, err := m.Object.Open()
-		if err != nil {
-			continue
-		}
-		if image, err := elfimage.New(r, size); err == nil && gotable.IsGo(image) {
+		if table.Process(pid).MapsGo() {
 			return true
 		}
 	}

@@ -205,7 +205,7 @@ func (p *process) advice() string {
 		return "start it as ruby --yjit-perf"
 	case python:
 		if !hasTrampolines(p.version) {
-			return "python " + p.version + " can't name its functions; Python 3.12 and later do as python3 -X perf"
+			return "this command does not name functions of python " + p.version + "; on-cpu, off-cpu, memleak and stack do"
 		}
 		return "start it as python3 -X perf (Python 3.12 and later)"
 	}

@@ -38,7 +38,7 @@ func TestTheNoteSaysWhatTheRuntimeNeeds(t *testing.T) {
 		{".NET", "app", "/app/libcoreclr.so", generated, 50, "DOTNET_PerfMapEnabled=1"},
 		{"ruby", "ruby", "/usr/lib/libruby-3.3.so.3.3", generated, 50, "ruby --yjit-perf"},
 		{"python", "python3", "/usr/bin/python3.12", eval, 50, "python3 -X perf"},
-		{"an older python", "python3", "/usr/lib/libpython3.11.so.1.0", eval, 50, "python 3.11 can't name its functions"},
+		{"an older python", "python3", "/usr/lib/libpython3.11.so.1.0", eval, 50, "does not name functions of python 3.11"},
 		{"python with names", "python3", "/usr/bin/python3.12", profile.Frame{Object: 2, Name: "py::f:x.py"}, 50, ""},
 		{"generated code with a name", "node", "/usr/bin/node", profile.Frame{Object: 2, Name: "LazyCompile:~f"}, 50, ""},
 		{"little", "node", "/usr/bin/node", generated, 5, ""},

@@ -24,6 +24,7 @@ type leakCall struct {
 	pointer  uint64
 	reserves bool   // it maps address space that takes no memory
 	stack    bool   // it maps a thread's stack
+	goHeap   bool   // it maps a part of Go's heap
 	align    uint64 // the address is a multiple of; 0: not known
 	address  uint64 // that the last call inside it has returned; 0: none
 
@@ -99,10 +100,37 @@ func (c *Collector) begun(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 		protection, flags := argumentOf(s, mapArguments-1), argumentOf(s, mapArguments)
 		call.reserves = protection == unix.PROT_NONE || flags&unix.MAP_NORESERVE != 0
 		call.stack = call.reserves && flags&unix.MAP_STACK != 0 // libc makes it usable later
+		// Go's runtime maps its heap over address space that it has reserved. With cgo it
+		// does so by libc's mmap.
+		call.goHeap = !call.reserves && flags&unix.MAP_FIXED != 0 && flags&unix.MAP_ANONYMOUS != 0 && c.isGo(rows, s.PID)
+		call.reserves = call.reserves || call.goHeap
 	}
 	if call.kept = !call.reserves && c.sampler.keeps(call.size); call.kept {
 		call.row = rows.Of(s)
 	}
+}
+
+// isGo reports whether a process runs Go.
+func (c *Collector) isGo(rows *table.Rows, pid uint32) bool {
+	p := rows.Processes().Process(int(pid))
+	known, ok := c.golang[pid]
+	if !ok || known.index != p.Index {
+		known = goProcess{p.Index, p.MapsGo()}
+		if len(c.golang) >= maxGolang {
+			clear(c.golang)
+		}
+		c.golang[pid] = known
+	}
+	return known.is
+}
+
+// maxGolang bounds the processes of which it is kept whether they run Go.
+const maxGolang = 1 << 12
+
+// goProcess says whether one life of a process runs Go.
+type goProcess struct {
+	index int
+	is    bool
 }
 
 // passOn has the call around one that has ended know its result: musl's and tcmalloc's
@@ -145,10 +173,13 @@ func (c *Collector) ended(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 		if call.function.Effect == allocator.Remaps {
 			space.unmapped(rows, call.pointer, call.freed.size)
 		}
-		if call.stack {
+		switch {
+		case call.stack:
 			c.reserved.stacks++
 			c.reserved.stackBytes += call.size
-		} else if call.reserves {
+		case call.goHeap:
+			c.reserved.goBytes += call.size
+		case call.reserves:
 			c.reserved.areas++
 			c.reserved.areaBytes += call.size
 		}

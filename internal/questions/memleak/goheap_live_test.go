@@ -65,7 +65,7 @@ func main() {
 `
 
 func TestLiveGrowthOfAGoHeapIsShownByFunction(t *testing.T) {
-	p, _ := runGoLeaks(t, "profiled", goLeaks)
+	p, _ := runGoLeaks(t, "profiled", goLeaks, "CGO_ENABLED=0")
 	got := make(map[string][2]uint64)
 	for i := range p.Rows {
 		for _, f := range p.Stacks[p.Rows[i].User].Frames {
@@ -89,23 +89,44 @@ func TestLiveGrowthOfAGoHeapIsShownByFunction(t *testing.T) {
 }
 
 func TestLiveAGoHeapWithoutSamplesIsSaidToBeLeftOut(t *testing.T) {
-	_, said := runGoLeaks(t, "unprofiled", strings.ReplaceAll(goLeaks, "runtime.MemProfile(nil, true)", ""))
+	_, said := runGoLeaks(t, "unprofiled", strings.ReplaceAll(goLeaks, "runtime.MemProfile(nil, true)", ""), "CGO_ENABLED=0")
 	if !strings.Contains(said, "Go's heap is not covered, because the program does not record its heap allocations") ||
 		!strings.Contains(said, ":runtime.mallocgc -p ") {
 		t.Errorf("it says %q", said)
 	}
 }
 
+// With cgo, Go's runtime maps its heap by libc's mmap, which is probed.
+func TestLiveTheHeapOfGoWithCgoIsNotCountedTwice(t *testing.T) {
+	p, said := runGoLeaks(t, "withcgo", strings.Replace(goLeaks, "import (", "import \"C\"\n\nimport (", 1), "CGO_ENABLED=1")
+	if !strings.Contains(said, "that Go's runtime mapped for its heap") {
+		t.Errorf("no heap was mapped in the run: %q", said)
+	}
+	var all, leaks uint64
+	for i := range p.Rows {
+		all += p.Rows[i].Values[0]
+		for _, f := range p.Stacks[p.Rows[i].User].Frames {
+			if p.Frames[f].Name == "main.leaks" {
+				leaks += p.Rows[i].Values[0]
+				break
+			}
+		}
+	}
+	if leaks == 0 || all > leaks+leaks/2 {
+		t.Errorf("%d bytes leak, %d of them by main.leaks", all, leaks)
+	}
+}
+
 // runGoLeaks runs memleak while the program of a source leaks, and returns what it says
 // besides.
-func runGoLeaks(t *testing.T, name, source string) (*profile.Profile, string) {
+func runGoLeaks(t *testing.T, name, source, cgo string) (*profile.Profile, string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
 	recipe := compiled.Recipe{
 		Sources:  map[string]string{"main.go": source, "go.mod": "module leaks\n\ngo 1.18\n"},
-		Commands: [][]string{{"go", "build", "-o", name, "."}}, Env: []string{"GOFLAGS=", "CGO_ENABLED=0"},
+		Commands: [][]string{{"go", "build", "-o", name, "."}}, Env: []string{"GOFLAGS=", cgo},
 	}
 	cmd := exec.Command(filepath.Join(recipe.Dir(t), name))
 	in, err := cmd.StdinPipe()

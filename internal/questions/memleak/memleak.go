@@ -40,7 +40,8 @@ type Collector struct {
 	unread   uint64
 	goHeaps  *goHeaps // nil if no process is watched
 	reserved reserved
-	lost     bool // records, frees among them perhaps
+	golang   map[uint32]goProcess // by pid
+	lost     bool                 // records, frees among them perhaps
 }
 
 // Options is how allocations are counted.
@@ -82,17 +83,18 @@ func New(sources []*allocator.Source, stacks stack.Stacks, o Options) *Collector
 		Sources: sources, Stacks: stacks,
 		options: leakOptions{Options: o},
 		memory:  newMemory(), sampler: newSampler(o.Every),
-		spaces: make(map[uint32]*holdings), calls: pair.New[*leakCall](),
+		spaces: make(map[uint32]*holdings), calls: pair.New[*leakCall](), golang: make(map[uint32]goProcess),
 	}
 }
 
 // Close frees the memory that the collector has. It must not be used afterwards.
 func (c *Collector) Close() error { return c.memory.close() }
 
-// reserved counts the mappings of a run that take no memory.
+// reserved counts the mappings of a run that are no leaks.
 type reserved struct {
 	stacks, stackBytes uint64 // of threads
 	areas, areaBytes   uint64 // of address space
+	goBytes            uint64 // that Go's runtime mapped for its heap
 }
 
 // Misses is what was not seen of a run.

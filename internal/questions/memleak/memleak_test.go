@@ -261,7 +261,7 @@ func TestWhatIsNotFreedStands(t *testing.T) {
 			r.call(main, "mmap", 40, failedCall, 0, 0x800000, unix.PROT_NONE, private)
 			r.call(main, "mmap", 50, 0xc000000, 0, 0x1000)
 			r.call(main, "mmap", 60, 0xc000000, 0, 0x1000, unix.PROT_NONE, private|unix.MAP_FIXED) // over the one before
-			if want := (reserved{1, 0x800000, 3, 0x5001000}); r.leaks.reserved != want {
+			if want := (reserved{1, 0x800000, 3, 0x5001000, 0}); r.leaks.reserved != want {
 				r.t.Errorf("reserved %+v, want %+v", r.leaks.reserved, want)
 			}
 		}, map[uint64]held{70: {0x2000, 1}}},

@@ -107,6 +107,9 @@ func (r *reserved) say(w io.Writer) {
 	if r.areas > 0 {
 		fmt.Fprintf(w, "memleak: not counted: %s of address space that mmap only reserved (PROT_NONE or MAP_NORESERVE; calls: %d), even if the program used some of it later\n", mebibytes(r.areaBytes), r.areas)
 	}
+	if r.goBytes > 0 {
+		fmt.Fprintf(w, "memleak: not counted: %s that Go's runtime mapped for its heap; -p PID shows that heap by function\n", mebibytes(r.goBytes))
+	}
 	if r.stacks > 0 {
 		fmt.Fprintf(w, "memleak: not counted: %s of thread stacks (%d), which libc keeps for later threads\n", mebibytes(r.stackBytes), r.stacks)
 	}
