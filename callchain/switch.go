@@ -19,6 +19,9 @@ const maxSwitches = 32
 // does, and makes the caller's stack readable if that is possible.
 func (u *Unwinder) cross(set *ruleSet) {
 	m := u.machine
+	if set.flags&flagCgo != 0 {
+		u.called.isSet = false
+	}
 	if set.flags&flagCgo != 0 && u.other != nil {
 		if sp, ok := u.goroutineSP(); ok {
 			u.regs.set(m.fp, recordOf(u.arch, sp))
@@ -77,11 +80,24 @@ func (u *Unwinder) reach(addr uint64) bool {
 		return false
 	}
 	u.switches++
-	u.mem.base, u.mem.data, u.mem.beyond = addr, u.other(addr), Beyond{}
-	u.repeatable = false // Reads are of one copy
+	if !u.move(addr) {
+		return false
+	}
 	u.more += len(u.mem.data)/int(u.machine.word) + 2
 	_, ok := u.mem.word(addr)
 	return ok
+}
+
+// move goes on with another copy, from an address on. It reports false, and keeps the one that it has, if
+// there is no other one.
+func (u *Unwinder) move(addr uint64) bool {
+	data := u.other(addr)
+	if len(data) == 0 {
+		return false
+	}
+	u.mem.base, u.mem.data, u.mem.beyond = addr, data, Beyond{}
+	u.repeatable, u.alone = false, false // Reads and Reach are of one copy
+	return true
 }
 
 // onBothStacks reports whether a frame of runtime.cgocallback is the one that it has on
@@ -94,7 +110,7 @@ func (u *Unwinder) onBothStacks() bool {
 
 // systemFrame prepares the registers for the frame that runtime.cgocallback has on the
 // system stack, if that can be read.
-func (u *Unwinder) systemFrame(set *ruleSet) bool {
+func (u *Unwinder) systemFrame(p *place) bool {
 	m := u.machine
 	fp := u.regs.v[m.fp]
 	if !u.regs.has(m.fp) || u.other == nil || !u.reach(fp) {
@@ -102,9 +118,11 @@ func (u *Unwinder) systemFrame(set *ruleSet) bool {
 	}
 	sp := fp + 8
 	if u.arch == AMD64 {
-		sp = fp + 16 - uint64(set.cfa.val)
+		sp = fp + 16 - uint64(p.set.cfa.val)
 	}
+	u.called = called{true, u.regs, *p}
 	u.regs.set(m.sp, sp)
+	u.regs.known &= 1<<m.pc | 1<<m.sp | 1<<m.fp // the others are Go's, which keeps none for its callers
 	return true
 }
 
@@ -115,15 +133,19 @@ func (u *Unwinder) systemFrame(set *ruleSet) bool {
 //
 // It reports true if the chain ends here.
 func (u *Unwinder) callback(dst []Frame, space AddressSpace, record uint64, s *step) ([]Frame, End, bool) {
-	version := versionOf(space)
-	dst, whole, outermost := u.between(dst, space, version, record)
+	dst, whole, outermost := u.between(dst, space, versionOf(space), record)
 	if outermost {
 		return dst, Complete, true
 	}
 	if !whole {
 		dst, u.marked = append(dst, switchMark), true
 	}
-	saved := u.lookup(space, version, u.regs.v[u.machine.pc]-1)
+	return u.standIn(dst, space, s)
+}
+
+// standIn goes on from the Go function that called C to its caller.
+func (u *Unwinder) standIn(dst []Frame, space AddressSpace, s *step) ([]Frame, End, bool) {
+	saved := u.lookup(space, versionOf(space), u.regs.v[u.machine.pc]-1)
 	if saved == nil || saved.outermost() {
 		return dst, Lost, true // C has called Go first, on a thread of its own
 	}
@@ -134,6 +156,37 @@ func (u *Unwinder) callback(dst []Frame, space AddressSpace, record uint64, s *s
 	here := *saved
 	end, done := u.step(&here, s)
 	return dst, end, done
+}
+
+// called is the frame that runtime.cgocallback has on the goroutine's stack, while the chain leads through
+// the C functions that called it.
+type called struct {
+	isSet bool
+	regs  Regs
+	place place
+}
+
+// leaveOut goes on from the Go function that called C, if the chain has ended in a C function which that one
+// called, and which has called Go in turn. The C functions' callers up to there are missing, as a mark says.
+func (u *Unwinder) leaveOut(dst []Frame, space AddressSpace, s *step) (_ []Frame, ok bool) {
+	from := &u.called
+	if !from.isSet || u.hidden {
+		return dst, false
+	}
+	from.isSet = false
+	if u.regs = from.regs; !u.reach(u.regs.v[u.machine.sp]) {
+		return dst, false
+	}
+	if _, done := u.step(&from.place, s); done {
+		return dst, false
+	}
+	known := len(dst)
+	dst, u.marked = append(dst, switchMark), true
+	dst, _, done := u.standIn(dst, space, s)
+	if done {
+		return dst[:known+1], false
+	}
+	return dst, true
 }
 
 // between appends the frames that the kernel's chain has above a record of
@@ -174,7 +227,9 @@ func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint
 }
 
 // begin forgets the switches of the last chain.
-func (u *Unwinder) begin() { u.switches, u.more, u.switching, u.marked = 0, 0, false, false }
+func (u *Unwinder) begin() {
+	u.switches, u.more, u.switching, u.marked, u.called.isSet = 0, 0, false, false, false
+}
 
 // finish adds the mark to a chain that has ended where the stack is switched.
 func (u *Unwinder) finish(dst []Frame, end End) ([]Frame, End) {

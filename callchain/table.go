@@ -29,6 +29,9 @@ type Table struct {
 	debug   *callframe.Section // nil: none
 	fixed   []function         // linkage tables, trampolines
 
+	crossed   bool // crossings are known
+	crossings []Crossing
+
 	framed        sync.Once
 	framePointers bool
 }

@@ -91,6 +91,7 @@ type Unwinder struct {
 	more      int  // frames that the other stacks have room for, not yet counted
 	switching bool // the walk has ended where the stack is switched
 	marked    bool // the chain has a mark
+	called    called
 
 	derivation derivation
 
@@ -151,6 +152,10 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 			p = u.lookup(space, version, at)
 		}
 		if p == nil {
+			var ok bool
+			if dst, ok = u.leaveOut(dst, space, &s); ok {
+				continue
+			}
 			return dst, Lost
 		}
 		frame := p.frame
@@ -181,7 +186,7 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 		unruled := p.set == nil
 		both := p.set != nil && p.set.flags&flagCallback != 0 && !u.capture.OneStack && u.onBothStacks()
 		from := u.regs
-		if both && u.systemFrame(p.set) {
+		if both && u.systemFrame(p) {
 			both = false
 		}
 		if end, done := u.step(p, &s); done {
@@ -190,6 +195,11 @@ func (u *Unwinder) walk(dst []Frame, space AddressSpace, s step) ([]Frame, End) 
 			}
 			if u.hidden {
 				dst = u.appendTrampoline(dst, space)
+			} else if end != Complete {
+				var ok bool
+				if dst, ok = u.leaveOut(dst, space, &s); ok {
+					continue
+				}
 			}
 			return dst, end
 		}
@@ -223,10 +233,9 @@ func (u *Unwinder) leaves() bool {
 	if sp-u.mem.base < uint64(len(u.mem.data)) {
 		return false
 	}
-	u.mem.base, u.mem.data, u.mem.beyond = sp, u.other(sp), Beyond{}
+	moved := u.move(sp)
 	u.other = nil
-	u.repeatable = false // Reads are of one copy
-	return true
+	return moved
 }
 
 // Repeatable says that the chain of the last Unwind follows from the captured pc,
@@ -234,7 +243,11 @@ func (u *Unwinder) leaves() bool {
 // that Reads tells: in the same version of the address space, where these are the
 // same it is the same, whatever the other registers and words hold. So it need not be
 // unwound again.
-func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.others }
+func (u *Unwinder) Repeatable() bool { return u.repeatable && !u.mem.others && !u.marked }
+
+// Marked reports whether the last chain lacks callers where it goes on on another stack, which
+// Capture.Other could not copy.
+func (u *Unwinder) Marked() bool { return u.marked }
 
 // Reach is where the memory ends that was read for the last chain; 0 if that is not known, as of
 // one by the kernel.

@@ -1,6 +1,7 @@
 package moment
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"hash/maphash"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -67,7 +69,7 @@ func areas(pid int) (list []area) {
 	err := host.Areas(pid, func(a *process.Area) bool {
 		switch {
 		case !a.Writable:
-		case len(a.Path) == 0:
+		case len(a.Path) == 0, bytes.HasPrefix(a.Path, []byte("[anon:")): // it may have a name (PR_SET_VMA(2const))
 			list = append(list, area{start: a.Start, end: a.End})
 		case string(a.Path) == "[stack]":
 			below := uint64(0)
@@ -129,6 +131,8 @@ type beyond struct {
 	seed  maphash.Seed
 	known []uint64 // hashes, each at its place
 	room  []byte
+	// across finds the other stacks that a stack leads to.
+	across crossings
 	ration
 	// forget says that the caller has other pages.
 	forget atomic.Bool
@@ -136,8 +140,8 @@ type beyond struct {
 
 const roomPages = 16
 
-func newBeyond(pages int) *beyond {
-	return &beyond{seed: maphash.MakeSeed(), known: make([]uint64, pages),
+func newBeyond(pages int, memory interp.Memory) *beyond {
+	return &beyond{seed: maphash.MakeSeed(), known: make([]uint64, pages), across: newCrossings(memory),
 		room: make([]byte, roomPages*callchain.PageSize), ration: newRation(beyondShare)}
 }
 
@@ -149,49 +153,95 @@ func behind(s *perfevent.Sample, areas []area) area {
 	return copiedOf(s).behind(areas)
 }
 
-// keep hands that over, as far as it is possible.
-func (b *beyond) keep(visit *near.Visit, areas []area) {
+// keep hands that over, and the other stacks that the thread's leads to, as far as it is possible.
+func (b *beyond) keep(visit *near.Visit, w *watched) {
+	areas := w.areasOf(visit.Sample)
 	a := behind(visit.Sample, areas)
-	if a.end == 0 || visit.Left() < beyondWords*wordSize {
+	if !w.deep {
+		a = area{}
+	}
+	crosses := len(w.crossings) > 0 && len(areas) > 0
+	if a.end == 0 && !crosses || visit.Left() < wordSize {
 		return
 	}
 	if b.forget.Swap(false) {
 		clear(b.known)
 	}
-	top := b.readTop(visit, &a)
 	began := time.Now()
 	b.earn(began)
-	if b.left < 0 && top == 0 {
+	if a.end == 0 && b.left < 0 {
 		return
 	}
-	for _, word := range [beyondWords]uint64{beyondMark, a.start, top} {
-		_ = visit.KeepWord(word) // there is room
+	_ = visit.KeepWord(beyondMark) // there is room
+	if crosses && b.left >= 0 {
+		b.keepOthers(visit, w, areas)
 	}
-	if top > 0 && !b.keepPages(visit, topBytes) {
-		return // there was room
-	}
-	at, end := a.start, min(a.end, a.start+mostBeyond)
-	if a.over > 0 {
-		end = min(end, a.over)
-	}
-	for b.left >= 0 && at < end {
-		n := min(int(end-at), len(b.room))
-		if visit.Read(at, b.room[:n]) != nil || !b.keepPages(visit, n) {
-			break
-		}
-		at += uint64(n)
+	top := b.readTop(visit, &a)
+	if a.end > 0 && (top == 0 || b.keepPart(visit, partTop, top) && b.keepPages(visit, topBytes)) && b.left >= 0 {
+		b.keepStack(visit, &a)
 	}
 	b.left -= time.Since(began)
 }
 
-// beyondWords are the words before what is kept: a mark, where it begins, and where the pages of its
-// end begin, which come first; 0 where it is read in one piece.
-const beyondWords = 3
+// keepStack hands over what lies behind the copy.
+func (b *beyond) keepStack(visit *near.Visit, a *area) {
+	end := min(a.end, a.start+mostBeyond)
+	if a.over > 0 {
+		end = min(end, a.over)
+	}
+	if b.keepPart(visit, partBeyond, a.start) {
+		b.keepFrom(visit, a.start, end)
+	}
+}
+
+// keepFrom reads and hands over what lies between two addresses.
+func (b *beyond) keepFrom(visit *near.Visit, at, end uint64) {
+	for at < end {
+		n := min(int(end-at), len(b.room))
+		if visit.Read(at, b.room[:n]) != nil || !b.keepPages(visit, n) {
+			return
+		}
+		at += uint64(n)
+	}
+}
+
+// keepOthers hands over other stacks.
+func (b *beyond) keepOthers(visit *near.Visit, w *watched, areas []area) {
+	c := &b.across
+	c.find(w.crossings, areas, copiedOf(visit.Sample).sp)
+	for i := range c.goroutines {
+		g := &c.goroutines[i]
+		if !b.keepPart(visit, partGoroutine, g.Addr) || visit.KeepWord(g.Low) != nil || visit.KeepWord(g.High) != nil {
+			return
+		}
+	}
+	for i := range c.stacks {
+		if !b.keepPart(visit, partOther, c.stacks[i].start) {
+			return
+		}
+		b.keepFrom(visit, c.stacks[i].start, c.stacks[i].end)
+	}
+}
+
+// What is handed over are parts. Each begins with a word that says what it is, and an address. Pages follow,
+// or the bounds of a goroutine's stack. Words of pages have isPage.
+const (
+	partBeyond    = 1 << 2 // callchain.Beyond.Stretch
+	partTop       = 2 << 2 // callchain.Beyond.Top
+	partOther     = 3 << 2 // of Calls.Others
+	partGoroutine = 4 << 2
+	partWords     = 2
+)
+
+// keepPart begins a part. It reports false, and keeps nothing, if there is no room for it and a goroutine's bounds.
+func (b *beyond) keepPart(visit *near.Visit, part, addr uint64) bool {
+	return visit.Left() >= 2*partWords*wordSize && visit.KeepWord(part) == nil && visit.KeepWord(addr) == nil
+}
 
 // readTop reads the outermost bytes of a stack that goes on for long. It returns where they begin; 0
 // if they are not read.
 func (b *beyond) readTop(visit *near.Visit, a *area) uint64 {
-	if a.over == 0 && a.end-a.start < muchBeyond || visit.Left() < beyondWords*wordSize+topPages*(wordSize+callchain.PageSize) {
+	if a.over == 0 && a.end-a.start < muchBeyond || visit.Left() < partWords*wordSize+topPages*(wordSize+callchain.PageSize) {
 		return 0
 	}
 	if visit.Read(a.end-topBytes, b.room[:topBytes]) != nil {
@@ -204,7 +254,7 @@ func (b *beyond) readTop(visit *near.Visit, a *area) uint64 {
 func (b *beyond) keepPages(visit *near.Visit, n int) bool {
 	for from := 0; from+callchain.PageSize <= n; from += callchain.PageSize {
 		page := b.room[from : from+callchain.PageSize]
-		hash := maphash.Bytes(b.seed, page) | newPage
+		hash := maphash.Bytes(b.seed, page) | newPage | isPage
 		place := &b.known[placeOf(hash, len(b.known))]
 		if *place == hash {
 			if visit.KeepWord(hash&^newPage) != nil {
@@ -221,11 +271,14 @@ func (b *beyond) keepPages(visit *near.Visit, n int) bool {
 	return true
 }
 
-// newPage is set in a hash that the page itself comes after.
-const newPage = 1
+// isPage is set in a hash, and newPage in one that the page itself comes after.
+const (
+	newPage = 1
+	isPage  = 2
+)
 
 // placeOf is the place of a hash in a table of so many pages.
-func placeOf(hash uint64, pages int) int { return int(hash >> 1 % uint64(pages)) }
+func placeOf(hash uint64, pages int) int { return int(hash >> 2 % uint64(pages)) }
 
 // pages are those that the helper has handed over, by its CPUs.
 type pages struct {
@@ -240,34 +293,68 @@ type knownPage struct {
 
 // take reads what beyond has kept. Each reading must be taken, in the order of the CPU's: it reports
 // false if one was not, and then all pages are to be handed over again.
-func (p *pages) take(cpu int, data []byte) (b callchain.Beyond, ok bool) {
-	if len(data) < beyondWords*wordSize {
-		return b, len(data) == 0
+func (p *pages) take(cpu int, data []byte) (s stacks, ok bool) {
+	if len(data) < wordSize {
+		return s, len(data) == 0
 	}
-	b.From, b.Top.From = binary.LittleEndian.Uint64(data[wordSize:]), binary.LittleEndian.Uint64(data[2*wordSize:])
-	data = data[beyondWords*wordSize:]
+	data = data[wordSize:] // the mark
 	known := p.by[cpu]
 	if known == nil {
 		known = make([]knownPage, p.each)
 		p.by[cpu] = known
 	}
+	var in *callchain.Stretch // the part under way
 	for len(data) >= wordSize {
-		hash := binary.LittleEndian.Uint64(data)
+		word := binary.LittleEndian.Uint64(data)
 		data = data[wordSize:]
-		place := &known[placeOf(hash, p.each)]
+		if word&isPage == 0 {
+			if in, data, ok = s.begin(word, data); !ok {
+				return stacks{}, false
+			}
+			continue
+		}
+		place := &known[placeOf(word, p.each)]
 		switch {
-		case hash&newPage != 0 && len(data) >= callchain.PageSize:
+		case in == nil:
+			return stacks{}, false
+		case word&newPage != 0 && len(data) >= callchain.PageSize:
 			page := callchain.Page(data[:callchain.PageSize])
-			*place = knownPage{hash, &page}
+			*place = knownPage{word, &page}
 			data = data[callchain.PageSize:]
-		case hash&newPage != 0 || place.hash != hash|newPage:
-			return callchain.Beyond{}, false
+		case word&newPage != 0 || place.hash != word|newPage:
+			return stacks{}, false
 		}
-		if b.Top.From > 0 && len(b.Top.Pages) < topPages {
-			b.Top.Pages = append(b.Top.Pages, place.page)
-		} else {
-			b.Pages = append(b.Pages, place.page)
-		}
+		in.Pages = append(in.Pages, place.page)
 	}
-	return b, len(data) == 0
+	return s, len(data) == 0
+}
+
+// stacks is what was read of a thread's stacks beside the copy.
+type stacks struct {
+	beyond     callchain.Beyond
+	others     []callchain.Stretch
+	goroutines []Goroutine
+}
+
+// begin begins a part. It returns what the pages that follow are of, and the rest of the data.
+func (s *stacks) begin(part uint64, data []byte) (in *callchain.Stretch, rest []byte, ok bool) {
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(data[i*wordSize:]) }
+	switch {
+	case len(data) < wordSize:
+		return nil, nil, false
+	case part == partBeyond:
+		in = &s.beyond.Stretch
+	case part == partTop:
+		in = &s.beyond.Top
+	case part == partOther && len(s.others) < maxOther:
+		s.others = append(s.others, callchain.Stretch{})
+		in = &s.others[len(s.others)-1]
+	case part == partGoroutine && len(s.goroutines) < maxGoroutines && len(data) >= 3*wordSize:
+		s.goroutines = append(s.goroutines, Goroutine{word(0), word(1), word(2)})
+		return nil, data[3*wordSize:], true
+	default:
+		return nil, nil, false
+	}
+	in.From = word(0)
+	return in, data[wordSize:], true
 }

@@ -1,7 +1,6 @@
 package moment
 
 import (
-	"encoding/binary"
 	"log/slog"
 	"math/bits"
 	"os"
@@ -17,16 +16,24 @@ import (
 // readingOf is what beyond keeps of pages that are told by a byte, those that are new with the
 // page. The first ones are those from top on, if that is not 0.
 func readingOf(from, top uint64, isNew map[byte]bool, all ...byte) (data []byte) {
-	for _, word := range [beyondWords]uint64{beyondMark, from, top} {
-		data = binary.LittleEndian.AppendUint64(data, word)
+	data = append8(nil, beyondMark)
+	if top > 0 {
+		data = appendPart(data, partTop, top, isNew, all[:topPages]...)
+		all = all[topPages:]
 	}
+	return appendPart(data, partBeyond, from, isNew, all...)
+}
+
+// appendPart appends one part of that.
+func appendPart(data []byte, part, from uint64, isNew map[byte]bool, all ...byte) []byte {
+	data = append8(append8(data, part), from)
 	for _, n := range all {
-		hash := uint64(n) << 1
+		hash := uint64(n)<<2 | isPage
 		if !isNew[n] {
-			data = binary.LittleEndian.AppendUint64(data, hash)
+			data = append8(data, hash)
 			continue
 		}
-		data = binary.LittleEndian.AppendUint64(data, hash|newPage)
+		data = append8(data, hash|newPage)
 		page := make([]byte, callchain.PageSize)
 		page[0] = n
 		data = append(data, page...)
@@ -52,7 +59,8 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 		{0, readingOf(0x1000, 0, nil, 2)[:20], nil},
 		{0, readingOf(0x1000, 0, nil)[:9], nil},
 	} {
-		got, ok := known.take(test.cpu, test.data)
+		read, ok := known.take(test.cpu, test.data)
+		got := read.beyond
 		if ok != (test.want != nil) {
 			t.Errorf("reading %d: %v", i, ok)
 			continue
@@ -67,14 +75,15 @@ func TestPagesThatWereHandedOverAreKnown(t *testing.T) {
 			}
 		}
 	}
-	if b, ok := known.take(0, nil); !ok || len(b.Pages) > 0 {
-		t.Errorf("nothing is %d pages, %v", len(b.Pages), ok)
+	if s, ok := known.take(0, nil); !ok || len(s.beyond.Pages) > 0 {
+		t.Errorf("nothing is %d pages, %v", len(s.beyond.Pages), ok)
 	}
 }
 
 func TestTheTopOfAStackComesFirst(t *testing.T) {
 	known := pages{each: 16, by: make(map[int][]knownPage)}
-	b, ok := known.take(0, readingOf(0x1000, 0x100000, map[byte]bool{1: true, 2: true, 3: true}, 1, 1, 1, 1, 1, 1, 1, 2, 3))
+	s, ok := known.take(0, readingOf(0x1000, 0x100000, map[byte]bool{1: true, 2: true, 3: true}, 1, 1, 1, 1, 1, 1, 1, 2, 3))
+	b := s.beyond
 	if !ok || b.From != 0x1000 || b.Top.From != 0x100000 || len(b.Top.Pages) != topPages || len(b.Pages) != 1 {
 		t.Fatalf("%d pages at %#x, %d at %#x, %v", len(b.Pages), b.From, len(b.Top.Pages), b.Top.From, ok)
 	}
@@ -84,11 +93,12 @@ func TestTheTopOfAStackComesFirst(t *testing.T) {
 }
 
 func FuzzPages(f *testing.F) {
-	f.Add(readingOf(0x1000, 0, map[byte]bool{1: true}, 1, 1), readingOf(0, 0x9000, nil, 1))
+	f.Add(readingOf(0x1000, 0, map[byte]bool{1: true}, 1, 1), appendPart(append8(append8(append8(append8(append8(nil, beyondMark), partGoroutine), 5), 1), 9), partOther, 0x9000, nil, 1))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		known := pages{each: 8, by: make(map[int][]knownPage)}
 		for _, data := range [][]byte{first, second} {
-			b, ok := known.take(0, data)
+			s, ok := known.take(0, data)
+			b := s.beyond
 			if ok && len(b.Pages) > len(data)/wordSize {
 				t.Errorf("%d pages in %d bytes", len(b.Pages), len(data))
 			}
@@ -213,10 +223,10 @@ func TestDeepStacksAreNotReadInVain(t *testing.T) {
 func TestAHelperReadsNoDeepStackWhereThatIsInVain(t *testing.T) {
 	const pid = 7
 	list := []area{{0x10000, 0x20000, 0}}
-	team := &team{attached: map[int]*attached{pid: {areas: list}}}
+	team := &team{attached: map[int]*attached{pid: {stackNews: stackNews{areas: list, deep: true}}}}
 	v := &visitor{team: team}
 	team.all = []*visitor{v}
-	v.of.Store(&[]watched{{pid: pid, areas: list}})
+	v.of.Store(&[]watched{{pid: pid, stackNews: stackNews{areas: list, deep: true}}})
 	deep := func(sampling int) *perfevent.Sample {
 		s := &perfevent.Sample{Header: perfevent.Header{PID: pid}, Sampling: sampling, Stack: make([]byte, 64)}
 		s.Regs = perfevent.Registers{ABI: 2, Mask: near.Registers}

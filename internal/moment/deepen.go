@@ -1,24 +1,47 @@
 package moment
 
-import "github.com/ringtap/ringtap/internal/process"
+import (
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/process"
+)
 
 // Deepen has the stacks of a process read behind the copies of its samples, where those are
 // visited or begin a wait. It is to be called again if a stack is not whole for all that, with what
 // was known of it.
 func (r *Reader) Deepen(p *process.Process, known *Calls) {
 	if r.leisure != nil {
-		r.leisure.deepen(p, known)
+		r.leisure.deepen(p, known, news{what: beyondOf, pid: p.PID})
 	}
 	if r.share == 0 || known.inVain {
 		return
 	}
-	r.visit(p, beyondOf, nil)
+	r.visit(p, nil, news{what: beyondOf, pid: p.PID})
 	if len(known.Beyond.Top.Pages) > 0 {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if t := r.watched[p.PID]; t != nil {
 			t.uneven = t.uneven || t.over
 		}
+	}
+}
+
+// Cross has the stacks of a process read where they go on on another stack: what code calls that goes there
+// returns to one of the crossings. It is to be called again if a stack is not followed for all that, with
+// what was known of it.
+func (r *Reader) Cross(p *process.Process, crossings []callchain.Crossing, known *Calls) {
+	wants := make([]news, 0, maxCrossings)
+	for _, c := range crossings[:min(len(crossings), maxCrossings)] {
+		n := news{goesIntoC, p.PID, c.Start, c.End}
+		if c.IntoGo {
+			n.what = goesIntoGo
+		}
+		wants = append(wants, n)
+	}
+	if r.leisure != nil {
+		r.leisure.deepen(p, known, wants...)
+	}
+	if r.share > 0 && !known.inVain {
+		r.visit(p, nil, wants...)
 	}
 }
 
@@ -84,5 +107,5 @@ func (r *Reader) judge(t *target, sampling int, isExact bool) {
 	}
 }
 
-// askAgain is how long after beyondOf the helper may be told so again, in nanoseconds.
+// askAgain is how long after it was told to read more of a process the helper may be told so again, in nanoseconds.
 const askAgain = 100e6

@@ -98,9 +98,9 @@ func (l *leisure) watch(p *process.Process, runtimes []*interp.Namer) error {
 	t := newReads(p, runtimes)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last := l.targets[uint32(p.PID)]; last != nil && last.process == p && last.asked > 0 && len(l.news) < maxNews {
-		l.news = append(l.news, news{what: beyondOf, pid: p.PID})
-		t.asked = last.asked
+	if last := l.targets[uint32(p.PID)]; last != nil && last.process == p && last.asked > 0 && len(l.news)+len(last.wants) <= maxNews {
+		l.news = append(l.news, last.wants...)
+		t.asked, t.wants = last.asked, last.wants
 	}
 	return l.add(t)
 }
@@ -199,7 +199,7 @@ func (l *leisure) round() bool {
 	}
 	for _, n := range news {
 		if t := targets[uint32(n.pid)]; t != nil {
-			t.areas = n.change(t.areas)
+			t.note(n)
 		}
 	}
 	l.look()

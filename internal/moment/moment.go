@@ -56,8 +56,11 @@ type Calls struct {
 	Kind   near.Kind // None: Chains is empty
 	Chains []Chain
 	Beyond callchain.Beyond // of the stack; only if Kind is Exact
-	Early  bool             // the sample came before its process was read
-	inVain bool             // Beyond is not read any more, as it never was exact where the sample was taken
+	// Others are the stacks that it leads to, and Goroutines whose those of Go are. Likewise.
+	Others     []callchain.Stretch
+	Goroutines []Goroutine
+	Early      bool // the sample came before its process was read
+	inVain     bool // Beyond is not read any more, as it never was exact where the sample was taken
 }
 
 // Reader has the calls of the samples of a session. The helper begins with the first process
@@ -91,8 +94,8 @@ type Reader struct {
 type target struct {
 	process *process.Process
 	names   namers          // nil: it has no runtimes
-	wants   []byte          // what the helper is told of it: attachTo, beyondOf
-	asked   uint64          // when beyondOf was last
+	wants   []news          // what the helper is told of it: attachTo, beyondOf, goesIntoGo, goesIntoC
+	asked   uint64          // when the last three were last
 	tops    map[uint64]bool // topOf, and the ends of overOf, since then
 	over    bool            // overOf was told
 	uneven  bool            // a stack was not whole although its end was read: overOf is told no more
@@ -126,13 +129,13 @@ func New(session *perfevent.Session, frequency uint64, switched Switched, log *s
 // take keeps a reading.
 func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) error {
 	c := Calls{Kind: reading.Verdict.Kind}
-	var beyond callchain.Beyond
+	var read stacks
 	if c.Kind == near.None {
 		r.log.Debug("nothing was read of a thread", "tid", reading.TID, "reason", reading.Verdict.Reason)
 	} else {
 		chains, rest, ok := parse(reading.Data)
 		var isKnown bool
-		if beyond, isKnown = known.take(reading.CPU, rest); !isKnown {
+		if read, isKnown = known.take(reading.CPU, rest); !isKnown {
 			if err := helper.Tell(news{what: resend}.message()); err != nil {
 				return err
 			}
@@ -141,7 +144,7 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 		case !ok:
 			c = Calls{}
 		case c.Kind == near.Exact:
-			c.Chains, c.Beyond = chains, beyond
+			c.Chains, c.Beyond, c.Others, c.Goroutines = chains, read.beyond, read.others, read.goroutines
 		default:
 			c.Chains = chains
 		}
@@ -156,7 +159,7 @@ func (r *Reader) take(helper *near.Reader, known *pages, reading *near.Reading) 
 	r.readings[sampled{uint32(reading.CPU), reading.TID, reading.Time}] = c
 	if t := r.watched[int(reading.PID)]; t != nil {
 		names = t.names
-		if !beyond.Empty() {
+		if !read.beyond.Empty() || len(read.others) > 0 {
 			r.judge(t, reading.Sampling, c.Kind == near.Exact)
 		}
 	}

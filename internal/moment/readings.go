@@ -14,7 +14,11 @@ const maxStanding = 48 << 20
 
 // bytesOf is how many bytes a reading has of a stack.
 func bytesOf(c *Calls) int {
-	return (len(c.Beyond.Pages) + len(c.Beyond.Top.Pages)) * callchain.PageSize
+	pages := len(c.Beyond.Pages) + len(c.Beyond.Top.Pages)
+	for i := range c.Others {
+		pages += len(c.Others[i].Pages)
+	}
+	return pages * callchain.PageSize
 }
 
 // keep keeps a reading of samples for those who ask.
@@ -25,7 +29,7 @@ func (l *leisure) keep(r reading, samples []sampled) {
 	}
 	for _, s := range samples {
 		if l.held+bytesOf(&r.calls) > maxStanding {
-			r.calls.Beyond = callchain.Beyond{}
+			r.calls.Beyond, r.calls.Others = callchain.Beyond{}, nil
 		}
 		l.drop(s)
 		l.held += bytesOf(&r.calls)

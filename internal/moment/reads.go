@@ -13,16 +13,18 @@ import (
 // reads is how the threads of a process are read.
 type reads struct {
 	process *process.Process
-	isNew   bool   // no round has read its threads yet
-	areas   []area // in which its stacks are read behind the copies
+	isNew   bool // no round has read its threads yet
+	stacks  stackNews
 	memory  timedMemory
+	crosses *crossings // nil unless stacks has crossings
 	walkers []walker
 	names   namers
 	calls   []interp.Call
 	nested  bool // the process is in another pid namespace
 
 	// Of leisure.mu:
-	asked        uint64 // when areas was asked for last; 0: never
+	wants        []news // of the stacks, that were asked for
+	asked        uint64 // when they were asked for last; 0: never
 	over, uneven bool   // as of target
 }
 
@@ -41,6 +43,14 @@ func newReads(p *process.Process, runtimes []*interp.Namer) *reads {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
 	}
 	return t
+}
+
+// note takes note of news of the process's stacks.
+func (t *reads) note(n news) {
+	if t.stacks.note(n); len(t.stacks.crossings) > 0 && t.crosses == nil {
+		c := newCrossings(&t.memory)
+		t.crosses = &c
+	}
 }
 
 // walkTime is how long a walk may take, and the reading of a stack.
@@ -71,7 +81,12 @@ func (t *reads) walk(w *wait, stacks *standing) bool {
 		}
 	}
 	t.memory.until = time.Now().Add(walkTime)
-	w.reading.calls.Beyond = stacks.read(&t.memory, t.areas, w.copied)
+	if t.stacks.deep {
+		w.reading.calls.Beyond = stacks.read(&t.memory, t.stacks.areas, w.copied)
+	}
+	if t.crosses != nil {
+		stacks.others(t.crosses, &t.memory, &t.stacks, w.copied, &w.reading.calls)
+	}
 	return true
 }
 

@@ -2,6 +2,7 @@ package moment
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/process"
@@ -44,6 +45,15 @@ func (c copied) behind(areas []area) area {
 		a.over = 0
 	}
 	return a
+}
+
+// others reads the other stacks that a thread's stack leads to.
+func (s *standing) others(c *crossings, memory *timedMemory, known *stackNews, of copied, to *Calls) {
+	c.find(known.crossings, known.areas, of.sp)
+	for _, a := range c.stacks {
+		to.Others = append(to.Others, callchain.Stretch{From: a.start, Pages: s.pages(memory, a.start, a.end)})
+	}
+	to.Goroutines = slices.Clone(c.goroutines)
 }
 
 // read reads a stack behind a copy, as far as the memory lets it.
@@ -93,8 +103,9 @@ func (s *standing) page(like *callchain.Page) *callchain.Page {
 // maxNews bounds what is to be heard of stacks.
 const maxNews = 1 << 10
 
-// deepen has the stacks of a process read from its next waits on. One was not whole, of which that is known.
-func (l *leisure) deepen(p *process.Process, known *Calls) {
+// deepen has the stacks of a process read from its next waits on, as wants says. One was not whole, of which
+// that is known.
+func (l *leisure) deepen(p *process.Process, known *Calls, wants ...news) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.targets[uint32(p.PID)]
@@ -106,11 +117,17 @@ func (l *leisure) deepen(p *process.Process, known *Calls) {
 	}
 	t.uneven = t.uneven || t.over && len(known.Beyond.Top.Pages) > 0
 	now := perfevent.Now()
-	if t.asked > 0 && (known.Kind != near.Exact || now < t.asked+askAgain) || len(l.news) >= maxNews {
+	isKnown := !slices.ContainsFunc(wants, func(n news) bool { return !slices.Contains(t.wants, n) })
+	if isKnown && (known.Kind != near.Exact || now < t.asked+askAgain) || len(l.news)+len(wants) > maxNews {
 		return
 	}
+	for _, n := range wants {
+		if !slices.Contains(t.wants, n) {
+			t.wants = append(t.wants, n)
+		}
+	}
 	t.asked = now
-	l.news = append(l.news, news{what: beyondOf, pid: p.PID})
+	l.news = append(l.news, wants...)
 }
 
 // tell tells something of a process's stacks.

@@ -115,19 +115,19 @@ func TestWhereStacksOfWaitsLieIsAskedForOnceUntilThatTurnsOutWrong(t *testing.T)
 		return n
 	}
 	unread, read := &Calls{}, &Calls{Kind: near.Exact}
-	l.deepen(p, unread)
-	l.deepen(p, unread)
-	l.deepen(p, read) // a moment ago
+	l.deepen(p, unread, news{what: beyondOf, pid: p.PID})
+	l.deepen(p, unread, news{what: beyondOf, pid: p.PID})
+	l.deepen(p, read, news{what: beyondOf, pid: p.PID}) // a moment ago
 	if n := asked(); n != 1 {
 		t.Errorf("it is asked for %d times, want once", n)
 	}
 	of := l.targets[uint32(p.PID)]
 	of.asked -= askAgain
-	l.deepen(p, unread)
+	l.deepen(p, unread, news{what: beyondOf, pid: p.PID})
 	if n := asked(); n != 1 {
 		t.Errorf("it is asked for %d times, want once", n)
 	}
-	if l.deepen(p, read); asked() != 2 {
+	if l.deepen(p, read, news{what: beyondOf, pid: p.PID}); asked() != 2 {
 		t.Errorf("it is asked for %d times, want twice", asked())
 	}
 	l.tell(p, news{what: overOf, pid: p.PID})
@@ -135,7 +135,7 @@ func TestWhereStacksOfWaitsLieIsAskedForOnceUntilThatTurnsOutWrong(t *testing.T)
 		t.Errorf("%d news, want 3", len(l.news))
 	}
 	read.Beyond.Top.Pages = []*callchain.Page{new(callchain.Page)}
-	l.deepen(p, read)
+	l.deepen(p, read, news{what: beyondOf, pid: p.PID})
 	if l.tell(p, news{what: overOf, pid: p.PID}); !of.uneven || len(l.news) != 3 {
 		t.Errorf("%d news, want 3: chains lead over a part of one stack, and not of another", len(l.news))
 	}

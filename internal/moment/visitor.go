@@ -27,7 +27,8 @@ func NewVisitors(detectors []interp.Detector) near.New {
 		if n <= 0 || pages == 0 || pages > maxTable {
 			return nil, errConfig
 		}
-		v := &visitor{team: t, calls: make([]interp.Call, 0, maxCalls), beyond: newBeyond(int(pages))}
+		v := &visitor{team: t, calls: make([]interp.Call, 0, maxCalls)}
+		v.beyond = newBeyond(int(pages), &v.memory)
 		v.ahead = interp.NewAhead(&v.memory)
 		v.of.Store(new([]watched))
 		t.all = append(t.all, v)
@@ -53,9 +54,16 @@ type team struct {
 // attached is a process that has runtimes.
 type attached struct {
 	runtimes []interp.Runtime
-	nested   bool   // it is in another pid namespace
-	areas    []area // in which its stacks are read behind the copies
-	vain     []int  // samplings where they are not, in order
+	nested   bool // it is in another pid namespace
+	stackNews
+}
+
+// stackNews is what a helper was told of a process's stacks.
+type stackNews struct {
+	areas     []area               // in which they lie
+	deep      bool                 // they are read behind the copies
+	crossings []callchain.Crossing // they are read where they go on from there, too
+	vain      []int                // samplings where they are not read, in order
 }
 
 // visitor walks the interpreters of threads on one CPU.
@@ -71,10 +79,9 @@ type visitor struct {
 
 // watched is a process whose samples are visited.
 type watched struct {
-	pid     uint32
-	nested  bool
-	areas   []area
-	vain    []int
+	pid    uint32
+	nested bool
+	stackNews
 	walkers []walker
 }
 
@@ -105,10 +112,10 @@ func (v *visitor) Hear(message []byte) {
 		all = slices.Delete(all, at, at+1)
 	case a == nil:
 		return
-	case (what == beyondOf || what == noneBeyond || what == topOf || what == overOf) && found:
-		all[at].areas, all[at].vain = a.areas, a.vain
+	case what != attachTo && found:
+		all[at].stackNews = a.stackNews
 	default:
-		w := watched{pid: uint32(pid), nested: a.nested, areas: a.areas, vain: a.vain}
+		w := watched{pid: uint32(pid), nested: a.nested, stackNews: a.stackNews}
 		for _, r := range a.runtimes {
 			w.walkers = append(w.walkers, walker{IDOf(r.Name()), r.Walker(v.ahead)})
 		}
@@ -142,11 +149,25 @@ func (t *team) hear(n news) {
 			a.vain = slices.Insert(slices.Clone(a.vain), at, int(n.addr))
 		}
 	case a != nil:
-		a.areas = n.change(a.areas)
-	case what == beyondOf:
-		t.attached[pid] = &attached{areas: n.change(nil)}
+		a.note(n)
+	case what == beyondOf || what == goesIntoGo || what == goesIntoC:
+		a = &attached{}
+		a.note(n)
+		t.attached[pid] = a
 	}
 }
+
+// note takes note of news.
+func (s *stackNews) note(n news) {
+	s.areas = n.change(s.areas)
+	s.deep = s.deep || n.what == beyondOf
+	if c, ok := n.crossing(); ok && !slices.Contains(s.crossings, c) && len(s.crossings) < maxCrossings {
+		s.crossings = append(slices.Clip(s.crossings), c)
+	}
+}
+
+// maxCrossings bounds those of a process. Most have two, one of each kind.
+const maxCrossings = 8
 
 // Wants is of near.Chooser.
 func (v *visitor) Wants(s *perfevent.Sample) bool {
@@ -154,7 +175,8 @@ func (v *visitor) Wants(s *perfevent.Sample) bool {
 	if w == nil || len(w.walkers) > 0 {
 		return w != nil
 	}
-	return behind(s, w.areasOf(s)).end > 0
+	areas := w.areasOf(s)
+	return len(w.crossings) > 0 && len(areas) > 0 || w.deep && behind(s, areas).end > 0
 }
 
 // areasOf is where the stack of a sample is read.
@@ -193,7 +215,8 @@ func (v *visitor) Visit(visit *near.Visit) error {
 			return err
 		}
 	}
-	v.beyond.keep(visit, w.areasOf(visit.Sample))
+	v.memory.visit = visit
+	v.beyond.keep(visit, w)
 	return nil
 }
 

@@ -27,7 +27,7 @@ func (r *Reader) Watch(p *process.Process, runtimes []*interp.Namer) {
 		}
 	}
 	if r.share > 0 {
-		r.visit(p, attachTo, newNamers(runtimes))
+		r.visit(p, newNamers(runtimes), news{what: attachTo, pid: p.PID})
 	}
 }
 
@@ -42,7 +42,7 @@ func (r *Reader) fail(pid int, err error) {
 }
 
 // visit has the samples of a process visited.
-func (r *Reader) visit(p *process.Process, what byte, names namers) {
+func (r *Reader) visit(p *process.Process, names namers, wants ...news) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over || r.closed {
@@ -52,36 +52,40 @@ func (r *Reader) visit(p *process.Process, what byte, names namers) {
 		if names != nil {
 			t.names = names
 		}
-		r.tellMore(t, what)
+		r.tellMore(t, wants)
 		return
 	}
 	if len(r.watched) >= maxWatched {
-		if r.why == nil && what == attachTo {
+		if r.why == nil && names != nil {
 			r.why = errTooMany
 		}
 		return
 	}
-	t := &target{process: p, names: names, wants: []byte{what}, asked: perfevent.Now()}
+	t := &target{process: p, names: names, wants: wants, asked: perfevent.Now()}
 	again := r.watched[p.PID] != nil
 	r.watched[p.PID] = t
 	r.ready.Go(func() { r.watch(t, again) })
 }
 
 // tellMore tells the helper something of a process that is watched. A watch that is under way does.
-func (r *Reader) tellMore(t *target, what byte) {
+func (r *Reader) tellMore(t *target, wants []news) {
 	now := perfevent.Now()
-	switch known := slices.Contains(t.wants, what); {
-	case known && (what != beyondOf || now < t.asked+askAgain):
-		return
-	case !known:
-		t.wants = append(slices.Clip(t.wants), what)
+	late, again := now >= t.asked+askAgain, false
+	for _, n := range wants {
+		switch known := slices.Contains(t.wants, n); {
+		case known && (n.what == attachTo || !late):
+			continue
+		case !known:
+			t.wants = append(slices.Clip(t.wants), n)
+		}
+		again = again || n.what != attachTo
+		if t.since > 0 && r.helper != nil {
+			_ = r.helper.Tell(n.message()) // one that has ended says so by Read
+		}
 	}
-	if what == beyondOf {
+	if again {
 		t.asked = now
 		clear(t.tops)
-	}
-	if t.since > 0 && r.helper != nil {
-		_ = r.helper.Tell(news{what: what, pid: t.process.PID}.message()) // one that has ended says so by Read
 	}
 }
 
@@ -104,7 +108,7 @@ func (r *Reader) watch(t *target, again bool) {
 }
 
 // tellOf has a helper watch a process, which is another program now if it is watched again.
-func tellOf(helper *near.Reader, pid int, wants []byte, again bool) error {
+func tellOf(helper *near.Reader, pid int, wants []news, again bool) error {
 	if again {
 		if err := helper.Unwatch(pid); err != nil {
 			return err
@@ -113,8 +117,8 @@ func tellOf(helper *near.Reader, pid int, wants []byte, again bool) error {
 	if err := helper.Watch(pid); err != nil {
 		return err
 	}
-	for _, what := range wants {
-		if err := helper.Tell(news{what: what, pid: pid}.message()); err != nil {
+	for _, n := range wants {
+		if err := helper.Tell(n.message()); err != nil {
 			return err
 		}
 	}
@@ -123,7 +127,7 @@ func tellOf(helper *near.Reader, pid int, wants []byte, again bool) error {
 }
 
 // settle ends a watch, unless its helper is no longer the one that is asked.
-func (r *Reader) settle(t *target, helper *near.Reader, told []byte, err error) bool {
+func (r *Reader) settle(t *target, helper *near.Reader, told []news, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -137,7 +141,7 @@ func (r *Reader) settle(t *target, helper *near.Reader, told []byte, err error) 
 		}
 	default:
 		r.log.Info("a process is not read at the moments of its samples", "pid", t.process.PID, "error", err)
-		if r.why == nil && slices.Contains(told, attachTo) {
+		if r.why == nil && slices.ContainsFunc(told, func(n news) bool { return n.what == attachTo }) {
 			r.why = err
 		}
 	}
@@ -146,7 +150,7 @@ func (r *Reader) settle(t *target, helper *near.Reader, told []byte, err error) 
 
 // ask returns the helper that is to be told of a process more, and what. It begins with the first, and
 // when it has kept the memory of many that have ended.
-func (r *Reader) ask(t *target) (helper *near.Reader, wants []byte, err error) {
+func (r *Reader) ask(t *target) (helper *near.Reader, wants []news, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.attached++; r.helper != nil && r.attached > len(r.watched)+r.most {

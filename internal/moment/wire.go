@@ -81,6 +81,8 @@ func parse(data []byte) (chains []Chain, rest []byte, ok bool) {
 const (
 	attachTo    = 'a' // with a new process of that pid
 	beyondOf    = 'b' // read its stacks behind the copies; its memory has changed
+	goesIntoGo  = 'g' // read its stacks where code between two addresses goes on on a goroutine's; likewise
+	goesIntoC   = 'c' // and where it goes on on the system stack
 	overOf      = 'o' // chains of stacks below an address lead over what lies up to another one
 	noneBeyond  = 'n' // do not any more where a sampling has them
 	topOf       = 'e' // no stack that lies below an address goes on beyond it
@@ -93,8 +95,13 @@ const (
 type news struct {
 	what byte
 	pid  int
-	addr uint64 // of topOf and overOf; the sampling of noneBeyond
-	to   uint64 // of overOf
+	addr uint64 // of topOf, overOf, goesIntoGo and goesIntoC; the sampling of noneBeyond
+	to   uint64 // of overOf, goesIntoGo and goesIntoC
+}
+
+// crossing is what goesIntoGo and goesIntoC say.
+func (n news) crossing() (callchain.Crossing, bool) {
+	return callchain.Crossing{Start: n.addr, End: n.to, IntoGo: n.what == goesIntoGo}, n.what == goesIntoGo || n.what == goesIntoC
 }
 
 // message is the news as a helper is told them.
@@ -114,7 +121,7 @@ func told(b []byte) (n news, ok bool) {
 // change is the areas of a process's stacks that the news leave of those that were known.
 func (n news) change(known []area) []area {
 	switch n.what {
-	case beyondOf:
+	case beyondOf, goesIntoGo, goesIntoC:
 		return areas(n.pid)
 	case topOf:
 		return split(known, n.addr)

@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"context"
+	"github.com/ringtap/ringtap/callchain"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/interp"
@@ -37,10 +38,11 @@ func (s *shortened) Deepen(*process.Process, *moment.Calls) {
 	}
 }
 
-func (s *shortened) Watch(*process.Process, []*interp.Namer)  {}
-func (s *shortened) Top(*process.Process, uint64)             {}
-func (s *shortened) Over(_ *process.Process, from, to uint64) {}
-func (s *shortened) At(*perfevent.Sample) (none moment.Calls) { return none }
+func (s *shortened) Watch(*process.Process, []*interp.Namer)                     {}
+func (s *shortened) Cross(*process.Process, []callchain.Crossing, *moment.Calls) {}
+func (s *shortened) Top(*process.Process, uint64)                                {}
+func (s *shortened) Over(_ *process.Process, from, to uint64)                    {}
+func (s *shortened) At(*perfevent.Sample) (none moment.Calls)                    { return none }
 
 func TestStacksAreReadBeyondTheCopiesWhenTheseHadTimeToGrow(t *testing.T) {
 	deepen := func(settle uint64) *shortened {

@@ -19,6 +19,9 @@ type Moments interface {
 	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
 	// whole, if that can be. This one is not, with what is known of it.
 	Deepen(p *process.Process, known *moment.Calls)
+	// Cross says that stacks of a process go on on other stacks, where code has called that lies in those
+	// places. The next ones are to be read there too, if that can be. One was not, of which that is known.
+	Cross(p *process.Process, crossings []callchain.Crossing, known *moment.Calls)
 	// Top says that no stack of a process which lies below an address goes on beyond it.
 	Top(p *process.Process, addr uint64)
 	// Over says that the chains of stacks which lie below an address lead over what lies between it and
@@ -64,8 +67,10 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 		return User{ID: None} // it may have to wait
 	}
 	calls := s.runtimes.moments.At(sample)
-	user := s.native(by, p, sample, calls.Beyond)
+	user := s.native(by, p, sample, &calls)
 	switch {
+	case by.Beyond && user.Marked:
+		s.cross(p, &user, &calls)
 	case isDeep(by, user):
 		user.Early = calls.Early
 		s.deepen(by, p, sample, &calls)

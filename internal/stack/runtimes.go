@@ -86,6 +86,7 @@ type hosted struct {
 	compiler interp.Compiler // one of those; nil: none compiles code
 	cut      uint64          // when a sample's stack was cut first; 0: none was
 	deep     bool            // its stacks are read beyond the copies
+	crosses  bool            // its stacks are read where they go on on other stacks
 	mapped   bool            // the process names its code itself
 	failed   int             // attempts to attach
 	again    time.Time       // when the next attempt is due, after one that failed

@@ -26,6 +26,7 @@ type Store struct {
 	returns   returns
 	words     words
 	runtimes  *Runtimes
+	others    others
 	frames    []callchain.Frame // room to build a chain in
 	entries   []interp.Entry    // likewise
 	chains    []interp.Chain    // likewise
@@ -64,6 +65,9 @@ type User struct {
 	// the copies.
 	Early bool
 
+	// Marked says that callers are missing where the stack goes on on another one: callchain.Unwinder.Marked.
+	Marked bool
+
 	// With Stacks.Beyond:
 	reach uint64    // callchain.Unwinder.Reach
 	gap   [2]uint64 // callchain.Unwinder.Gap
@@ -73,11 +77,14 @@ type User struct {
 // read that the process table refuses to read now (process.Table.CachedOnly).
 func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) User {
 	if by.Moments && s.runtimes.moments != nil {
-		if h := s.runtimes.hosted(s.processes.Host(), p); h.heap != nil || h.deep {
+		if h := s.runtimes.hosted(s.processes.Host(), p); h.heap != nil || h.deep || h.crosses {
 			return s.momentous(by, p, h, sample)
 		}
 	}
-	user := s.native(by, p, sample, callchain.Beyond{})
+	user := s.native(by, p, sample, new(moment.Calls))
+	if by.Beyond && user.Marked {
+		s.cross(p, &user, new(moment.Calls))
+	}
 	if isDeep(by, user) && !s.completes(p, &user) {
 		user.Early = true
 		s.deepen(by, p, sample, new(moment.Calls))
@@ -95,23 +102,23 @@ func (s *Store) completes(p *process.Process, user *User) bool {
 }
 
 // native makes the user stack of a sample as its registers and its copy of the stack have it.
-// What was read beyond the copy makes one whole that would be cut short.
-func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample, beyond callchain.Beyond) User {
-	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || beyond.Empty()) {
+// What else was read of its stacks makes one whole that would be cut short, or marked.
+func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample, read *moment.Calls) User {
+	if c := s.memo.find(&by.Stacks, p, sample); c != nil && (c.end != callchain.Cut || read.Beyond.Empty()) {
 		by.note(p, sample)
 		return User{Found: true, Kept: true, ID: c.id, End: c.end, reach: c.reach}
 	}
-	by.capture.Beyond = beyond
+	by.capture.Beyond, by.capture.Other = read.Beyond, s.others.of(sample, read)
 	frames, end := by.User(p, sample)
-	by.capture.Beyond = callchain.Beyond{}
+	by.capture.Beyond, by.capture.Other = callchain.Beyond{}, nil
 	if len(frames) == 0 || s.processes.Refused() {
 		return User{ID: None}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
-	if !kept && !beyond.Empty() {
-		return s.native(by, p, sample, callchain.Beyond{}) // the beginning may be known
+	if !kept && (!read.Beyond.Empty() || len(read.Others) > 0) {
+		return s.native(by, p, sample, new(moment.Calls)) // the beginning may be known
 	}
-	user := User{Found: true, Kept: kept, ID: id, End: end}
+	user := User{Found: true, Kept: kept, ID: id, End: end, Marked: by.unwinder.Marked()}
 	if by.Beyond {
 		user.reach = by.unwinder.Reach()
 		user.gap[0], user.gap[1] = by.unwinder.Gap()

@@ -152,6 +152,42 @@ func (s *Store) Completed(program string, id callchain.StackID) (callchain.Stack
 	return known.whole, known.whole != None
 }
 
+// isMark reports whether callers are missing where a frame is.
+func isMark(f callchain.Frame) bool { return f.Object == callchain.Marks }
+
+// fits reports whether a whole stack has all the frames of another one, with more of them at its marks and at
+// its end, or at its marks only if frames follow the last one. What is more has none of the other's frames:
+// where that is a recursion, nobody knows how deep it is.
+func fits(frames, whole []callchain.Frame) bool {
+	isGap, has := false, frames
+	for {
+		n := slices.IndexFunc(frames, isMark)
+		isLast := n < 0
+		if isLast {
+			n = len(frames)
+		}
+		piece, more := frames[:n], 0
+		switch {
+		case len(whole) < n:
+			return false
+		case isGap && isLast && n > 0:
+			more = len(whole) - n
+		case isGap && n > 0:
+			for more < len(whole)-n && !slices.Equal(whole[more:more+n], piece) {
+				more++
+			}
+		}
+		if !slices.Equal(whole[more:more+n], piece) ||
+			slices.ContainsFunc(whole[:more], func(f callchain.Frame) bool { return slices.Contains(has, f) }) {
+			return false
+		}
+		if isLast {
+			return true
+		}
+		whole, frames, isGap = whole[more+n:], frames[n+1:], true
+	}
+}
+
 // complete is Completed, None in place of false.
 func (s *Store) complete(cut cutStack) callchain.StackID {
 	frames := s.Stack(cut.id).Frames
@@ -161,19 +197,23 @@ func (s *Store) complete(cut cutStack) callchain.StackID {
 			tail = i + 1
 		}
 	}
-	if n := len(frames) - 1; n > tail && slices.Contains(frames[tail:n], frames[n]) {
+	begin := frames[tail:]
+	if i := slices.IndexFunc(begin, isMark); i >= 0 {
+		begin = begin[:i]
+	}
+	if n := len(begin) - 1; n > 0 && slices.Contains(begin[:n], begin[n]) {
 		return None // it is cut in a recursion, and how deep that is nobody knows
 	}
 	hash := cut.program
-	for _, f := range frames[tail:] {
+	for _, f := range begin {
 		hash = begun(hash, f)
 	}
 	id, ok := s.wholes.begins[hash]
-	if !ok || id == None || tail == len(frames) {
+	if !ok || id == None || len(begin) == 0 {
 		return None
 	}
 	whole := s.Stack(id).Frames
-	if len(whole) < len(frames)-tail || !slices.Equal(whole[:len(frames)-tail], frames[tail:]) {
+	if !fits(frames[tail:], whole) {
 		return None
 	}
 	if tail == 0 {

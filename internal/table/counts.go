@@ -49,3 +49,12 @@ func (c *Counts) stack(end callchain.End) {
 		c.Broken++
 	}
 }
+
+// join counts stacks that were joined to whole ones. Those with marks were counted as broken before.
+func (c *Counts) join(marked bool, n uint64) {
+	if marked {
+		c.Broken -= n
+		c.Truncated += n
+	}
+	c.Joined += n
+}

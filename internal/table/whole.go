@@ -10,12 +10,13 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// cutSamples names samples whose stacks were cut short, and not joined to a whole one yet.
+// cutSamples names samples whose stacks were cut short, or lack callers where they go on on another stack, and not joined to a whole one yet.
 type cutSamples struct {
 	part    *part
 	program string
 	stack   callchain.StackID
 	early   bool // stack.User.Early
+	marked  bool // stack.User.Marked
 }
 
 // isExample tells whether a sample is of Options.Examples.
@@ -41,18 +42,18 @@ func stackPointer(sample *perfevent.Sample) uint64 {
 	return sp
 }
 
-// join returns the stack that stands for a sample's: where that was cut short, the only
+// join returns the stack that stands for a sample's: where that was cut short or marked, the only
 // whole one of its program that begins like it, if it is known by now.
 func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample, user stack.User) callchain.StackID {
-	switch user.End {
-	case callchain.Complete:
+	switch {
+	case user.End == callchain.Complete:
 		r.stacks.Whole(p.Comm, user.ID)
-	case callchain.Cut:
+	case user.End == callchain.Cut, user.Marked:
 		if whole, ok := r.stacks.CompletedAt(p.Comm, stackPointer(sample), user.ID); ok {
-			part.counts.Joined++
+			part.counts.join(user.Marked, 1)
 			return whole
 		}
-		r.cut[cutSamples{part, p.Comm, user.ID, user.Early}]++
+		r.cut[cutSamples{part, p.Comm, user.ID, user.Early, user.Marked}]++
 	}
 	return user.ID
 }
@@ -60,9 +61,11 @@ func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample
 // joinAll joins the stacks of the window under way that were cut short to whole ones that
 // came after them.
 func (r *Recorder) joinAll() {
+	lacking := make(map[callchain.StackID]bool)
 	for of, n := range r.cut {
+		lacking[of.stack] = true
 		if _, ok := r.stacks.Completed(of.program, of.stack); ok {
-			of.part.counts.Joined += n
+			of.part.counts.join(of.marked, n)
 		} else if of.early {
 			of.part.counts.Early += n
 		}
@@ -70,7 +73,7 @@ func (r *Recorder) joinAll() {
 	clear(r.cut)
 	for _, k := range slices.Collect(maps.Keys(r.table.rows)) {
 		p := r.live[k.process]
-		if p == nil || k.user == stack.None || !r.stacks.Stack(k.user).Truncated {
+		if p == nil || k.user == stack.None || !r.stacks.Stack(k.user).Truncated && !lacking[k.user] {
 			continue
 		}
 		if whole, ok := r.stacks.Completed(p.Comm, k.user); ok {

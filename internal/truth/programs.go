@@ -34,9 +34,11 @@ const (
 // i386 is the compiler of 32-bit programs. Their headers are those of 64-bit ones.
 const i386 = "gcc -m32 -idirafter /usr/include/x86_64-linux-gnu "
 
-// cgo is the compiler of Go programs with C in them. On arm64 the C function's frame
-// pointer does not lead back to Go, so that the chain ends there with a mark.
-const cgo = "env CGO_ENABLED=1 go build "
+// The compilers of Go programs with C in them, which has frame pointers or not.
+const (
+	cgoFramePointers   = "env CGO_ENABLED=1 CGO_CFLAGS=-fno-omit-frame-pointer go build "
+	cgoNoFramePointers = "env CGO_ENABLED=1 CGO_CFLAGS=-fomit-frame-pointer go build "
+)
 
 // programs is every program for every architecture, plain ones first.
 var programs = []Program{
@@ -205,12 +207,23 @@ var programs = []Program{
 	{Name: "go-system", Switches: true, FramePointers: true,
 		commands: "go build -o go-system go_system.go"},
 	{Name: "go-c", Switches: true, arch: "amd64",
-		commands: cgo + "-o go-c go_c.go"},
-	{Name: "go-callback", Switches: true, arch: "amd64",
-		commands: cgo + "-o go-callback go_callback.go"},
-	{Name: "go-library", Switches: true, arch: "amd64",
-		commands: cgo + "-buildmode=c-archive -o go_library.a go_library.go\n" +
-			"gcc -O2" + framePointers + "-o go-library go_library.c go_library.a -pthread"},
+		commands: cgoNoFramePointers + "-o go-c go_c.go"},
+	{Name: "go-callback-fp", Switches: true, arch: "amd64",
+		commands: cgoFramePointers + "-o go-callback-fp go_callback.go"},
+	{Name: "go-callback-nofp", Switches: true, arch: "amd64",
+		commands: cgoNoFramePointers + "-o go-callback-nofp go_callback.go"},
+	{Name: "go-library-fp", Switches: true, arch: "amd64",
+		commands: cgoFramePointers + "-buildmode=c-archive -o go_library.a go_library.go\n" +
+			"gcc -O2" + framePointers + "-o go-library-fp go_library.c go_library.a -pthread"},
+	{Name: "go-library-nofp", Switches: true, arch: "amd64",
+		commands: cgoNoFramePointers + "-buildmode=c-archive -o go_library.a go_library.go\n" +
+			"gcc -O2" + noFramePointers + "-o go-library-nofp go_library.c go_library.a -pthread"},
+	{Name: "go-library-shared-nofp", Switches: true, arch: "amd64",
+		commands: cgoNoFramePointers + "-buildmode=c-shared -o libgo_library.so go_library.go\n" +
+			"gcc -O2" + noFramePointers + "-o go-library-shared-nofp go_library.c libgo_library.so -Wl,-rpath,$ORIGIN"},
+	{Name: "go-thread-nofp", Switches: true, arch: "amd64",
+		commands: cgoNoFramePointers + "-buildmode=c-archive -o go_library.a go_library.go\n" +
+			"gcc -O2 -DTHREAD" + noFramePointers + "-o go-thread-nofp go_library.c go_library.a -pthread"},
 }
 
 // Programs returns every program that this architecture can run.

@@ -2,9 +2,22 @@
 package main
 
 /*
-#cgo CFLAGS: -O2 -fomit-frame-pointer
+#cgo CFLAGS: -O2
 static volatile long sink;
-__attribute__((noinline)) static void spin(void) { for (long i = 0; i < 1 << 24; i++) sink += i; }
+
+// spin has values to keep, so that without frame pointers the compiler has no register left for one.
+__attribute__((noinline)) static void spin(void)
+{
+	long a = sink, b = a * 3, c = a * 5, d = a * 7, e = a * 9, f = a * 11, g = a * 13, h = a * 15, k = a * 17, l = a * 19,
+	     m = a * 21, n = a * 23, o = a * 25;
+
+	for (long i = 0; i < 1 << 22; i++) {
+		sink += i;
+		a += b; b += c; c += d; d += e; e += f; f += g; g += h; h += k; k += l; l += m; m += n; n += o; o += a;
+	}
+	sink += a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ k ^ l ^ m ^ n ^ o;
+}
+
 __attribute__((noinline)) static void call(void) { spin(); sink++; }
 */
 import "C"

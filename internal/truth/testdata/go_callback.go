@@ -1,11 +1,21 @@
-// Command go_callback is busy in a Go function that C calls, which Go has called.
+// Command go_callback is busy in a Go function that C calls, which Go has called: twice, one within
+// the other.
 package main
 
 /*
-#cgo CFLAGS: -O2 -fno-omit-frame-pointer
-extern void called(void);
+#cgo CFLAGS: -O2
+extern void called(long);
 static volatile long sink;
-__attribute__((noinline)) static void call(void) { called(); sink++; }
+
+// call has values to keep while it waits, so that without frame pointers the compiler has no
+// register left for one.
+__attribute__((noinline)) static void call(long again)
+{
+	long a = sink, b = a * 3, c = a * 5, d = a * 7, e = a * 9, f = a * 11;
+
+	called(again);
+	sink += a ^ b ^ c ^ d ^ e ^ f;
+}
 */
 import "C"
 
@@ -18,27 +28,31 @@ import (
 )
 
 func main() {
-	fmt.Print("main.main\nmain.ask\nmain.useC\n...\ncall\n...\nmain.called\nmain.spin\n")
+	fmt.Print("main.main\nmain.ask\nmain.useC\n...\ncall\n...\nmain.called\nmain.useC\n...\ncall\n...\nmain.called\nmain.spin\n")
 	ask(seconds())
 }
 
 //go:noinline
 func ask(limit time.Duration) {
 	for used() < limit {
-		useC()
+		useC(1)
 	}
 }
 
 //go:noinline
-func useC() { C.call() }
+func useC(again int) { C.call(C.long(again)) }
 
 var sink uint64
 
 //
 //export called
 //go:noinline
-func called() {
-	spin()
+func called(again C.long) {
+	if again > 0 {
+		useC(int(again) - 1)
+	} else {
+		spin()
+	}
 	sink++
 }
 

@@ -1,7 +1,7 @@
-// Command go_library is a library for go_library.c, which calls Go on its own thread.
+// Command go_library is a library for go_library.c, whose threads call Go.
 package main
 
-// #cgo CFLAGS: -O2 -fno-omit-frame-pointer
+// #cgo CFLAGS: -O2
 import "C"
 
 var sink uint64

@@ -1,0 +1,106 @@
+package stack
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/ringtap/ringtap/callchain"
+	"github.com/ringtap/ringtap/internal/moment"
+	"github.com/ringtap/ringtap/internal/process"
+	"github.com/ringtap/ringtap/perfevent"
+)
+
+// cross has the stacks of a process read where they go on on other stacks, from its next samples on. That
+// of a sample is marked, of which that is known beside the copy.
+func (s *Store) cross(p *process.Process, user *User, known *moment.Calls) {
+	if s.runtimes.moments == nil || !user.Kept {
+		return
+	}
+	crossings := crossingsOf(p, s.Stack(user.ID).Frames)
+	if len(crossings) == 0 {
+		return
+	}
+	s.runtimes.hosted(s.processes.Host(), p).crosses = true
+	s.runtimes.moments.Cross(p, crossings, known)
+}
+
+// crossingsOf returns the code of the objects of frames that goes on on another stack, by its address in a process.
+func crossingsOf(p *process.Process, frames []callchain.Frame) (all []callchain.Crossing) {
+	var seen []callchain.ObjectID
+	for i := range frames {
+		seen = append(seen, frames[i].Object)
+	}
+	slices.Sort(seen)
+	seen = slices.Compact(seen)
+	for m := range p.Mapped {
+		if m.Object.Kind != process.File {
+			continue
+		}
+		mapping, ok := p.Find(m.Start)
+		if _, isOne := slices.BinarySearch(seen, mapping.Object); !ok || !isOne || mapping.Table == nil {
+			continue
+		}
+		for _, c := range mapping.Table.Crossings() {
+			if c.Start-m.Offset < m.End-m.Start {
+				all = append(all, callchain.Crossing{Start: c.Start - m.Offset + m.Start, End: c.End - m.Offset + m.Start, IntoGo: c.IntoGo})
+			}
+		}
+	}
+	return all
+}
+
+// others is what is known of the stacks of a thread at a sample.
+type others struct {
+	sp    uint64
+	stack []byte // the copy
+	read  *moment.Calls
+	room  []byte
+}
+
+// of returns a callchain.Capture.Other for a sample; nil if nothing was read of other stacks.
+func (o *others) of(sample *perfevent.Sample, read *moment.Calls) func(sp uint64) []byte {
+	if len(read.Others) == 0 && len(read.Goroutines) == 0 {
+		return nil
+	}
+	_, o.sp, _, _ = callchain.Host().Frame(sample.Regs.Mask, sample.Regs.Values)
+	o.stack, o.read = sample.Stack, read
+	return o.at
+}
+
+// at copies what is known from an address on: of a stack, or the bounds of a goroutine's, which its runtime.g
+// begins with.
+func (o *others) at(addr uint64) []byte {
+	o.room = o.room[:0]
+	if off := addr - o.sp; off < uint64(len(o.stack)) {
+		o.room = append(o.room, o.stack[off:]...)
+		addr = o.sp + uint64(len(o.stack))
+		return o.append(&o.read.Beyond.Stretch, addr)
+	}
+	for i := range o.read.Goroutines {
+		if g := &o.read.Goroutines[i]; g.Addr == addr {
+			return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(o.room, g.Low), g.High)
+		}
+	}
+	for i := range o.read.Others {
+		if o.append(&o.read.Others[i], addr); len(o.room) > 0 {
+			return o.room
+		}
+	}
+	if o.append(&o.read.Beyond.Stretch, addr); len(o.room) > 0 {
+		return o.room
+	}
+	return o.append(&o.read.Beyond.Top, addr)
+}
+
+// append appends what a part of a stack has from an address on.
+func (o *others) append(s *callchain.Stretch, addr uint64) []byte {
+	off := addr - s.From
+	if off >= uint64(len(s.Pages))*callchain.PageSize {
+		return o.room
+	}
+	for _, page := range s.Pages[off/callchain.PageSize:] {
+		o.room = append(o.room, page[off%callchain.PageSize:]...)
+		off = 0
+	}
+	return o.room
+}
