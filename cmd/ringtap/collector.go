@@ -22,10 +22,11 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// What a run may take in addition to --max-memory, all its processes together: 256 MiB. The
-// helper has 64 MiB of that and the rings 16. The rest is for records that wait, symbols and
-// windows that are being written; near it the garbage collector works harder.
-const beside = (256 - 64 - 16) << 20
+// beside is how much memory Go's runtime may use in addition to --max-memory. All processes of a
+// run together may use 256 MiB more than that: the helper 64, the rings 16, and the pages of
+// ringtap's own file 16, which the runtime's limit does not include. The rest is for records that
+// wait, symbols and windows that are being written. Near the limit the garbage collector works harder.
+const beside = (256 - 64 - 16 - 16) << 20
 
 // runCollectors runs collectors on what collectorFlags.target has returned, with
 // the flags that all collectors share: tables for each interval, files for the

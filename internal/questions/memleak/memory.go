@@ -2,6 +2,7 @@ package memleak
 
 import (
 	"math/rand/v2"
+	"runtime/debug"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,6 +66,7 @@ func (m *memory) chunk(rows *table.Rows) bool {
 		m.bytes -= chunkBuckets * bucketBytes
 		return false
 	}
+	lowerMemoryLimit(len(chunk))
 	m.mapped = append(m.mapped, chunk)
 	slots := unsafe.Slice((*allocation)(unsafe.Pointer(unsafe.SliceData(chunk))), chunkBuckets*fullSlots)
 	for i := range chunkBuckets {
@@ -86,10 +88,17 @@ func (b *bucket) give(m *memory) {
 // close unmaps everything.
 func (m *memory) close() (err error) {
 	for _, chunk := range m.mapped {
+		lowerMemoryLimit(-len(chunk))
 		if failed := unix.Munmap(chunk); failed != nil {
 			err = failed
 		}
 	}
 	m.mapped, m.free = nil, nil
 	return err
+}
+
+// lowerMemoryLimit lowers the limit of Go's runtime by that many bytes. The limit is meant for
+// the whole process, but the runtime does not see memory that we map ourselves.
+func lowerMemoryLimit(bytes int) {
+	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) - int64(bytes))
 }

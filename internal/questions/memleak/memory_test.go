@@ -3,6 +3,7 @@ package memleak
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -56,6 +57,27 @@ func TestMemoryIsNeverMoreThanItMayBe(t *testing.T) {
 	}
 	if unkept == 0 || count+unkept != n || r.leaks.Missed().Unkept != unkept || count < bound/100 {
 		t.Errorf("%d stand, %d were not kept, of %d", count, unkept, n)
+	}
+}
+
+func TestMappedMemoryCountsAgainstTheLimitOfTheRuntime(t *testing.T) {
+	limit := debug.SetMemoryLimit(-1)
+	r := newLeakRun(t, Options{}, table.Options{})
+	for i := range uint64(10 * fullSlots) {
+		r.call(leakThread{1, 1}, "malloc", 1, (i+1)*16, 1)
+	}
+	mapped := int64(0)
+	for _, chunk := range r.leaks.memory.mapped {
+		mapped += int64(len(chunk))
+	}
+	if got := debug.SetMemoryLimit(-1); mapped == 0 || got != limit-mapped {
+		t.Errorf("%d bytes are mapped, and the limit is %d lower", mapped, limit-got)
+	}
+	if err := r.leaks.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := debug.SetMemoryLimit(-1); got != limit {
+		t.Errorf("after Close the limit is %d lower", limit-got)
 	}
 }
 
