@@ -26,7 +26,7 @@ type reporter struct {
 // newReporter makes a reporter that does not wait for names once late is closed.
 func newReporter(r *profiling, late <-chan struct{}) *reporter {
 	return &reporter{run: r, symbolizer: symbolize.New(symbolize.Options{
-		Lines: r.opts.Lines, Late: late, Memory: r.opts.Memory, Host: r.source.Host(), Logger: r.opts.Logger})}
+		Lines: r.opts.Lines, Late: late, Memory: r.opts.Memory, Host: r.source.Host(), DebugFiles: r.opts.DebugFiles, Logger: r.opts.Logger})}
 }
 
 // close frees what symbols were read from.

@@ -15,6 +15,7 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/symbols"
 )
 
 // Options is what a run does.
@@ -35,6 +36,8 @@ type Options struct {
 	JVM        bool          // have Java virtual machines write maps of their code; see package jvm
 	Memory     int           // bound in bytes of what distinct stacks take
 	Logger     *slog.Logger  // nil discards
+	// DebugFiles opens separate debug files; nil: see symbolize.Options.
+	DebugFiles func(path string) (symbols.ReaderAtCloser, int64, error)
 
 	// Armed, unless nil, is called when samples come. Its error ends the run.
 	Armed func() error

@@ -22,6 +22,9 @@ type Options struct {
 	// Late is closed when names are not worth waiting for any more; nil: they always are.
 	Late <-chan struct{}
 	Host process.Host // has the kernel's symbols
+	// DebugFiles opens separate debug files (see symbols.Options.Open). If nil, the Symbolizer
+	// opens the files that are installed on this machine.
+	DebugFiles func(path string) (symbols.ReaderAtCloser, int64, error)
 	// Memory bounds the bytes that unpacking a file's symbols may take; 0 leaves that to
 	// package symbols.
 	Memory int
@@ -64,6 +67,9 @@ func New(opts Options) *Symbolizer {
 	}
 	if opts.Demangle == nil {
 		opts.Demangle = symbols.Demangle
+	}
+	if opts.DebugFiles == nil {
+		opts.DebugFiles = symbols.DebugFiles("")
 	}
 	return &Symbolizer{
 		opts:  opts,
@@ -218,7 +224,7 @@ func (s *Symbolizer) open(image *stack.Image) (*symbols.File, error) {
 	if image.Code == nil {
 		return nil, image.Err
 	}
-	return symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: symbols.DebugFiles(""), Unpack: s.opts.Memory})
+	return symbols.Open(image.Code, image.Size, symbols.Options{Path: image.Path, Open: s.opts.DebugFiles, Unpack: s.opts.Memory})
 }
 
 // Close closes the debug files that were opened. Profiles stay valid.

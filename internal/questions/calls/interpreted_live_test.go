@@ -181,7 +181,7 @@ func profileOf(t *testing.T, program *livetest.Ready, function string) (p *profi
 		}()
 		return program.Begin()
 	}
-	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{collector}, Whole: true, Memory: 64 << 20,
+	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{collector}, Whole: true, Memory: 64 << 20, DebugFiles: livetest.NoDebugFiles,
 		Logger: slog.New(slog.DiscardHandler), Armed: begin, Report: func(*profile.Profile) error { return nil }})
 	if err != nil {
 		t.Fatal(err)

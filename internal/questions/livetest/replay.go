@@ -18,7 +18,7 @@ func Replay(t *testing.T, source *capture.Source, collector table.Collector, int
 	t.Helper()
 	var intervals []*profile.Profile
 	result, err := profiler.Run(context.Background(), profiler.Options{
-		Source: source, Collectors: []table.Collector{collector}, Interval: interval, Whole: true, Memory: 64 << 20,
+		Source: source, Collectors: []table.Collector{collector}, Interval: interval, Whole: true, Memory: 64 << 20, DebugFiles: NoDebugFiles,
 		Report: func(p *profile.Profile) error { intervals = append(intervals, p); return nil },
 	})
 	if err != nil {

@@ -134,7 +134,7 @@ func (k keeper) profile(t *testing.T, rounds int, every uint64) (p *profile.Prof
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	done := make(chan error, 1)
-	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{c}, Whole: true, Memory: 64 << 20,
+	result, err := profiler.Run(ctx, profiler.Options{Target: target, Collectors: []table.Collector{c}, Whole: true, Memory: 64 << 20, DebugFiles: livetest.NoDebugFiles,
 		Logger: slog.New(slog.DiscardHandler), Report: func(*profile.Profile) error { return nil },
 		Armed: func() error {
 			go func() {
