@@ -87,12 +87,15 @@ func TestInfoHasTheFeaturesThatBpftracesTestsAskFor(t *testing.T) {
 func TestTestRunnersHearWhenProbesAreAttached(t *testing.T) {
 	t.Setenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED", "1")
 	file := filepath.Join(t.TempDir(), "printed")
-	for _, test := range []struct{ args, stdout string }{
-		{"", "Attaching 1 probe...\n__BPFTRACE_NOTIFY_PROBES_ATTACHED\nhello\n\n\n"},
-		{"-q -f json", "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"},
-		{"-o " + file, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n"},
+	for _, test := range []struct {
+		args   []string
+		stdout string
+	}{
+		{nil, "Attaching 1 probe...\n__BPFTRACE_NOTIFY_PROBES_ATTACHED\nhello\n\n\n"},
+		{[]string{"-q", "-f", "json"}, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"},
+		{[]string{"-o", file}, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n"},
 	} {
-		args := append([]string{"bpftrace"}, strings.Fields(test.args)...)
+		args := append([]string{"bpftrace"}, test.args...)
 		code, stdout, stderr := called(t, append(args, "-e", `BEGIN { printf("hello\n"); exit(); }`)...)
 		if code != 0 || stdout != test.stdout {
 			t.Errorf("%q: exit code %d\n%s%s", args, code, stdout, stderr)
