@@ -80,7 +80,10 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	if h.heap == nil || !user.Found {
 		return user
 	}
-	user.Interpreted, user.Calls = true, calls.Kind
+	user.Interpreted, user.Calls, user.Native = true, calls.Kind, user.ID
+	if !calls.Beyond.Empty() {
+		user.Native = s.native(by, p, sample, callchain.Beyond{}).ID
+	}
 	if user.Kept && len(calls.Chains) > 0 {
 		frames := s.joined(h.heap, s.Stack(user.ID).Frames, user.End, &calls)
 		user.ID, user.Kept = s.intern(frames, user.End == callchain.Cut)

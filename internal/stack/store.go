@@ -60,6 +60,9 @@ type User struct {
 	// Calls how they are known.
 	Interpreted bool
 	Calls       near.Kind
+	// Native is the stack that ID would be if the interpreted functions had not been read; None if
+	// there was no room for it. It is set if Interpreted is.
+	Native callchain.StackID
 
 	// Early says that the stack was cut short before the stacks of its process were read beyond
 	// the copies.

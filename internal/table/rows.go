@@ -7,6 +7,7 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
 // Rows is where a collector adds up: its columns of the window under way.
@@ -30,6 +31,26 @@ func (r Row) Known() bool { return r.process != nil }
 // is used up, what is new has no row of its own.
 func (r *Rows) Of(sample *perfevent.Sample) Row {
 	return r.recorder.row(r.part, sample)
+}
+
+// OfCalls is Of for a collector that must know whether ringtap read the interpreted functions of a
+// sample's stack. Native is the row that samples with the same native frames have if their functions were
+// not read; it is not Known if the process has no interpreter. Read reports whether row has the functions
+// that ran at the time of the sample: not if they were read late.
+func (r *Rows) OfCalls(sample *perfevent.Sample) (row, native Row, read bool) {
+	row = r.Of(sample)
+	user := &r.recorder.unwound
+	if !row.Known() || !user.Interpreted || user.Native == stack.None {
+		return row, Row{}, false
+	}
+	native = row
+	native.key.user = user.Native
+	if r.recorder.stacks.Stack(user.Native).Truncated {
+		if whole, ok := r.recorder.stacks.CompletedAt(row.process.Comm, stackPointer(sample), user.Native); ok {
+			native.key.user = whole
+		}
+	}
+	return row, native, user.Calls == near.Exact
 }
 
 // Process names the row of a process without any stack.

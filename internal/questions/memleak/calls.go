@@ -18,8 +18,8 @@ import (
 type leakCall struct {
 	function *allocator.Function
 	inner    bool // another call is around it
-	kept     bool // it is sampled, and row is who calls
-	row      table.Row
+	kept     bool // it is sampled
+	caller   caller // only if kept
 	size     uint64
 	pointer  uint64
 	reserves bool   // it maps address space that takes no memory
@@ -28,8 +28,8 @@ type leakCall struct {
 	align    uint64 // the address is a multiple of; 0: not known
 	address  uint64 // that the last call inside it has returned; 0: none
 
-	freed    allocation // by a reallocation, to be put back if that fails
-	freedRow table.Row
+	freed     allocation // by a reallocation, to be put back if that fails
+	freedSite siteKey
 }
 
 // longCall is how long a call of an allocator may last, in nanoseconds. One that
@@ -90,7 +90,7 @@ func (c *Collector) begun(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 		// Freed from here on: before the call returns the address may be another
 		// thread's.
 		if space := c.spaces[s.PID]; space != nil {
-			call.freed, call.freedRow, _ = space.free(call.pointer)
+			call.freed, call.freedSite, _ = space.free(call.pointer)
 		}
 	}
 	if f.Effect == allocator.Remaps {
@@ -106,7 +106,7 @@ func (c *Collector) begun(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 		call.reserves = call.reserves || call.goHeap
 	}
 	if call.kept = !call.reserves && c.sampler.keeps(call.size); call.kept {
-		call.row = rows.Of(s)
+		call.caller = callerOf(rows, s)
 	}
 }
 
@@ -156,14 +156,14 @@ func (c *Collector) ended(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 		if !ok {
 			c.unread++
 		} else if call.kept && address != 0 {
-			c.space(s.PID).add(rows, call.row, address, call.size, now)
+			c.space(s.PID).add(rows, call.caller, address, call.size, now)
 		}
 	case allocator.Reallocates:
 		switch {
 		case result != 0 && call.kept:
-			c.space(s.PID).add(rows, call.row, result, call.size, now)
+			c.space(s.PID).add(rows, call.caller, result, call.size, now)
 		case result == 0 && call.size != 0 && call.freed.address != 0:
-			c.space(s.PID).add(rows, call.freedRow, call.freed.address, call.freed.size, call.freed.since)
+			c.space(s.PID).put(rows, call.freedSite, call.freed)
 		}
 	case allocator.Maps, allocator.Remaps:
 		if int64(result) < 0 && int64(result) >= -maxErrno {
@@ -184,7 +184,7 @@ func (c *Collector) ended(rows *table.Rows, s *perfevent.Sample, call *leakCall)
 			c.reserved.areaBytes += call.size
 		}
 		if call.kept {
-			space.mapped(rows, call.row, result, call.size, now)
+			space.mapped(rows, call.caller, result, call.size, now)
 		} else {
 			space.unmapped(rows, result, call.size)
 		}

@@ -16,7 +16,8 @@ type holdings struct {
 	stale     []allocation
 	sites     []site
 	unused    []uint32 // indexes of sites that are none
-	byRow     map[table.Row]uint32
+	byKey     map[siteKey]uint32
+	strata    map[stratum]*readings
 	ended     uint64 // when the process's last thread so far has ended, if its first one has; else 0
 }
 
@@ -27,22 +28,24 @@ type leakOptions struct {
 	missed uint64 // frees
 	unkept uint64 // allocations, for want of memory
 	begin  uint64 // of the run, nanoseconds
+
+	reading reading // of the memory in the last report
 }
 
 // site is the stack of allocations that stand.
 type site struct {
-	row    table.Row
+	siteKey
 	used   int    // allocations that refer to it
 	bytes  uint64 // that they stand for
 	counts uint64 // how many they stand for, in parts of countScale
 }
 
 // siteBytes is what a site takes, with its place in the map.
-const siteBytes = int(unsafe.Sizeof(site{})) + 2*int(unsafe.Sizeof(table.Row{}))
+const siteBytes = int(unsafe.Sizeof(site{})) + 2*int(unsafe.Sizeof(siteKey{}))
 
 func newHoldings(o *leakOptions, m *memory) *holdings {
 	m.bytes += holdingsBytes
-	return &holdings{leakOptions: o, memory: m, addresses: addresses{memory: m}, byRow: make(map[table.Row]uint32)}
+	return &holdings{leakOptions: o, memory: m, addresses: addresses{memory: m}, byKey: make(map[siteKey]uint32), strata: make(map[stratum]*readings)}
 }
 
 // holdingsBytes is what an address space takes that holds nothing.
@@ -57,8 +60,13 @@ func (o *leakOptions) clock(now uint64) uint32 {
 }
 
 // add adds an allocation that was made at a time.
-func (h *holdings) add(rows *table.Rows, row table.Row, address, size uint64, since uint32) {
-	if old, ok := h.addresses.remove(address); ok {
+func (h *holdings) add(rows *table.Rows, by caller, address, size uint64, since uint32) {
+	h.put(rows, h.siteOf(rows, by, size), allocation{address: address, size: size, since: since})
+}
+
+// put adds an allocation to a site, in place of an earlier one at its address whose free was not seen.
+func (h *holdings) put(rows *table.Rows, key siteKey, a allocation) {
+	if old, ok := h.addresses.remove(a.address); ok {
 		h.missed++
 		if h.MissedFrees || !h.memory.take(rows, slotBytes) {
 			h.drop(old)
@@ -66,26 +74,26 @@ func (h *holdings) add(rows *table.Rows, row table.Row, address, size uint64, si
 			h.stale = append(h.stale, old)
 		}
 	}
-	i, ok := h.site(rows, row)
+	i, ok := h.site(rows, key)
 	if !ok {
 		return
 	}
-	new := allocation{address: address, size: size, site: i, since: since}
-	if !h.addresses.put(rows, new) {
+	a.site = i
+	if !h.addresses.put(rows, a) {
 		h.leaveOut(rows)
 		return
 	}
-	h.count(new)
+	h.count(a)
 }
 
-// site returns the index of the site of a row. It reports false if there is no
+// site returns the index of a site. It reports false if there is no
 // memory for it, which Rows.Of has counted if it was so there.
-func (h *holdings) site(rows *table.Rows, row table.Row) (uint32, bool) {
-	if !row.Known() {
+func (h *holdings) site(rows *table.Rows, key siteKey) (uint32, bool) {
+	if !key.row.Known() {
 		h.unkept++
 		return 0, false
 	}
-	if i, ok := h.byRow[row]; ok {
+	if i, ok := h.byKey[key]; ok {
 		return i, true
 	}
 	var i uint32
@@ -99,8 +107,8 @@ func (h *holdings) site(rows *table.Rows, row table.Row) (uint32, bool) {
 		i = uint32(len(h.sites))
 		h.sites = append(h.sites, site{})
 	}
-	h.sites[i] = site{row: row}
-	h.byRow[row] = i
+	h.sites[i] = site{siteKey: key}
+	h.byKey[key] = i
 	return i, true
 }
 
@@ -129,12 +137,12 @@ func (h *holdings) drop(a allocation) {
 }
 
 // free ends the allocation at an address, if it is known.
-func (h *holdings) free(address uint64) (was allocation, row table.Row, ok bool) {
+func (h *holdings) free(address uint64) (was allocation, key siteKey, ok bool) {
 	if was, ok = h.addresses.remove(address); ok {
-		row = h.sites[was.site].row
+		key = h.sites[was.site].siteKey
 		h.drop(was)
 	}
-	return was, row, ok
+	return was, key, ok
 }
 
 // report adds what stands at a time to the columns, by Rows.Add or AddLast.
@@ -143,8 +151,13 @@ func (h *holdings) report(add addition, now uint64) {
 		h.reportOlder(add, now)
 		return
 	}
-	for i := range h.sites {
-		add.leaked(&h.sites[i])
+	h.reportAll(add, h.sites)
+}
+
+// reportAll adds what stands at sites to the columns.
+func (h *holdings) reportAll(add addition, sites []site) {
+	for _, s := range h.reading.share(sites) {
+		add.leaked(&s)
 	}
 }
 
@@ -182,9 +195,9 @@ func (h *holdings) reportOlder(add addition, now uint64) {
 		}
 	}
 	for i := range old {
-		old[i].row = h.sites[i].row
-		add.leaked(&old[i])
+		old[i].siteKey = h.sites[i].siteKey
 	}
+	h.reportAll(add, old)
 }
 
 // leaked adds a site to the collector's columns.
@@ -207,19 +220,21 @@ func (h *holdings) tidy(rows *table.Rows) {
 		s := &h.sites[i]
 		switch {
 		case s.used > 0:
-			rows.Keep(s.row)
+			s.keep(rows)
 		case s.row.Known():
-			delete(h.byRow, s.row)
+			delete(h.byKey, s.siteKey)
 			*s = site{}
 			h.unused = append(h.unused, uint32(i))
 		}
 	}
+	h.tidyStrata()
 }
 
 // clear forgets everything.
 func (h *holdings) clear() {
 	h.addresses.clear()
-	h.memory.bytes -= holdingsBytes + len(h.sites)*siteBytes + len(h.stale)*slotBytes + len(h.regions)*regionBytes
+	h.memory.bytes -= holdingsBytes + len(h.sites)*siteBytes + len(h.stale)*slotBytes + len(h.regions)*regionBytes + len(h.strata)*stratumBytes
 	h.regions, h.stale, h.sites, h.unused = nil, nil, nil, nil
-	clear(h.byRow)
+	clear(h.byKey)
+	clear(h.strata)
 }

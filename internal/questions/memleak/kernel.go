@@ -187,7 +187,7 @@ func (c *Kernel) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 	if !ok || rows.Own(s.PID) || !c.sampler.keeps(size) || e.space == pages && c.backs(s) {
 		return
 	}
-	space.add(rows, rows.Of(s), address, size, c.options.clock(s.Time))
+	space.add(rows, caller{row: rows.Of(s)}, address, size, c.options.clock(s.Time))
 }
 
 const (

@@ -124,7 +124,7 @@ func BenchmarkLeaksOfTenMillion(b *testing.B) {
 		h := newHoldings(&leakOptions{}, m)
 		rows, made := rowsOf(b, sites)
 		for i := range uint64(n) {
-			h.add(rows, made[i%sites], 0x7f0000000000+i*48, 32, 0)
+			h.add(rows, caller{row: made[i%sites]}, 0x7f0000000000+i*48, 32, 0)
 		}
 		if h.unkept > 0 {
 			b.Fatalf("%d are not kept", h.unkept)

@@ -76,6 +76,7 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 	run.Closing(collector.Close)
 	run.Say(func(w io.Writer) { sayMissed(w, collector.Missed(), o.MissedFrees) })
 	run.Say(func(w io.Writer) { collector.reserved.say(w) })
+	run.Say(func(w io.Writer) { collector.options.reading.say(w) })
 	if watched := run.Processes(); len(watched) > 0 {
 		collector.goHeaps = newGoHeaps(watched, o.Older > 0)
 		run.Say(collector.goHeaps.say)

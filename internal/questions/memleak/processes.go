@@ -58,7 +58,7 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 
 // End adds what stands.
 func (c *Collector) End(rows *table.Rows, now uint64) {
-	c.options.begin = rows.Begin()
+	c.options.begin, c.options.reading = rows.Begin(), reading{}
 	if c.goHeaps != nil {
 		c.goHeaps.end(rows)
 	}
@@ -74,8 +74,9 @@ func (c *Collector) End(rows *table.Rows, now uint64) {
 		c.forgetSpace(pid)
 	}
 	c.calls.Each(func(call *pair.Call[*leakCall]) {
-		rows.Keep(call.Payload.row)
-		rows.Keep(call.Payload.freedRow)
+		rows.Keep(call.Payload.caller.row)
+		rows.Keep(call.Payload.caller.native)
+		call.Payload.freedSite.keep(rows)
 	})
 }
 

@@ -24,12 +24,12 @@ const regionBytes = int(unsafe.Sizeof(region{}))
 func (r *region) bytes() uint64 { return uint64(float64(r.end-r.begin)*r.scale + 0.5) }
 
 // mapped adds a mapping. What was mapped there is gone, as MAP_FIXED does it.
-func (h *holdings) mapped(rows *table.Rows, row table.Row, address, size uint64, since uint32) {
+func (h *holdings) mapped(rows *table.Rows, by caller, address, size uint64, since uint32) {
 	h.unmapped(rows, address, size)
 	if size == 0 || address+size < address {
 		return
 	}
-	i, ok := h.site(rows, row)
+	i, ok := h.site(rows, h.siteOf(rows, by, size))
 	if !ok {
 		return
 	}
