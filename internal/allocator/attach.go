@@ -1,10 +1,13 @@
 package allocator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 
+	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/uprobe"
@@ -16,6 +19,9 @@ import (
 type Source struct {
 	probe.Source
 	Through bool // of a Return: its functions are those with Function.Through
+	// Large, of an Enter, says that its hits are mappings, or allocations of largeSize bytes or more; another
+	// source then has the smaller ones. They are few, and most of a program's memory.
+	Large bool
 	// AtEntry says that at every place the function's frame is not set up yet.
 	AtEntry bool
 	// functions by the lower bits of the address that was hit, and one more: files
@@ -95,12 +101,15 @@ func groups(all []Probe) []*group {
 		name    string
 		role    probe.Role
 		through bool
-	}{{"allocated_through", probe.Return, true}, {"allocated", probe.Return, false}, {"alloc", probe.Enter, false}, {"free", probe.Hit, false}} {
+		maps    bool
+	}{{"allocated_through", probe.Return, true, false}, {"allocated", probe.Return, false, false},
+		{"map", probe.Enter, false, true}, {"alloc", probe.Enter, false, false}, {"free", probe.Hit, false, false}} {
 		first := len(out)
 	probes:
 		for i := range all {
 			p := &all[i]
-			if p.Returns() == (kind.role == probe.Hit) || kind.role == probe.Return && kind.through != (p.Through != 0) {
+			if p.Returns() == (kind.role == probe.Hit) || kind.role == probe.Return && kind.through != (p.Through != 0) ||
+				kind.role == probe.Enter && kind.maps != p.maps() {
 				continue
 			}
 			for _, g := range out[first:] {
@@ -108,7 +117,7 @@ func groups(all []Probe) []*group {
 					continue probes
 				}
 			}
-			g := &group{name: kind.name, Source: Source{Source: probe.Source{Role: kind.role}, Through: kind.through, AtEntry: true}}
+			g := &group{name: kind.name, Source: Source{Source: probe.Source{Role: kind.role}, Through: kind.through, Large: kind.maps, AtEntry: true}}
 			g.add(p)
 			out = append(out, g)
 		}
@@ -125,6 +134,9 @@ func (g *group) add(p *Probe) bool {
 	site := p.Entry
 	site.Return = ends
 	site.Event = fmt.Sprintf("%s_%d", g.name, len(g.sites))
+	if g.Role == probe.Enter && !g.Large {
+		site.Args = sizeArgs(p.Function)
+	}
 	g.sites = append(g.sites, site)
 	g.of = append(g.of, p.Function)
 	g.AtEntry = g.AtEntry && site.Entry
@@ -135,7 +147,14 @@ func (g *group) add(p *Probe) bool {
 // places.
 func (a *Attachment) attach(g *group, target perfevent.Target, logger *slog.Logger) error {
 	plan := &uprobe.Plan{Path: g.sites[0].KernelPath, Sites: g.sites}
-	set, err := probe.OpenPlan(plan, probe.Options{Target: target, Sharing: probe.ShareAll, Logger: logger})
+	options := probe.Options{Target: target, Sharing: probe.ShareAll, Logger: logger}
+	set, err := probe.OpenPlan(plan, options)
+	if err != nil && ftrace.IsUnavailable(err) { // perf's own events fetch nothing
+		for i := range plan.Sites {
+			plan.Sites[i].Args = nil
+		}
+		set, err = probe.OpenPlan(plan, options)
+	}
 	if err != nil {
 		return fmt.Errorf("probe the allocator: %w", err)
 	}
@@ -149,7 +168,36 @@ func (a *Attachment) attach(g *group, target perfevent.Target, logger *slog.Logg
 				source.functions[place] = g.of[i]
 			}
 		}
+		if len(plan.Sites[0].Args) > 0 {
+			large := source
+			large.Large, large.Filter, source.Filter = true, largeFilter, smallFilter
+			a.Sources = append(a.Sources, &large)
+		}
 		a.Sources = append(a.Sources, &source)
 	}
 	return nil
+}
+
+// largeSize is how many bytes make an allocation large. An object or a buffer of an interpreted program
+// rarely has as many.
+const largeSize = 64 << 10
+
+// The filters of large allocations and of the others. The kernel does not multiply: an array is large if
+// its length or the size of its elements is.
+var (
+	largeFilter = fmt.Sprintf("size >= %d || times >= %[1]d", largeSize)
+	smallFilter = fmt.Sprintf("size < %d && times < %[1]d", largeSize)
+)
+
+// sizeArgs are the fields of an allocation for the filters. Places that share an event have the same fields.
+func sizeArgs(f *Function) []ftrace.FetchArg {
+	args := []ftrace.FetchArg{
+		{Name: "size", Fetch: fmt.Sprint("$arg", f.Size), Type: "u64"},
+		{Name: "times", Fetch: fmt.Sprint("$arg", cmp.Or(f.Times, f.Size)), Type: "u64"},
+	}
+	args, _, err := ftrace.UserArgs(args, runtime.GOARCH, false)
+	if err != nil {
+		return nil // this machine's registers are unknown
+	}
+	return args
 }

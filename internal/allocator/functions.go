@@ -41,6 +41,9 @@ type Function struct {
 // Returns tells whether the function's return says something.
 func (f *Function) Returns() bool { return f.Effect != Frees && f.Effect != Unmaps }
 
+// maps reports whether the function maps memory.
+func (f *Function) maps() bool { return f.Effect == Maps || f.Effect == Remaps }
+
 // functions are those of libc (malloc(3), posix_memalign(3), mmap(2), mremap(2)),
 // jemalloc(3), which Rust programs have under names of their own (_rjem_), and
 // gperftools' tcmalloc (src/gperftools/tcmalloc.h.in).

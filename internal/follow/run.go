@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) (Account, error) {
 	}
 	defer source.Close()
 	if f.opts.Stacks.Moments {
-		f.moments, f.pace = moment.New(source.Session, moment.Rate, nil, f.opts.Logger), moment.NewPace(samplings, 0)
+		f.moments, f.pace = moment.New(source.Session, moment.Rate, nil, f.opts.Logger), moment.NewPace(samplings, nil, 0)
 		defer f.closeMoments()
 	}
 	return f.follow(ctx, source)
@@ -286,7 +286,7 @@ func (f *follower) Round(before uint64) error {
 		return f.writeErr
 	}
 	if f.moments != nil {
-		f.pace.Look(f.moments, f.hits, before)
+		f.pace.Look(f.moments, moment.Hits{All: f.hits}, before)
 	}
 	return f.rate.check(before, f.account.Shown+f.account.Own+f.account.Filtered+f.account.Unread)
 }

@@ -1,6 +1,7 @@
 package moment
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ringtap/ringtap/perfevent"
@@ -24,12 +25,40 @@ func TestHitsWakeTheReaderAsOftenAsItMayRead(t *testing.T) {
 		{"calm comes after a while", 79, []look{{second, 0, 79}, {2 * second, 1000, 79}, {4 * second, 0, 1}}},
 		{"a little less is no reason to change", 79, []look{{second, 30_000, 79}, {4 * second, 30_000, 79}}},
 	} {
-		w := Pace{every: test.every}
+		w := pacer{every: test.every}
 		for _, l := range test.looks {
-			w.every = w.choose(l.rate, l.at)
+			w.every = w.choose(l.rate, Rate, l.at)
 			if w.every != l.want {
 				t.Errorf("%s: of %d hits a second one in %d wakes, want %d", test.name, l.rate, w.every, l.want)
 			}
+		}
+	}
+}
+
+func TestUrgentHitsWakeWhileTheyAreFew(t *testing.T) {
+	const second = uint64(1e9)
+	hit := perfevent.Sampling{Event: perfevent.Tracepoint(1, "a:b"), Period: 1, Soon: true}
+	p := NewPace([]perfevent.Sampling{hit, hit, {Event: hit.Event, Period: 1}}, []int{1}, 5)
+	if !slices.Equal(p.others.samplings, []int{5}) || !slices.Equal(p.urgent.samplings, []int{6}) {
+		t.Fatalf("samplings %v and %v", p.others.samplings, p.urgent.samplings)
+	}
+	for _, test := range []struct {
+		name           string
+		at             uint64
+		hits           Hits
+		urgent, others uint32
+	}{
+		{"few of both", second, Hits{All: 1000, Urgent: 500}, 1, 1},
+		{"many others", 2 * second, Hits{All: 50_000, Urgent: 500}, 1, 163},
+		{"many of both", 3 * second, Hits{All: 50_000, Urgent: 5000}, 163, 163},
+		{"urgent ones are few for a moment", 4 * second, Hits{All: 50_000, Urgent: 50}, 163, 163},
+		{"and for a while", 7 * second, Hits{All: 50_000, Urgent: 50}, 1, 163},
+		{"few of both again", 30 * second, Hits{All: 500, Urgent: 50}, 1, 1},
+	} {
+		urgent, others := p.choose(test.hits, test.at)
+		p.urgent.every, p.others.every = urgent, others
+		if urgent != test.urgent || others != test.others {
+			t.Errorf("%s: of the urgent hits one in %d wakes, of the others one in %d; want %d and %d", test.name, urgent, others, test.urgent, test.others)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (r *profiling) run(ctx context.Context) (*Result, error) {
 	for _, collector := range r.opts.Collectors {
 		plan := collector.Plan()
 		first := samplings(r.plans)
-		r.growths, r.paces = append(r.growths, stack.NewGrowth(&plan.Stacks, plan.Samplings, first)), append(r.paces, moment.NewPace(plan.Samplings, first))
+		r.growths, r.paces = append(r.growths, stack.NewGrowth(&plan.Stacks, plan.Samplings, first)), append(r.paces, moment.NewPace(plan.Samplings, plan.Urgent, first))
 		r.plans = append(r.plans, plan)
 		userStacks, kernelStacks = userStacks || plan.Stacks.User, kernelStacks || plan.Stacks.Kernel
 	}
@@ -294,7 +294,7 @@ func (t tables) Round(before uint64) error {
 		for i, own := range counts {
 			own.Lost = counts[0].Lost // whose they were is not known
 			if r.moments != nil {
-				r.paces[i].Look(r.moments, own.Stacked, before)
+				r.paces[i].Look(r.moments, moment.Hits{All: own.Stacked, Urgent: own.Urgent}, before)
 			}
 			r.growths[i].Look(r.live, stack.GrowthCounts{Stacks: own.Stacks, Cut: own.Truncated, Joined: own.Joined, Lost: own.Lost},
 				before, r.opts.Logger)

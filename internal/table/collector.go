@@ -131,6 +131,9 @@ type Plan struct {
 	// only those of a window before those of the next.
 	Ordered bool
 	Stacks  stack.Stacks
+	// Urgent are the indexes of Samplings whose interpreted functions are read first, where
+	// samples come too fast to read those of all: see moment.Pace.
+	Urgent []int
 	// Switched, unless nil, tells of a sample of the sampling of that index whether its thread
 	// leaves its CPU, and which thread goes on there: 0 if the sample does not say. It may be
 	// called from any goroutine. With Stacks.Moments threads that have left are read at

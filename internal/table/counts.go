@@ -11,6 +11,7 @@ type Counts struct {
 	Samples   uint64 // that were added up
 	LeftOut   uint64 // samples that were not: ringtap's own, the idle task's, late ones
 	Stacked   uint64 // of these, samples that carry a user stack
+	Urgent    uint64 // of these, samples of Plan.Urgent
 	Stacks    uint64 // samples whose user stack was asked for
 	Truncated uint64 // samples whose user stack was cut short
 	Joined    uint64 // of these, samples that were joined to the only whole stack that begins like theirs
@@ -28,6 +29,7 @@ func (c *Counts) Add(other Counts) {
 	c.Samples += other.Samples
 	c.LeftOut += other.LeftOut
 	c.Stacked += other.Stacked
+	c.Urgent += other.Urgent
 	c.Stacks += other.Stacks
 	c.Truncated += other.Truncated
 	c.Joined += other.Joined

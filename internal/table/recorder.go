@@ -45,6 +45,7 @@ type Recorder struct {
 	parts     []part
 	bySample  []*part // by index of the sampling
 	stacked   []bool  // whether its samples have a user stack
+	urgent    []bool  // whether they are of Plan.Urgent
 	processes *process.Table
 	stacks    *stack.Store
 	unwound   stack.User             // of the sample that is folded
@@ -106,9 +107,10 @@ func NewRecorder(collectors []Collector, processes *process.Table, now uint64, o
 		*p = part{collector: collector, index: i, histogram: plan.Histogram, first: len(r.bySample), column: columns, ordered: plan.Ordered, stacker: r.stacks.Stacker(plan.Stacks)}
 		p.state, _ = collector.(Stateful)
 		p.rows = Rows{recorder: r, part: p}
-		for _, sampling := range plan.Samplings {
+		for i, sampling := range plan.Samplings {
 			r.bySample = append(r.bySample, p)
 			r.stacked = append(r.stacked, sampling.UserStack > 0)
+			r.urgent = append(r.urgent, slices.Contains(plan.Urgent, i))
 		}
 		for range plan.Metrics {
 			if plan.Standing {
@@ -181,6 +183,9 @@ func (r *Recorder) handleSample(sample *perfevent.Sample) {
 	part.counts.Samples++
 	if r.stacked[sample.Sampling] {
 		part.counts.Stacked++
+		if r.urgent[sample.Sampling] {
+			part.counts.Urgent++
+		}
 	}
 	part.collector.Fold(&part.rows, sample.Sampling-part.first, sample)
 }

@@ -17,8 +17,8 @@ import (
 // leakCall is a call of an allocator under way.
 type leakCall struct {
 	function *allocator.Function
-	inner    bool // another call is around it
-	kept     bool // it is sampled
+	inner    bool   // another call is around it
+	kept     bool   // it is sampled
 	caller   caller // only if kept
 	size     uint64
 	pointer  uint64

@@ -29,7 +29,7 @@ type leakOptions struct {
 	unkept uint64 // allocations, for want of memory
 	begin  uint64 // of the run, nanoseconds
 
-	reading reading // of the memory in the last report
+	reading Reading // of the memory in the last report
 }
 
 // site is the stack of allocations that stand.

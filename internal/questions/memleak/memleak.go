@@ -110,6 +110,9 @@ func (c *Collector) Missed() Misses {
 	return Misses{c.options.missed, c.unread, c.options.unkept, c.lost}
 }
 
+// Reading returns how the interpreted functions of the last report are known.
+func (c *Collector) Reading() Reading { return c.options.reading }
+
 // throughCopy is how much of the stack is copied where a function has returned that
 // writes the address through a pointer: that mostly points to a variable there.
 const throughCopy = 4 << 10
@@ -139,6 +142,9 @@ func (c *Collector) Plan() table.Plan {
 			s.UserRegs = 1 << resultRegister
 		}
 		source.Site.Prepare(&s)
+		if source.Large {
+			p.Urgent = append(p.Urgent, len(p.Samplings))
+		}
 		p.Samplings = append(p.Samplings, s)
 	}
 	return p

@@ -155,7 +155,7 @@ func (m *maker) Fold(rows *table.Rows, _ int, s *perfevent.Sample) {
 }
 
 // rowsOf makes rows of different stacks.
-func rowsOf(b *testing.B, n int) (*table.Rows, []table.Row) {
+func rowsOf(b testing.TB, n int) (*table.Rows, []table.Row) {
 	format := &ftrace.Format{Fields: []ftrace.Field{{Name: "ptr", Size: 8}}}
 	formats := make([]*ftrace.Format, len(KernelTracepoints()))
 	for i, t := range KernelTracepoints() {

@@ -58,7 +58,7 @@ func (c *Collector) Follow(rows *table.Rows, record perfevent.Record) {
 
 // End adds what stands.
 func (c *Collector) End(rows *table.Rows, now uint64) {
-	c.options.begin, c.options.reading = rows.Begin(), reading{}
+	c.options.begin, c.options.reading = rows.Begin(), Reading{}
 	if c.goHeaps != nil {
 		c.goHeaps.end(rows)
 	}

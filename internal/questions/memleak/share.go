@@ -130,17 +130,18 @@ func (h *holdings) tidyStrata() {
 	}
 }
 
-// reading says how the interpreted functions are known that allocated the memory of a report, in bytes.
-type reading struct {
-	read   uint64 // read at the allocation
-	shared uint64 // of allocations that others stand for
-	none   uint64 // not known
+// Reading says how the interpreted functions that allocated the memory of a report are known, in bytes.
+// Memory of processes without an interpreter does not count.
+type Reading struct {
+	Read   uint64 // ringtap read them as the memory was allocated
+	Shared uint64 // that of allocations for which ones that were read stand
+	None   uint64 // they are not known
 }
 
 // share returns sites with what stands at sites that were not read added to those that were, of the same
 // stratum, in proportion to the bytes that these stand for besides their own. Totals stay the same. Where
 // nothing that stands was read of a stratum, the site stays.
-func (r *reading) share(sites []site) []site {
+func (r *Reading) share(sites []site) []site {
 	pools := make(map[stratum]*pool)
 	for i := range sites {
 		if s := &sites[i]; s.used > 0 && s.native.Known() {
@@ -163,14 +164,14 @@ func (r *reading) share(sites []site) []site {
 		}
 		switch p := pools[s.stratum]; {
 		case s.read:
-			r.read += s.bytes
+			r.Read += s.bytes
 			bytes, counts := p.bytes.next(s.others(s.bytes)), p.counts.next(s.others(s.counts))
-			r.shared += bytes
+			r.Shared += bytes
 			s.bytes, s.counts = s.bytes+bytes, s.counts+counts
 		case p.bytes.weights > 0:
 			s.used = 0
 		default:
-			r.none += s.bytes
+			r.None += s.bytes
 		}
 	}
 	return shared
@@ -216,18 +217,18 @@ func (p *portion) next(weight float64) uint64 {
 }
 
 // say says how the interpreted functions of the memory shown are known.
-func (r *reading) say(w io.Writer) {
-	all := float64(r.read + r.shared + r.none)
+func (r *Reading) say(w io.Writer) {
+	all := float64(r.Read + r.Shared + r.None)
 	if all == 0 {
 		return
 	}
 	share := func(n uint64) float64 { return 100 * float64(n) / all }
-	fmt.Fprintf(w, "memleak: interpreted functions: ringtap read those of %.1f%% of the memory as it was allocated", share(r.read))
-	if r.shared > 0 {
-		fmt.Fprintf(w, "; it shares out %.1f%% by these readings, among functions with the same native callers and sizes", share(r.shared))
+	fmt.Fprintf(w, "memleak: interpreted functions: ringtap read those of %.1f%% of the memory as it was allocated", share(r.Read))
+	if r.Shared > 0 {
+		fmt.Fprintf(w, "; it shares out %.1f%% by these readings, among functions with the same native callers and sizes", share(r.Shared))
 	}
-	if r.none > 0 {
-		fmt.Fprintf(w, "; %.1f%% has native frames only", share(r.none))
+	if r.None > 0 {
+		fmt.Fprintf(w, "; %.1f%% has native frames only", share(r.None))
 	}
 	fmt.Fprintln(w)
 }

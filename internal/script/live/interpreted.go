@@ -61,7 +61,7 @@ func (f *feed) readMoments(session *perfevent.Session, samplings []perfevent.Sam
 		}
 	}
 	f.interpreted.reader = moment.New(session, frequency, nil, f.options.Logger)
-	f.interpreted.pace = moment.NewPace(samplings, 0)
+	f.interpreted.pace = moment.NewPace(samplings, nil, 0)
 }
 
 // prepareMoments has the calls known at the first hits already, of processes that run now.
@@ -89,7 +89,7 @@ func (f *feed) Round(before uint64) error {
 	if in := &f.interpreted; in.reader != nil {
 		var hits uint64
 		f.engine.Locked(func() { hits = in.hits })
-		in.pace.Look(in.reader, hits, before)
+		in.pace.Look(in.reader, moment.Hits{All: hits}, before)
 	}
 	return nil
 }

@@ -1,0 +1,44 @@
+import sys
+
+kept = []
+kept_lists = []
+
+
+def often():
+    kept.append(bytes(1500))
+
+
+def seldom():
+    kept.append(bytes(1500))
+
+
+def large():
+    kept.append(bytes(1 << 20))
+
+
+def small():
+    for _ in range(10):
+        kept_lists.append([None])
+
+
+def passing():
+    bytes(1500)
+
+
+def run(rounds):
+    for i in range(rounds):
+        often()
+        often()
+        seldom()
+        small()
+        for _ in range(10):
+            passing()
+        if i % 1000 == 0:
+            large()
+
+
+print("ready", flush=True)
+sys.stdin.readline()
+run(int(sys.argv[1]))
+print("done", flush=True)
+sys.stdin.readline()
