@@ -36,8 +36,14 @@ ten innermost callers. If the program keeps frame pointers, --unwind fp has all 
 from the beginning.
 
 Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names, as in on-cpu. ringtap
-reads the calls of 1,250 allocations a second at most. The others count as well and have native
-stacks. A note says how many were read.
+reads the calls of 1,250 allocations a second at most, of 64 KiB and more first. An allocation
+that is read stands for others with the same native callers and nearly the same size: their
+memory is shared out among the functions that were read. So the sum of those is exact, and each
+function's part is an estimate. A note says how much of the memory was read.
+
+Python keeps objects of up to 512 bytes in arenas of 256 KiB or 1 MiB. memleak shows an arena at
+the function that was running when Python needed another one. Start the program with
+PYTHONMALLOC=malloc to see each object.
 `
 
 // memleak is the question of memleak.

@@ -24,6 +24,9 @@ import (
 // its own. A program that another replaces by exec(2) leaves nothing either; what a
 // process holds when it ends counts in the window in which that is and in that of the
 // whole run, if Ended.
+//
+// Of interpreted programs that allocate fast, the interpreted functions of some allocations are read. They
+// stand for those of others: see stratum.
 type Collector struct {
 	Sources []*allocator.Source
 	Stacks  stack.Stacks
