@@ -147,30 +147,41 @@ func (p *Pace) Look(r *Reader, hits Hits, before uint64) {
 	if !reads && max(urgent, others) > 1 {
 		urgent, others = never, never
 	}
-	if p.urgent.wake(r, urgent) {
-		p.others.wake(r, others)
+	if urgent == others {
+		wake(r, urgent, &p.urgent, &p.others) // the session makes one change at a time
+	} else if wake(r, urgent, &p.urgent) {
+		wake(r, others, &p.others)
 	}
 }
 
-// wake has each so many hits wake. It reports false if that must be tried again.
-func (p *pacer) wake(r *Reader, every uint32) bool {
-	if every == p.every || len(p.samplings) == 0 {
+// wake has each so many hits of pacers wake. It reports false if that must be tried again.
+func wake(r *Reader, every uint32, pacers ...*pacer) bool {
+	var samplings []int
+	for _, p := range pacers {
+		if p.every != every {
+			samplings = append(samplings, p.samplings...)
+		}
+	}
+	if len(samplings) == 0 {
 		return true
 	}
-	switch err := r.session.WakeEvery(every, p.samplings...); {
-	case errors.Is(err, perfevent.ErrGrowing):
+	err := r.session.WakeEvery(every, samplings...)
+	if errors.Is(err, perfevent.ErrGrowing) {
 		return false
+	}
+	for _, p := range pacers {
+		if p.every = every; err != nil {
+			p.samplings = nil
+		}
+	}
+	switch {
 	case err == nil:
 		r.log.Info("interpreted functions are read at some of the hits", "every", every)
-		p.every = every
 		if every != never {
 			r.thinned.Store(max(r.thinned.Load(), every))
 		}
-	default:
-		p.samplings = nil
-		if !errors.Is(err, perfevent.ErrNoTarget) {
-			r.log.Warn("every hit wakes the reader of interpreted functions", "error", err)
-		}
+	case !errors.Is(err, perfevent.ErrNoTarget):
+		r.log.Warn("every hit wakes the reader of interpreted functions", "error", err)
 	}
 	return true
 }
