@@ -31,10 +31,13 @@ func Methods() []Method { return []Method{Tracepoint, Kprobe, Near, Memory, None
 // Options is how text is had.
 type Options struct {
 	Tracefs *ftrace.FS
-	Method  Method       // "" takes the best that the kernel has
-	Near    bool         // the way Near is there: the caller's main function has what Start needs
-	Filter  string       // which may compare texts; see package eventfilter
-	Logger  *slog.Logger // nil discards
+	Method  Method // "" takes the best that the kernel has
+	Near    bool   // the way Near is there: the caller's main function has what Start needs
+	Filter  string // which may compare texts; see package eventfilter
+	// Limit is how many bytes of a text matter, up to 32 KiB, if that is more than a path may have: a longer text
+	// is cut after them.
+	Limit  int
+	Logger *slog.Logger // nil discards
 }
 
 // Attachment is the texts of several tracepoints.
@@ -86,6 +89,7 @@ func Attach(sources []probe.Source, o Options) (*Attachment, error) {
 		if e == nil {
 			continue
 		}
+		e.layout.limit = limitOf(o.Limit, params[i])
 		if a.reader == nil {
 			a.reader = newReader()
 		}

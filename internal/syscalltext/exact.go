@@ -69,7 +69,11 @@ func (e *event) exactTexts() (texts []exacttext.Text, params []int) {
 				continue
 			}
 		}
-		texts = append(texts, exacttext.Text{Offset: field.Offset, Vector: p.Vector, Limit: maxText})
+		limit := e.layout.limit
+		if p.Vector {
+			limit = maxText
+		}
+		texts = append(texts, exacttext.Text{Offset: field.Offset, Vector: p.Vector, Limit: limit})
 		params = append(params, i)
 	}
 	return texts, params
@@ -103,21 +107,22 @@ func (x *exact) take(e *event, s *perfevent.Sample) (texts []text, all bool) {
 			all = all && addr == 0
 			continue
 		}
-		texts[wanted[i]] = text{bytes: terminated(f, e.layout.params[wanted[i]].Vector), late: !isExact}
+		texts[wanted[i]] = text{bytes: e.layout.terminated(wanted[i], f), late: !isExact}
 	}
 	return texts, all && len(wanted) == len(e.layout.params)
 }
 
-// terminated is a text with its zero, or those of a vector with theirs. What was cut says so.
-func terminated(f exacttext.Found, vector bool) []byte {
-	b := slices.Clip(f.Bytes)
+// terminated returns the text of the i-th parameter with its zero, or those of a vector with theirs. What was
+// cut ends with more.
+func (l *layout) terminated(i int, f exacttext.Found) []byte {
+	b, vector := slices.Clip(f.Bytes), l.params[i].Vector
 	switch {
 	case !f.Cut && vector:
 		return b
 	case !f.Cut:
 		return append(b, 0)
 	case !vector:
-		b = b[:min(len(b), maxText-len(more)-1)]
+		b = b[:min(len(b), l.limit-len(more)-1)]
 	}
 	return append(b, more+"\x00"...)
 }

@@ -199,7 +199,7 @@ func (e *execs) arguments(s *perfevent.Sample) (argv []byte, late bool) {
 			}
 		}
 		before := len(argv)
-		if argv, late = e.memory.appendString(argv, int(s.TID), addr), true; len(argv) == before {
+		if argv, late = e.memory.appendString(argv, int(s.TID), addr, maxText), true; len(argv) == before {
 			return nil, false
 		}
 	}

@@ -21,11 +21,12 @@ type layout struct {
 	params []Param
 	args   []*ftrace.Field // of params
 	base   int
+	limit  int // bytes of a text that is no vector, its zero included
 }
 
 func newLayout(f *ftrace.Format, params []Param) *layout {
 	extended := withoutTexts(f, params) // what the tracepoint has of text itself is not in a probe's record
-	l := &layout{format: extended, params: params}
+	l := &layout{format: extended, params: params, limit: maxText}
 	for i := range extended.Fields {
 		l.base = max(l.base, extended.Fields[i].Offset+extended.Fields[i].Size)
 	}

@@ -5,9 +5,23 @@ import (
 	"encoding/binary"
 )
 
-// maxText is the most of a text that is read: the longest path that the kernel
+// maxText is how much of a text is read, unless Options.Limit asks for more: the longest path that the kernel
 // takes (PATH_MAX), its zero included.
 const maxText = 4096
+
+// mostTexts bounds the texts of a record together, without vectors: a record has offsets of 16 bits.
+const mostTexts = 32 << 10
+
+// limitOf returns how many bytes are read of each text of an event, its zero included, if wanted bytes matter.
+func limitOf(wanted int, params []Param) int {
+	n := 0
+	for _, p := range params {
+		if !p.Vector {
+			n++
+		}
+	}
+	return max(maxText, min(wanted+len(more)+1, mostTexts/max(n, 1)))
+}
 
 // Bounds of a vector: the elements that are read, and their bytes together.
 const (
@@ -21,18 +35,18 @@ const more = "..."
 // memory reads what a thread's address space holds.
 type memory func(tid int, addr uint64, b []byte) int
 
-// appendString appends the text at addr and its zero; nothing if it is not
+// appendString appends the text at addr and its zero, limit bytes at most; nothing if it is not
 // there.
-func (read memory) appendString(dst []byte, tid int, addr uint64) []byte {
-	var b [maxText]byte
-	n := read(tid, addr, b[:])
+func (read memory) appendString(dst []byte, tid int, addr uint64, limit int) []byte {
+	b := make([]byte, limit)
+	n := read(tid, addr, b)
 	if end := bytes.IndexByte(b[:n], 0); end >= 0 {
 		return append(dst, b[:end+1]...)
 	}
 	if n < len(b) {
 		return dst // it goes on where nothing is
 	}
-	dst = append(dst, b[:maxText-len(more)-1]...)
+	dst = append(dst, b[:limit-len(more)-1]...)
 	return append(dst, more+"\x00"...)
 }
 
@@ -50,7 +64,7 @@ func (read memory) appendVector(dst []byte, tid int, addr uint64) []byte {
 			return append(dst, more+"\x00"...)
 		}
 		before := len(dst)
-		if dst = read.appendString(dst, tid, element); len(dst) == before {
+		if dst = read.appendString(dst, tid, element, maxText); len(dst) == before {
 			return dst[:start]
 		}
 	}

@@ -51,7 +51,7 @@ func TestTextIsReadUpToItsZero(t *testing.T) {
 		{"more than a path may have", 0x8000, long[:maxText-4] + "...\x00"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := string(memory(m.read).appendString(nil, 1, test.addr)); got != test.want {
+			if got := string(memory(m.read).appendString(nil, 1, test.addr, maxText)); got != test.want {
 				t.Errorf("got %d bytes %.40q, want %d %.40q", len(got), got, len(test.want), test.want)
 			}
 		})

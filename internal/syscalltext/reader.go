@@ -101,10 +101,10 @@ func (r *reader) sample(e *event, s *perfevent.Sample) {
 			continue
 		}
 		if !p.Vector {
-			t.bytes = r.onStack(s, addr)
+			t.bytes = r.onStack(s, addr, e.layout.limit)
 		}
 		if t.bytes == nil {
-			t.bytes, t.late = r.read(p, s, addr), true
+			t.bytes, t.late = r.read(p, s, addr, e.layout.limit), true
 		}
 		if begin != nil && !continues(t.bytes, begin) {
 			t.bytes, t.late = begin, false
@@ -294,23 +294,25 @@ func (r *reader) takeRead(s *perfevent.Sample) []text {
 	return f.texts
 }
 
-// read reads the text at addr now.
-func (r *reader) read(p Param, s *perfevent.Sample, addr uint64) []byte {
-	appendText := r.memory.appendString
-	if p.Vector {
-		appendText = r.memory.appendVector
+// read reads the text at addr now, limit bytes at most.
+func (r *reader) read(p Param, s *perfevent.Sample, addr uint64, limit int) []byte {
+	text := func(tid uint32) []byte {
+		if p.Vector {
+			return r.memory.appendVector(nil, int(tid), addr)
+		}
+		return r.memory.appendString(nil, int(tid), addr, limit)
 	}
-	b := appendText(nil, int(s.TID), addr)
+	b := text(s.TID)
 	if len(b) == 0 && s.PID != s.TID {
 		// The thread has ended, and its process may go on.
-		b = appendText(nil, int(s.PID), addr)
+		b = text(s.PID)
 	}
 	return b
 }
 
 // onStack finds the text at addr in the sample's copy of the stack, nil if it is
-// not there as a whole.
-func (r *reader) onStack(s *perfevent.Sample, addr uint64) []byte {
+// not there as a whole, or longer than limit.
+func (r *reader) onStack(s *perfevent.Sample, addr uint64, limit int) []byte {
 	sp, ok := register(s, r.sp)
 	if !ok {
 		return nil
@@ -320,7 +322,7 @@ func (r *reader) onStack(s *perfevent.Sample, addr uint64) []byte {
 		return nil
 	}
 	b := s.Stack[from:]
-	end := bytes.IndexByte(b[:min(len(b), maxText)], 0)
+	end := bytes.IndexByte(b[:min(len(b), limit)], 0)
 	if end < 0 {
 		return nil
 	}

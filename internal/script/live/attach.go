@@ -347,7 +347,10 @@ func (a *Attachment) attachTexts() error {
 	if err != nil {
 		return err
 	}
-	a.texts, err = syscalltext.Attach(sources, syscalltext.Options{Tracefs: tracefs, Near: a.options.Near, Logger: a.options.Logger})
+	a.texts, err = syscalltext.Attach(sources, syscalltext.Options{
+		Tracefs: tracefs, Near: a.options.Near, Logger: a.options.Logger,
+		Limit: a.program.Config.MaxStrlen,
+	})
 	if err != nil {
 		return err
 	}

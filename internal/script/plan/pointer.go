@@ -63,27 +63,78 @@ func (q *pointer) plus(n int) *pointer {
 	return &pointer{q.of, steps}
 }
 
-// assigned are the values of variables that are set once.
+// assigned has the values of variables that are set once. A variable that moves on from its first value has
+// that value plus an unknown distance.
 type assigned map[*check.Var]check.Expr
 
 // assignments returns those of a clause.
 func assignments(c *check.Clause) assigned {
 	all := assigned{}
+	for v, values := range given(c) {
+		if len(values) == 1 {
+			all[v] = values[0]
+		} else {
+			all[v] = movedOn(v, values)
+		}
+	}
+	return all
+}
+
+// given returns all values that a clause gives each of its variables, nil for a declaration without one.
+// $x++ gives $x + 1.
+func given(c *check.Clause) map[*check.Var][]check.Expr {
+	all := map[*check.Var][]check.Expr{}
 	set := func(s check.Stmt) {
 		if s, ok := s.(*check.SetVar); ok {
-			if _, again := all[s.Var]; again {
-				s = &check.SetVar{Var: s.Var}
-			}
-			all[s.Var] = s.X
+			all[s.Var] = append(all[s.Var], s.X)
 		}
 	}
 	check.Statements(c.Body, set)
 	check.Walk(c.Body, func(e check.Expr) {
-		if b, ok := e.(*check.BlockExpr); ok {
-			check.Statements(b.Body, set)
+		switch e := e.(type) {
+		case *check.BlockExpr:
+			check.Statements(e.Body, set)
+		case *check.Increment:
+			if local, ok := e.Target.(*check.Local); ok {
+				by := &check.Const{Typed: e.Typed, N: uint64(e.By)}
+				all[local.Var] = append(all[local.Var], &check.Binary{Typed: e.Typed, Op: "+", X: local, Y: by})
+			}
 		}
 	})
 	return all
+}
+
+// movedOn returns the value of a variable that a clause sets once and then only moves up, as a loop over the
+// elements of an array does; nil if it changes in another way.
+func movedOn(v *check.Var, values []check.Expr) check.Expr {
+	var first check.Expr
+	for _, x := range values {
+		if isMove(v, x) {
+			continue
+		}
+		if x == nil || first != nil {
+			return nil
+		}
+		first = x
+	}
+	if first == nil {
+		return nil
+	}
+	typed := check.Typed{Pos: first.Position(), T: v.Type}
+	return &check.Binary{Typed: typed, Op: "+", X: first, Y: &check.Local{Typed: typed, Var: v}}
+}
+
+// isMove reports whether a value of v is v plus something that is not a negative constant.
+func isMove(v *check.Var, x check.Expr) bool {
+	switch x := x.(type) {
+	case *check.Convert:
+		return isMove(v, x.X)
+	case *check.Binary:
+		local, ok := x.X.(*check.Local)
+		k, isConst := x.Y.(*check.Const)
+		return ok && local.Var == v && x.Op == "+" && !(isConst && int64(k.N) < 0)
+	}
+	return false
 }
 
 // pointer returns how an address comes from a map, nil if it doesn't or nothing tells.

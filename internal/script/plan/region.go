@@ -44,6 +44,8 @@ func (a assigned) hitAddress(e check.Expr) *hitAddress {
 		if x := a[e.Var]; x != nil {
 			return a.hitAddress(x)
 		}
+	case *check.Increment:
+		return a.hitAddress(e.Target)
 	case *check.Convert:
 		if isAddress(e.T) && isAddress(e.X.Type()) {
 			return a.hitAddress(e.X)
@@ -132,7 +134,7 @@ func (p *planner) walk(c *check.Clause, clause int, values assigned, r *memoryRe
 	}
 	var roots []int // sources
 	var next []int64
-	for _, x := range everySet(c, v) {
+	for _, x := range given(c)[v] {
 		if at := values.hitAddress(x); at != nil && len(at.steps) == 0 {
 			roots = append(roots, at.source)
 		} else if of, offset := values.link(x); of == v && !slices.Contains(next, offset) {
@@ -210,21 +212,4 @@ func (a assigned) link(e check.Expr) (v *check.Var, offset int64) {
 		}
 	}
 	return nil, 0
-}
-
-// everySet returns all values that a clause gives a variable.
-func everySet(c *check.Clause, v *check.Var) []check.Expr {
-	var all []check.Expr
-	set := func(s check.Stmt) {
-		if s, ok := s.(*check.SetVar); ok && s.Var == v && s.X != nil {
-			all = append(all, s.X)
-		}
-	}
-	check.Statements(c.Body, set)
-	check.Walk(c.Body, func(e check.Expr) {
-		if b, ok := e.(*check.BlockExpr); ok {
-			check.Statements(b.Body, set)
-		}
-	})
-	return all
 }

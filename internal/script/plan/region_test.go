@@ -43,6 +43,10 @@ func TestWhatAClauseReadsBehindItsArgumentsIsReadAtTheHit(t *testing.T) {
 			"p:f v0=$arg1:u64 v1=$arg2:u64 v2=+0($arg1):u8[40]\n v0+0 is v2\n"},
 		{"elements of an array", `uprobe:/bin/a:f { $i = 0; while ($i < 3) { print(((int32 *)arg0)[$i]); $i++; } }`,
 			"p:/bin/a:f v0=$arg1:u64 v1=+0($arg1):x64[64]\n v0+0 is v1\n helper: 512 bytes at v0, next []\n reads\n"},
+		{"an array, by a pointer that moves on", node + `uprobe:/bin/a:f { $a = (struct a *)arg0; $i = 3; while (($i--) > 0) { print($a->x); print(($a++)->left); } }`,
+			"p:/bin/a:f v0=$arg1:u64 v1=+0($arg1):x64[64] v2=+8($arg1):x64[64]\n v0+0 is v1\n v0+8 is v2\n helper: 520 bytes at v0, next []\n reads\n"},
+		{"an array, by an address that is added to", `uprobe:/bin/a:f { $a = (int32 *)arg0; $i = 3; while (($i--) > 0) { print(*$a); $a = $a + arg1; } }`,
+			"p:/bin/a:f v0=$arg1:u64 v1=$arg2:u64 v2=+0($arg1):x64[64]\n v0+0 is v2\n helper: 512 bytes at v0, next []\n reads\n"},
 		{"a list", node + `uprobe:/bin/a:f { $a = (struct a *)arg0; while ((uint64)$a != 0) { print($a->x); $a = $a->left; } }`,
 			"p:/bin/a:f v0=$arg1:u64\n helper: 16 bytes at v0, next [8]\n reads\n"},
 		{"texts of a list", "struct b { struct b *next; char *name; char *value; }; " + `config = { max_strlen = 40 } uprobe:/bin/a:f {

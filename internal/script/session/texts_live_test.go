@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,36 @@ func TestPeerTextsHaveTheLengthThatBpftraceGivesThem(t *testing.T) {
 	got, want := whileItWaits(t, program, o), byBpftrace(t, program, o)
 	if strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("it prints %q, bpftrace %q", got, want)
+	}
+}
+
+// longPathText opens names of several lengths, with the number of the length as flags. No path is that long: the
+// kernel takes 4095 bytes.
+var longPathText = fmt.Sprintf(`#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+static char path[20000];
+int main(void) {
+	int lengths[] = {4095, 4096, 5555, 9998, 12000};
+	getchar();
+	for (int i = 0; i < 5 * %d; i++) {
+		memset(path, 'x', sizeof path);
+		path[lengths[i %% 5]] = 0;
+		open(path, i %% 5);
+	}
+}
+`, rounds)
+
+// A text of a system call may be longer than a path. It is cut where max_strlen, which includes its end, says so.
+func TestLiveTextsOfSystemCallsAreAsLongAsTheProgramAllows(t *testing.T) {
+	lines := linesBeside(t, longPathText, `config = { max_strlen = 9999 }
+tracepoint:syscalls:sys_enter_open, tracepoint:syscalls:sys_enter_openat { printf("%d %s\n", args.flags, str(args.filename)); }`, true, 5*rounds)
+	x := strings.Repeat("x", 9999)
+	for i, want := range []string{x[:4095], x[:4096], x[:5555], x[:9998], x + ".."} {
+		line := fmt.Sprint(i, " ", want)
+		if !slices.Contains(lines, line) {
+			t.Errorf("none of %d texts of number %d is whole", rounds, i)
+		}
 	}
 }
 
