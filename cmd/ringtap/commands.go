@@ -34,7 +34,7 @@ func commands() []command {
 		{"funcslower", nil, "trace slow calls of a kernel function", traceSlower},
 		{"funccount", nil, "count calls of functions, or hits of tracepoints", countFunctions},
 		{"hist", nil, "show latencies or values as a histogram", printHistogram},
-		{"run", []string{"bpftrace"}, "run a bpftrace program", runProgram},
+		{"run", []string{bpftrace}, "run a bpftrace program", runProgram},
 	}...)
 	all = append(all, shippedCommands()...)
 	return append(all, []command{

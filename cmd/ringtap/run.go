@@ -34,13 +34,14 @@ $1, $2 and so on; after --, --NAME=VALUE is an option that the program names by 
   ringtap run -e 'uprobe:./prog:ns::f { @[args.n] = count(); }'       arguments by name
   ringtap run -f json -o lines.json -e 'i:s:1 { @ = count(); print(@); }'
 
-A link to ringtap that is named bpftrace takes bpftrace's command line, so that scripts
-that begin with #!/usr/bin/env bpftrace run as they are. ringtap refuses what it can't do
-at its line, before it attaches anything.
+Programs print what bpftrace 0.17 prints. --dialect, or the setting dialect of a program's
+config block, selects another form: current is that of bpftrace 0.26. ringtap refuses what
+it can't do at its line, before it attaches anything. With -c and -p, probes see only that
+process and what it starts.
 
-Programs print what bpftrace 0.17 prints. The setting dialect of a program's config block,
-or --dialect, selects another form: current is that of bpftrace 0.26. With -c and -p,
-probes see only that process and what it starts.
+A link to ringtap that is named bpftrace takes bpftrace's command line, so that scripts
+that begin with #!/usr/bin/env bpftrace run as they are. It prints what bpftrace 0.26
+prints, unless --dialect or the program says otherwise.
 `
 
 // runFlags are the options of run, which are bpftrace's.
@@ -125,7 +126,7 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 		return err
 	}
 	if r.version {
-		_, err := fmt.Fprintf(out.stdout, "%s\n", runVersion)
+		_, err := fmt.Fprintf(out.stdout, "%s\n", runVersion(out.called))
 		return ignoreClosedPipe(err)
 	}
 	if r.info {
@@ -139,6 +140,9 @@ func runProgram(ctx context.Context, out *console, args []string) error {
 			return usagef("unexpected argument %q: -l takes one pattern", flags.Arg(1))
 		}
 		return r.listProbes(out, flags)
+	}
+	if out.called == bpftrace {
+		r.Otherwise = show.Current().Name
 	}
 	if err := r.check(flags); err != nil {
 		return err

@@ -31,10 +31,12 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 		stdout string
 		stderr string // what it begins with
 	}{
-		{[]string{script, "5", "words"}, 0, "Attaching 1 probe...\n5 words\n\n\n", ""},
+		{[]string{script, "5", "words"}, 0, "5 words\n\n\n", "Attached 1 probe\n"},
 		{[]string{"-q", script, "5", "words"}, 0, "5 words\n\n\n", ""},
 		{[]string{script, "-q", "5", "words"}, 0, "5 words\n\n\n", ""},
-		{[]string{"-e", hello}, 0, "Attaching 1 probe...\nhello\n\n\n", ""},
+		{[]string{"-e", hello}, 0, "hello\n\n\n", "Attached 1 probe\n"},
+		{[]string{"--dialect", "default", "-e", hello}, 0, "Attaching 1 probe...\nhello\n\n\n", ""},
+		{[]string{"-e", `config = { dialect = "0.17" } ` + hello}, 0, "Attaching 1 probe...\nhello\n\n\n", ""},
 		{[]string{"-f", "json", "-e", hello}, 0, "{\"type\": \"attached_probes\", \"count\": 1, \"data\": {\"probes\": 1}}\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n", ""},
 		{[]string{"-fjson", "-q", "-B", "none", "-e", hello}, 0, "{\"type\": \"printf\", \"data\": \"hello\\n\"}\n", ""},
 		{[]string{"-q", "-kk", "--no-warnings", "--btf", "--usdt-file-activation", "--no-feature", "kprobe_multi", "-b", "-e", hello}, 0, "hello\n\n\n", ""},
@@ -44,7 +46,7 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 		{[]string{"-q", "-c", "/bin/false", "-e", `BEGIN { printf("%d\n", cpid > 0); }`}, 1, "1\n\n\n", ""},
 		{[]string{"-c", "/bin/true", "-p", "1", "-e", hello}, 2, "", "ringtap run: -p and -c"},
 		{[]string{"-e", "BEGIN { x"}, 1, "", "stdin:1:"},
-		{[]string{"-V"}, 0, "bpftrace v0.17.0 (ringtap)\n", ""},
+		{[]string{"-V"}, 0, "bpftrace v0.26.0 (ringtap)\n", ""},
 		{[]string{"--aot", "x", "-e", hello}, 2, "", "ringtap run: --aot is for BPF programs"},
 		{[]string{"-f", "xml", "-e", hello}, 2, "", "ringtap run: Invalid output format \"xml\""},
 		{[]string{"-B", "some", "-e", hello}, 2, "", "ringtap run: --buffer"},
@@ -63,6 +65,25 @@ func TestALinkNamedBpftraceTakesItsCommandLine(t *testing.T) {
 	}
 	if text, err := os.ReadFile(printed); err != nil || string(text) != "hello\n\n\n" {
 		t.Errorf("-o: %q, %v", text, err)
+	}
+}
+
+func TestTheDefaultDialectIsTheReleaseThatTheVersionNames(t *testing.T) {
+	for _, test := range []struct {
+		command        []string
+		version, stats string
+	}{
+		{[]string{"/usr/local/bin/bpftrace"}, "bpftrace v0.26.0 (ringtap)\n", "@x: { .count = 1, .average = 5, .total = 5 }"},
+		{[]string{"ringtap", "bpftrace"}, "bpftrace v0.26.0 (ringtap)\n", "@x: { .count = 1, .average = 5, .total = 5 }"},
+		{[]string{"ringtap", "run"}, "bpftrace v0.17.0 (ringtap)\n", "@x: count 1, average 5, total 5"},
+	} {
+		if _, stdout, _ := called(t, append(slices.Clone(test.command), "--version")...); stdout != test.version {
+			t.Errorf("%q --version: %s", test.command, stdout)
+		}
+		args := append(slices.Clone(test.command), "-q", "-e", `BEGIN { @x = stats(5); exit(); }`)
+		if code, stdout, stderr := called(t, args...); code != 0 || strings.TrimSpace(stdout) != test.stats {
+			t.Errorf("%q: exit code %d\n%s%s", args, code, stdout, stderr)
+		}
 	}
 }
 
@@ -91,7 +112,8 @@ func TestTestRunnersHearWhenProbesAreAttached(t *testing.T) {
 		args   []string
 		stdout string
 	}{
-		{nil, "Attaching 1 probe...\n__BPFTRACE_NOTIFY_PROBES_ATTACHED\nhello\n\n\n"},
+		{[]string{"--dialect", "default"}, "Attaching 1 probe...\n__BPFTRACE_NOTIFY_PROBES_ATTACHED\nhello\n\n\n"},
+		{nil, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\nhello\n\n\n"},
 		{[]string{"-q", "-f", "json"}, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n{\"type\": \"printf\", \"data\": \"hello\\n\"}\n"},
 		{[]string{"-o", file}, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n"},
 	} {

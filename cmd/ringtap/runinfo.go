@@ -8,15 +8,25 @@ import (
 	"github.com/ringtap/ringtap/internal/facility"
 )
 
-// runVersion is what `run --version` prints: the bpftrace release whose output is the default.
-const runVersion = "bpftrace v0.17.0 (ringtap)"
+// bpftrace is the name of a link to ringtap that stands in for bpftrace. It prints what the current release
+// prints: that is the release whose manual and tests describe it.
+const bpftrace = "bpftrace"
+
+// runVersion returns what --version prints under a name that ringtap was called by: the bpftrace release whose
+// output is the default under that name.
+func runVersion(called string) string {
+	if called == bpftrace {
+		return "bpftrace v0.26.0 (ringtap)"
+	}
+	return "bpftrace v0.17.0 (ringtap)"
+}
 
 // printInfo prints the features of bpftrace's language on this kernel as `bpftrace --info` does,
 // which scripts and bpftrace's test runner read, and then what `ringtap check` prints.
 func printInfo(ctx context.Context, out *console) error {
 	helpers, kernel, probes, build := facility.Features()
 	var b strings.Builder
-	fmt.Fprintf(&b, "Build\n  version: %s\n", runVersion)
+	fmt.Fprintf(&b, "Build\n  version: %s\n", runVersion(out.called))
 	for _, section := range []struct {
 		title    string
 		features []facility.Feature

@@ -348,8 +348,7 @@ func (a *Attachment) attachTexts() error {
 		return err
 	}
 	a.texts, err = syscalltext.Attach(sources, syscalltext.Options{
-		Tracefs: tracefs, Near: a.options.Near, Logger: a.options.Logger,
-		Limit: a.program.Config.MaxStrlen,
+		Tracefs: tracefs, Near: a.options.Near, Limit: a.program.Config.MaxStrlen, Logger: a.options.Logger,
 	})
 	if err != nil {
 		return err

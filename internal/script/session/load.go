@@ -95,8 +95,8 @@ func (s *session) prepare() error {
 	return err
 }
 
-// choose picks the dialect: the one the options name, else the one the program's config block names,
-// else the default.
+// choose picks the dialect: the one that Options.Dialect names, else the one that the program's config block
+// names, else Options.Otherwise, else the default.
 func (s *session) choose() check.Dialect {
 	name := s.opts.Dialect
 	for _, setting := range s.parsed.Config {
@@ -104,7 +104,7 @@ func (s *session) choose() check.Dialect {
 			name = cmp.Or(name, word.Value)
 		}
 	}
-	s.dialect, _ = show.Find(cmp.Or(name, "default"))
+	s.dialect, _ = show.Find(cmp.Or(name, s.opts.Otherwise, "default"))
 	if s.dialect.Name == "" {
 		s.dialect = show.Default() // the checker says what is wrong with the name
 	}

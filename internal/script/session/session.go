@@ -44,7 +44,8 @@ type Options struct {
 	IncludeDirs []string // where its other headers are, too
 	Unsafe      bool     // it may change the host
 	Environ     []string // variables that may hold settings, NAME=VALUE
-	Dialect     string   // a name of show.Find; "" for what the program says, or the default
+	Dialect     string   // a name of show.Find; "" for what the program says, or Otherwise
+	Otherwise   string   // the dialect if neither Dialect nor the program names one; "" for the default
 
 	JSON       bool
 	Buffer     show.Mode
