@@ -27,6 +27,11 @@ the end counts up to the end. A thread that waits during the whole run counts if
 a process, a thread or a control group (-p, -t, -g). It does not count if you watch the
 whole host, where thousands of threads wait all the time.
 
+In the report, threads that a runtime has no work for are one line at the end and count in no
+share: [Go scheduler idle], [JVM idle], [Node.js idle]. Tables and files have their stacks. A
+goroutine that waits for a channel, a mutex, a timer or the network blocks no thread, so its
+wait is not here: "ringtap stack" shows it.
+
 Functions of Python 3.6 to 3.15, PHP, Ruby and Perl have their names and files without any flag
 of theirs. ringtap looks every 2 ms which threads wait, reads their calls, and then makes sure
 that they waited all that time. Most waits shorter than 2 ms are over by then: their stacks

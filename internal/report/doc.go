@@ -8,7 +8,8 @@
 // agree, and indexes freely after. Then there are four ways:
 //
 //   - the view of a terminal (view.go) merges rows by function: view_functions.go
-//     ranks them by self and total, and view_tree.go folds the call tree;
+//     ranks them by self and total, view_tree.go folds the call tree, and idle.go
+//     takes out the waits of threads without work;
 //
 //   - the three tables show rows: choose takes the top rows and the stacks and
 //     processes they name (selection.go), tables.go lays them out, drawn.go
@@ -54,7 +55,8 @@
 //
 //   - Nothing from a profiled process reaches an output but through escape or
 //     escapeFrame (escape.go): names, paths, cgroups and notes.
-//   - Every form sums to the same total: that of the rows.
+//   - Every form sums to the same total: that of the rows. The view says what it leaves
+//     out of its total (idle.go).
 //   - The same profile gives the same bytes; nothing follows map order.
 //   - Row.Values are counts; a count stands for Metric.Scale base units. Tables
 //     and folded stacks show counts, pprof and people's figures base units.

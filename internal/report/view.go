@@ -39,12 +39,17 @@ func WriteView(w io.Writer, p *profile.Profile, opts ViewOptions) error {
 		return err
 	}
 	shown := *p
-	shown.Rows = visibleRows(p, opts.TableOptions)
+	var idle []idleTime
+	shown.Rows, idle = takeIdle(p)
+	shown.Rows = visibleRows(&shown, opts.TableOptions)
 	shown.Frames = oneObjectAName(p)
-	v := view{Profile: &shown, opts: opts, metric: metric, totals: sums(&shown)}
+	v := view{Profile: &shown, opts: opts, metric: metric, totals: sums(&shown), idle: idle}
+	idleLines := v.idleLines()
+	v.opts.Below += strings.Count(idleLines, "\n")
 	v.writeTotals()
 	v.writeFunctions()
 	v.writeTree()
+	v.out.WriteString(idleLines)
 	if _, err := w.Write(v.out.Bytes()); err != nil {
 		return fmt.Errorf("write view: %w", err)
 	}
@@ -56,7 +61,8 @@ type view struct {
 	*profile.Profile
 	opts   ViewOptions
 	metric int      // that shares are of
-	totals []uint64 // by metric
+	totals []uint64 // by metric, without idle
+	idle   []idleTime
 	out    bytes.Buffer
 }
 
