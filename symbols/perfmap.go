@@ -1,15 +1,13 @@
 package symbols
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"container/heap"
-	"fmt"
 	"io"
-	"math"
 	"slices"
 	"sort"
+
+	"github.com/ringtap/ringtap/internal/jitmap"
 )
 
 // MaxPerfMap is the number of bytes of a perf map that ReadPerfMap reads when
@@ -62,44 +60,22 @@ func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
 	var entries []jitted
 	var names []byte
 	limited := &io.LimitedReader{R: r, N: limit}
-	lines := bufio.NewReaderSize(limited, maxSymbolName+256)
-	if begin, _ := lines.Peek(4); isJitdump(begin) {
-		var err error
-		if entries, names, err = p.readJitdump(lines); err != nil {
-			return nil, err
-		}
-		p.Cut = p.Cut || limited.N == 0
-		p.ranges, p.names = flatten(entries), string(names)
-		return p, nil
-	}
+	in := jitmap.NewReader(limited)
 	for {
-		line, err := lines.ReadSlice('\n')
-		if err == bufio.ErrBufferFull { // no name is that long: pass over the rest of the line
-			p.BadLines++
-			for err == bufio.ErrBufferFull {
-				_, err = lines.ReadSlice('\n')
-			}
-			line = nil
-		}
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("read perf map: %w", err)
-		}
-		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
-			e, name, ok := parseJitted(line)
-			switch {
-			case !ok:
-				p.BadLines++
-			case len(entries) >= maxSymbols:
-				p.Cut = true
-			default:
-				e.name, e.length = uint32(len(names)), uint16(len(name))
-				names = append(names, name...)
-				entries = append(entries, e)
-			}
-		}
+		e, err := in.Next()
 		if err == io.EOF {
 			break
 		}
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) >= maxSymbols {
+			p.Cut = true
+			continue
+		}
+		name := e.Name[:min(len(e.Name), maxSymbolName)]
+		entries = append(entries, jitted{start: e.Start, size: e.Size, name: uint32(len(names)), length: uint16(len(name))})
+		names = append(names, name...)
 	}
 	if limited.N == 0 {
 		var one [1]byte
@@ -107,24 +83,9 @@ func ReadPerfMap(r io.Reader, limit int64) (*PerfMap, error) {
 			p.Cut = true
 		}
 	}
+	p.BadLines = in.BadLines
 	p.ranges, p.names = flatten(entries), string(names)
 	return p, nil
-}
-
-func parseJitted(line []byte) (e jitted, name []byte, ok bool) {
-	start, rest, ok := cutHex(bytes.TrimPrefix(line, []byte("0x")))
-	if !ok || len(rest) == 0 || rest[0] != ' ' {
-		return e, nil, false
-	}
-	size, rest, ok := cutHex(bytes.TrimPrefix(rest[1:], []byte("0x")))
-	if !ok || len(rest) < 2 || rest[0] != ' ' {
-		return e, nil, false
-	}
-	name = rest[1:]
-	if size == 0 || size > math.MaxUint32 || start+size < start {
-		return e, nil, false
-	}
-	return jitted{start: start, size: uint32(size)}, name[:min(len(name), maxSymbolName)], true
 }
 
 // Lookup returns the code that holds addr, an address in the process of the

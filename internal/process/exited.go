@@ -118,6 +118,9 @@ func (t *Table) heldObjects() *objectSet {
 // the caller holds may map it still: then the next Find gives it another.
 func (t *Table) endObject(o *Object) {
 	delete(t.objects, o.ID)
+	if o.reused != nil {
+		t.code.unwatch(o)
+	}
 	o.close()
 	o.ID, o.unwind, o.unwindErr, o.dropped, o.perfMap = callchain.Kernel, nil, nil, false, nil
 }

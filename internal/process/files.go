@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -166,6 +167,19 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 		}
 		return n, err
 	}
+}
+
+// stat returns what fstat(2) tells of the file now: its size in bytes and when it was written last.
+func (f *file) stat() (size int64, modified time.Time, err error) {
+	open, err := f.opened()
+	if err != nil {
+		return 0, modified, err
+	}
+	info, err := open.Stat()
+	if err != nil {
+		return 0, modified, err
+	}
+	return info.Size(), info.ModTime(), nil
 }
 
 // SyscallConn has readers look at the descriptor, as that of an *os.File.

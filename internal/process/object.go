@@ -66,6 +66,8 @@ type Object struct {
 
 	owner   *Process // of Anon memory
 	perfMap *file
+	reused  *reused // unless nil, perfMap is watched; it has the code that is not the object's
+	line    string  // of a perf map: the object is that code alone
 
 	unwind    *callchain.Table
 	unwindErr error

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -26,18 +27,31 @@ var errForeign = errors.New("it belongs neither to the process's user nor to roo
 // was none, when PerfMap is called while the process lives; it stays readable
 // after that. The text is the process's and not to be trusted.
 //
+// With Options.FollowCode, code that took the place of other code during the run is an object of
+// its own. Its map has that code only, and the process's other map leaves it out.
+//
 // The error wraps ErrNoImage for other kinds and fs.ErrNotExist if the process
 // writes no map.
 func (o *Object) PerfMap() (io.Reader, error) {
 	if o.Kind != Anon {
 		return nil, fmt.Errorf("perf map of %s: %w", o.Path, ErrNoImage)
 	}
+	if o.line != "" {
+		return strings.NewReader(o.line), nil
+	}
 	if o.perfMap == nil {
 		if err := o.openPerfMap(); err != nil {
 			return nil, fmt.Errorf("perf map of process %d: %w", o.PID, err)
 		}
+		o.owner.table.watchCode(o)
 	}
-	return io.NewSectionReader(o.perfMap, 0, 1<<63-1), nil
+	all := io.NewSectionReader(o.perfMap, 0, 1<<63-1)
+	if o.reused != nil {
+		if o.reused.take(); len(o.reused.codes) > 0 {
+			return newFormerNames(o.reused.codes, all), nil
+		}
+	}
+	return all, nil
 }
 
 // MapsCode tells whether the process has written names for its generated code by now.

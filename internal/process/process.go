@@ -55,6 +55,11 @@ func (p *Process) Find(pc uint64) (callchain.Mapping, bool) {
 		p.last = i
 	}
 	m := &p.mappings[i]
+	if o := m.object; o.reused != nil {
+		if code, ok := p.table.findReused(o, pc); ok {
+			m = &code
+		}
+	}
 	if m.object.ID == callchain.Kernel || m.object.dropped {
 		if p.table.Refuses() {
 			return callchain.Mapping{}, false

@@ -29,6 +29,9 @@ type Options struct {
 	// Keep is how long the former lives of a pid are kept for AsOf; 0 keeps none.
 	Keep time.Duration
 
+	// FollowCode notes when processes append to their perf maps, for CodeAt.
+	FollowCode bool
+
 	// Logger receives what is odd but no error; nil drops it.
 	Logger *slog.Logger
 }
@@ -68,6 +71,8 @@ type Table struct {
 	vdso32   *Object // of 32-bit programs
 	overflow *Object
 	bytes    int // estimate of what byKey's objects take
+
+	code *codeWatch // nil without Options.FollowCode
 }
 
 // NewTable returns a table that knows pid 0 and nothing else.
@@ -91,6 +96,12 @@ func NewTable(options Options) *Table {
 	t.mntNS = t.fs.inode("self", "ns/mnt")
 	t.pidNS = t.fs.inode("self", "ns/pid")
 	t.objects = map[callchain.ObjectID]*Object{callchain.Kernel: {Kind: Kernel, Path: "[kernel]"}}
+	if options.FollowCode {
+		var err error
+		if t.code, err = newCodeWatch(t.now); err != nil {
+			t.log.Info("code that takes the place of other code is not told apart", "error", err)
+		}
+	}
 	t.byPID[0] = t.newProcess(0, "swapper", 0)
 	t.dying = t.newProcess(-1, ":-1", 0)
 	return t
@@ -111,7 +122,12 @@ func fileBudget() int {
 func (t *Table) Host() Host { return t.fs.Host }
 
 // Close closes the files that are held open.
-func (t *Table) Close() { t.files.closeAll() }
+func (t *Table) Close() {
+	if t.code != nil {
+		t.code.close()
+	}
+	t.files.closeAll()
+}
 
 // EndReads has all reading of mapped files fail from now on, with an error that wraps
 // context.Canceled: a run that ends does not wait for files of gigabytes. Any goroutine

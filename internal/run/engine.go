@@ -89,7 +89,7 @@ func New(source Source, opts Options) (*Engine, error) {
 	if opts.NoProcesses || opts.Processes != nil {
 		return e, nil
 	}
-	e.processes = process.NewTable(process.Options{Host: source.Host(), Unwind: opts.Unwind, Keep: opts.Keep, Logger: opts.Logger})
+	e.processes = process.NewTable(process.Options{Host: source.Host(), Unwind: opts.Unwind, Keep: opts.Keep, FollowCode: true, Logger: opts.Logger})
 	if err := e.processes.Snapshot(source.Processes()...); err != nil {
 		e.Close()
 		return nil, fmt.Errorf("read the running processes: %w", err)
@@ -140,9 +140,13 @@ func (e *Engine) Handle(record perfevent.Record) error {
 	if e.failed != nil {
 		return e.failed
 	}
-	e.tick(record.Common().Time)
-	if _, ok := record.(*perfevent.Sample); !ok && e.processes != nil {
-		e.processes.Handle(record)
+	at := record.Common().Time
+	e.tick(at)
+	if e.processes != nil {
+		if _, ok := record.(*perfevent.Sample); !ok {
+			e.processes.Handle(record)
+		}
+		e.processes.CodeAt(at)
 	}
 	return e.sink.Record(record)
 }
@@ -155,6 +159,7 @@ func (e *Engine) Replay(record perfevent.Record) error {
 	at := record.Common().Time
 	e.tick(at)
 	e.processes.AsOf(at)
+	e.processes.CodeAt(at)
 	defer e.processes.AsOf(0)
 	return e.sink.Record(record)
 }
@@ -187,6 +192,9 @@ func (e *Engine) beforeSpool(record perfevent.Record, next bool) bool {
 		if at, ok := e.ticked.Due(); ok && record.Common().Time >= at {
 			return false
 		}
+	}
+	if e.processes != nil {
+		e.processes.CodeAt(record.Common().Time)
 	}
 	return e.early.Early(record)
 }

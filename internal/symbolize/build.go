@@ -20,11 +20,13 @@ type build struct {
 	maps    map[callchain.ObjectID]*symbols.PerfMap
 }
 
-// objectKey names an object of a profile: a module of the kernel is one of its
-// own.
+// objectKey identifies an object of a profile. A module of the kernel is an object of its own. All
+// generated code of a process is one object, although the process table has an object for each code
+// that has taken the place of other code.
 type objectKey struct {
 	id     callchain.ObjectID
 	module string
+	pid    int // of generated code
 }
 
 // stacks fills in Stacks, Frames and Objects.

@@ -122,9 +122,16 @@ func (b *build) memoryFrame(f callchain.Frame, image *stack.Image) profile.Frame
 		m = b.symbolizer.perfMap(f, image)
 		b.maps[f.Object] = m
 	}
-	frame := profile.Frame{Address: f.Offset, Return: f.Return, Object: b.object(objectKey{id: f.Object}, func() profile.Object {
-		return profile.Object{Path: image.Path, HasFunctions: m != nil || image.Kind != process.Anon}
+	key := objectKey{id: f.Object}
+	if image.Kind == process.Anon {
+		key = objectKey{pid: image.PID}
+	}
+	frame := profile.Frame{Address: f.Offset, Return: f.Return, Object: b.object(key, func() profile.Object {
+		return profile.Object{Path: image.Path, HasFunctions: image.Kind != process.Anon}
 	})}
+	if m != nil {
+		b.profile.Objects[frame.Object].HasFunctions = true
+	}
 	if image.Kind == process.Special && image.Path == "[uprobes]" {
 		b.symbolizer.named(&frame, uprobes(f.Offset))
 	}

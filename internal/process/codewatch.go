@@ -1,0 +1,171 @@
+package process
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A just-in-time compiler puts new code where it has freed old code, and appends a line to its perf
+// map. The map then has two names for one address. So a codeWatch notes when lines are written:
+// inotify(7) wakes its goroutine at each write, long before the table handles the samples of that
+// time. Type reused has the rest.
+
+// codeWatch watches the perf maps of a table's processes.
+type codeWatch struct {
+	fd      int      // of inotify
+	events  *os.File // reads fd
+	tick    time.Duration
+	clock   func() uint64
+	changes atomic.Uint64 // counts the reads after which a codeFile had something new
+
+	mu    sync.Mutex
+	files map[int32]*codeFile // by watch descriptor
+
+	// The rest belongs to the table's goroutine.
+	objects     map[*Object]struct{} // those with Object.reused
+	at          uint64               // of the last CodeAt
+	looked      uint64               // changes at the last look
+	from, until uint64               // CodeAt changes nothing for times from ≤ at < until
+}
+
+// lookPause is how long a codeWatch waits after it has read what was written. A runtime that starts
+// writes thousands of lines per second, each by a system call.
+const lookPause = time.Millisecond
+
+// newCodeWatch makes a codeWatch of files whose times are those of a clock.
+func newCodeWatch(clock func() uint64) (*codeWatch, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("watch perf maps: %w", err)
+	}
+	w := &codeWatch{
+		fd:      fd,
+		events:  os.NewFile(uintptr(fd), "inotify"),
+		tick:    fileTick(),
+		clock:   clock,
+		files:   make(map[int32]*codeFile),
+		objects: make(map[*Object]struct{}),
+		until:   math.MaxUint64,
+	}
+	go w.run()
+	return w, nil
+}
+
+// close ends the watching.
+func (w *codeWatch) close() { w.events.Close() }
+
+// run reads what processes append to their files, when they do.
+func (w *codeWatch) run() {
+	var events [16 << 10]byte
+	for {
+		n, err := w.events.Read(events[:])
+		if err != nil {
+			return // closed
+		}
+		seen := w.clock()
+		for f := range w.written(events[:n]) {
+			w.read(f, seen)
+		}
+		time.Sleep(lookPause)
+	}
+}
+
+func (w *codeWatch) read(f *codeFile, seen uint64) {
+	if f.read(w, seen) {
+		w.changes.Add(1)
+	}
+}
+
+// written returns the files that events are about.
+func (w *codeWatch) written(events []byte) map[*codeFile]struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	files := make(map[*codeFile]struct{})
+	for len(events) >= unix.SizeofInotifyEvent {
+		watch := int32(binary.NativeEndian.Uint32(events))
+		mask := binary.NativeEndian.Uint32(events[4:])
+		size := unix.SizeofInotifyEvent + uint64(binary.NativeEndian.Uint32(events[12:]))
+		events = events[min(size, uint64(len(events))):]
+		if f := w.files[watch]; f != nil {
+			files[f] = struct{}{}
+		}
+		if mask&unix.IN_Q_OVERFLOW != 0 {
+			for _, f := range w.files {
+				files[f] = struct{}{}
+			}
+		}
+	}
+	return files
+}
+
+// watch starts to watch the perf map of an object, unless another object has the same file. Code
+// that was made before the last CodeAt is not new.
+func (w *codeWatch) watch(o *Object) error {
+	conn, err := o.perfMap.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var watch int
+	var watchErr error
+	err = conn.Control(func(fd uintptr) {
+		watch, watchErr = unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", fd), unix.IN_MODIFY)
+	})
+	if err == nil {
+		err = watchErr
+	}
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", o.perfMap.name, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.files[int32(watch)]
+	if f == nil {
+		f = &codeFile{file: o.perfMap, watch: int32(watch), begin: w.at}
+		w.files[f.watch] = f
+		go w.read(f, w.at) // it may have megabytes
+	}
+	o.reused = &reused{file: f}
+	w.objects[o] = struct{}{}
+	return nil
+}
+
+// unwatch ends the watching of an object's perf map.
+func (w *codeWatch) unwatch(o *Object) {
+	f := o.reused.file
+	o.reused = nil
+	delete(w.objects, o)
+	f.mu.Lock()
+	f.file = nil
+	for other := range w.objects {
+		if other.reused.file == f {
+			f.file = other.perfMap
+		}
+	}
+	ended := f.file == nil
+	f.mu.Unlock()
+	if !ended {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.files, f.watch)
+	// It fails only if the file is gone. Then the kernel has removed the watch.
+	_, _ = unix.InotifyRmWatch(w.fd, uint32(f.watch))
+}
+
+// fileTick returns the resolution of the times of files, which is that of the clock that the kernel
+// takes them from (current_time in fs/inode.c).
+func fileTick() time.Duration {
+	var tick unix.Timespec
+	if err := unix.ClockGetres(unix.CLOCK_REALTIME_COARSE, &tick); err != nil {
+		return 10 * time.Millisecond // CONFIG_HZ=100, the longest
+	}
+	return time.Duration(tick.Nano())
+}
