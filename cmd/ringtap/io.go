@@ -16,7 +16,9 @@ const ioUsage = `io [options] [COLLECTOR...] [-- COMMAND ARG...]
 Add up the bytes that system calls move, by process and call stack: read, write, their
 vector, positioned, socket and message variants, sendfile, splice, tee, vmsplice and
 copy_file_range. IOSize is the bytes moved, IOCount the calls that did not fail, IOTime
-the time in all calls, and IOErrors the calls that failed. IORead and IOWritten are the bytes
+the time in all calls, and IOErrors the calls that failed. A call that a signal interrupts, or
+that finds no data or room on a descriptor that must not wait (EAGAIN), is not an error: its
+time counts, and -v says how many there were. IORead and IOWritten are the bytes
 by direction; sendfile, splice, tee and copy_file_range read and write.
 
   ringtap io -d 10                    the whole host
@@ -25,16 +27,18 @@ by direction; sendfile, splice, tee and copy_file_range read and write.
   ringtap io --out i.html -- ./prog   a command, as a flame graph
 
 If a call spans several intervals, its time counts in each and its bytes count in the
-last. A call that began before the run has no stack. A call that a signal interrupts has
-failed, even if the kernel restarts it. Before Linux 6.3 the bytes of sendmmsg and
+last. A call that began before the run has no stack. Before Linux 6.3 the bytes of sendmmsg and
 recvmmsg are unknown and count as 0. A request of io_uring counts from its submission
 to its completion, by the stack that submitted it. ringtap does not see what a program
 moves through mapped memory or io_submit, or the system calls of 32-bit programs.
 
---by looks up a descriptor in /proc when it is first used, some milliseconds after the
-call. If it was closed by then, the call that opened it tells the path, where ringtap could
-read it (a note counts the paths read from memory a moment later), or the type; otherwise
-the row says [closed]. A file that took its place may be mistaken for it.
+The report begins with the processes that move the most bytes; --by file adds which files.
+
+--by looks up a descriptor in /proc when it is first used, a moment after the call. If it was
+closed by then, the row has the path by which it was opened: a helper process reads the paths
+of files while they are opened. If a path could not be read, the row says [file] or [closed],
+and a note counts these bytes. Another note counts the paths that were read too late, because
+files were opened too fast, and may be wrong.
 
 --block shows requests to block devices instead, by the stack that made them, the device
 and the kind: BlockSize, BlockCount, and BlockTime from issue to completion. A request's

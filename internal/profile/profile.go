@@ -21,7 +21,10 @@ type Profile struct {
 	Start     time.Time     // wall clock at the begin of the window
 	Duration  time.Duration // length of the window
 	Period    time.Duration // time one sample stands for; 0 if samples are not time
-	CPUTime   time.Duration // how long the target ran by the kernel's count; 0 if unknown
+	// Who is the heading of a table of processes, with what labels their stacks, that comes
+	// before the functions in the view; "" for no such table.
+	Who     string
+	CPUTime time.Duration // how long the target ran by the kernel's count; 0 if unknown
 
 	Metrics   []Metric
 	Objects   []Object  // Objects[0] is the kernel

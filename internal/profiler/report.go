@@ -113,14 +113,15 @@ func (r *reporter) profile(w *table.Window) *profile.Profile {
 		p.Period = plan.Period
 		p.Accounts = append(p.Accounts, account(plan, w.Counts[i]))
 	}
+	p.Who = r.run.plans[0].Who
 	if len(r.run.plans) > 1 {
-		p.Period = 0
+		p.Period, p.Who = 0, ""
 	}
 	p.Collector, p.Event = strings.Join(names, " "), strings.Join(events, " ")
 	p.Accounts[0].Unknown = unknown(p)
 	p.Start = r.run.begin.wall.Add(time.Duration(w.Start - r.run.begin.monotonic))
 	p.Notes = append(append(p.Notes, r.run.notes...), w.Notes...)
-	p.Notes, p.Details = append(p.Notes, probed(p)...), r.run.momentNotes(w)
+	p.Notes, p.Details = append(p.Notes, probed(p)...), append(r.run.momentNotes(w), w.Details...)
 	return p
 }
 

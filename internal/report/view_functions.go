@@ -11,10 +11,15 @@ import (
 )
 
 // writeFunctions writes the functions with the most of the metric in their own code,
-// hottest first, and before them what a collector labels stacks with, such as files.
+// hottest first, and before them the processes, if the profile says so, or what a collector
+// labels stacks with, such as files.
 func (v *view) writeFunctions() {
 	totals := v.inclusive()
-	v.writeLabels(totals)
+	if v.Who != "" {
+		v.writeWho()
+	} else {
+		v.writeLabels(totals)
+	}
 	self := make([]map[level]uint64, len(v.Metrics))
 	for m := range v.Metrics {
 		self[m] = make(map[level]uint64)
@@ -60,7 +65,7 @@ const (
 
 // topFunctions is how many functions are shown: half of the screen's room goes to the tree.
 func (v *view) topFunctions() int {
-	const fewest = 5
+	const fewest = 3
 	if v.opts.Height <= 0 || v.opts.Exact {
 		return v.opts.Top
 	}
@@ -215,12 +220,7 @@ func (v *view) writeLabels(totals map[level]uint64) {
 	slices.SortFunc(labels, func(a, b labeled) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
 	})
-	if v.opts.Top > 0 {
-		labels = labels[:min(len(labels), v.opts.Top)]
-	}
-	if v.opts.Height > 0 {
-		labels = labels[:min(len(labels), max(3, v.lines(0)/5))]
-	}
+	labels = labels[:v.first(len(labels))]
 	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {"WHAT", bold}}}
 	for _, l := range labels {
 		rows = append(rows, []cell{{quantity(l.count, &v.Metrics[v.metric]), regular}, v.share(l.count), {l.name, regular}})

@@ -452,6 +452,32 @@ func TestTheViewOfIOHasReadsWritesAndTimeAt80Columns(t *testing.T) {
 	}
 }
 
+// The first table of io says who moves the bytes: the processes, those of one name together, and
+// what they read and write if the rows are split by that.
+func TestTheViewOfIOSaysWhoReadsAndWrites(t *testing.T) {
+	p := shares()
+	p.Collector, p.Who = "io", "PROCESS"
+	p.Metrics = []profile.Metric{{Name: "IOSize", Unit: "bytes", Scale: 1}, {Name: "IORead", Unit: "bytes", Scale: 1}, {Name: "IOWritten", Unit: "bytes", Scale: 1}}
+	p.Processes = []profile.Process{{PID: 7, TGID: 7, Comm: "cp"}, {PID: 8, TGID: 8, Comm: "cc"}, {PID: 9, TGID: 9, Comm: "cc"}}
+	p.Objects = append(p.Objects, profile.Object{Path: "[labels]", Labels: true})
+	p.Frames = append(p.Frames, profile.Frame{Object: 2, Name: "[/tmp/a b]"})
+	p.Stacks = []profile.Stack{{Frames: []int{0, 1}}, {Frames: []int{0, 1, len(p.Frames) - 1}}}
+	p.Rows = []profile.Row{
+		{Process: 0, User: 0, Kernel: profile.None, Values: []uint64{60, 10, 50}}, {Process: 1, User: 0, Kernel: profile.None, Values: []uint64{15, 0, 15}},
+		{Process: 2, User: 0, Kernel: profile.None, Values: []uint64{15, 15, 0}}, {Process: 0, User: 1, Kernel: profile.None, Values: []uint64{10, 0, 10}},
+	}
+	const want = `
+TOTAL         READ  WRITTEN  PROCESS
+ 60 B  60.0%  10 B     50 B  cp (pid 7)
+ 30 B  30.0%  15 B     15 B  cc (2 processes)
+ 10 B  10.0%   0 B     10 B  cp (pid 7) [/tmp/a b]
+
+`
+	if got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}}); !strings.Contains(got, want) {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 // waits is a profile of two threads that wait and of one of the kernel's.
 func waits() *profile.Profile {
 	p := shares()

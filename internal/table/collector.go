@@ -59,12 +59,12 @@ type Starter interface {
 	Started(rows *Rows)
 }
 
-// Noter is a Collector whose rows need words: off-cpu tells which waits go beyond the
-// edges of a window.
+// Noter is a Collector whose rows need words: io names the processes that use io_uring.
 type Noter interface {
-	// Notes are sentences that a reader of the window that has just ended must
-	// know, or of the one of the whole run, after the last of them.
-	Notes(whole bool) []string
+	// Notes returns sentences about the window that has just ended or, if whole is set,
+	// about the run, after its last window. Notes say what a reader must know; details say
+	// how the numbers were made, which the reader can do nothing about.
+	Notes(whole bool) (notes, details []string)
 }
 
 // Metered is a Collector of events that the hardware may share with others. Reading
@@ -121,6 +121,7 @@ func Hint(err error) string {
 type Plan struct {
 	Name      string        // the command's
 	Event     string        // what is sampled, as reports call it
+	Who       string        // see profile.Profile.Who
 	Period    time.Duration // that one sample stands for; 0 if samples are not time
 	Samplings []perfevent.Sampling
 	// Switches asks for the records of context switches.

@@ -290,19 +290,19 @@ func (r *Recorder) Finish(now uint64) *Window {
 		return nil
 	}
 	w := r.window(r.whole.table, r.whole.processes, r.Counts(), r.begin, now)
-	w.Notes = r.noted(nil, true)
+	r.note(w, true)
 	return w
 }
 
-// noted adds what the collectors have to say.
-func (r *Recorder) noted(notes []string, whole bool) []string {
-	notes = slices.Clip(notes)
+// note adds the collectors' notes and details to w, which is the whole run's window or one
+// interval's.
+func (r *Recorder) note(w *Window, whole bool) {
 	for i := range r.parts {
 		if noter, ok := r.parts[i].collector.(Noter); ok {
-			notes = append(notes, noter.Notes(whole)...)
+			notes, details := noter.Notes(whole)
+			w.Notes, w.Details = append(w.Notes, notes...), append(w.Details, details...)
 		}
 	}
-	return notes
 }
 
 // endAll has the collectors add what goes on when the window under way ends.
@@ -329,7 +329,8 @@ func (r *Recorder) close(end uint64) {
 		processes[index] = describe(p)
 	}
 	w := r.window(r.table, processes, counts, r.start, end)
-	w.Notes = r.noted(r.notes, false)
+	w.Notes = slices.Clip(r.notes)
+	r.note(w, false)
 	r.emitted = append(slices.DeleteFunc(r.emitted, isGone), weak.Make(w))
 	r.opts.Emit(w)
 	if r.whole != nil {

@@ -66,6 +66,16 @@ func TestEachCallCountsWhatItMovedOrThatItFailed(t *testing.T) {
 			r.Sample(ioEnter, 5, 10, 0x1, unix.SYS_READ, 0, 0, 100, 0, 0, 0)
 			r.Sample(ioExit, 5, 12, 0, unix.SYS_READ, failed)
 		}, [4]uint64{0, 0, 2, 1}},
+		{"one that a signal interrupts, and then one that would have to wait", func(r *livetest.Recorder) {
+			r.Sample(ioEnter, 5, 10, 0x1, unix.SYS_READ, 0, 0, 100, 0, 0, 0)
+			r.Sample(ioExit, 5, 12, 0, unix.SYS_READ, ^uint64(-restartSys-1))
+			r.Sample(ioEnter, 5, 20, 0x1, unix.SYS_READ, 0, 0, 100, 0, 0, 0)
+			r.Sample(ioExit, 5, 23, 0, unix.SYS_READ, ^uint64(unix.EAGAIN-1))
+		}, [4]uint64{0, 0, 5, 0}},
+		{"a request that would have to wait", func(r *livetest.Recorder) {
+			r.Sample(ioSubmit, 5, 10, 0x1, 1, 100, 7, 22)
+			r.Sample(ioComplete, 5, 30, 0, 1, 100, 7, ^uint64(unix.EAGAIN-1), 0)
+		}, [4]uint64{0, 0, 20, 0}},
 		{"a datagram longer than its buffer (MSG_TRUNC)", func(r *livetest.Recorder) {
 			r.Sample(ioEnter, 5, 10, 0x1, unix.SYS_RECVFROM, 0, 0, 7, 0, 0, 0)
 			r.Sample(ioExit, 5, 12, 0, unix.SYS_RECVFROM, 1<<40)
@@ -175,7 +185,7 @@ func TestProcessesThatUseIOURingAreNoted(t *testing.T) {
 		"io_uring is used by 5 :5: its requests count from their submission to their completion":               formats(),
 	} {
 		c, r := recorded(t, f, ByNothing)
-		if notes := c.Notes(true); notes != nil {
+		if notes, _ := c.Notes(true); notes != nil {
 			t.Errorf("notes without io_uring: %q", notes)
 		}
 		if c.uring == nil {
@@ -183,7 +193,7 @@ func TestProcessesThatUseIOURingAreNoted(t *testing.T) {
 		} else {
 			r.Sample(ioSubmit, 5, 10, 0x1, 1, 100, 7, 22)
 		}
-		if notes := c.Notes(true); !slices.Equal(notes, []string{want}) {
+		if notes, _ := c.Notes(true); !slices.Equal(notes, []string{want}) {
 			t.Errorf("%q, want %q", notes, want)
 		}
 	}

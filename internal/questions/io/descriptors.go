@@ -23,6 +23,17 @@ const (
 	ByFile    By = "file" // the path, or the type of what has none
 )
 
+// who returns the heading of the table that says who reads and writes what.
+func (b By) who() string {
+	switch b {
+	case ByNothing:
+		return "PROCESS (--by file adds the files)"
+	case ByFD:
+		return "PROCESS [DESCRIPTOR]"
+	}
+	return "PROCESS [" + strings.ToUpper(string(b)) + "]"
+}
+
 // descriptors tells what is behind the descriptors of processes. It looks a
 // descriptor up when it is first used, a little after that: the records come in
 // portions. A descriptor that stays is looked up once, until the process closes it
@@ -37,6 +48,8 @@ type descriptors struct {
 	count  int
 	labels map[[2]string]string // by what is read and what is written
 	late   uint64               // words that are paths which were read later than they were used
+
+	unnamed traffic // what went through descriptors that were closed before they had a name
 }
 
 // descriptor is what is known of one.
@@ -46,6 +59,14 @@ type descriptor struct {
 	late   bool   // the word is a path that was read later than it was used
 	looked bool   // it has been looked up; else it is what the call that made it tells
 	atExec fate
+}
+
+// traffic is calls and the bytes that they moved.
+type traffic struct{ calls, bytes uint64 }
+
+func (t *traffic) add(bytes uint64) {
+	t.calls++
+	t.bytes += bytes
 }
 
 // fate is what becomes of a descriptor when the process starts another program.
@@ -72,21 +93,31 @@ const descriptorBytes = 64
 
 func (d *descriptors) bytes() int { return descriptorBytes * (d.count + 8*len(d.labels)) }
 
-// label is the word for what a call moves bytes between.
-func (d *descriptors) label(pid uint32, called *ioCalled, args []byte) string {
+// label returns the word for what a call moves bytes between, and whether it names what was
+// asked for.
+func (d *descriptors) label(pid uint32, called *ioCalled, args []byte) (label string, named bool) {
 	ends := [2]string{d.of(pid, called, called.in, args), d.of(pid, called, called.out, args)}
+	named = !d.isUnnamed(ends[0]) && !d.isUnnamed(ends[1])
 	if label, ok := d.labels[ends]; ok {
-		return label
+		return label, named
 	}
-	label := "[" + ends[0] + ends[1] + "]"
+	label = "[" + ends[0] + ends[1] + "]"
 	switch {
 	case len(d.labels) >= maxLabels:
-		return otherFiles
+		return otherFiles, named
 	case ends[0] != "" && ends[1] != "":
 		label = "[" + ends[0] + " to " + ends[1] + "]"
 	}
 	d.labels[ends] = label
-	return label
+	return label, named
+}
+
+// closed is the word for a descriptor of which nothing is known.
+const closed = "closed"
+
+// isUnnamed reports whether a word stands for a descriptor that was closed too soon.
+func (d *descriptors) isUnnamed(word string) bool {
+	return word == closed || d.by == ByFile && word == "file"
 }
 
 // of is the word for the descriptor that is an argument, "" if there is none.
@@ -105,8 +136,8 @@ func (d *descriptors) of(pid uint32, called *ioCalled, index int, args []byte) s
 		return known.word
 	}
 	word, ok := d.look(pid, fd)
-	if !ok || !isFile(word, known.path) {
-		if word = cmp.Or(known.word, "closed"); known.late {
+	if !ok || !known.isStill(word) {
+		if word = cmp.Or(known.word, closed); known.late {
 			d.late++
 		}
 	} else {
@@ -127,13 +158,16 @@ func (d *descriptors) set(pid uint32, fd int32, to descriptor) {
 	d.known[pid][fd] = to
 }
 
-// lookAll looks up all descriptors of a process.
+// lookAll looks up all descriptors of a process that are not known.
 func (d *descriptors) lookAll(pid uint32) {
 	fds, err := d.host.Descriptors(int(pid))
 	if err != nil {
 		return // it has ended
 	}
 	for _, fd := range fds {
+		if _, known := d.known[pid][int32(fd)]; known {
+			continue // from the calls up to now, and the process may be further on
+		}
 		if word, ok := d.look(pid, int32(fd)); ok {
 			d.set(pid, int32(fd), descriptor{word: word, looked: true, atExec: d.fate(pid, fd)})
 		}
@@ -153,9 +187,12 @@ func (d *descriptors) fate(pid uint32, fd int) fate {
 	return stays
 }
 
-// born gives a process the descriptors of the one that made it.
+// born gives a process the descriptors of its parent, which most often outlives it.
 func (d *descriptors) born(pid, parent uint32) {
 	d.forget(pid)
+	if !d.whole[parent] {
+		d.lookAll(parent)
+	}
 	for fd, known := range d.known[parent] {
 		d.set(pid, fd, known)
 	}

@@ -22,7 +22,8 @@ import (
 
 // Collector is the io collector: the bytes that system calls moved, how many calls moved
 // some or none, how long threads were inside, and the calls that failed, by the
-// stack of the call.
+// stack of the call. Calls that the program makes again (see isRetry) count with their time
+// only.
 //
 // The two tracepoints of all system calls, with the numbers that matter as a
 // filter, are two events for each thread that is watched and not forty. The entry
@@ -48,6 +49,7 @@ type Collector struct {
 	opens       *opens             // nil where paths are not read
 	kinds       []int              // of the samplings
 	lossy       bool               // records were lost: an exit without an entry says nothing
+	retries     uint64             // calls that were to be made again: see isRetry
 }
 
 // Formats are the tracepoints that the collector reads.
@@ -70,6 +72,8 @@ type ioCall struct {
 	since uint64 // what of its time has not been added yet begins here
 	bytes uint64 // of its messages, where the result does not tell
 	most  uint64 // bytes that it can move
+
+	unnamed bool // the row's label says closed, or only that it is a file, for want of a name
 }
 
 // The columns.
@@ -150,7 +154,7 @@ func (c *Collector) Look(pid int) {
 func (c *Collector) Plan() table.Plan {
 	stacks := c.stacks.Copying(stack.StormCopy)
 	p := table.Plan{
-		Name: "io", Event: "raw_syscalls:sys_enter", Stacks: stacks, Ordered: true,
+		Name: "io", Event: "raw_syscalls:sys_enter", Who: c.by.who(), Stacks: stacks, Ordered: true,
 		Metrics: []profile.Metric{
 			{Name: "IOSize", Type: "io", Unit: "bytes", Scale: 1},
 			{Name: "IOCount", Type: "operations", Unit: "counts", Scale: 1},
@@ -203,7 +207,7 @@ func (c *Collector) Skip(s *perfevent.Sample) bool {
 
 // Fold begins a call, ends it, or adds the bytes of one of its messages.
 func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
-	if rows.Own(s.PID) {
+	if rows.Own(s.PID) || c.opens.isHelper(s.PID) {
 		return
 	}
 	switch kind := c.kinds[sampling]; kind {
@@ -216,7 +220,9 @@ func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 	case ioSubmit:
 		c.submit(rows, s)
 	case ioComplete:
-		c.uring.complete(rows, s)
+		if c.uring.complete(rows, s) {
+			c.retries++
+		}
 	case ioOpen:
 		c.opens.open(sampling, s)
 	}
@@ -245,7 +251,8 @@ func (c *Collector) enter(rows *table.Rows, s *perfevent.Sample) {
 		call.most = binary.NativeEndian.Uint64(args[8*called.length:])
 	}
 	if c.descriptors != nil {
-		call.row = rows.With(call.row, c.descriptors.label(s.PID, called, c.arguments(s)))
+		label, named := c.descriptors.label(s.PID, called, c.arguments(s))
+		call.row, call.unnamed = rows.With(call.row, label), !named
 	}
 }
 
@@ -273,7 +280,11 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 	}
 	call.under = false
 	rows.Add(call.row, ioTime, s.Time-min(call.since, s.Time))
-	if ret < 0 {
+	switch {
+	case isRetry(ret):
+		c.retries++
+		return
+	case ret < 0:
 		rows.Add(call.row, ioErrors, 1)
 		return
 	}
@@ -281,6 +292,9 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 		call.bytes = min(uint64(ret), call.most)
 	}
 	called.direction().add(rows, call.row, call.bytes)
+	if call.unnamed {
+		c.descriptors.unnamed.add(call.bytes)
+	}
 	rows.Add(call.row, ioCount, 1)
 }
 

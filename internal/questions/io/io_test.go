@@ -131,12 +131,12 @@ func TestADescriptorIsNamedByWhatIsBehindIt(t *testing.T) {
 		args := arguments(uint64(test.fd))
 		called := ioCalls[unix.SYS_READ]
 		for by, want := range map[By]string{ByType: test.kind, ByFile: test.file, ByFD: fmt.Sprintf("[fd %d]", test.fd)} {
-			if got := newDescriptors(process.Host{}, by).label(pid, called, args); got != want {
+			if got, _ := newDescriptors(process.Host{}, by).label(pid, called, args); got != want {
 				t.Errorf("descriptor %d by %s: %s, want %s", test.fd, by, got, want)
 			}
 		}
 	}
-	both := newDescriptors(process.Host{}, ByType).label(pid, ioCalls[unix.SYS_SENDFILE], arguments(uint64(sockets[0]), uint64(file.Fd())))
+	both, _ := newDescriptors(process.Host{}, ByType).label(pid, ioCalls[unix.SYS_SENDFILE], arguments(uint64(sockets[0]), uint64(file.Fd())))
 	if both != "[file to socket]" {
 		t.Errorf("sendfile: %s", both)
 	}
@@ -146,7 +146,10 @@ func TestADescriptorIsNamedByWhatIsBehindIt(t *testing.T) {
 func TestOfAProcessThatIsGoneTheCallsTellTheType(t *testing.T) {
 	const gone, child, read = 1 << 30, 1<<30 + 1, unix.SYS_READ
 	d := newDescriptors(process.Host{}, ByFile)
-	label := func(pid uint32, fd uint64) string { return d.label(pid, ioCalls[read], arguments(fd)) }
+	label := func(pid uint32, fd uint64) string {
+		label, _ := d.label(pid, ioCalls[read], arguments(fd))
+		return label
+	}
 	d.made(gone, unix.SYS_OPENAT, 3)
 	d.made(gone, unix.SYS_SOCKET, 4)
 	d.made(gone, unix.SYS_OPENAT, -2)
@@ -195,7 +198,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	if err := os.Symlink("/one/more", proc+"/1/fd/0"); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.label(1, ioCalls[unix.SYS_READ], arguments(0)); got != otherFiles {
+	if got, _ := d.label(1, ioCalls[unix.SYS_READ], arguments(0)); got != otherFiles {
 		t.Errorf("past the bound: %s", got)
 	}
 }

@@ -42,7 +42,7 @@ func Open(run *questions.Run, by By) ([]table.Collector, error) {
 		return nil, err
 	}
 	if by == ByFile {
-		stop, err := collector.ReadPaths(tracefs, run.Logger)
+		stop, err := collector.ReadPaths(tracefs, run.Watched, run.Logger)
 		if err != nil {
 			return nil, err
 		}

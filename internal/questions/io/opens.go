@@ -46,11 +46,12 @@ type opened struct {
 // openingCalls are the names of the system calls.
 var openingCalls = []string{"openat", "open", "openat2", "creat"}
 
-// ReadPaths has rows that are split by file show the paths by which files were opened,
-// where they are gone when they are looked up: exact where the kernel records the text, and
-// else as the process's memory has it a moment later. It changes Plan. The caller closes
-// what it returns after the events.
-func (c *Collector) ReadPaths(tracefs *ftrace.FS, logger *slog.Logger) (close func() error, err error) {
+// ReadPaths makes the collector read the paths that files of target are opened by, so that
+// rows split by file name files that are closed before their descriptors are looked up. A
+// helper process reads the paths while the calls wait (see syscalltext.Near), so the caller's
+// main function must serve it. ReadPaths changes Plan. The caller calls close after it has
+// closed the events.
+func (c *Collector) ReadPaths(tracefs *ftrace.FS, target perfevent.Target, logger *slog.Logger) (close func() error, err error) {
 	o := &opens{first: len(c.kinds), opening: make(map[uint32]opened)}
 	// The texts' samplings are known by their index among all.
 	sources := make([]probe.Source, o.first)
@@ -75,8 +76,12 @@ func (c *Collector) ReadPaths(tracefs *ftrace.FS, logger *slog.Logger) (close fu
 	if len(o.calls) == 0 {
 		return func() error { return nil }, nil
 	}
-	if o.texts, err = syscalltext.Attach(sources, syscalltext.Options{Tracefs: tracefs, Logger: logger}); err != nil {
+	how := syscalltext.Options{Tracefs: tracefs, Near: true, Logger: logger}
+	if o.texts, err = syscalltext.Attach(sources, how); err != nil {
 		return nil, err
+	}
+	if err := o.texts.Start(target, how); err != nil {
+		return nil, errors.Join(err, o.texts.Close())
 	}
 	for i := range o.calls {
 		o.calls[i].source = &sources[o.first+i]
@@ -146,6 +151,9 @@ func isText(path []byte) bool {
 	return utf8.Valid(path) && !bytes.ContainsFunc(path, unicode.IsControl)
 }
 
+// isHelper reports whether a process is the one that reads the paths for ringtap.
+func (o *opens) isHelper(pid uint32) bool { return o != nil && pid == o.texts.Helper() }
+
 // take returns what the call has opened that a thread comes from, once.
 func (o *opens) take(tid uint32) (open opened, ok bool) {
 	if o == nil {
@@ -177,17 +185,27 @@ func (d *descriptors) opened(pid uint32, fd int32, open opened) {
 	d.set(pid, fd, descriptor{word: path, path: path, late: open.late})
 }
 
-// notes tells how many paths may be those of other files.
-func (d *descriptors) notes() []string {
-	if d == nil || d.late == 0 {
+// notes returns notes about files whose names may be wrong or are unknown.
+func (d *descriptors) notes() (notes []string) {
+	if d == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d opened files are called by a path that was read from memory a moment after the call: it may have been another then", d.late)}
+	if d.late > 0 {
+		notes = append(notes, fmt.Sprintf("files whose names were read a moment after they were opened, and may be those of other files: %d", d.late))
+	}
+	if n := d.unnamed; n.calls > 0 {
+		notes = append(notes, fmt.Sprintf("[file] and [closed]: %d calls moved %d bytes through descriptors that were closed before ringtap could find their names", n.calls, n.bytes))
+	}
+	return notes
 }
 
-// isFile tells whether a descriptor that is looked up is still the file that was opened
-// by a path. Links on the way and names that lead elsewhere are all right.
-func isFile(link, path string) bool {
-	base := filepath.Base(path)
-	return path == "" || base == "." || base == ".." || filepath.Base(strings.TrimSuffix(link, " (deleted)")) == base
+// isStill reports whether the descriptor that is now called word can be the one that is
+// known, and not another that took its number. Links on the way to a path and names that
+// lead elsewhere are all right.
+func (k *descriptor) isStill(word string) bool {
+	if k.path == "" {
+		return k.word == "" || k.word == "file" || k.word == word
+	}
+	base := filepath.Base(k.path)
+	return base == "." || base == ".." || filepath.Base(strings.TrimSuffix(word, " (deleted)")) == base
 }

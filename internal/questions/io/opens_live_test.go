@@ -3,11 +3,13 @@ package io_test
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
+	"github.com/ringtap/ringtap/internal/exacttext"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
@@ -15,10 +17,14 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
+	"github.com/ringtap/ringtap/perfevent/near"
 )
 
-// The paths are on the program's stack, which comes with the record where the kernel does
-// not record the text.
+func TestMain(m *testing.M) {
+	near.Serve(map[string]near.New{exacttext.Visitor: exacttext.NewVisitors()})
+	os.Exit(m.Run())
+}
+
 func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
 	formats := ioFormats(t)
 	tracefs, _, err := ftrace.Mount()
@@ -32,7 +38,7 @@ func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stop, err := collector.ReadPaths(tracefs, slog.New(slog.DiscardHandler))
+		stop, err := collector.ReadPaths(tracefs, perfevent.System(), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,9 +53,11 @@ func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
 	for i := range files {
 		name := fmt.Sprintf("%s/f%d", dir, i)
 		names := []string{name}
-		switch i % 3 { // see the program
+		switch i % 4 { // see the program
 		case 1: // its working directory may be gone
 			names = append(names, filepath.Base(name))
+		case 2:
+			names[0] = fmt.Sprintf("%s/f\x01\n%d", dir, i)
 		}
 		var got livetest.Moved
 		for _, name := range names {

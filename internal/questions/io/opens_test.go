@@ -11,21 +11,26 @@ import (
 )
 
 func TestALookedUpDescriptorIsTheFileThatWasOpened(t *testing.T) {
+	opened := func(path string) descriptor { return descriptor{word: path, path: path} }
 	tests := []struct {
-		link, path string
-		want       bool
+		word  string
+		known descriptor
+		want  bool
 	}{
-		{"/tmp/a", "/tmp/a", true},
-		{"/tmp/a (deleted)", "/tmp/a", true},
-		{"/usr/lib/libc.so.6", "/lib/libc.so.6", true},
-		{"/home/me", ".", true},
-		{"/tmp/b", "", true}, // nothing is known
-		{"/tmp/b", "/tmp/a", false},
-		{"pipe", "/tmp/a", false},
+		{"/tmp/a", opened("/tmp/a"), true},
+		{"/tmp/a (deleted)", opened("/tmp/a"), true},
+		{"/usr/lib/libc.so.6", opened("/lib/libc.so.6"), true},
+		{"/home/me", opened("."), true},
+		{"/tmp/b", opened("/tmp/a"), false},
+		{"pipe", opened("/tmp/a"), false},
+		{"/tmp/b", descriptor{}, true}, // nothing is known
+		{"/tmp/b", descriptor{word: "file"}, true},
+		{"socket", descriptor{word: "socket"}, true},
+		{"/tmp/b", descriptor{word: "socket"}, false},
 	}
 	for _, tt := range tests {
-		if got := isFile(tt.link, tt.path); got != tt.want {
-			t.Errorf("isFile(%q, %q) = %v", tt.link, tt.path, got)
+		if got := tt.known.isStill(tt.word); got != tt.want {
+			t.Errorf("%+v is still %q: %v", tt.known, tt.word, got)
 		}
 	}
 }
@@ -60,7 +65,7 @@ func TestPathsBeginWhereTheirCallsDid(t *testing.T) {
 	args[0] = 9
 	for _, tt := range tests {
 		d.opened(tt.pid, 9, tt.open)
-		if got := d.label(tt.pid, read, args); got != "["+tt.want+"]" {
+		if got, _ := d.label(tt.pid, read, args); got != "["+tt.want+"]" {
 			t.Errorf("%+v of %d is %s, want [%s]", tt.open, tt.pid, got, tt.want)
 		}
 	}

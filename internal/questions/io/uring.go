@@ -99,15 +99,16 @@ func (u *uring) submit(rows *table.Rows, s *perfevent.Sample, row table.Row) {
 	u.pending[number(u.request, s)] = &ioRequest{pid: s.PID, row: row, since: s.Time, ring: number(u.ring, s), data: number(u.data, s), direction: directionOf(number(u.opcode, s))}
 }
 
-// complete ends a request, or one round of it.
-func (u *uring) complete(rows *table.Rows, s *perfevent.Sample) {
+// complete ends a request, or one round of it. It reports whether the request was to be made
+// again: see isRetry.
+func (u *uring) complete(rows *table.Rows, s *perfevent.Sample) (retry bool) {
 	request, flags := number(u.doneRequest, s), number(u.flags, s)
 	r := u.pending[request]
 	if request == 0 {
 		request, r = u.ofRing(number(u.doneRing, s), number(u.doneData, s))
 	}
 	if r == nil {
-		return // it moves nothing, or began before the run
+		return false // it moves nothing, or began before the run
 	}
 	rows.Add(r.row, ioTime, s.Time-min(r.since, s.Time))
 	r.since = s.Time
@@ -117,12 +118,15 @@ func (u *uring) complete(rows *table.Rows, s *perfevent.Sample) {
 	result, _ := u.result.Int(s.Raw)
 	switch {
 	case flags&notification != 0:
+	case isRetry(result):
+		return true
 	case result < 0:
 		rows.Add(r.row, ioErrors, 1)
 	default:
 		r.direction.add(rows, r.row, uint64(result))
 		rows.Add(r.row, ioCount, 1)
 	}
+	return false
 }
 
 // ofRing finds a request that has had one of its results: the kernel names the ring and
@@ -179,8 +183,14 @@ func (c *Collector) usesURing(rows *table.Rows, pid uint32) {
 	}
 }
 
-// Notes tells which processes use io_uring, and of paths that may be wrong.
-func (c *Collector) Notes(bool) []string { return append(c.uringNotes(), c.descriptors.notes()...) }
+// Notes returns notes about processes that use io_uring and about files whose names are
+// wrong or unknown. A detail counts the calls that are no errors although they failed.
+func (c *Collector) Notes(bool) (notes, details []string) {
+	if c.retries > 0 {
+		details = append(details, fmt.Sprintf("io: calls that were interrupted or found no data or room (EAGAIN), which are not errors: %d", c.retries))
+	}
+	return append(c.uringNotes(), c.descriptors.notes()...), details
+}
 
 func (c *Collector) uringNotes() []string {
 	if len(c.uringUsers) == 0 {

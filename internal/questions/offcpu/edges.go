@@ -166,8 +166,9 @@ func (c *Collector) Forget(uint64) {
 	c.initial = c.watched(watched)
 }
 
-// Notes says what was cut off at the edges, of the window that ends or of the run.
-func (c *Collector) Notes(whole bool) []string {
+// Notes returns a note about waits that are not counted to their end, and details about
+// those that the edges of the window or the run cut off.
+func (c *Collector) Notes(whole bool) (notes, details []string) {
 	w := c.window
 	if whole {
 		w = c.run
@@ -177,12 +178,11 @@ func (c *Collector) Notes(whole bool) []string {
 		c.run.unknown += w.unknown
 		c.window = cuts{}
 	}
-	var notes []string
 	if w.before.waits > 0 {
-		notes = append(notes, fmt.Sprintf("off-cpu: %v had begun before the run: counted from the start of the run", w.before))
+		details = append(details, fmt.Sprintf("off-cpu: %v had begun before the run: counted from the start of the run", w.before))
 	}
 	if w.open.waits > 0 {
-		notes = append(notes, fmt.Sprintf("off-cpu: %v went on at the end: counted up to it", w.open))
+		details = append(details, fmt.Sprintf("off-cpu: %v went on at the end: counted up to it", w.open))
 	}
 	if w.unknown > 0 {
 		why := "records of their start or end were lost"
@@ -191,5 +191,5 @@ func (c *Collector) Notes(whole bool) []string {
 		}
 		notes = append(notes, fmt.Sprintf("off-cpu: waits not counted to their end, because %s: %d", why, w.unknown))
 	}
-	return notes
+	return notes, details
 }

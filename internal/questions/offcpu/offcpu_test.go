@@ -146,7 +146,7 @@ func TestWhatAWaitIsCountedAs(t *testing.T) {
 				t.Errorf("columns %v, want %v", got, test.want)
 			}
 			for _, w := range []*table.Window{whole, r.windows[0]} {
-				notes := strings.Join(w.Notes, "\n")
+				notes := strings.Join(slices.Concat(w.Notes, w.Details), "\n")
 				if (test.note == "") != (notes == "") || !strings.Contains(notes, test.note) {
 					t.Errorf("notes %q, want %q", notes, test.note)
 				}
@@ -209,7 +209,7 @@ func TestTheRestOfARunCountsToItsEnd(t *testing.T) {
 	if got := values(whole); got != [4]uint64{165_000, 1} || len(r.windows) != 3 {
 		t.Errorf("columns %v of %d windows, want a wait of 165 µs in three", got, len(r.windows))
 	}
-	if notes := strings.Join(whole.Notes, "\n"); !strings.Contains(notes, "one wait (165µs) went on at the end") {
+	if notes := strings.Join(whole.Details, "\n"); !strings.Contains(notes, "one wait (165µs) went on at the end") {
 		t.Errorf("notes %q", notes)
 	}
 }

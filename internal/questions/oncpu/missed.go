@@ -44,11 +44,11 @@ func (c *Collector) used() (sum time.Duration) {
 	return sum
 }
 
-// Notes tells of CPU time that has no samples.
-func (c *Collector) Notes(whole bool) []string {
+// Notes returns a note about CPU time that has no samples, if there was any.
+func (c *Collector) Notes(whole bool) (notes, details []string) {
 	m := &c.missed
 	if m.last == nil {
-		return nil
+		return nil, nil
 	}
 	samples, used := m.whole.samples, m.whole.used
 	if !whole {
@@ -59,7 +59,7 @@ func (c *Collector) Notes(whole bool) []string {
 	}
 	shown := time.Duration(samples) * c.period()
 	if used-shown <= c.uncertain(used) {
-		return nil
+		return nil, nil
 	}
 	what := "CPU time"
 	if c.UserOnly {
@@ -67,7 +67,7 @@ func (c *Collector) Notes(whole bool) []string {
 	}
 	return []string{fmt.Sprintf("short-lived children are missed: the target used %v of %s, and the samples show %v. "+
 		"A lower frequency (-f), or the rights to sample the CPUs (root, CAP_PERFMON, or kernel.perf_event_paranoid at most 0), misses none",
-		used.Round(10*time.Millisecond), what, shown.Round(10*time.Millisecond))}
+		used.Round(10*time.Millisecond), what, shown.Round(10*time.Millisecond))}, nil
 }
 
 // period is what a sample stands for.

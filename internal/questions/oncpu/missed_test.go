@@ -53,7 +53,8 @@ func TestTimeWithoutSamplesIsToldWhereEventsAreInherited(t *testing.T) {
 				c.missed.samples = tt.samples / 2
 				c.Notes(false)
 			}
-			notes := strings.Join(c.Notes(true), "\n")
+			noted, _ := c.Notes(true)
+			notes := strings.Join(noted, "\n")
 			if tt.note == "" && notes != "" || !strings.Contains(notes, tt.note) {
 				t.Errorf("the notes are %q, want %q", notes, tt.note)
 			}

@@ -42,7 +42,7 @@ static __attribute__((noinline)) long do_##n(long a, long b, long c, long d, lon
 	unsigned long before = now(); \
 	long r = syscall(SYS_##n, a, b, c, d, e, f); \
 	s->ns += now() - before; \
-	if (r < 0) s->errors++; \
+	if (r < 0) s->errors += errno != EAGAIN; /* which is no failure */ \
 	else { s->count++; if (call_##n != call_recvmmsg && call_##n != call_sendmmsg) s->bytes += r; } \
 	return r; \
 }
