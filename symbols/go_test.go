@@ -207,6 +207,23 @@ func TestLinesOfGoProgramsNameInlinedCalls(t *testing.T) {
 	}
 }
 
+// Go's own table tells into which functions another was inlined, in stripped programs too, and
+// debug information where the copies are.
+func TestInlinedGoFunctionsHaveCallers(t *testing.T) {
+	whole, stripped := openFile(t, buildGo(t), Options{}), openFile(t, buildGo(t, "-ldflags=-s -w"), Options{})
+	for _, f := range []*File{whole, stripped} {
+		if got := f.GoCallers("main.inner"); !slices.Equal(got, []string{"main.(*T).m"}) {
+			t.Errorf("main.inner was inlined into %q, want main.(*T).m", got)
+		}
+		if got := f.GoCallers("main.main"); got != nil {
+			t.Errorf("main.main was inlined into %q", got)
+		}
+	}
+	if places, err := whole.Inlined("main.inner"); err != nil || len(places) == 0 || places[0].Function != "main.inner" {
+		t.Errorf("the copies of main.inner are at %v, %v", places, err)
+	}
+}
+
 // findSymbol returns the symbol of that name, found as a caller would find it:
 // by its place.
 func findSymbol(t testing.TB, f *File, name string) Symbol {

@@ -58,11 +58,42 @@ type goInlined struct {
 	startLine    int
 }
 
-// inlined returns the inlined call that addr in f belongs to. An entry is, from
+// inlined returns the inlined call that addr in f belongs to.
+func (t *goLines) inlined(f *gotable.Func, addr uint64) (goInlined, bool) {
+	return t.entry(f, t.Value(f.PCData(pcdataInlTreeIndex), f.Entry, addr))
+}
+
+// callers returns the functions that have code of inlined copies of functions whose name
+// matches.
+func (t *goLines) callers(match func(name string) bool) (callers []string) {
+	wanted := map[uint32]bool{} // by the offset of the name
+	for i := range t.Len {
+		f := t.Func(i)
+		has := false
+		indexes := t.Values(f.PCData(pcdataInlTreeIndex), f.Entry)
+		for !has && f.Entry < f.End && indexes.Next() {
+			call, ok := t.entry(&f, indexes.Value)
+			if !ok {
+				continue
+			}
+			is, known := wanted[call.name]
+			if !known {
+				is = match(string(t.Name(call.name, maxSymbolName)))
+				wanted[call.name] = is
+			}
+			has = is
+		}
+		if has {
+			callers = append(callers, string(t.Name(f.Name(), maxSymbolName)))
+		}
+	}
+	return callers
+}
+
+// entry returns an entry of f's inline tree; none for an index below 0. An entry is, from
 // Go 1.20 on: function id, name, address of the call, start line, four bytes
 // each. Before it was: parent and id, file, line, name, address of the call.
-func (t *goLines) inlined(f *gotable.Func, addr uint64) (goInlined, bool) {
-	index := t.Value(f.PCData(pcdataInlTreeIndex), f.Entry, addr)
+func (t *goLines) entry(f *gotable.Func, index int32) (goInlined, bool) {
 	if index < 0 {
 		return goInlined{}, false
 	}

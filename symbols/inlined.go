@@ -28,6 +28,22 @@ func (f *File) Inlined(name string) ([]Place, error) {
 	return places, err
 }
 
+// GoCallers returns the functions of a Go program that a function was inlined into, sorted, by
+// the table that stripped programs have too. The name is as in Find. The compiler merges and
+// moves the code of a copy, so that none of its instructions is sure to run once for each call,
+// and a copy may have none left: then its caller is missing here.
+func (f *File) GoCallers(name string) []string {
+	s := &f.lines
+	s.once.Do(func() { s.open(f) })
+	if s.goTab == nil || name == "" {
+		return nil
+	}
+	q := newQuery(name, true)
+	callers := s.goTab.callers(func(raw string) bool { return raw == name || q.matches(raw) })
+	slices.Sort(callers)
+	return callers
+}
+
 // IsInlined reports whether the function that begins at offset was inlined somewhere as well.
 func (f *File) IsInlined(offset uint64) bool {
 	s := &f.lines

@@ -25,6 +25,9 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	if failed != nil && !missing {
 		return nil, nil
 	}
+	if callers := r.symbols.GoCallers(plain(d.Symbol)); len(callers) > 0 {
+		return nil, r.inlinedGo(missing, callers)
+	}
 	also := false
 	for i := range found {
 		also = also || found[i].Kind == symbols.Defined && r.symbols.IsInlined(found[i].Offset)
@@ -45,12 +48,27 @@ func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Pl
 	case d.Kind == Return || d.Offset > 0 || r.options.Returning:
 		r.note("%s was inlined at %d places as well, which are not probed", name, len(copies))
 		return nil, nil
+	case missing && len(copies) == 1:
+		r.note("%s was inlined at the one place where it is called, which is probed", name)
 	case missing:
 		r.note("%s was inlined wherever it is called: all %d places are probed", name, len(copies))
 	default:
 		r.note("%s was inlined at %d places, which are probed as well", name, len(copies))
 	}
 	return copies, r.limit(len(copies) + len(found))
+}
+
+// inlinedGo returns why a function that Go's compiler inlined everywhere (missing) can't be
+// probed. If it has code of its own as well, inlinedGo notes what a probe there does not see.
+func (r *resolver) inlinedGo(missing bool, callers []string) error {
+	const cure = "build it with //go:noinline before the function, or all with -gcflags=-l"
+	name := r.definition.Symbol
+	if !missing {
+		r.note("%s was inlined into %s as well: these calls are not probed; to see all of them, %s", name, several(callers), cure)
+		return nil
+	}
+	return &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (into %s), and Go's compiler leaves no instruction there that runs once for each call: %s, or probe a caller",
+		name, several(callers), cure)}
 }
 
 // maxExplained is of how many functions that match a pattern explainCopies reads the debug information.

@@ -1,6 +1,7 @@
 package uprobe
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,5 +72,27 @@ func TestReturnsOfWhatIsInlinedEverywhereAreRefused(t *testing.T) {
 		if _, err := tryResolve(replaceTarget(definition, program), Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", definition, err, want)
 		}
+	}
+}
+
+func TestAnInlinedGoFunctionIsRefusedWithItsCallersAndTheCure(t *testing.T) {
+	const source = `package main
+
+func twice(n int) int { return 2*n + len(words[n%2]) }
+
+//go:noinline
+func once(n int) int { return twice(n) }
+
+var words = []string{"a", "bc"}
+
+func main() { println(once(len(words))) }
+`
+	r := compiled.Recipe{Sources: map[string]string{"inlined.go": source}, Env: []string{"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"}}
+	r.Commands = [][]string{{"go", "build", "-ldflags=-s -w", "-o", "inlined", "inlined.go"}}
+	program := filepath.Join(r.Dir(t), "inlined")
+	_, err := tryResolve("p:"+program+":main.twice", Options{})
+	const want = "main.twice was inlined wherever it is called (into main.once), and Go's compiler leaves no instruction there that runs once for each call: build it with //go:noinline before the function, or all with -gcflags=-l, or probe a caller"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v\nwant\n%s", err, want)
 	}
 }

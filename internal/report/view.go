@@ -160,8 +160,11 @@ func (v *view) left(used int) int {
 	return max(v.opts.Width-used, leastName)
 }
 
-// leastName is the least number of columns that a name gets.
-const leastName = 24
+// Columns that a name gets: the least, and what a whole name most often takes.
+const (
+	leastName = 24
+	goodRoom  = 40
+)
 
 // style is what a part of the view looks like where colors are allowed.
 type style string

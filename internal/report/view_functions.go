@@ -49,7 +49,7 @@ func (v *view) writeFunctions() {
 			{functionName(v.Profile, l), regular},
 		})
 	}
-	v.addMetrics(rows, shown, self)
+	v.addMetrics(rows, shown, self, leastName)
 	fmt.Fprintln(&v.out)
 	v.writeColumns(rows)
 	if n := len(functions) - len(shown); n > 0 {
@@ -112,11 +112,10 @@ func (v *view) rank(self []map[level]uint64) []hot {
 func (v *view) joined() bool { return v.opts.Metric == "" && strings.Contains(v.Collector, " ") }
 
 // addMetrics adds columns of the other metrics before the functions' names, as many as
-// leave room for those. Bytes and times come before counts. If there is no room for them,
+// leave leastRoom columns for those. Bytes and times come before counts. If there is no room for them,
 // the columns of TOTAL give way: a wait or a call is on one function's account.
-func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint64) {
-	const leastRoom, total, totalEnd = leastName, 2, 4
-	const goodRoom = 40
+func (v *view) addMetrics(rows [][]cell, functions []hot, self []map[level]uint64, leastRoom int) {
+	const total, totalEnd = 2, 4
 	var columns [][]cell
 	used, longest := 0, widest(rows, len(rows[0])-1)
 	for i := range rows[0][:len(rows[0])-1] {

@@ -48,7 +48,7 @@ func (v *view) writeWho() {
 	for _, h := range all {
 		rows = append(rows, []cell{{quantity(h.count, &v.Metrics[v.metric]), regular}, v.share(h.count), {h.function.name, regular}})
 	}
-	v.addMetrics(rows, all, sums)
+	v.addMetrics(rows, all, sums, goodRoom)
 	fmt.Fprintln(&v.out)
 	v.writeColumns(rows)
 }

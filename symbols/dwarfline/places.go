@@ -215,7 +215,8 @@ func (x *Index) entryOf(d *unitData, f *function) uint64 {
 	if low < high {
 		return low + e.entry.num // which is an offset in DWARF 5, or absent
 	}
-	if spans := x.rangeList(nil, d.unit, &d.root, e.ranges, 1); len(spans) > 0 {
+	const most = 2 // the first may be the base of the others
+	if spans := x.rangeList(nil, d.unit, &d.root, e.ranges, most); len(spans) > 0 {
 		return spans[0].low
 	}
 	return 0
