@@ -23,9 +23,10 @@ type merger struct {
 
 	anyOrder bool // Reader.AnyOrder
 
-	bound     uint64 // records before this time may go
-	candidate uint64 // the clock before the round that bound is taken from next
-	last      uint64 // time of the last record handed on
+	fullest   float64 // how much of the fullest ring was in use at the last look, from 0 to 1
+	bound     uint64  // records before this time may go
+	candidate uint64  // the clock before the round that bound is taken from next
+	last      uint64  // time of the last record handed on
 	breaks    uint64
 }
 
@@ -70,12 +71,13 @@ func (m *merger) round(drain bool, handle func(r *ring, b []byte) error) error {
 }
 
 // pressed looks at the heads of all rings, and says whether one is more than half full.
-func (m *merger) pressed() (pressed bool) {
+func (m *merger) pressed() bool {
+	m.fullest = 0
 	for _, r := range m.rings {
 		r.snapshot()
-		pressed = pressed || r.used() > uint64(len(r.data)/2)
+		m.fullest = max(m.fullest, float64(r.used())/float64(len(r.data)))
 	}
-	return pressed
+	return m.fullest > 0.5
 }
 
 // advance returns the bound of a round that began at now.

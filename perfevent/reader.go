@@ -69,7 +69,7 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 		defer thread.set(false)
 		s.merge.halfFull = thread.set
 	}
-	wait := s.poll.wait
+	wait := func() error { return s.poll.wait() }
 	if r.Unordered != nil {
 		s.merge.unordered = func(b []byte) {
 			if record, err := s.dec.Decode(b); err == nil {
@@ -85,6 +85,9 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 	for ctx.Err() == nil && !s.gone() {
 		if err := s.merge.round(false, receive); err != nil {
 			return err
+		}
+		if s.opts.Shared {
+			s.poll.most = s.sharedWait(s.merge.fullest)
 		}
 		round(s.merge.bound)
 		if err := s.changeStacks(); err != nil {
@@ -133,6 +136,10 @@ func (r *Reader) readSpooled(ctx context.Context, s *Session, handle func(Record
 	return readErr
 }
 
+// roundEvery is how much time passes between two calls of Round while nothing but time does, in nanoseconds:
+// each wakes the handler.
+const roundEvery = 20_000_000
+
 // fillSpool copies all records into batches. There is no batch to copy into once
 // the handler has stopped.
 func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error {
@@ -163,7 +170,7 @@ func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error 
 			spool.trim()
 			trim = now + trimEvery
 		}
-		later := r.Round != nil && before != last
+		later := r.Round != nil && (before >= last+roundEvery || before != last && s.merge.fullest > stormPart)
 		if current != nil && (later || len(current.records) > 0) {
 			pass(before)
 			last = before

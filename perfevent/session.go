@@ -100,10 +100,7 @@ func (s *Session) open() error {
 	if s.poll, err = newPoller(); err != nil {
 		return err
 	}
-	switch {
-	case s.opts.Shared:
-		s.poll.most = sharedTimeout
-	case s.opts.Within > 0:
+	if s.opts.Within > 0 {
 		s.poll.most = s.opts.Within
 	}
 	if err := s.attach(); err != nil {
