@@ -81,8 +81,8 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 		return user
 	}
 	user.Interpreted, user.Calls, user.Native = true, calls.Kind, user.ID
-	if !calls.Beyond.Empty() {
-		user.Native = s.native(by, p, sample, callchain.Beyond{}).ID
+	if !calls.Beyond.Empty() || len(calls.Others) > 0 {
+		user.Native = s.native(by, p, sample, &moment.Calls{}).ID
 	}
 	if user.Kept && len(calls.Chains) > 0 {
 		frames := s.joined(h.heap, s.Stack(user.ID).Frames, user.End, &calls)
