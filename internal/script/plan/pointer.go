@@ -71,7 +71,7 @@ type assigned map[*check.Var]check.Expr
 func assignments(c *check.Clause) assigned {
 	all := assigned{}
 	for v, values := range given(c) {
-		if len(values) == 1 {
+		if len(values) == 1 && !isMove(v, values[0]) {
 			all[v] = values[0]
 		} else {
 			all[v] = movedOn(v, values)

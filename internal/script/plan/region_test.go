@@ -47,6 +47,8 @@ func TestWhatAClauseReadsBehindItsArgumentsIsReadAtTheHit(t *testing.T) {
 			"p:/bin/a:f v0=$arg1:u64 v1=+0($arg1):x64[64] v2=+8($arg1):x64[64]\n v0+0 is v1\n v0+8 is v2\n helper: 520 bytes at v0, next []\n reads\n"},
 		{"an array, by an address that is added to", `uprobe:/bin/a:f { $a = (int32 *)arg0; $i = 3; while (($i--) > 0) { print(*$a); $a = $a + arg1; } }`,
 			"p:/bin/a:f v0=$arg1:u64 v1=$arg2:u64 v2=+0($arg1):x64[64]\n v0+0 is v2\n helper: 512 bytes at v0, next []\n reads\n"},
+		{"an address that starts nowhere", `uprobe:/bin/a:f { let $a: uint64; $a++; print(*(int32 *)$a); print(arg0); }`,
+			"p:/bin/a:f v0=$arg1:u64\n reads\n"},
 		{"a list", node + `uprobe:/bin/a:f { $a = (struct a *)arg0; while ((uint64)$a != 0) { print($a->x); $a = $a->left; } }`,
 			"p:/bin/a:f v0=$arg1:u64\n helper: 16 bytes at v0, next [8]\n reads\n"},
 		{"texts of a list", "struct b { struct b *next; char *name; char *value; }; " + `config = { max_strlen = 40 } uprobe:/bin/a:f {
