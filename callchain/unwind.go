@@ -37,9 +37,9 @@ type Capture struct {
 	Stack []byte
 	// Beyond is what was read of the stack behind the copy, at the same moment.
 	Beyond Beyond
-	// Other copies the stack at another stack pointer, for a thread whose memory can be
-	// read: the handler of a signal may have a stack of its own (sigaltstack(2)). It is
-	// asked once at most. nil: what was copied is all there is.
+	// Other copies the memory at an address on another stack, if it is known: the handler
+	// of a signal may have a stack of its own (sigaltstack(2)), and so has C code that Go
+	// calls. A copy is used until the next call. nil: what was copied is all there is.
 	Other func(sp uint64) []byte
 	// Whole says that no more of the stack can be copied. It is of Waiting alone.
 	Whole bool

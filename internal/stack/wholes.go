@@ -156,11 +156,11 @@ func (s *Store) Completed(program string, id callchain.StackID) (callchain.Stack
 func isMark(f callchain.Frame) bool { return f.Object == callchain.Marks }
 
 // fits reports whether a whole stack has all the frames of another one, with more of them at its marks and at
-// its end, or at its marks only if frames follow the last one. What is more has none of the other's frames:
-// where that is a recursion, nobody knows how deep it is.
+// its end, or at its marks only if frames follow the last one. At a mark there is none of the frames next to
+// it: else there is a recursion, and how deep that is nobody knows.
 func fits(frames, whole []callchain.Frame) bool {
-	isGap, has := false, frames
-	for {
+	var last callchain.Frame // before the mark
+	for isGap := false; ; isGap = true {
 		n := slices.IndexFunc(frames, isMark)
 		isLast := n < 0
 		if isLast {
@@ -172,19 +172,24 @@ func fits(frames, whole []callchain.Frame) bool {
 			return false
 		case isGap && isLast && n > 0:
 			more = len(whole) - n
-		case isGap && n > 0:
+		case isGap:
 			for more < len(whole)-n && !slices.Equal(whole[more:more+n], piece) {
 				more++
 			}
 		}
-		if !slices.Equal(whole[more:more+n], piece) ||
-			slices.ContainsFunc(whole[:more], func(f callchain.Frame) bool { return slices.Contains(has, f) }) {
+		if !slices.Equal(whole[more:more+n], piece) {
+			return false
+		}
+		if gap := whole[:more]; isGap && (slices.Contains(gap, last) || n > 0 && slices.Contains(gap, piece[0])) {
 			return false
 		}
 		if isLast {
 			return true
 		}
-		whole, frames, isGap = whole[more+n:], frames[n+1:], true
+		if n > 0 {
+			last = piece[n-1]
+		}
+		whole, frames = whole[more+n:], frames[n+1:]
 	}
 }
 

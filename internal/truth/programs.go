@@ -14,6 +14,9 @@ type Program struct {
 	// Switches is whether a call of the chain goes on on another stack, so that one copied
 	// stack does not have the whole chain.
 	Switches bool
+	// Returns is whether the chain comes back to a stack that it has left, or leaves one by C code without
+	// frame pointers: then the other stack has to be read at the sample.
+	Returns bool
 	// Debug is whether the executable has DWARF debug information.
 	Debug bool
 
@@ -206,22 +209,22 @@ var programs = []Program{
 		commands: "go build -o go-vdso go_vdso.go"},
 	{Name: "go-system", Switches: true, FramePointers: true,
 		commands: "go build -o go-system go_system.go"},
-	{Name: "go-c", Switches: true, arch: "amd64",
+	{Name: "go-c", Switches: true, Returns: true, arch: "amd64",
 		commands: cgoNoFramePointers + "-o go-c go_c.go"},
-	{Name: "go-callback-fp", Switches: true, arch: "amd64",
+	{Name: "go-callback-fp", Switches: true, Returns: true, arch: "amd64",
 		commands: cgoFramePointers + "-o go-callback-fp go_callback.go"},
-	{Name: "go-callback-nofp", Switches: true, arch: "amd64",
+	{Name: "go-callback-nofp", Switches: true, Returns: true, arch: "amd64",
 		commands: cgoNoFramePointers + "-o go-callback-nofp go_callback.go"},
 	{Name: "go-library-fp", Switches: true, arch: "amd64",
 		commands: cgoFramePointers + "-buildmode=c-archive -o go_library.a go_library.go\n" +
 			"gcc -O2" + framePointers + "-o go-library-fp go_library.c go_library.a -pthread"},
-	{Name: "go-library-nofp", Switches: true, arch: "amd64",
+	{Name: "go-library-nofp", Switches: true, Returns: true, arch: "amd64",
 		commands: cgoNoFramePointers + "-buildmode=c-archive -o go_library.a go_library.go\n" +
 			"gcc -O2" + noFramePointers + "-o go-library-nofp go_library.c go_library.a -pthread"},
-	{Name: "go-library-shared-nofp", Switches: true, arch: "amd64",
+	{Name: "go-library-shared-nofp", Switches: true, Returns: true, arch: "amd64",
 		commands: cgoNoFramePointers + "-buildmode=c-shared -o libgo_library.so go_library.go\n" +
 			"gcc -O2" + noFramePointers + "-o go-library-shared-nofp go_library.c libgo_library.so -Wl,-rpath,$ORIGIN"},
-	{Name: "go-thread-nofp", Switches: true, arch: "amd64",
+	{Name: "go-thread-nofp", Switches: true, Returns: true, arch: "amd64",
 		commands: cgoNoFramePointers + "-buildmode=c-archive -o go_library.a go_library.go\n" +
 			"gcc -O2 -DTHREAD" + noFramePointers + "-o go-thread-nofp go_library.c go_library.a -pthread"},
 }
