@@ -25,7 +25,7 @@ type console struct {
 	called         string // the command as the command line spells it: "on_cpu"
 	drawn          bool   // stdout is a terminal
 	live           bool   // stderr is a terminal
-	width, height  int    // columns and lines of stdout's terminal, 0 if it is none
+	width, height  int    // columns and lines of stdout's terminal; 0 if stdout is no terminal
 
 	// page, unless nil, is given a command's page in the place of --help's text.
 	page func(*manual.Page, *pflag.FlagSet)
@@ -42,7 +42,7 @@ func newConsole(stdout, stderr *os.File) *console {
 	return &console{stdout: stdout, stderr: stderr, drawn: drawn, live: live, width: width, height: height, file: stdout}
 }
 
-// colors tells whether standard output may have colors: when is auto, always or never.
+// colors reports whether standard output may have colors: when is auto, always or never.
 func (c *console) colors(when string) bool {
 	if when != "auto" {
 		return when == "always"

@@ -29,7 +29,7 @@ func sliceAt(b []byte) slice {
 	return slice{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
 }
 
-// plausible tells whether it can be a list of goroutines.
+// plausible reports whether it can be a list of goroutines.
 func (s slice) plausible() bool {
 	return s.array != 0 && s.array%8 == 0 && s.len > 0 && s.len <= s.cap && s.cap <= maxGoroutines
 }
@@ -150,7 +150,7 @@ func (r *Runtime) choose(candidates []slice) (list []uint64, err error) {
 	return list, nil
 }
 
-// all tells whether the elements of a slice are goroutines, one of them alive. Of many
+// all reports whether the elements of a slice are goroutines, one of them alive. Of many
 // one in some is looked at.
 func (r *Runtime) all(s slice) (bool, error) {
 	list, err := r.elements(s)
@@ -166,7 +166,7 @@ func (r *Runtime) all(s slice) (bool, error) {
 	return r.sane(list)
 }
 
-// sane tells whether at all addresses are goroutines, but for a few that may change
+// sane reports whether at all addresses are goroutines, but for a few that may change
 // while they are read, and one of them is alive.
 func (r *Runtime) sane(list []uint64) (bool, error) {
 	alive, wrong := false, 0

@@ -72,7 +72,7 @@ func (r *Runtime) parse(b *batch, i int) (state, bool) {
 	return s, sane
 }
 
-// still tells whether the goroutine did not run between two readings of it, so that
+// still reports whether the goroutine did not run between two readings of it, so that
 // its stack is the same. That it ran and stopped at the same place is seen by how
 // often it stopped; the runtime counts to 256.
 func (s *state) still(later *state) bool {

@@ -33,7 +33,7 @@ func (r *Runtime) check() (why string, err error) {
 	return "what is in the places of its goroutines does not look like goroutines of this Go", nil
 }
 
-// fits tells whether the layout is that of the goroutines at the addresses: those
+// fits reports whether the layout is that of the goroutines at the addresses: those
 // that do not run stand in code, on their stacks, and were started with functions. A
 // few may change while they are read.
 func (r *Runtime) fits(list []uint64) (bool, error) {
@@ -57,14 +57,14 @@ func (r *Runtime) fits(list []uint64) (bool, error) {
 	return wrong <= looked/16, nil
 }
 
-// stands tells whether a goroutine is in code, and on its stack.
+// stands reports whether a goroutine is in code, and on its stack.
 func (r *Runtime) stands(s *state) bool {
 	pc, sp := s.top()
 	_, inCode := r.process.Space.Find(pc)
 	return inCode && sp > s.lo && sp < s.hi && (s.start == 0 || r.isFunction(s.start))
 }
 
-// isFunction tells whether a function begins at an address. Of the functions of other
+// isFunction reports whether a function begins at an address. Of the functions of other
 // files, such as plugins, it is only known that they are code.
 func (r *Runtime) isFunction(addr uint64) bool {
 	if r.table != nil {

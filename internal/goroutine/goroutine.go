@@ -96,9 +96,9 @@ var statuses = [...]string{
 	dead: "dead", 8: "copystack", 9: "preempted", leaked: "leaked", deadExtra: "dead",
 }
 
-// isStatus tells whether there is such a state.
+// isStatus reports whether there is such a state.
 func isStatus(s uint32) bool { return s < uint32(len(statuses)) && statuses[s] != "" }
 
-// isDead tells whether the state is that of no goroutine: one not made yet, or one
+// isDead reports whether the state is that of no goroutine: one not made yet, or one
 // that has ended and is kept for another.
 func isDead(s uint32) bool { return s == idle || s == dead || s == deadExtra }

@@ -141,7 +141,7 @@ func (h *Heap) word(addr uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// site reads a bucket of the list. Its Size is 0 if it is none of the heap's.
+// site reads a bucket of the list. The site's Size is 0 if the bucket is not one of the heap profile.
 func (h *Heap) site(addr uint64) (site HeapSite, next uint64, err error) {
 	var header [bucketHeader]byte
 	word := func(b []byte, at uint64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }

@@ -71,7 +71,7 @@ func parkReads(fd int) {
 var parked = map[string]int{"chan receive": 10, "select": 10, "sync.Mutex.Lock": 10, "sleep": 10, "syscall": 10,
 	"sync.RWMutex.RLock": 11, "sync.RWMutex.Lock": 1}
 
-// areParked tells whether they are, by the runtime's own traceback.
+// areParked reports whether they are, by the runtime's own traceback.
 func areParked() bool {
 	text := make([]byte, 1<<20)
 	text = text[:runtime.Stack(text, true)]

@@ -2,7 +2,7 @@ package goroutine
 
 import "strings"
 
-// isSystem tells whether a goroutine that was started with the function at an
+// isSystem reports whether a goroutine that was started with the function at an
 // address is the runtime's own, as its tracebacks see it (runtime.isSystemGoroutine):
 // one that runs finalizers or cleanups is the program's while it runs them.
 func (r *Runtime) isSystem(start uint64, reason string) bool {

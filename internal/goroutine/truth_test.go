@@ -167,7 +167,7 @@ func compare(t *testing.T, p *target) {
 	}
 }
 
-// reads tells whether a goroutine reads the program's input.
+// reads reports whether a goroutine reads the program's input.
 func (p *target) reads(t *testing.T, g *Goroutine) bool {
 	t.Helper()
 	return g != nil && g.Status == "syscall" && g.Thread != 0 && slices.Contains(p.names(t, g.Frames), "main.answers")

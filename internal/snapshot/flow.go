@@ -53,7 +53,7 @@ func (f *flow) callsOf(start uint64) []uint64 {
 	return sites
 }
 
-// leadsTo tells whether the code at start comes to the leaf's instruction without a
+// leadsTo reports whether the code at start comes to the leaf's instruction without a
 // call.
 func (f *flow) leadsTo(start uint64) bool {
 	found, known := f.reaches[start]
@@ -150,7 +150,7 @@ const (
 	nop     = 0xd503201f
 )
 
-// begins tells whether a function begins with the instruction, or the space before one.
+// begins reports whether a function begins with the instruction, or the space before one.
 func begins(op uint32) bool {
 	return op == btiC || op == paciasp || op == nop || op == 0 ||
 		op&0xffc07fff == 0xa9807bfd // stp x29, x30, [sp, #-n]!

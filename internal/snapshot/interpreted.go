@@ -45,7 +45,7 @@ func (l *look) attach() {
 
 // interpreted is one level of a thread's stack that runtimes have calls in.
 type interpreted struct {
-	native int     // index of the native frame, -1 if it is none
+	native int     // index of the native frame, -1 for an interpreted one
 	frames []Frame // of the call, the innermost first
 }
 
@@ -102,7 +102,7 @@ func (in *interpreters) walk(tid int, native []callchain.Frame, truncated bool) 
 	return levels, why
 }
 
-// runs tells whether a native frame is a loop of a runtime.
+// runs reports whether a native frame is a loop of a runtime.
 func (in *interpreters) runs(f callchain.Frame) bool {
 	for _, r := range in.runtimes {
 		if r.Loop(f) {

@@ -35,7 +35,7 @@ func (l *look) notes() {
 	}
 }
 
-// generated tells whether a thread is in code without a name that is in no file.
+// generated reports whether a thread is in code without a name that is in no file.
 func (t *Thread) generated() bool {
 	return slices.ContainsFunc(t.User, func(f Frame) bool { return f.Name == "" && f.Object == "[anon]" })
 }

@@ -55,7 +55,7 @@ func (l *look) living(tids []int) int {
 	return l.snapshot.PID
 }
 
-// is32Bit tells whether a program is of 32 bits (elf(5), EI_CLASS).
+// is32Bit reports whether a program is of 32 bits (elf(5), EI_CLASS).
 func is32Bit(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

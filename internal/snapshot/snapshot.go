@@ -32,8 +32,8 @@ type Snapshot struct {
 	Notes []string // what is missing, and why
 }
 
-// Ended tells whether nothing is left of the process but its exit status.
+// Ended reports whether nothing is left of the process but its exit status.
 func (s *Snapshot) Ended() bool { return len(s.Threads) == 1 && s.Threads[0].State == 'Z' }
 
-// Kernel tells whether it is a thread of the kernel.
+// Kernel reports whether it is a thread of the kernel.
 func (s *Snapshot) Kernel() bool { return len(s.Threads) == 1 && s.Threads[0].kernel }

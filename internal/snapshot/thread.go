@@ -62,7 +62,7 @@ type threadFiles struct {
 	deny   struct{ stack, syscall error } // why these may not be read
 }
 
-// alive tells whether there still is that thread.
+// alive reports whether there still is that thread.
 func (f *threadFiles) alive(tid int) bool {
 	_, err := os.Stat(f.host.Path(f.pid, "task/"+strconv.Itoa(tid)))
 	return err == nil

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// isDeep tells whether a sample's stack goes on behind the copy. That may be short: the kernel copies up
+// isDeep reports whether a sample's stack goes on behind the copy. That may be short: the kernel copies up
 // to the first page that the program has not used yet.
 func isDeep(by *Stacker, user User) bool {
 	return by.Beyond && user.End == callchain.Cut && user.Found

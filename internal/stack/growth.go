@@ -45,11 +45,11 @@ type Grower interface {
 	Grown(from uint64) bool
 }
 
-// sizes are the copies that are grown to, in bytes. Most stacks end in the first
-// few kilobytes, and there a hit costs by the byte.
+// sizes are the sizes in bytes that a copy of the stack may have. Most stacks end in the first
+// few kilobytes, where each byte copied makes a hit slower.
 var sizes = [...]uint32{512, 768, 1 << 10, 1536, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10}
 
-// larger is the size after the given one; false if there is none.
+// larger returns the next size above bytes. It returns false if bytes is the largest.
 func larger(bytes uint32) (uint32, bool) {
 	for _, size := range sizes {
 		if size > bytes {
@@ -81,14 +81,16 @@ func half(bytes, smallest uint32) uint32 {
 	return best
 }
 
-// modest is how long, in nanoseconds, copies stay small after records were lost.
+// modest is how long copies stay small after the kernel dropped records, in nanoseconds.
 const modest = 10e9
 
-// steady is how long stacks are counted before it is said how many come a second, in
-// nanoseconds: much of what programs do comes in bursts. A storm is told sooner.
+// steady is the shortest time over which Look computes how many stacks come a second, in
+// nanoseconds. Programs work in bursts, so a shorter time would mislead. Look reacts to a
+// storm before that: see floods.
 const steady = 250e6
 
-// cutShare is the share of stacks, one of so many, that may be cut.
+// cutShare is how many stacks there must be for each one that is cut short. If more are cut,
+// copies grow.
 const cutShare = 100
 
 // NewGrowth returns the Growth of a plan's samplings, whose indexes in the session start at first.
@@ -159,8 +161,8 @@ func (g *Growth) Look(session Grower, now GrowthCounts, before uint64, logger *s
 	g.bytes = next
 }
 
-// floods tells whether so many stacks in less than a steady while are a storm: what is
-// copied of them would soon fill the rings.
+// floods reports whether a number of stacks, in a time of since nanoseconds that is shorter than
+// steady, is a storm: their copies would soon fill the rings.
 func (g *Growth) floods(stacks, since uint64) bool {
 	return stacks*uint64(g.bytes) > cmp.Or(g.Flood, flood) && g.over(stacks*uint64(time.Second)/since)
 }
@@ -168,13 +170,13 @@ func (g *Growth) floods(stacks, since uint64) bool {
 // flood is half of what two CPUs' rings hold, in bytes.
 const flood = 32 << 20
 
-// over tells whether so many stacks a second are far beyond the budget.
+// over reports whether copies at a rate, in stacks a second, take more than twice the budget.
 func (g *Growth) over(rate uint64) bool {
 	return g.budget > 0 && uint64(g.bytes)*rate > 2*g.budget
 }
 
-// choose chooses the size of the next copies, by the stacks of a while, how many of
-// them were cut, and how many come a second.
+// choose returns the size of the next copies. stacks is how many stacks came since the last
+// Look, cut how many of them were cut short, and rate how many came a second.
 func (g *Growth) choose(stacks, cut, rate uint64) uint32 {
 	if g.over(rate) {
 		return smaller(rate, g.budget, g.smallest)
@@ -183,7 +185,7 @@ func (g *Growth) choose(stacks, cut, rate uint64) uint32 {
 	if !ok || cut*cutShare <= stacks || g.budget > 0 && uint64(next)*rate > g.budget {
 		return g.bytes
 	}
-	// Where samples are few, whole stacks soon are worth more than small copies.
+	// If few samples come, whole stacks are worth more than small copies.
 	for _, size := range sizes {
 		if size <= leap*g.bytes && uint64(size)*rate <= min(cmp.Or(g.budget, plenty), plenty) {
 			next = max(next, size)
@@ -192,8 +194,8 @@ func (g *Growth) choose(stacks, cut, rate uint64) uint32 {
 	return next
 }
 
-// leap is how many times larger copies may become at once; plenty is how many bytes a
-// second of them nobody notices.
+// leap is how many times larger copies may become in one step. plenty is how many bytes a
+// second may be copied without anybody noticing.
 const (
 	leap   = 8
 	plenty = 64 << 20

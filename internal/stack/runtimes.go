@@ -131,7 +131,7 @@ func (f *Runtimes) hosted(host process.Host, p *process.Process) *hosted {
 	return h
 }
 
-// due tells whether it is time to look for a runtime: the mappings are others, or an attempt
+// due reports whether it is time to look for a runtime: the mappings are others, or an attempt
 // failed a while ago.
 func (h *hosted) due(p *process.Process) bool {
 	switch {
