@@ -2,39 +2,54 @@ package snapshot
 
 import "slices"
 
-// Deadlocks are the circles of threads of which each waits for what the next one
-// holds, in one process or among several. A thread that went on since it was looked
-// at is in none. Who waits for the lock of a file waits for the process that holds it,
-// which is one of its threads only where it has no other.
-func Deadlocks(snapshots []*Snapshot) [][]*Thread {
-	byTID, alone := make(map[int]*Thread), make(map[int]*Thread)
+// A WaitGraph says which thread waits for what which other one holds, in one process or among
+// several.
+type WaitGraph struct {
+	snapshots []*Snapshot
+	byTID     map[int]*Thread
+	alone     map[int]*Thread // the only thread of a process, by PID
+}
+
+// NewWaitGraph makes the graph of snapshots that were taken with Options.Locks.
+func NewWaitGraph(snapshots []*Snapshot) *WaitGraph {
+	g := &WaitGraph{snapshots, make(map[int]*Thread), make(map[int]*Thread)}
 	for _, s := range snapshots {
 		for _, t := range s.Threads {
-			byTID[t.TID] = t
+			g.byTID[t.TID] = t
 		}
 		if len(s.Threads) == 1 {
-			alone[s.PID] = s.Threads[0]
+			g.alone[s.PID] = s.Threads[0]
 		}
 	}
-	next := func(t *Thread) *Thread {
-		switch h := t.Holder; {
-		case h == nil || h.Ended:
-			return nil
-		case h.TID != 0:
-			return byTID[h.TID]
-		default:
-			return alone[h.PID]
-		}
+	return g
+}
+
+// Holder returns the thread that holds what t waits for, or nil if none of the snapshots has
+// it. The lock of a file belongs to a process. Its holder is a thread only if the process has
+// no other.
+func (g *WaitGraph) Holder(t *Thread) *Thread {
+	switch h := t.Holder; {
+	case h == nil || h.Ended:
+		return nil
+	case h.TID != 0:
+		return g.byTID[h.TID]
+	default:
+		return g.alone[h.PID]
 	}
+}
+
+// Deadlocks returns the circles of threads each of which waits for what the next one holds. A
+// circle that one of its threads has left since it was looked at does not count.
+func (g *WaitGraph) Deadlocks() [][]*Thread {
 	var circles [][]*Thread
 	seen := make(map[*Thread]bool)
-	for _, s := range snapshots {
+	for _, s := range g.snapshots {
 		for _, t := range s.Threads {
 			var path []*Thread
-			for at := t; at != nil && !seen[at]; at = next(at) {
+			for at := t; at != nil && !seen[at]; at = g.Holder(at) {
 				seen[at] = true
 				path = append(path, at)
-				if i := slices.Index(path, next(at)); i >= 0 && !slices.ContainsFunc(path[i:], (*Thread).wentOn) {
+				if i := slices.Index(path, g.Holder(at)); i >= 0 && !slices.ContainsFunc(path[i:], (*Thread).wentOn) {
 					circles = append(circles, path[i:])
 				}
 			}
@@ -43,14 +58,14 @@ func Deadlocks(snapshots []*Snapshot) [][]*Thread {
 	return circles
 }
 
-// wentOn tells whether a thread has left the wait that it was found in.
+// wentOn reports whether a thread has left the wait that it was found in.
 func (t *Thread) wentOn() bool {
 	files := threadFiles{pid: t.TID, clocks: clocks{}}
 	now, err := files.read(t.TID)
 	return err != nil || !t.sameWait(now) || now.switches != t.switches
 }
 
-// sameWait tells whether a thread waits in the same call at another look.
+// sameWait reports whether a thread waits in the same call at another look.
 func (t *Thread) sameWait(now *Thread) bool {
 	return now.State != 'R' && now.Number == t.Number && now.Args == t.Args
 }

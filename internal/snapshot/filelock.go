@@ -69,7 +69,7 @@ func (l *look) lockHolder(t *Thread, locks []fileLock) *Holder {
 				if l.host().Comm(pid) == "" { // no process has it but an open file, or one that has ended and left that to others
 					pid = l.whoHas(held)
 				}
-				return &Holder{What: "lock on " + l.describe.File(fd), PID: pid, Name: l.host().Comm(pid)}
+				return &Holder{Lock: Lock{Kind: "lock on " + l.describe.File(fd)}, PID: pid, Name: l.host().Comm(pid)}
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (l *look) whoHas(lock fileLock) int {
 	})
 }
 
-// has tells whether one of a process's open files holds a lock.
+// has reports whether one of a process's open files holds a lock.
 func (l *look) has(pid int, lock fileLock) bool {
 	fds, _ := l.host().Descriptors(pid) // none of a process that has ended
 	return slices.ContainsFunc(fds, func(fd int) bool {

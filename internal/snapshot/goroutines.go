@@ -28,9 +28,12 @@ type Goroutine struct {
 	Truncated bool
 	Missing   string // why there is no stack
 	Creator   string // the function with the go statement, "" if not known
-	// Lock is the mutex or channel that it waits for: "sync.Mutex at 0x6412e0 (main.mu)".
-	// It is "" without Options.Locks, or if the lock is unknown.
-	Lock string
+	// Lock is the mutex or channel that it waits for. It is the zero Lock without
+	// Options.Locks, or if it is unknown.
+	Lock Lock
+	// HeldBy is who holds it: "a writer", "3 readers"; "" if unknown. Go does not record
+	// which goroutine holds a mutex.
+	HeldBy string
 	// Mutex reports that Lock is a mutex, which some goroutine has to unlock.
 	Mutex bool
 
@@ -78,7 +81,7 @@ func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]in
 		out.Thread = t.TID
 	}
 	if g.Lock.Kind != "" && l.opts.Locks {
-		out.Lock, out.Mutex = l.goLock(g.Lock), g.Lock.Kind != "chan"
+		out.Lock, out.HeldBy, out.Mutex = l.lock(g.Lock.Kind, g.Lock.Addr), heldBy(g.Lock), g.Lock.Kind != "chan"
 	}
 	if len(g.Frames) > 0 {
 		i, ok := stacks[g.Stack]
@@ -94,18 +97,17 @@ func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]in
 	l.snapshot.Goroutines = append(l.snapshot.Goroutines, out)
 }
 
-// goLock describes a lock of Go. Go's mutexes do not record which goroutine holds them.
-func (l *look) goLock(lock goroutine.Lock) string {
-	text := l.lockName(lock.Kind, lock.Addr)
+// heldBy says who holds a lock of Go.
+func heldBy(lock goroutine.Lock) string {
 	switch {
 	case lock.Writer:
-		text += ", held by a writer"
+		return "a writer"
 	case lock.Readers == 1:
-		text += ", held by 1 reader"
+		return "1 reader"
 	case lock.Readers > 1:
-		text += fmt.Sprintf(", held by %d readers", lock.Readers)
+		return fmt.Sprintf("%d readers", lock.Readers)
 	}
-	return text
+	return ""
 }
 
 // GoroutineGroup is goroutines that stand at the same place.

@@ -67,14 +67,14 @@ func TestLiveGoroutinesNameTheMutexThatTheyWaitFor(t *testing.T) {
 		t.Fatalf("%q: %v", line, err)
 	}
 	want := map[string]string{
-		"sync.Mutex.Lock":   fmt.Sprintf("sync.Mutex at %#x (main.mu)", mu),
-		"sync.RWMutex.Lock": fmt.Sprintf("sync.RWMutex at %#x, held by 1 reader", rw),
+		"sync.Mutex.Lock":   fmt.Sprintf(`sync.Mutex at %#x (main.mu), held by ""`, mu),
+		"sync.RWMutex.Lock": fmt.Sprintf(`sync.RWMutex at %#x, held by "1 reader"`, rw),
 	}
 	got := make(map[string]string)
 	for end := time.Now().Add(testlimit.End); len(got) < len(want) && time.Now().Before(end); {
 		for _, g := range take(t, Options{Locks: true}, cmd.Process.Pid).Goroutines {
 			if g.Mutex {
-				got[g.State] = g.Lock
+				got[g.State] = fmt.Sprintf("%s, held by %q", g.Lock, g.HeldBy)
 			}
 		}
 	}

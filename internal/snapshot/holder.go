@@ -13,10 +13,11 @@ import (
 
 // Holder says who holds the lock that a thread waits for.
 type Holder struct {
-	What    string // the lock: "mutex at 0x56388ecb80e0", "lock on /var/lib/x"
+	Lock    Lock
 	PID     int    // of the process, 0 if it is unknown
 	TID     int    // of the thread, 0 if only the process is known
 	Name    string // of the thread or process, "" if it is unknown
+	Ends    bool   // the thread waits for the holder to end: pthread_join(3)
 	Ended   bool   // the thread has ended and still holds the lock
 	Readers int    // number of readers of a rwlock, which does not record who they are
 	Passes  bool   // the lock passed from thread to thread while ringtap looked; no holder is named
@@ -24,7 +25,7 @@ type Holder struct {
 	lock, size uint64 // address and bytes of a lock in memory; 0 for a file lock
 }
 
-// By names the holder: "thread 4242 flusher".
+// By names the holder: "thread 4242 (flusher)".
 func (h *Holder) By() string {
 	switch {
 	case h.Passes:
@@ -32,9 +33,9 @@ func (h *Holder) By() string {
 	case h.Ended:
 		return fmt.Sprintf("thread %d, which has ended", h.TID)
 	case h.TID != 0:
-		return fmt.Sprintf("thread %d %s", h.TID, h.Name)
+		return fmt.Sprintf("thread %d (%s)", h.TID, h.Name)
 	case h.PID != 0:
-		return fmt.Sprintf("process %d %s", h.PID, h.Name)
+		return fmt.Sprintf("process %d (%s)", h.PID, h.Name)
 	case h.Readers == 1:
 		return "an unknown reader"
 	case h.Readers > 1:
@@ -87,7 +88,7 @@ func (l *look) passing() {
 		}
 	}
 	for _, h := range passes {
-		*h = Holder{What: h.What, Passes: true, lock: h.lock, size: h.size}
+		*h = Holder{Lock: h.Lock, Passes: true, lock: h.lock, size: h.size}
 	}
 }
 
@@ -170,7 +171,7 @@ func (l *look) id(t *Thread, addr uint64) int { return int(l.word(t, addr) & own
 // the CPUs.
 const maxResuming = 100 * time.Millisecond
 
-// waitsAgain tells whether a thread that was stopped meanwhile is in the same wait, or
+// waitsAgain reports whether a thread that was stopped meanwhile is in the same wait, or
 // comes back to it until end. It counts from now on how often the thread runs.
 func (l *look) waitsAgain(t *Thread, end time.Time) bool {
 	now, err := l.files.read(t.TID)
@@ -199,7 +200,7 @@ func (l *look) namespaceTIDs() map[int]*Thread {
 	return tids
 }
 
-// nested tells whether the process is in another pid namespace than we are.
+// nested reports whether the process is in another pid namespace than we are.
 func (l *look) nested() bool { return l.snapshot.NSPID != l.snapshot.PID }
 
 // Where glibc keeps the owner, in bytes: in a pthread_mutex_t, which begins with the
@@ -229,6 +230,9 @@ func muslMutex(word uint64, value uint32) bool {
 	return word%8 == 4 && value == waiters|uint32(unix.EBUSY)
 }
 
+// joins is the kind of the word by which a thread waits for another one to end.
+const joins = "pthread_join"
+
 // futexHolder finds the owner of a lock: in the word that is waited on, where robust
 // locks, those with priority inheritance and musl's have it, or where glibc keeps it.
 // If the function that waits does not say what kind of lock it is, as in a library
@@ -244,6 +248,9 @@ func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
 	if !pi && value == contended {
 		at = mutexOwner
 	}
+	if lock, ok := ownerless(t); ok {
+		return &Holder{Lock: lock}
+	}
 	switch {
 	case muslMutex(word, value), waits(t, "pthread_cond_", "pthread_barrier_"):
 		return nil
@@ -252,7 +259,7 @@ func (l *look) futexHolder(t *Thread, tids map[int]*Thread) *Holder {
 	case waits(t, "pthread_rwlock_"):
 		return l.rwlockHolder(t, tids)
 	case waits(t, "pthread_clockjoin", "pthread_timedjoin", "pthread_join"):
-		kind = "pthread_join" // the kernel takes the id away as the thread ends
+		kind = joins // the kernel takes the id away as the thread ends
 	case at == 0 && !pi && value&waiters == 0 && !syscalls.FutexShared(t.Args):
 		return nil // no lock: that it is the number of a thread is chance
 	}
@@ -270,7 +277,7 @@ func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
 		return l.owner(t, "rwlock", lock, rwlockWriter, tids)
 	}
 	if readers := l.word(t, lock) >> rwlockReaders; readers > 0 {
-		return &Holder{What: l.lockName("rwlock", lock), Readers: int(readers), lock: lock, size: rwlockWords}
+		return &Holder{Lock: l.lock("rwlock", lock), Readers: int(readers), lock: lock, size: rwlockWords}
 	}
 	return nil
 }
@@ -280,7 +287,7 @@ func (l *look) rwlockHolder(t *Thread, tids map[int]*Thread) *Holder {
 // is another's only if they share the lock, and has ended otherwise.
 func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int]*Thread) *Holder {
 	id := l.id(waiting, lock+at)
-	h := &Holder{What: l.lockName(kind, lock), PID: l.snapshot.PID, TID: id, lock: lock, size: 4}
+	h := &Holder{Lock: l.lock(kind, lock), PID: l.snapshot.PID, TID: id, Ends: kind == joins, lock: lock, size: 4}
 	if kind == "rwlock" {
 		h.size = rwlockWords
 	}
@@ -302,7 +309,7 @@ func (l *look) owner(waiting *Thread, kind string, lock, at uint64, tids map[int
 	return h
 }
 
-// waits tells whether a function of that name is among the innermost of a stack.
+// waits reports whether a function of that name is among the innermost of a stack.
 func waits(t *Thread, prefixes ...string) bool {
 	const innermost = 4
 	for _, f := range t.User[:min(len(t.User), innermost)] {
@@ -311,6 +318,54 @@ func waits(t *Thread, prefixes ...string) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// JavaMonitor is the kind of a lock that synchronized code of Java waits for.
+const JavaMonitor = "Java monitor"
+
+// ownerlessLocks are functions in which a thread waits for a lock that does not record its owner
+// where ringtap could read it. If isWord is set, the thread waits for a word of the lock.
+var ownerlessLocks = []struct {
+	function, kind string
+	isWord         bool
+}{
+	{"PyThread_acquire_lock", "Python lock", true}, // CPython's Python/thread_pthread.h
+	{"_PyMutex_LockTimed", "Python lock", false},   // since 3.14
+	{"ObjectMonitor::enter", JavaMonitor, false},   // HotSpot's runtime/objectMonitor.cpp
+}
+
+// ownerless returns the lock of an interpreter or virtual machine that a thread waits for. In
+// Python the same calls wait for conditions, queues and the end of threads: these are no locks.
+func ownerless(t *Thread) (lock Lock, ok bool) {
+	for _, f := range t.User {
+		if f.Runtime != "" {
+			return lock, ok && !isWaitInPython(&f)
+		}
+		if name := strings.ToLower(f.Name); strings.HasPrefix(name, "simplequeue_") || strings.HasPrefix(name, "_queue_simplequeue") {
+			return Lock{}, false
+		}
+		for _, known := range ownerlessLocks {
+			if !strings.HasPrefix(f.Name, known.function) {
+				continue
+			}
+			if lock, ok = (Lock{Kind: known.kind}), true; known.isWord {
+				lock.Addr = t.Args[0]
+			}
+		}
+	}
+	return Lock{}, false
+}
+
+// isWaitInPython reports whether an interpreted function of CPython's library acquires a lock to wait
+// for something else.
+func isWaitInPython(f *Frame) bool {
+	switch {
+	case strings.HasSuffix(f.File, "/concurrent/futures/thread.py"):
+		return true
+	case strings.HasSuffix(f.File, "/threading.py"):
+		return !strings.HasSuffix(f.Name, "acquire") && !strings.HasSuffix(f.Name, "__enter__")
 	}
 	return false
 }

@@ -47,12 +47,12 @@ func checkHolders(t *testing.T, pid int, more map[string]string) {
 		if thread.Holder != nil {
 			got = thread.Holder.By()
 		}
-		if want := holders[thread.Comm]; (got == "") != (want == "") || !strings.HasSuffix(got, want) {
+		if want := holders[thread.Comm]; (got == "") != (want == "") || !strings.HasSuffix(strings.TrimSuffix(got, ")"), want) {
 			t.Errorf("%s waits for %q, want %q", thread.Comm, got, holders[thread.Comm])
 		}
 	}
 	var circles []string
-	for _, circle := range Deadlocks([]*Snapshot{s}) {
+	for _, circle := range NewWaitGraph([]*Snapshot{s}).Deadlocks() {
 		var names []string
 		for _, thread := range circle {
 			names = append(names, thread.Comm)
@@ -79,14 +79,14 @@ func TestLiveABusyLockIsNoDeadlock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if circles := Deadlocks([]*Snapshot{s}); len(circles) > 0 {
+			if circles := NewWaitGraph([]*Snapshot{s}).Deadlocks(); len(circles) > 0 {
 				t.Errorf("stop %v: deadlocks %v", stop, circles)
 			}
 			for _, thread := range s.Threads {
 				if h := thread.Holder; h != nil {
 					held++
 					if h.Ended {
-						t.Errorf("stop %v: no thread ends, but %s is held by %s", stop, h.What, h.By())
+						t.Errorf("stop %v: no thread ends, but %s is held by %s", stop, h.Lock, h.By())
 					}
 				}
 			}
@@ -118,11 +118,11 @@ func TestLiveNoThreadThatWaitsForAMutexHoldsIt(t *testing.T) {
 			for _, thread := range s.Threads {
 				if h := thread.Holder; h != nil && h.TID != 0 {
 					named++
-					if !strings.HasSuffix(h.What, " (contended)") {
-						t.Errorf("stop %v: the lock is %s, not the variable contended", stop, h.What)
+					if h.Lock.Variable != "contended" {
+						t.Errorf("stop %v: the lock is %s, not the variable contended", stop, h.Lock)
 					}
 					if waiting[h.TID] {
-						t.Errorf("stop %v: thread %d waits for the %s, held by %s, which waits for it too", stop, thread.TID, h.What, h.By())
+						t.Errorf("stop %v: thread %d waits for the %s, held by %s, which waits for it too", stop, thread.TID, h.Lock, h.By())
 					}
 				}
 			}

@@ -7,14 +7,38 @@ import (
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
-// lockName describes a lock by its address and, if it is in a variable of a file, by the
-// variable's name: "mutex at 0x5640b12a60a0 (queue+0x18)".
-func (l *look) lockName(kind string, addr uint64) string {
-	if name := l.variable(addr); name != "" {
-		return fmt.Sprintf("%s at %#x (%s)", kind, addr, name)
-	}
-	return fmt.Sprintf("%s at %#x", kind, addr)
+// A Lock is a lock or channel that a thread or goroutine waits for. The zero value is none.
+type Lock struct {
+	Kind     string // "mutex", "sync.RWMutex", "lock on /var/lib/x"
+	Addr     uint64 // 0 if it is not in memory, or its place is unknown
+	Variable string // of a file that the lock is in: "queue+0x18"; "" if unknown
 }
+
+// String describes a lock by its address and variable: "mutex at 0x5640b12a60a0 (queue+0x18)".
+func (l Lock) String() string {
+	text := l.Kind
+	if l.Addr != 0 {
+		text += fmt.Sprintf(" at %#x", l.Addr)
+	}
+	if l.Variable != "" {
+		text += " (" + l.Variable + ")"
+	}
+	return text
+}
+
+// Short describes a lock by its variable, or else by its address: "mutex queue+0x18".
+func (l Lock) Short() string {
+	switch {
+	case l.Variable != "":
+		return l.Kind + " " + l.Variable
+	case l.Addr != 0:
+		return fmt.Sprintf("%s %#x", l.Kind, l.Addr)
+	}
+	return l.Kind
+}
+
+// lock returns the lock of a kind at an address of the process.
+func (l *look) lock(kind string, addr uint64) Lock { return Lock{kind, addr, l.variable(addr)} }
 
 // variable names the variable that contains an address of the process; "" if none is known.
 func (l *look) variable(addr uint64) string {

@@ -173,7 +173,7 @@ func TestLiveEveryWaitIsFoundWithItsWholeStack(t *testing.T) {
 	}
 }
 
-// didNotStop tells whether a thread ran for longer than ringtap waits for it to stop.
+// didNotStop reports whether a thread ran for longer than ringtap waits for it to stop.
 func didNotStop(t *Thread) bool { return strings.HasPrefix(t.Missing, "it did not stop") }
 
 // checkWait holds a thread to what its name says of it.
@@ -245,7 +245,7 @@ func TestLiveACallThatIsRestartedIsNamed(t *testing.T) {
 	}
 }
 
-// allIn tells whether all threads are in a state but the one that runs.
+// allIn reports whether all threads are in a state but the one that runs.
 func allIn(s *Snapshot, state byte) bool {
 	return !slices.ContainsFunc(s.Threads, func(t *Thread) bool { return t.State != state && (state == 'T' || t.Comm != "wait_run") })
 }

@@ -31,9 +31,30 @@ func (w text) goroutines() {
 	}
 }
 
-// goroutineGroup writes goroutines at the same place. Of those that have not moved
-// since the look before no stack is shown again.
+// goroutineGroup writes goroutines at the same place. It writes no stack again if they have not
+// moved since the look before.
 func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
+	first := goroutines[0]
+	head, moved := w.goroutineHead(goroutines)
+	if moved {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, head)
+	for _, lock := range distinct(goroutines, goLock) {
+		w.lines("lock", []string{lock})
+	}
+	if !moved {
+		return
+	}
+	w.lines("user", userLines(first.User, first.Truncated, first.Missing))
+	if first.Creator != "" {
+		w.lines("made", []string{"by " + first.Creator})
+	}
+}
+
+// goroutineHead names goroutines at the same place, and says what they wait for and how long
+// they have done so. moved is false if all were there at the look before.
+func (w text) goroutineHead(goroutines []*snapshot.Goroutine) (head string, moved bool) {
 	first := goroutines[0]
 	var ids []string
 	var times []time.Duration
@@ -47,7 +68,7 @@ func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
 		}
 		looks = append(looks, w.still.Goroutines[g.ID].Looks)
 	}
-	head := "goroutine " + ids[0]
+	head = "goroutine " + ids[0]
 	if n := len(goroutines); n > 1 {
 		if n > maxNamed {
 			ids = append(ids, "…")
@@ -61,19 +82,5 @@ func (w text) goroutineGroup(goroutines []*snapshot.Goroutine) {
 	if first.Locked {
 		head += ", locked to its thread"
 	}
-	moved := w.all || slices.Min(looks) == 1
-	if moved {
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintf(w, "%s%s\n", head, unmoved(looks))
-	for _, lock := range distinct(goroutines, func(g *snapshot.Goroutine) string { return g.Lock }) {
-		w.lines("lock", []string{lock})
-	}
-	if !moved {
-		return
-	}
-	w.lines("user", userLines(first.User, first.Truncated, first.Missing))
-	if first.Creator != "" {
-		w.lines("made", []string{"by " + first.Creator})
-	}
+	return head + unmoved(looks), w.all || slices.Min(looks) == 1
 }

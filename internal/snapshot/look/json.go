@@ -96,7 +96,7 @@ func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Th
 			thread.Waited = &waited
 		}
 		if h := t.Holder; h != nil {
-			thread.Holder = &jsonHolder{escape.Text(h.What), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers, h.Passes}
+			thread.Holder = &jsonHolder{escape.Text(h.Lock.String()), h.PID, h.TID, escape.Text(h.Name), h.Ended, h.Readers, h.Passes}
 		}
 		thread.User = jsonPlaces(t.User)
 		out.Threads = append(out.Threads, thread)
@@ -108,7 +108,7 @@ func jsonOf(s *snapshot.Snapshot, still snapshot.Still, circles [][]*snapshot.Th
 	}
 	out.Runtimes = s.Runtimes
 	for _, g := range s.Goroutines {
-		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, Lock: escape.Text(g.Lock), System: g.System,
+		goroutine := jsonGoroutine{ID: g.ID, Parent: g.Parent, State: g.State, Looks: still.Goroutines[g.ID].Looks, Thread: g.Thread, Locked: g.Locked, Lock: escape.Text(goLock(g)), System: g.System,
 			User: jsonPlaces(g.User), Truncated: g.Truncated, Missing: g.Missing, Creator: escape.Text(g.Creator)}
 		if g.Known {
 			waited := int64(g.Waited)

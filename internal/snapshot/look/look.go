@@ -1,12 +1,15 @@
 // Package look shows what the threads of processes wait for and the stacks that led there,
 // at one look or many, as text for people or as JSON.
 //
-//	target.Search → processes → snapshot.Taker → Snapshots ─┬→ text: deadlocks, locks, goroutines, threads
-//	     ↑ each look                                        └→ JSON, an object for each process
+//	target.Search → processes → snapshot.Taker → Snapshots ─┬→ text: goroutines, threads
+//	     ↑ each look                                        ├→ brief text, then the verdict on locks
+//	                                                        └→ JSON, an object for each process
+//
+// What matters most comes last, where the eye is when the prompt returns.
 package look
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,29 +17,31 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/target"
 )
 
-// Options say what is looked at, and how it is written.
+// Options are the options of Run.
 type Options struct {
-	Search target.Search // is asked anew before each look
-	// Threads is how their threads are looked at.
-	Threads snapshot.Options
-	Every   time.Duration // how often; 0: once
-	All     bool          // each thread by itself
-	JSON    bool          // an object a line for each process
+	Search  target.Search    // finds the processes, anew before each look
+	Threads snapshot.Options // for their threads
+	Every   time.Duration    // between two looks; if 0, Run looks once
+	All     bool             // show each thread and goroutine separately, and all of them
+	JSON    bool             // write an object a line for each process
 	Out     io.Writer
-	Width   int               // columns of a terminal that Out is, 0 if it is none
-	Note    func(text string) // is told what is missing, and why
+	// Width and Height are the columns and lines of the terminal that Out is, 0 if it is no
+	// terminal.
+	Width, Height int
+	Note          func(text string) // is called with what is missing, and why
 }
 
-// Run looks at processes once, or again and again until all have ended or the context is
-// done. Of those that have not moved since the look before it writes no stacks. That one
-// has ended is an error, a *snapshot.GoneError, only if it was named by its number, or as
-// the only one.
+// Run looks at processes once, or every Options.Every until all have ended or the context is
+// done. It does not repeat the stacks of threads that have not moved since the look before. It
+// returns a *snapshot.GoneError for a process that has ended only if the process was named by
+// its number, or is the only one.
 func Run(ctx context.Context, o Options) error {
 	for _, note := range o.Search.Owners(process.Host{}) {
 		o.Note(note)
@@ -140,31 +145,91 @@ func (l *looks) note(text string) {
 
 // write writes what look n has found.
 func (l *looks) write(n int, snapshots []*snapshot.Snapshot) error {
-	circles := snapshot.Deadlocks(snapshots)
-	w := bufio.NewWriter(l.Out)
+	var out bytes.Buffer
+	var err error
 	if l.JSON {
-		encoder := json.NewEncoder(w)
-		for _, s := range snapshots {
-			if err := encoder.Encode(jsonOf(s, l.still[s.PID], circles)); err != nil {
-				return err
-			}
-		}
+		err = l.writeJSON(&out, snapshots)
 	} else {
-		if n > 1 {
-			fmt.Fprintf(w, "\nlook %d, %s\n\n", n, time.Now().Format(time.RFC3339))
-		}
-		writeDeadlocks(w, circles)
-		for i, s := range snapshots {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			text{w, s, l.still[s.PID], l.All, l.Width}.write()
-		}
+		l.writeText(&out, n, snapshots)
 	}
 	for _, s := range snapshots {
 		for _, text := range s.Notes {
 			l.note(text)
 		}
 	}
-	return w.Flush()
+	if err == nil {
+		_, err = l.Out.Write(out.Bytes())
+	}
+	return err
+}
+
+func (l *looks) writeJSON(out *bytes.Buffer, snapshots []*snapshot.Snapshot) error {
+	circles := snapshot.NewWaitGraph(snapshots).Deadlocks()
+	encoder := json.NewEncoder(out)
+	for _, s := range snapshots {
+		if err := encoder.Encode(jsonOf(s, l.still[s.PID], circles)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A stack in brief has at most mostFrames lines, and at least fewestFrames if the screen is low.
+const mostFrames, fewestFrames = 6, 2
+
+func (l *looks) writeText(out *bytes.Buffer, n int, snapshots []*snapshot.Snapshot) {
+	if n > 1 {
+		fmt.Fprintf(out, "\nlook %d, %s\n\n", n, time.Now().Format(time.RFC3339))
+	}
+	if !l.Threads.Locks {
+		start := out.Len()
+		l.writeEach(out, snapshots, func(w text) { w.write() })
+		if l.Height > 0 && l.screenLines(out.Bytes()[start:]) >= l.Height {
+			l.writeOverview(out, snapshots)
+		}
+		return
+	}
+	v := newVerdict(snapshots)
+	var end bytes.Buffer
+	for _, line := range v.lines() {
+		fmt.Fprintln(&end, wrap(line, l.Width))
+	}
+	if l.All || len(v.threads)+len(v.goroutines) == 0 {
+		l.writeEach(out, snapshots, func(w text) { w.write() })
+	} else {
+		start := out.Len()
+		for frames := mostFrames; ; frames-- {
+			l.writeEach(out, snapshots, func(w text) { brief{w, v, frames}.write() })
+			const emptyLine, prompt = 1, 1
+			lines := l.screenLines(out.Bytes()[start:]) + emptyLine + bytes.Count(end.Bytes(), []byte("\n")) + prompt
+			if l.Height == 0 || lines <= l.Height || frames == fewestFrames {
+				break
+			}
+			out.Truncate(start)
+		}
+	}
+	fmt.Fprintln(out)
+	out.Write(end.Bytes())
+}
+
+// writeEach writes snapshots with an empty line between them.
+func (l *looks) writeEach(out *bytes.Buffer, snapshots []*snapshot.Snapshot, write func(text)) {
+	for i, s := range snapshots {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		write(text{out, s, l.still[s.PID], l.All, l.Width})
+	}
+}
+
+// screenLines returns how many lines of the terminal a text takes.
+func (l *looks) screenLines(text []byte) int {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if l.Width > 0 {
+			n += max(utf8.RuneCount(bytes.TrimRight(line, "\n"))-1, 0) / l.Width
+		}
+	}
+	return n
 }

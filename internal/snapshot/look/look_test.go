@@ -1,7 +1,6 @@
 package look
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -22,7 +21,7 @@ import (
 // holds, which runs.
 func server() *snapshot.Snapshot {
 	frames := []snapshot.Frame{{Name: "lock", Offset: 0x1c, Object: "/lib/libc.so.6"}, {Name: "main\x1b", Offset: 8, Object: "/srv", File: "a.c", Line: 7}}
-	holder := &snapshot.Holder{What: "mutex at 0x1000", PID: 100, TID: 103, Name: "owner"}
+	holder := &snapshot.Holder{Lock: snapshot.Lock{Kind: "mutex", Addr: 0x1000}, PID: 100, TID: 103, Name: "owner"}
 	wait := func(tid int, waited time.Duration) *snapshot.Thread {
 		return &snapshot.Thread{TID: tid, Comm: "waiter", State: 'S', Waited: waited, Known: true, Call: "futex(wait)",
 			Kernel: []string{"futex_wait+0x1"}, User: frames, Holder: holder}
@@ -39,19 +38,14 @@ func server() *snapshot.Snapshot {
 
 func TestAProcessIsWrittenWithTheReasonFirst(t *testing.T) {
 	var out bytes.Buffer
-	w := bufio.NewWriter(&out)
 	s := server()
-	text{w, s, s.Since(snapshot.Still{}), false, 0}.write()
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	text{&out, s, s.Since(snapshot.Still{}), false, 0}.write()
 	const want = `process 100 server: 4 threads, 1 running, 3 sleeping, pid 1 in its namespace
 /srv -x
-2 threads wait for the mutex at 0x1000, held by thread 103 owner
 
 2 threads (101 waiter, 102 waiter): sleeping for 1s to 3s
   in     futex(wait)
-  held   mutex at 0x1000 by thread 103 owner
+  held   mutex at 0x1000 by thread 103 (owner)
   kernel futex_wait+0x1
   user   lock+0x1c (libc.so.6)
          main\x1b+0x8 (srv) a.c:7
@@ -71,16 +65,12 @@ thread 104 idle: sleeping
 
 func TestGoroutinesStandBeforeTheThreads(t *testing.T) {
 	var out bytes.Buffer
-	w := bufio.NewWriter(&out)
 	wait := func(id uint64) *snapshot.Goroutine {
 		return &snapshot.Goroutine{ID: id, State: "chan receive", User: []snapshot.Frame{{Name: "main.wait", Object: "/go"}}, Creator: "main.main"}
 	}
 	s := &snapshot.Snapshot{PID: 7, NSPID: 7, Comm: "go", Runtimes: []string{"go1.25"}, Goroutines: []*snapshot.Goroutine{wait(5), wait(6)},
 		Threads: []*snapshot.Thread{{TID: 7, Comm: "go", State: 'S', User: []snapshot.Frame{{Name: "runtime.futex", Object: "/go"}}}}}
-	text{w, s, s.Since(snapshot.Still{}), false, 0}.write()
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	text{&out, s, s.Since(snapshot.Still{}), false, 0}.write()
 	const want = `process 7 go: 1 thread
 go1.25: 2 goroutines
 
@@ -124,16 +114,12 @@ func TestLooksGoOnUntilTheProcessHasEnded(t *testing.T) {
 
 func TestThreadsThatHaveNotMovedShowNoStackAgain(t *testing.T) {
 	var out bytes.Buffer
-	w := bufio.NewWriter(&out)
 	still := snapshot.Still{Threads: map[int]snapshot.Stood{101: {Looks: 3}, 102: {Looks: 2}, 103: {Looks: 1}}}
-	text{w, server(), still, false, 0}.write()
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	_, threads, _ := strings.Cut(out.String(), "owner\n")
+	text{&out, server(), still, false, 0}.write()
+	_, threads, _ := strings.Cut(out.String(), "/srv -x\n")
 	const want = `2 threads (101 waiter, 102 waiter): sleeping for 1s to 3s; not moved in 2 looks
   in     futex(wait)
-  held   mutex at 0x1000 by thread 103 owner
+  held   mutex at 0x1000 by thread 103 (owner)
 
 thread 103 owner: running
 `

@@ -1,7 +1,7 @@
 package look
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,22 +15,18 @@ import (
 
 // text writes a snapshot for people: what may be the reason first.
 type text struct {
-	*bufio.Writer
+	*bytes.Buffer
 	*snapshot.Snapshot
 	still snapshot.Still
 	all   bool // each thread by itself
-	width int  // columns of the terminal, 0 if it is none
+	width int  // columns of the terminal, 0 if the output is no terminal
 }
 
 func (w text) write() {
-	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, escape.Text(w.Comm), w.summary())
-	if w.Command != "" {
-		fmt.Fprintln(w, escape.Text(w.Command))
-	}
+	w.head(0)
 	if w.Ended() {
 		return
 	}
-	w.locks()
 	w.goroutines()
 	var runtime []*snapshot.Thread
 	for _, group := range w.groups() {
@@ -43,6 +39,14 @@ func (w text) write() {
 	if len(runtime) > 0 {
 		fmt.Fprintf(w, "\n%s of the Go runtime (%s), idle or its own; --all shows them\n",
 			counted(len(runtime), "thread"), named(runtime))
+	}
+}
+
+// head writes what the process is, and its command in at most width columns, unless width is 0.
+func (w text) head(width int) {
+	fmt.Fprintf(w, "process %d %s: %s\n", w.PID, escape.Text(w.Comm), w.summary())
+	if w.Command != "" {
+		fmt.Fprintln(w, fit(escape.Text(w.Command), width))
 	}
 }
 
@@ -120,7 +124,7 @@ func (w text) groups() []snapshot.Group {
 	return groups
 }
 
-// isRuntime tells whether a thread of a Go program does nothing for a goroutine.
+// isRuntime reports whether a thread of a Go program does nothing for a goroutine.
 func (w text) isRuntime(t *snapshot.Thread) bool {
 	if len(w.Runtimes) == 0 || len(t.User) == 0 || t.State != 'S' || slices.ContainsFunc(w.Goroutines, func(g *snapshot.Goroutine) bool { return g.Thread == t.TID }) {
 		return false
@@ -130,27 +134,39 @@ func (w text) isRuntime(t *snapshot.Thread) bool {
 	})
 }
 
-// group writes threads at the same place. Of those that have not moved since the look
-// before no stack is shown again.
-func (w text) group(threads []*snapshot.Thread) {
-	first := threads[0]
-	head := "thread " + named(threads)
+// threadHead names threads at the same place, and says what they do and how long they have done
+// so. moved is false if all were there at the look before.
+func (w text) threadHead(threads []*snapshot.Thread) (head string, moved bool) {
+	head = "thread " + named(threads)
 	if len(threads) > 1 {
 		head = fmt.Sprintf("%d threads (%s)", len(threads), named(threads))
 	}
-	var times []time.Duration
 	var looks []int
+	for _, t := range threads {
+		looks = append(looks, w.still.Threads[t.TID].Looks)
+	}
+	return fmt.Sprintf("%s: %s%s%s", head, stateOf(threads[0]), between(times(threads)), unmoved(looks)), w.all || slices.Min(looks) == 1
+}
+
+// times are how long threads have waited, where that is known.
+func times(threads []*snapshot.Thread) (times []time.Duration) {
 	for _, t := range threads {
 		if t.Known {
 			times = append(times, t.Waited)
 		}
-		looks = append(looks, w.still.Threads[t.TID].Looks)
 	}
-	moved := w.all || slices.Min(looks) == 1
+	return times
+}
+
+// group writes threads at the same place. It writes no stack again if they have not moved since
+// the look before.
+func (w text) group(threads []*snapshot.Thread) {
+	first := threads[0]
+	head, moved := w.threadHead(threads)
 	if moved {
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%s: %s%s%s\n", head, stateOf(first), between(times), unmoved(looks))
+	fmt.Fprintln(w, head)
 	for _, call := range distinct(threads, func(t *snapshot.Thread) string { return t.Call }) {
 		w.lines("in", []string{call})
 	}

@@ -1,0 +1,87 @@
+package look
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtap/ringtap/internal/escape"
+	"github.com/ringtap/ringtap/internal/snapshot"
+)
+
+// maxOverview is how many groups of threads or goroutines an overview has.
+const maxOverview = 10
+
+// writeOverview writes a line for each group of threads and goroutines, those that wait for a lock
+// first and native code last. It follows stacks that have scrolled away.
+func (l *looks) writeOverview(out *bytes.Buffer, snapshots []*snapshot.Snapshot) {
+	var locks, program, native []string
+	add := func(lock, ofProgram bool, line string) {
+		switch {
+		case lock:
+			locks = append(locks, line)
+		case ofProgram:
+			program = append(program, line)
+		default:
+			native = append(native, line)
+		}
+	}
+	for _, s := range snapshots {
+		w := text{out, s, l.still[s.PID], false, l.Width}
+		process := ""
+		if len(snapshots) > 1 {
+			process = fmt.Sprintf("%d ", s.PID)
+		}
+		for _, group := range s.GroupGoroutines(false) {
+			first := group.Goroutines[0]
+			subject := fmt.Sprintf("goroutine %d", first.ID)
+			if n := len(group.Goroutines); n > 1 {
+				subject = fmt.Sprintf("%d goroutines (%d, …)", n, first.ID)
+			}
+			add(strings.HasPrefix(first.State, "sync."), true, process+subject+": "+first.State+in(first.User))
+		}
+		for _, group := range s.Group() {
+			first := group.Threads[0]
+			if w.isRuntime(first) {
+				continue
+			}
+			subject := "thread " + named(group.Threads[:1])
+			if n := len(group.Threads); n > 1 {
+				subject = fmt.Sprintf("%d threads (%s, …)", n, named(group.Threads[:1]))
+			}
+			doing, _, _ := strings.Cut(first.Call, "(")
+			if doing == "" || first.State != 'S' {
+				doing = stateOf(first)
+			}
+			f := ownFrame(first.User)
+			add(slices.ContainsFunc(first.User, isLock), f != nil && f.Runtime != "", process+subject+": "+escape.Text(doing)+in(first.User)+between(times(group.Threads)))
+		}
+	}
+	lines := slices.Concat(locks, program, native)
+	fmt.Fprintln(out, "\nin short:")
+	for _, line := range lines[:min(len(lines), maxOverview)] {
+		fmt.Fprintln(out, fit("  "+line, l.Width))
+	}
+	if n := len(lines) - maxOverview; n > 0 {
+		fmt.Fprintf(out, "  … and %s\n", counted(n, "other place"))
+	}
+	if len(locks) > 0 {
+		fmt.Fprintln(out, "--deadlock shows who waits for whose lock.")
+	}
+}
+
+// in names the program's own function in which a stack waits: " in main (a.c:7)".
+func in(frames []snapshot.Frame) string {
+	if place := ownPlace(frames); place != "" {
+		return " in " + place
+	}
+	return ""
+}
+
+// isLock reports whether a function of the C library, or of an interpreter, waits for a lock.
+func isLock(f snapshot.Frame) bool {
+	function := strings.TrimLeft(f.Name, "_")
+	return slices.ContainsFunc([]string{"pthread_mutex_", "pthread_rwlock_", "PyThread_acquire_lock", "ObjectMonitor::enter"},
+		func(prefix string) bool { return strings.HasPrefix(function, prefix) })
+}
