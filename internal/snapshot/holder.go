@@ -337,7 +337,8 @@ var ownerlessLocks = []struct {
 }
 
 // ownerless returns the lock of an interpreter or virtual machine that a thread waits for. In
-// Python the same calls wait for conditions, queues and the end of threads: these are no locks.
+// Python the same calls wait for conditions, queues and the end of threads: these are no locks. In
+// an interpreter without symbols a wait in SimpleQueue.get looks like one for a lock.
 func ownerless(t *Thread) (lock Lock, ok bool) {
 	for _, f := range t.User {
 		if f.Runtime != "" {
@@ -362,7 +363,7 @@ func ownerless(t *Thread) (lock Lock, ok bool) {
 // for something else.
 func isWaitInPython(f *Frame) bool {
 	switch {
-	case strings.HasSuffix(f.File, "/concurrent/futures/thread.py"):
+	case strings.HasSuffix(f.File, "/concurrent/futures/thread.py"), strings.HasSuffix(f.File, "/multiprocessing/pool.py"):
 		return true
 	case strings.HasSuffix(f.File, "/threading.py"):
 		return !strings.HasSuffix(f.Name, "acquire") && !strings.HasSuffix(f.Name, "__enter__")

@@ -1,0 +1,103 @@
+package snapshot
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/ringtap/ringtap/internal/interp/interptest"
+	"github.com/ringtap/ringtap/internal/testlimit"
+)
+
+// pythonLocks has threads that wait: two for locks, one for work, one for an event, one for
+// another one to end. It prints their names and numbers.
+const pythonLocks = `
+import concurrent.futures, os, queue, sys, threading
+if sys.version_info < (3, 8):
+    print("old")
+    sys.exit()
+accounts, journal, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
+def told(name): os.write(1, b'%s %d\n' % (name.encode(), threading.get_native_id()))
+def transfer():
+    with accounts:
+        both.wait()
+        told("lock")
+        with journal: pass
+def flush():
+    with journal:
+        both.wait()
+        told("lock")
+        with accounts: pass
+def event():
+    told("event")
+    threading.Event().wait()
+def take():
+    told("queue")
+    queue.SimpleQueue().get()
+def join():
+    told("join")
+    threads[0].join()
+pool = concurrent.futures.ThreadPoolExecutor(1)
+pool.submit(told, "pool").result()
+threads = [threading.Thread(target=f) for f in (transfer, flush, event, take, join)]
+for t in threads: t.start()
+told("main")
+threads[0].join()
+`
+
+func TestLiveThreadsOfPythonThatWaitForALockSaySo(t *testing.T) {
+	pythons := interptest.Installed("python")
+	if len(pythons) == 0 {
+		t.Skip("python3 is not installed")
+	}
+	for _, path := range pythons {
+		t.Run(path, func(t *testing.T) {
+			cmd := exec.Command(path, "-c", pythonLocks)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			testlimit.Limit(t, cmd)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				cmd.Process.Kill()
+				cmd.Wait()
+			})
+			waits := make(map[int]string) // by TID
+			for lines := bufio.NewScanner(out); len(waits) < 7 && lines.Scan(); {
+				var name string
+				var tid int
+				if lines.Text() == "old" {
+					t.Skip("only Python 3.8 and later knows the numbers of its threads")
+				}
+				if _, err := fmt.Sscan(lines.Text(), &name, &tid); err != nil {
+					t.Fatalf("%q: %v", lines.Text(), err)
+				}
+				waits[tid] = name
+			}
+			found := make(map[Lock]bool)
+			for end := time.Now().Add(testlimit.End); len(found) < 2 && time.Now().Before(end); {
+				clear(found)
+				for _, thread := range take(t, Options{Locks: true}, cmd.Process.Pid).Threads {
+					if thread.Holder == nil {
+						continue
+					}
+					switch name := waits[thread.TID]; {
+					case name == "lock" && thread.Holder.Lock.Kind == "Python lock":
+						found[thread.Holder.Lock] = true
+					case name == "queue" && path == "/usr/bin/python3": // without symbols a queue looks like a lock
+					default:
+						t.Errorf("thread %s waits for %s", name, thread.Holder.Lock)
+					}
+				}
+			}
+			if len(found) != 2 {
+				t.Errorf("threads wait for %v, want two locks", found)
+			}
+		})
+	}
+}
