@@ -19,8 +19,8 @@ import (
 type Source struct {
 	probe.Source
 	Through bool // of a Return: its functions are those with Function.Through
-	// Large, of an Enter, says that its hits are mappings, or allocations of largeSize bytes or more; another
-	// source then has the smaller ones. They are few, and most of a program's memory.
+	// Large, of an Enter, says that its hits are mappings or, with Probes.Large, allocations of largeSize bytes
+	// or more: another source has the smaller ones. They are few, and often most of a program's memory.
 	Large bool
 	// AtEntry says that at every place the function's frame is not set up yet.
 	AtEntry bool
@@ -67,7 +67,7 @@ type Attachment struct {
 // them. Errors are those of uprobe.Attach.
 func Attach(p *Probes, target perfevent.Target, logger *slog.Logger) (*Attachment, error) {
 	a := &Attachment{}
-	for _, group := range groups(p.All) {
+	for _, group := range groups(p.All, p.Large) {
 		if err := a.attach(group, target, logger); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
@@ -89,13 +89,15 @@ func (a *Attachment) Close() error {
 type group struct {
 	Source
 	name  string // part of its events'
+	sized bool   // sites have the fields of sizeArgs
 	sites []uprobe.Site
 	of    []*Function // of the sites
 }
 
 // groups puts probes into as few events as tell the functions apart: those that
-// end calls first, so that none of them is missed whose begin is seen.
-func groups(all []Probe) []*group {
+// end calls first, so that none of them is missed whose begin is seen. Sized says that
+// allocations have the fields of sizeArgs.
+func groups(all []Probe, sized bool) []*group {
 	var out []*group
 	for _, kind := range []struct {
 		name    string
@@ -118,6 +120,7 @@ func groups(all []Probe) []*group {
 				}
 			}
 			g := &group{name: kind.name, Source: Source{Source: probe.Source{Role: kind.role}, Through: kind.through, Large: kind.maps, AtEntry: true}}
+			g.sized = sized && kind.role == probe.Enter && !kind.maps
 			g.add(p)
 			out = append(out, g)
 		}
@@ -134,7 +137,7 @@ func (g *group) add(p *Probe) bool {
 	site := p.Entry
 	site.Return = ends
 	site.Event = fmt.Sprintf("%s_%d", g.name, len(g.sites))
-	if g.Role == probe.Enter && !g.Large {
+	if g.sized {
 		site.Args = sizeArgs(p.Function)
 	}
 	g.sites = append(g.sites, site)

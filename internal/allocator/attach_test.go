@@ -11,11 +11,11 @@ func TestEventsTellFunctionsApart(t *testing.T) {
 	// The second file has its functions at the same places of pages.
 	var all []Probe
 	for file, base := range []uint64{0x10000, 0x20000} {
-		for i, name := range []string{"malloc", "posix_memalign", "free"} {
+		for i, name := range []string{"malloc", "posix_memalign", "free", "mmap"} {
 			all = append(all, Probe{Function: Named(name), Entry: uprobe.Site{KernelPath: string(rune('a' + file)), Offset: base + uint64(i)*32, Entry: i != 1}})
 		}
 	}
-	groups := groups(all)
+	groups := groups(all, true)
 	named := make(map[string]int)
 	for i, g := range groups {
 		named[g.name]++
@@ -30,6 +30,13 @@ func TestEventsTellFunctionsApart(t *testing.T) {
 		}
 		if g.Role == probe.Enter && g.AtEntry {
 			t.Error("one of the places is not where its function begins")
+		}
+	}
+	for _, g := range groups {
+		for k, site := range g.sites {
+			if sized := g.name == "alloc"; len(site.Args) > 0 != sized || g.of[k].maps() && g.Role == probe.Enter && !g.Large {
+				t.Errorf("%s in %s: fields %v, large %v", g.of[k].Name, g.name, site.Args, g.Large)
+			}
 		}
 	}
 	if named["allocated"] != 1 || named["allocated_through"] != 1 || named["alloc"] != 2 || named["free"] != 2 {

@@ -46,7 +46,10 @@ type Probes struct {
 	Files []string // that have them, for people
 	// Unwatched are files in use with functions that were left out since they throw.
 	Unwatched []string
-	plans     []*uprobe.Plan
+	// Large has Attach tell large allocations apart from others: see Source.Large. It costs each
+	// allocation a few percent more.
+	Large bool
+	plans []*uprobe.Plan
 }
 
 // Close closes the files. Attachments must be closed before.

@@ -134,8 +134,8 @@ func (in *interpreted) frames(dst []callchain.Frame, r interp.Runtime, c interp.
 // Gone is the name of a function that ended before it was asked for.
 const Gone = "[gone]"
 
-// mayBeInterpreter tells by a file's name whether it may hold an interpreter.
-func mayBeInterpreter(file string) bool {
+// MayBeInterpreter reports whether a file's name is one that an interpreter has whose calls Moments knows.
+func MayBeInterpreter(file string) bool {
 	name := strings.TrimPrefix(path.Base(file), "lib")
 	for _, prefix := range []string{"python", "php", "perl", "ruby"} {
 		if strings.HasPrefix(name, prefix) {

@@ -150,7 +150,7 @@ func (h *hosted) due(p *process.Process) bool {
 func (h *hosted) attach(p *process.Process) {
 	candidate := false
 	for m := range p.Mapped {
-		candidate = candidate || m.Object.Kind == process.File && (mayBeRuntime(m.Object.Path) || h.to.moments != nil && mayBeInterpreter(m.Object.Path))
+		candidate = candidate || m.Object.Kind == process.File && (mayBeRuntime(m.Object.Path) || h.to.moments != nil && MayBeInterpreter(m.Object.Path))
 	}
 	if !candidate {
 		return

@@ -133,6 +133,7 @@ func profileOf(t *testing.T, cmd *exec.Cmd, every uint64) (p *profile.Profile, r
 		t.Fatal(err)
 	}
 	defer found.Close()
+	found.Large = true
 	target := perfevent.Process(program.PID)
 	attached, err := allocator.Attach(found, target, nil)
 	if err != nil {

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/ringtap/ringtap/ftrace"
 	"github.com/ringtap/ringtap/internal/allocator"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/stack"
 	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/symbols"
 )
@@ -64,6 +66,7 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 	for _, file := range found.Unwatched {
 		run.Note(fmt.Sprintf("ringtap does not probe operator new of %s, because a probe there ends a program that catches std::bad_alloc; --throwing-new probes it", file))
 	}
+	found.Large = where.PIDs == nil || slices.ContainsFunc(where.PIDs, mayInterpret)
 	attached, err := allocator.Attach(found, run.Watched, logger)
 	if err != nil {
 		return nil, err
@@ -82,6 +85,17 @@ func userMemory(run *questions.Run, o Options, throwingNew bool) (table.Collecto
 		run.Say(collector.goHeaps.say)
 	}
 	return collector, nil
+}
+
+// mayInterpret reports whether a process may run code of an interpreted language. ringtap cannot read the
+// functions of all allocations of such a process if they come fast.
+func mayInterpret(pid int) (may bool) {
+	// A process that has ended runs nothing.
+	_ = process.Host{}.Areas(pid, func(a *process.Area) bool {
+		may = a.Executable && stack.MayBeInterpreter(string(a.Path))
+		return !may
+	})
+	return may
 }
 
 // sayMissed says what was not seen.

@@ -38,7 +38,8 @@ type stratum struct {
 	size   uint8 // sizeClass
 }
 
-// sizeClass returns the number of a range of sizes. Each power of two is split into four ranges.
+// sizeClass returns the number of a range of sizes, which are below 1<<63. Each power of two is split into
+// four ranges.
 func sizeClass(size uint64) uint8 {
 	n := bits.Len64(size)
 	if n < 3 {
