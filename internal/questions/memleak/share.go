@@ -224,12 +224,12 @@ func (r *Reading) say(w io.Writer) {
 		return
 	}
 	share := func(n uint64) float64 { return 100 * float64(n) / all }
-	fmt.Fprintf(w, "memleak: interpreted functions: ringtap read those of %.1f%% of the memory as it was allocated", share(r.Read))
+	fmt.Fprintf(w, "memleak: interpreted functions: %.1f%% of bytes read", share(r.Read))
 	if r.Shared > 0 {
-		fmt.Fprintf(w, "; it shares out %.1f%% by these readings, among functions with the same native callers and sizes", share(r.Shared))
+		fmt.Fprintf(w, ", %.1f%% estimated", share(r.Shared))
 	}
 	if r.None > 0 {
-		fmt.Fprintf(w, "; %.1f%% has native frames only", share(r.None))
+		fmt.Fprintf(w, ", %.1f%% none", share(r.None))
 	}
 	fmt.Fprintln(w)
 }

@@ -3,6 +3,7 @@ package memleak
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/table"
@@ -108,6 +109,14 @@ func TestWhatWasNeverReadKeepsItsNativeStack(t *testing.T) {
 	}
 	if reading != (Reading{Read: 5000, None: 100}) {
 		t.Errorf("%+v", reading)
+	}
+}
+
+func TestTheNoteOfReadingsFitsALine(t *testing.T) {
+	var b strings.Builder
+	(&Reading{Read: 503, Shared: 484, None: 13}).say(&b)
+	if want := "memleak: interpreted functions: 50.3% of bytes read, 48.4% estimated, 1.3% none\n"; b.String() != want || len(want) > 80 {
+		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
 
