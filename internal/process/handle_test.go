@@ -237,13 +237,48 @@ func TestAMissingAddressMakesTheTableReadMappingsAgain(t *testing.T) {
 		t.Errorf("after a while the program is %q", got)
 	}
 	for range 3 {
-		now = p.again
+		now = p.missing.again
 		if got := pathAt(t, table, p, 0x1234); got != "" {
 			t.Errorf("at an address that nobody maps is %q", got)
 		}
 	}
-	if p.pause != 8*minPause {
-		t.Errorf("after three addresses that nobody maps the pause is %d ns; want %d", p.pause, 8*minPause)
+	if p.missing.pause != 8*minPause {
+		t.Errorf("after three addresses that nobody maps the pause is %d ns; want %d", p.missing.pause, 8*minPause)
+	}
+}
+
+func TestMappingsAreReadSoonWhereAThreadRan(t *testing.T) {
+	now := uint64(1 << 40)
+	table := NewTable(Options{Host: Host{Proc: "testdata/proc", Clock: func() uint64 { return now }}})
+	t.Cleanup(table.Close)
+	p := table.Process(1)
+	const text = 0x55a493272000
+	ran := func() bool {
+		p.put(mapping{start: 0, end: 1 << 63}) // as if another process had mapped it
+		return p.Ran(text)
+	}
+	if !ran() {
+		t.Error("/proc is not read the first time")
+	}
+	if !p.Ran(text) {
+		t.Error("what was read is not known")
+	}
+	now += minMissedPause - 1
+	if ran() {
+		t.Error("/proc was read again too soon")
+	}
+	now++
+	if !ran() {
+		t.Error("/proc is not read again later")
+	}
+	for range 3 {
+		now = p.missed.again
+		if p.Ran(0x1234) {
+			t.Error("an address that nobody maps is mapped")
+		}
+	}
+	if p.missed.pause != 8*minMissedPause {
+		t.Errorf("after three addresses that nobody maps the pause is %d ns; want %d", p.missed.pause, 8*minMissedPause)
 	}
 }
 
@@ -251,7 +286,7 @@ func TestAMissingAddressMakesTheTableReadMappingsAgain(t *testing.T) {
 func TestReadingMappingsAgainHidesNoExec(t *testing.T) {
 	table := newTestTable(t, "testdata/proc")
 	first := table.Process(1)
-	first.again = 0
+	first.missing.again = 0
 	pathAt(t, table, first, 0x1234)
 	table.Handle(execAt(first.since+1, 1, "next"))
 	if p := table.Process(1); p == first || p.Comm != "next" || first.Comm != "systemd" {

@@ -27,8 +27,9 @@ type Process struct {
 	exited       bool // its main thread is gone
 	seen         bool // asked for since it exited
 
-	losses       int    // Table.losses when its mappings were read last
-	again, pause uint64 // ns: when they may be read again, and how long until then
+	losses  int    // Table.losses when its mappings were read last
+	missing reread // of addresses on stacks
+	missed  reread // of addresses where a thread ran
 
 	mappings []mapping // sorted, without overlaps
 	shared   bool      // another process has the same slice
@@ -115,26 +116,53 @@ func (p *Process) ReadCode(object callchain.ObjectID, offset uint64, b []byte) i
 func (p *Process) findAgain(pc uint64) (int, bool) {
 	t := p.table
 	now := t.now()
-	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.again || t.Refuses() {
+	if p.unknown || p.PID <= 0 || p.losses == t.losses && now < p.missing.again || t.Refuses() {
 		return 0, false
 	}
 	p.losses = t.losses
 	t.readMaps(p)
 	i, ok := find(p.mappings, pc)
-	if ok {
-		p.pause = minPause
-	} else {
-		p.pause = min(2*p.pause, maxPause)
-	}
-	p.again = now + p.pause
+	p.missing.read(now, ok, minPause)
 	return i, ok
+}
+
+// Ran reports whether the process has an executable mapping at an address where one of its threads
+// ran. If none is known, Ran reads the mappings again: a process that shares its memory with another
+// one (clone(2) with CLONE_VM, vfork(2)) gets no records of what that one maps.
+func (p *Process) Ran(pc uint64) bool {
+	if _, ok := find(p.mappings, pc); ok {
+		return true
+	}
+	t := p.table
+	now := t.now()
+	if p.unknown || p.PID <= 0 || now < p.missed.again || t.Refuses() {
+		return false
+	}
+	t.readMaps(p)
+	_, ok := find(p.mappings, pc)
+	p.missed.read(now, ok, minMissedPause)
+	return ok
+}
+
+// reread says when the mappings of a process may be read again because of an address.
+type reread struct{ again, pause uint64 } // ns
+
+// read notes that the mappings were read now. If the address is in one of them, the next reading
+// may come after the least pause, else after twice the last pause.
+func (r *reread) read(now uint64, found bool, least uint64) {
+	r.pause = min(max(2*r.pause, least), maxPause)
+	if found {
+		r.pause = least
+	}
+	r.again = now + r.pause
 }
 
 // How long, in nanoseconds, after a reading of a process's mappings a missing address does not
 // cause another.
 const (
-	minPause = uint64(time.Second)
-	maxPause = uint64(time.Minute)
+	minPause       = uint64(time.Second)
+	minMissedPause = uint64(10 * time.Millisecond) // reading takes a millisecond where there are thousands
+	maxPause       = uint64(time.Minute)
 )
 
 // put enters a mapping; a nil object makes a hole.

@@ -222,9 +222,8 @@ func (t *Table) newProcess(pid int, comm string, since uint64) *Process {
 		table: t,
 		since: since,
 
-		losses: t.losses,
-		again:  since + minPause,
-		pause:  minPause,
+		losses:  t.losses,
+		missing: reread{again: since + minPause, pause: minPause},
 	}
 	t.next++
 	p.changed()

@@ -181,6 +181,7 @@ type Account struct {
 	Joined      uint64 // samples whose user stack was cut short and is the beginning of one whole stack only, which stands for it
 	Early       uint64 // of the truncated, samples that came before the stacks of their process were read beyond the copies
 	Broken      uint64 // samples whose user stack ends before its outermost function
+	Unmapped    uint64 // samples without a user stack: they are at addresses in no known mapping of their process
 	LeftOut     uint64 // samples received but not shown: ringtap's own, the idle task's, late ones
 	Unkept      uint64 // samples counted on one row, for want of memory
 	Unknown     uint64 // distinct frames without a name

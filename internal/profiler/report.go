@@ -161,7 +161,7 @@ func appendMetrics(all, plan []profile.Metric) []profile.Metric {
 // and lost is known for the whole run only.
 func account(plan *table.Plan, c table.Counts) profile.Account {
 	return profile.Account{Event: plan.Event, Received: c.Samples + c.LeftOut, Lost: c.Lost, LeftOut: c.LeftOut,
-		Stacks: c.Stacks, Truncated: c.Truncated - c.Joined, Joined: c.Joined, Early: c.Early, Broken: c.Broken, Unkept: c.Unkept}
+		Stacks: c.Stacks, Truncated: c.Truncated - c.Joined, Joined: c.Joined, Early: c.Early, Broken: c.Broken, Unmapped: c.Unmapped, Unkept: c.Unkept}
 }
 
 // unknown is the number of frames without a name.

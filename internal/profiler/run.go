@@ -253,7 +253,7 @@ func (r *profiling) accounts(account *run.Account, unknown uint64) []profile.Acc
 		all = append(all, profile.Account{Event: plan.Event, Exact: s.Exact,
 			Received: s.Received, Lost: s.Lost, Others: s.Filtered, Throttled: s.Throttled, Overwritten: s.Overwritten,
 			Counted: s.Counted - min(s.Counted, s.Duplicates+s.Filtered),
-			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated - c.Joined, Joined: c.Joined, Early: c.Early, Broken: c.Broken, Unkept: c.Unkept, Unknown: unknown})
+			LeftOut: c.LeftOut, Stacks: c.Stacks, Truncated: c.Truncated - c.Joined, Joined: c.Joined, Early: c.Early, Broken: c.Broken, Unmapped: c.Unmapped, Unkept: c.Unkept, Unknown: unknown})
 		first, unknown = first+len(plan.Samplings), 0
 	}
 	return all

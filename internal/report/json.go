@@ -112,13 +112,14 @@ type jsonAccount struct {
 	Overwritten uint64  `json:"overwritten,omitempty"` // kept for an alarm, and let go of
 	LeftOut     uint64  `json:"left_out,omitempty"`    // of those received: ringtap's own, idle, past the end
 	Throttled   uint64  `json:"throttled"`
-	Counted     *uint64 `json:"counted,omitempty"` // only where received + lost + overwritten must be equal to it
-	Truncated   uint64  `json:"truncated"`         // stacks cut short
-	Joined      uint64  `json:"joined,omitempty"`  // stacks cut short that whole ones stand for
-	Early       uint64  `json:"early,omitempty"`   // of those cut short, before the stacks of their process were read beyond the copies
-	Broken      uint64  `json:"broken"`            // stacks that end before their outermost function
-	Unkept      uint64  `json:"unkept"`            // stacks counted on one row, for want of memory
-	Unknown     uint64  `json:"unknown"`           // frames without a name
+	Counted     *uint64 `json:"counted,omitempty"`  // only where received + lost + overwritten must be equal to it
+	Truncated   uint64  `json:"truncated"`          // stacks cut short
+	Joined      uint64  `json:"joined,omitempty"`   // stacks cut short that whole ones stand for
+	Early       uint64  `json:"early,omitempty"`    // of those cut short, before the stacks of their process were read beyond the copies
+	Broken      uint64  `json:"broken"`             // stacks that end before their outermost function
+	Unmapped    uint64  `json:"unmapped,omitempty"` // samples without a user stack, at addresses in no known mapping
+	Unkept      uint64  `json:"unkept"`             // stacks counted on one row, for want of memory
+	Unknown     uint64  `json:"unknown"`            // frames without a name
 }
 
 // WriteJSON writes the whole of p as one JSON object of the schema Schema. The
@@ -195,6 +196,7 @@ func jsonAccountOf(a profile.Account) jsonAccount {
 		Joined:      a.Joined,
 		Early:       a.Early,
 		Broken:      a.Broken,
+		Unmapped:    a.Unmapped,
 		Unkept:      a.Unkept,
 		Unknown:     a.Unknown,
 	}

@@ -114,6 +114,7 @@ func briefAccount(accounts []profile.Account) string {
 		sum.Stacks += a.Stacks
 		sum.Truncated += a.Truncated
 		sum.Broken += a.Broken
+		sum.Unmapped += a.Unmapped
 		sum.Unkept += a.Unkept
 		sum.Unknown += a.Unknown
 		if counted := a.Received + a.Lost + a.Overwritten; a.Exact {
@@ -176,6 +177,9 @@ func accountLine(a *profile.Account) string {
 		if stacks.n > 0 {
 			line += fmt.Sprintf(", %s %s (%s)", plural(stacks.n, "stack"), stacks.what, rounded(stacks.n, stacks.of))
 		}
+	}
+	if a.Unmapped > 0 {
+		line += fmt.Sprintf(", %s outside known mappings (%s)", plural(a.Unmapped, "sample"), rounded(a.Unmapped, a.Received))
 	}
 	if a.Unknown > 0 {
 		line += fmt.Sprintf(", %s without a name", plural(a.Unknown, "frame"))

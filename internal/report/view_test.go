@@ -406,7 +406,7 @@ func TestTheBriefAccountIsOneLineOfAllEvents(t *testing.T) {
 	p := &profile.Profile{
 		Accounts: []profile.Account{
 			{Event: "a", Received: 2000, Lost: 3, LeftOut: 4, Stacks: 2000, Truncated: 5, Early: 5, Joined: 9},
-			{Event: "b", Received: 1000, Lost: 4, Stacks: 1000, Truncated: 2, Broken: 30, Unknown: 8},
+			{Event: "b", Received: 1000, Lost: 4, Stacks: 1000, Truncated: 2, Broken: 30, Unmapped: 12, Unknown: 8},
 		},
 		Notes: []string{"do this"}, Details: []string{"you can't"},
 	}
@@ -414,7 +414,7 @@ func TestTheBriefAccountIsOneLineOfAllEvents(t *testing.T) {
 	if err := WriteBrief(&b, p, 0); err != nil {
 		t.Fatal(err)
 	}
-	const want = "2 events: 3000 samples received, 7 lost (0.233%), 7 stacks cut short (0.2%), 30 stacks without outermost callers (1%), 8 frames without a name\n" +
+	const want = "2 events: 3000 samples received, 7 lost (0.233%), 7 stacks cut short (0.2%), 30 stacks without outermost callers (1%), 12 samples outside known mappings (0.4%), 8 frames without a name\n" +
 		"note: do this\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)

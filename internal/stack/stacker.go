@@ -28,6 +28,7 @@ type Stacker struct {
 	runtimes *Runtimes // nil: none are looked for
 	host     process.Host
 	frames   []callchain.Frame // of the stack made last
+	unmapped bool              // see Unmapped
 }
 
 // NewStacker makes a Stacker of a machine's samples.
@@ -74,17 +75,41 @@ func (s *Stacker) User(space *process.Process, sample *perfevent.Sample) ([]call
 		c.Runtime = s.runtimes.Of(s.host, space)
 	}
 	s.load(sample)
-	var end callchain.End
+	end := s.follow(space, sample.Regs.ABI)
+	s.unmapped = false
+	if pc := s.pc(); len(s.frames) == 0 && pc != 0 {
+		if s.unmapped = !space.Ran(pc); !s.unmapped {
+			end = s.follow(space, sample.Regs.ABI)
+		}
+	}
+	return s.frames, end
+}
+
+// follow makes the frames of what load and User have taken over from a sample.
+func (s *Stacker) follow(space *process.Process, abi uint64) (end callchain.End) {
+	c := &s.capture
 	switch {
-	case s.Unwind == FP || machine(s.arch, sample.Regs.ABI) == 0:
+	case s.Unwind == FP || machine(s.arch, abi) == 0:
 		s.frames, end = s.unwinder.FromCallchain(s.frames[:0], space, c)
 	case s.Unwind == DWARF:
 		s.frames, end = s.unwinder.Unwind(s.frames[:0], space, c)
 	default:
 		s.frames, end = s.unwinder.Auto(s.frames[:0], space, c)
 	}
-	return s.frames, end
+	return end
 }
+
+// pc returns the address where the sample's thread ran; 0 if the sample does not say.
+func (s *Stacker) pc() uint64 {
+	if len(s.capture.Chain) > 0 {
+		return s.capture.Chain[0]
+	}
+	return s.capture.Regs.PC()
+}
+
+// Unmapped reports whether the thread of the last sample ran at an address that is in no known
+// mapping of its process, so that it has no frames.
+func (s *Stacker) Unmapped() bool { return s.unmapped }
 
 // load takes over what the sample says of the thread.
 func (s *Stacker) load(sample *perfevent.Sample) {

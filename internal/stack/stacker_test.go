@@ -53,6 +53,31 @@ func TestStacksAreOfTheHostsMachine(t *testing.T) {
 	}
 }
 
+func TestASampleOutsideOfAllMappingsIsUnmapped(t *testing.T) {
+	const code = 1 << 20
+	processes := process.NewTable(process.Options{Host: process.Host{Proc: t.TempDir()}})
+	t.Cleanup(processes.Close)
+	processes.Handle(&perfevent.Fork{Header: perfevent.Header{Time: 1}, PID: 5, TID: 5})
+	processes.Handle(&perfevent.Mmap{Header: perfevent.Header{Time: 2}, PID: 5, TID: 5, Addr: code, Len: 4096, Prot: 5, Filename: []byte("//anon")})
+	store := NewStore(processes, nil)
+	stacker := store.Stacker(Stacks{User: true, Unwind: FP})
+	const userPart = ^uint64(511) // PERF_CONTEXT_USER
+	for _, test := range []struct {
+		chain           []uint64
+		found, unmapped bool
+	}{
+		{[]uint64{userPart, code}, true, false},
+		{[]uint64{userPart, code + 4096}, false, true},
+		{nil, false, false}, // a thread of the kernel
+	} {
+		sample := &perfevent.Sample{Header: perfevent.Header{PID: 5, TID: 5, Time: 3}, Callchain: test.chain}
+		user := store.User(stacker, processes.Process(5), sample)
+		if user.Found != test.found || user.Unmapped != test.unmapped {
+			t.Errorf("%#x: found %v, unmapped %v", test.chain, user.Found, user.Unmapped)
+		}
+	}
+}
+
 func appendWord(b []byte, arch callchain.Arch, word uint64) []byte {
 	if arch.WordSize() == 4 {
 		return binary.LittleEndian.AppendUint32(b, uint32(word))

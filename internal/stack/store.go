@@ -52,10 +52,12 @@ func (s *Store) Stacker(stacks Stacks) *Stacker {
 
 // User is the user stack of a sample.
 type User struct {
-	Found bool              // the sample has one
-	Kept  bool              // there was room for it
-	ID    callchain.StackID // None unless Kept
-	End   callchain.End
+	Found bool // the sample has one
+	// Unmapped says that the sample has none because ringtap knows no mapping where its thread ran.
+	Unmapped bool
+	Kept     bool              // there was room for it
+	ID       callchain.StackID // None unless Kept
+	End      callchain.End
 	// Interpreted says that the process has an interpreter whose functions are asked for, and
 	// Calls how they are known.
 	Interpreted bool
@@ -115,7 +117,7 @@ func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample
 	frames, end := by.User(p, sample)
 	by.capture.Beyond, by.capture.Other = callchain.Beyond{}, nil
 	if len(frames) == 0 || s.processes.Refused() {
-		return User{ID: None}
+		return User{ID: None, Unmapped: by.Unmapped()}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
 	if !kept && (!read.Beyond.Empty() || len(read.Others) > 0) {

@@ -17,6 +17,7 @@ type Counts struct {
 	Joined    uint64 // of these, samples that were joined to the only whole stack that begins like theirs
 	Early     uint64 // of the others, samples that came before the stacks of their process were read beyond the copies
 	Broken    uint64 // samples whose user stack ends before its outermost function
+	Unmapped  uint64 // samples without a user stack: they are at addresses in no known mapping of their process
 	Foreign   uint64 // samples of 32-bit programs whose stacks are not unwound here
 	Unkept    uint64 // samples counted on one row, for want of memory
 	Lost      uint64 // records that did not fit in a ring, where the kernel said so
@@ -35,6 +36,7 @@ func (c *Counts) Add(other Counts) {
 	c.Joined += other.Joined
 	c.Early += other.Early
 	c.Broken += other.Broken
+	c.Unmapped += other.Unmapped
 	c.Foreign += other.Foreign
 	c.Unkept += other.Unkept
 	c.Lost += other.Lost

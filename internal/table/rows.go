@@ -152,6 +152,9 @@ func (r *Recorder) row(part *part, sample *perfevent.Sample) Row {
 	if part.stacker.Stacks.Kernel {
 		k.kernel, kept = r.stacks.Kernel(part.stacker, sample)
 	}
+	if r.unwound.Unmapped {
+		part.counts.Unmapped++
+	}
 	if user := r.unwound; user.Found {
 		part.counts.stack(user.End)
 		if user.Interpreted {
