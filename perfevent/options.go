@@ -42,9 +42,10 @@ type Options struct {
 	// Read. A ring says once only that there are records, and must say it to that reader.
 	HandOver bool
 
-	// Shared is for a session whose rings wake another reader, who follows them by way of
-	// RingFiles and CPURing.Follow. Read looks at them every 20 ms; every 5 ms if it has a sampling
-	// with a Period of 1; and every 2 ms while records fill more than 1/64 of a ring between two looks.
+	// Shared is for a session whose rings may wake another reader, who follows them by way of
+	// RingFiles and CPURing.Follow from LetFollow on. Read looks at them every 20 ms, and every 2 ms
+	// while records fill more than 1/64 of a ring. Until LetFollow, it is also woken if a sampling has
+	// a Period of 1.
 	Shared bool
 
 	// Within is how long Read lets records wait in a ring that is not a quarter full; 0 is

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
@@ -13,29 +12,6 @@ import (
 
 // pollTimeout bounds how long records below the watermark wait.
 const pollTimeout = 200 * time.Millisecond
-
-// Rings that wake another reader say nothing to this one, which looks at them on its own: every sharedTimeout;
-// every hitsTimeout if any hit may be the first of a million in a second; and every stormTimeout if the last
-// look has found more than stormPart of a ring in use. A million hits in a second, each with 2 KiB of stack,
-// fill 32 MiB in 14 ms.
-const (
-	sharedTimeout = 20 * time.Millisecond
-	hitsTimeout   = 5 * time.Millisecond
-	stormTimeout  = 2 * time.Millisecond
-	stormPart     = 1.0 / 64
-)
-
-// sharedWait returns how long the reader of rings that wake another reader waits, if the last look has found
-// that much of a ring in use.
-func (s *Session) sharedWait(used float64) time.Duration {
-	switch {
-	case used > stormPart:
-		return stormTimeout
-	case slices.ContainsFunc(s.samplings, func(of Sampling) bool { return of.Period == 1 }):
-		return hitsTimeout
-	}
-	return sharedTimeout
-}
 
 // poller waits for any ring to reach its watermark, for a process to end, or
 // for a call of wake.
@@ -80,42 +56,62 @@ func newPoller() (poller, error) {
 func (p poller) addRing(fd int) error { return p.add(fd, unix.EPOLLIN|unix.EPOLLET) }
 
 func (p poller) add(fd int, events uint32) error {
-	var addErr error
-	err := p.epoll.Control(func(epoll uintptr) {
-		addErr = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
-	})
-	if err := errors.Join(err, addErr); err != nil {
+	if err := p.control(unix.EPOLL_CTL_ADD, fd, events); err != nil {
 		return fmt.Errorf("add to epoll: %w", err)
 	}
 	return nil
 }
 
+// removeRing removes what addRing has added.
+func (p poller) removeRing(fd int) error {
+	if err := p.control(unix.EPOLL_CTL_DEL, fd, 0); err != nil {
+		return fmt.Errorf("remove from epoll: %w", err)
+	}
+	return nil
+}
+
+// control changes what the epoll descriptor waits for.
+func (p poller) control(op, fd int, events uint32) error {
+	var ctlErr error
+	err := p.epoll.Control(func(epoll uintptr) {
+		ctlErr = unix.EpollCtl(int(epoll), op, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
+	})
+	return errors.Join(err, ctlErr)
+}
+
 // wait returns when there is something to do, or when the most that it may take is over. What it is
 // the caller finds out by itself.
 func (p poller) wait() error {
-	if err := p.file.SetReadDeadline(time.Now().Add(p.most)); err != nil {
-		return err
+	_, err := p.waitFor(p.most)
+	return err
+}
+
+// waitFor is wait with another bound. It reports whether something has ended the wait before.
+func (p poller) waitFor(most time.Duration) (woken bool, err error) {
+	if err := p.file.SetReadDeadline(time.Now().Add(most)); err != nil {
+		return false, err
 	}
 	var events [8]unix.EpollEvent
 	var n int
 	var waitErr error
-	woken := false
-	err := p.epoll.Read(func(epoll uintptr) bool {
+	again := false
+	err = p.epoll.Read(func(epoll uintptr) bool {
 		n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
-		ready := woken || n > 0 || waitErr != nil && waitErr != unix.EINTR
+		ready := again || n > 0 || waitErr != nil && waitErr != unix.EINTR
 		// A second call says that the network poller has seen a ring ready. It
 		// asked the ring to know that, and a ring tells it once only
 		// (perf_poll in kernel/events/core.c): there may be nothing left to see.
-		woken = true
+		again = true
 		return ready
 	})
+	woken = true
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil
+		woken, err = false, nil
 	}
 	if waitErr == unix.EINTR {
 		waitErr = nil
 	}
-	return errors.Join(err, waitErr)
+	return woken, errors.Join(err, waitErr)
 }
 
 // waitHere is wait on the caller's own thread, which takes half as long to come

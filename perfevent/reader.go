@@ -69,7 +69,10 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 		defer thread.set(false)
 		s.merge.halfFull = thread.set
 	}
-	wait := func() error { return s.poll.wait() }
+	wait := func(float64) error { return s.poll.wait() }
+	if s.opts.Shared {
+		wait = s.shared.wait
+	}
 	if r.Unordered != nil {
 		s.merge.unordered = func(b []byte) {
 			if record, err := s.dec.Decode(b); err == nil {
@@ -80,15 +83,13 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 	if s.opts.NoBuffering {
 		thread := newRealtime()
 		defer thread.leave()
-		wait = func() error { return thread.wait(s.poll.waitHere) }
+		wait = func(float64) error { return thread.wait(s.poll.waitHere) }
 	}
 	for ctx.Err() == nil && !s.gone() {
 		if err := s.merge.round(false, receive); err != nil {
 			return err
 		}
-		if s.opts.Shared {
-			s.poll.most = s.sharedWait(s.merge.fullest)
-		}
+		used := s.merge.fullest
 		round(s.merge.bound)
 		if err := s.changeStacks(); err != nil {
 			return fmt.Errorf("change to a larger copy of the stack: %w", err)
@@ -96,7 +97,7 @@ func (r *Reader) read(ctx context.Context, s *Session, handle func(Record) error
 		if s.merge.pressed() {
 			continue // a ring says only once that it is a quarter full, and did so meanwhile
 		}
-		if err := wait(); err != nil {
+		if err := wait(used); err != nil {
 			return fmt.Errorf("wait for records: %w", err)
 		}
 	}
@@ -136,10 +137,6 @@ func (r *Reader) readSpooled(ctx context.Context, s *Session, handle func(Record
 	return readErr
 }
 
-// roundEvery is how much time passes between two calls of Round while nothing but time does, in nanoseconds:
-// each wakes the handler.
-const roundEvery = 20_000_000
-
 // fillSpool copies all records into batches. There is no batch to copy into once
 // the handler has stopped.
 func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error {
@@ -170,7 +167,7 @@ func (r *Reader) fillSpool(ctx context.Context, s *Session, spool *spool) error 
 			spool.trim()
 			trim = now + trimEvery
 		}
-		later := r.Round != nil && (before >= last+roundEvery || before != last && s.merge.fullest > stormPart)
+		later := r.Round != nil && before != last
 		if current != nil && (later || len(current.records) > 0) {
 			pass(before)
 			last = before

@@ -27,6 +27,10 @@ func (s *Session) RingFiles() []RingFile {
 	return files
 }
 
+// LetFollow has the rings of a session with Options.Shared wake another reader in place of Read: a ring says
+// once only that there are records. It may be called while Read runs.
+func (s *Session) LetFollow() error { return s.shared.letFollow() }
+
 // CPURing reads the ring of one CPU in the order in which the kernel wrote the records.
 // It is for one goroutine at a time, and does not allocate once it has seen a record that
 // wraps around the ring's end.

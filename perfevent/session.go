@@ -36,13 +36,14 @@ type Session struct {
 	backward    bool  // for Recent: rings that are written over
 	ringSize    int   // bytes of the next ring to be mapped
 
-	poll  poller
-	merge merger
-	dec   Decoder
-	raw   func(record []byte) // Reader.Raw
-	grow  growing
-	since atomic.Uint64 // EnabledSince
-	apart []apart       // of CountApart
+	poll   poller
+	shared sharedRings // of Options.Shared
+	merge  merger
+	dec    Decoder
+	raw    func(record []byte) // Reader.Raw
+	grow   growing
+	since  atomic.Uint64 // EnabledSince
+	apart  []apart       // of CountApart
 
 	ofSamples  []stage
 	ofOthers   []stage
@@ -115,12 +116,19 @@ func (s *Session) open() error {
 	}
 	s.compose()
 	s.merge.clock = Now
+	s.shared.poll = &s.poll
 	for i := range s.rings {
 		if s.rings[i].mem == nil {
 			continue // the CPU went offline
 		}
 		s.merge.rings = append(s.merge.rings, s.rings[i].ring)
-		if s.opts.HandOver || s.opts.Shared {
+		switch {
+		case s.opts.HandOver:
+			continue
+		case s.opts.Shared:
+			if slices.ContainsFunc(s.samplings, isEachHit) { // others come at a rate that is known
+				s.shared.fds = append(s.shared.fds, s.rings[i].fd)
+			}
 			continue
 		}
 		if err := s.poll.addRing(s.rings[i].fd); err != nil {
@@ -129,6 +137,9 @@ func (s *Session) open() error {
 	}
 	return nil
 }
+
+// isEachHit reports whether each hit of a sampling's event is a sample.
+func isEachHit(s Sampling) bool { return s.Period == 1 }
 
 // nameLayouts tells the decoder what samples look like, and which are whose.
 func (s *Session) nameLayouts() {

@@ -49,7 +49,11 @@ func StartBeside(session *perfevent.Session, pid int, visitor string, config []b
 		Events: own.Events(), Rings: own.RingFiles(), Places: places,
 		BesideEvents: events, Beside: session.RingFiles()}
 	o.bound(opts)
-	r, err := start(o)
+	err = session.LetFollow()
+	var r *Reader
+	if err == nil {
+		r, err = start(o)
+	}
 	if err == nil {
 		r.session, r.round, r.joined.first = own, opts.Round, pid
 		r.followed, r.changes = session, changes

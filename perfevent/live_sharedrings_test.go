@@ -1,0 +1,63 @@
+package perfevent
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// soonFaults are page faults that wake whoever waits for their ring.
+func soonFaults() []Sampling {
+	faults := pageFaults()
+	faults[0].Soon = true
+	return faults
+}
+
+func TestLiveSharedRingsWakeTheirReaderUntilAnotherOneFollows(t *testing.T) {
+	needRoot(t)
+	s := open(t, Process(os.Getpid()), soonFaults(), Options{Shared: true})
+	enable(t, s)
+	fault := func() {
+		t.Helper()
+		page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page[0] = 1
+		if err := unix.Munmap(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait := func(arms bool) (woken bool) {
+		t.Helper()
+		fault()
+		woken, err := s.shared.waitFor(sharedTimeout, arms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return woken
+	}
+	untilWoken := func() {
+		t.Helper()
+		for range 1000 { // a wait may be over before it has seen that there are records
+			if wait(true) {
+				return
+			}
+		}
+		t.Fatal("records do not wake their reader")
+	}
+	untilWoken()
+	if wait(false) {
+		t.Error("records wake a reader that looks on its own")
+	}
+	untilWoken()
+	if err := s.LetFollow(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if wait(true) {
+			t.Error("records wake a reader whose rings another one follows")
+		}
+	}
+}
