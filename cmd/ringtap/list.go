@@ -47,7 +47,10 @@ func listEvents(_ context.Context, out *console, args []string) error {
 		}
 	}
 	tracepoints, err := probe.Tracepoints(pattern)
-	if err != nil {
+	switch {
+	case err != nil && len(rows) == 0:
+		return err
+	case err != nil:
 		fmt.Fprintln(out.stderr, "no tracepoints:", err)
 	}
 	for _, name := range tracepoints {

@@ -280,10 +280,14 @@ func (c *checker) hosts(pos syntax.Pos, what string, err error) {
 
 // hintf notes an error and what would work instead.
 func (c *checker) hintf(pos syntax.Pos, hint, format string, args ...any) {
+	c.add(&syntax.Error{Pos: pos, Msg: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// add adds an error in the last round, once.
+func (c *checker) add(e *syntax.Error) {
 	if !c.final || len(c.errs) == maxErrors {
 		return
 	}
-	e := &syntax.Error{Pos: pos, Msg: fmt.Sprintf(format, args...), Hint: hint}
 	if key := e.Error(); !c.seen[key] {
 		c.seen[key] = true
 		c.errs = append(c.errs, e)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -210,7 +211,7 @@ func (c *checker) noArgs(p *syntax.AttachPoint, err error) {
 	if p.Provider == "tracepoint" {
 		hint = ""
 	}
-	c.hintf(p.Pos, hint, "the arguments of %s are not known: %v", p.Text, err)
+	c.add(&syntax.Error{Pos: p.Pos, Msg: fmt.Sprintf("the arguments of %s are not known: %v", p.Text, err), Hint: hint, Err: err})
 }
 
 // maxCarried is how large an array may be that a hit carries for one of its elements, in bytes.

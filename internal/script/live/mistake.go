@@ -16,7 +16,7 @@ func at(event *plan.Event, err error) error {
 	if point == nil { // of no clause
 		return err
 	}
-	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error()}
+	e := &syntax.Error{Pos: point.Pos, Len: len(point.Text), Msg: err.Error(), Err: err}
 	unknown, noWay := (*eventError)(nil), (*kprobe.MethodError)(nil)
 	switch {
 	case errors.As(err, &unknown):

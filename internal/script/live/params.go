@@ -49,7 +49,7 @@ func (u *ProgramTypes) Args(p *syntax.AttachPoint) (*types.Type, error) {
 		u.params[place] = known
 	}
 	if known.err != nil {
-		unknown.Msg = "the arguments of " + function + " are not known: " + known.err.Error()
+		unknown.Msg, unknown.Err = "the arguments of "+function+" are not known: "+known.err.Error(), known.err
 		return nil, unknown
 	}
 	return known.args, nil

@@ -42,7 +42,7 @@ func (a *Attachment) use(s *source, u plan.Use) (use, error) {
 		of := a.program.Clauses[u.Clause].Sources[i]
 		get, err := s.getter(field, of)
 		if err != nil {
-			return use{}, &syntax.Error{Pos: u.Point.Pos, Len: len(u.Point.Text), Msg: err.Error()}
+			return use{}, &syntax.Error{Pos: u.Point.Pos, Len: len(u.Point.Text), Msg: err.Error(), Err: err}
 		}
 		result.values = append(result.values, get)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -81,7 +82,7 @@ const failed = 1
 
 // Run runs a program until it calls exit, the context is done, or nothing can happen any more.
 // It returns the program's exit code. What is wrong with the program is written to Stderr as
-// bpftrace writes it, with the exit code 1 and no error.
+// bpftrace writes it, with the exit code 1 and no error. What the user may not do is an error.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	s := &session{opts: o, self: uint32(os.Getpid()), comm: commOf(os.Getpid()), names: newNames(), ahead: map[string]int64{}}
 	defer func() { err = errors.Join(err, s.kernel.close()) }()
@@ -91,9 +92,23 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	var wrong *syntax.Errors
 	if errors.As(err, &wrong) {
+		if err := denied(wrong); err != nil {
+			return code, err
+		}
 		_, err = fmt.Fprintln(o.Stderr, strings.TrimSuffix(wrong.Error(), "\n"))
 	}
 	return code, err
+}
+
+// denied returns the error of the host's first refusal to a user without the privileges; nil if
+// there is none.
+func denied(wrong *syntax.Errors) error {
+	for _, e := range wrong.List {
+		if errors.Is(e.Err, fs.ErrPermission) {
+			return e.Err
+		}
+	}
+	return nil
 }
 
 // start runs the program that is prepared, or says how it is understood.
