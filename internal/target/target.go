@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,11 +141,17 @@ var errNotID = errors.New("is not a process id")
 type NoNameError struct {
 	Name string
 	Near []string // names of running processes that resemble it, the closest first
+	// Runs are processes that have a file of that name as an argument, by their ids and
+	// command lines: "4242 (python3 report.py)".
+	Runs []string
 }
 
 func (e *NoNameError) Error() string {
 	text := fmt.Sprintf("no process is named %q", e.Name)
-	if len(e.Near) > 0 {
+	switch {
+	case len(e.Runs) > 0:
+		text += "; " + names.DidYouMean(e.Runs)
+	case len(e.Near) > 0:
 		text += "; " + names.DidYouMean(e.Near)
 	}
 	return escape.Text(text)
@@ -170,7 +177,32 @@ func lookup(host process.Host, among []int, name string) ([]int, error) {
 			running = append(running, comm)
 		}
 	}
-	return nil, &NoNameError{Name: name, Near: names.Near(name, running)}
+	return nil, &NoNameError{Name: name, Near: names.Near(name, running), Runs: runs(host, among, name)}
+}
+
+// runs returns the processes that have a file as an argument, as an interpreter has the program
+// that it runs; at most a few.
+func runs(host process.Host, among []int, file string) (found []string) {
+	const most, longest = 3, 60
+	for _, pid := range among {
+		text, err := host.Read(pid, "cmdline")
+		if err != nil {
+			continue // it has ended
+		}
+		args := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+		if !slices.ContainsFunc(args[1:], func(arg string) bool { return arg == file || filepath.Base(arg) == file }) {
+			continue
+		}
+		args[0] = filepath.Base(args[0])
+		line := []rune(strings.Join(args, " "))
+		if len(line) > longest {
+			line = append(line[:longest], '…')
+		}
+		if found = append(found, fmt.Sprintf("%d (%s)", pid, string(line))); len(found) == most {
+			break
+		}
+	}
+	return found
 }
 
 func appendNew(pids []int, pid int) []int {

@@ -27,7 +27,7 @@ func machine(t *testing.T, processes ...string) process.Host {
 		}
 		files := map[string]string{
 			"comm":    f[3] + "\n",
-			"cmdline": "/usr/bin/" + f[3] + "-program\x00-x\x00",
+			"cmdline": "/usr/bin/" + f[3] + "-program\x00-x\x00" + strings.Join(f[4:], "\x00"),
 			"status":  "Name:\t" + f[3] + "\nState:\tS (sleeping)\nTgid:\t" + f[0] + "\nPid:\t" + f[0] + "\nPPid:\t" + f[1] + "\nNStgid:\t" + f[0] + "\t" + f[2] + "\n",
 		}
 		for name, text := range files {
@@ -40,7 +40,7 @@ func machine(t *testing.T, processes ...string) process.Host {
 }
 
 func family(t *testing.T) process.Host {
-	return machine(t, "10 1 1 server", "11 10 2 worker", "12 11 3 helper", "13 1 1 server", "14 1 7 other")
+	return machine(t, "10 1 1 server", "11 10 2 worker", "12 11 3 helper", "13 1 1 server", "14 1 7 other", "15 1 8 python3 /srv/job.py now")
 }
 
 func TestNamesStandForProcesses(t *testing.T) {
@@ -61,6 +61,7 @@ func TestNamesStandForProcesses(t *testing.T) {
 		{names: "12 server", tree: true, roots: []int{12, 10, 13}, pids: []int{12, 10, 11, 13}},
 		{names: "nobody", err: `-p: no process is named "nobody"`},
 		{names: "servr", err: `-p: no process is named "servr"; did you mean server?`},
+		{names: "job.py", err: `-p: no process is named "job.py"; did you mean 15 (python3-program -x /srv/job.py now)?`},
 		{names: "0", err: "-p 0 is not a process id", wrong: true},
 		{names: "-5", err: "-p -5 is not a process id", wrong: true},
 		{names: "99999999999999999999", err: "-p 99999999999999999999 is not a process id", wrong: true},
@@ -119,6 +120,7 @@ func TestASearchTellsWhatWasAskedForByNumber(t *testing.T) {
 		{names: "13 server", pids: []int{13, 10}, asked: []int{13}},
 		{names: "11", tree: true, pids: []int{11, 12}, asked: []int{11}},
 		{names: "nobody", err: `no process is named "nobody"`},
+		{names: "job.py", err: `no process is named "job.py"; did you mean 15 (python3-program -x /srv/job.py now)?`},
 		{names: "0", err: `"0" is not a process id`},
 	} {
 		search := target.Search{Names: strings.Fields(test.names), Tree: test.tree}
