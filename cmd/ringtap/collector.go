@@ -85,7 +85,7 @@ func runCollectors(ctx context.Context, out *console, flags *collectorFlags, tar
 	if err != nil {
 		return err
 	}
-	errs := []error{printer.end(result.Accounts), flags.write(out, result.Whole), flags.trigger.said(out, result)}
+	errs := []error{ignoreClosedPipe(printer.end(result.Accounts)), flags.write(out, result.Whole), ignoreClosedPipe(flags.trigger.said(out, result))}
 	sayNotes(out.stderr, result.Notes)
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"github.com/ringtap/ringtap/internal/escape"
 	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/streams"
 )
@@ -60,8 +59,15 @@ func (c *console) held(back bool) *streams.Held {
 	return lines
 }
 
-// note tells what was understood differently, or can't be seen.
-func (c *console) note(text string) { fmt.Fprintln(c.stderr, "note:", escape.Text(text)) }
+// note tells what was understood differently, or can't be seen. On a terminal its lines end
+// between words.
+func (c *console) note(text string) {
+	width := 0
+	if c.live {
+		width = cmp.Or(c.width, pipeWidth)
+	}
+	writeNotes(c.stderr, []string{text}, width)
+}
 
 // logger returns a logger that writes to standard error: with -v everything, else only warnings,
 // as sentences.

@@ -46,6 +46,9 @@ func parse(flags *pflag.FlagSet, args []string) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
+	if err := oneDash(flags, args); err != nil {
+		return err
+	}
 	var invalid *pflag.InvalidValueError
 	var number *strconv.NumError
 	if errors.As(err, &invalid) && errors.As(err, &number) {
@@ -78,6 +81,28 @@ func parse(flags *pflag.FlagSet, args []string) error {
 		return usagef("%s needs a value: %s %s (%s)", name, name, cmp.Or(value, "VALUE"), text)
 	}
 	return &usage.Error{Err: err}
+}
+
+// oneDash returns the error for the first long flag that was written with one dash, as Go's own
+// flags may be; nil if there is none.
+func oneDash(flags *pflag.FlagSet, args []string) error {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		word, dash := strings.CutPrefix(arg, "-")
+		name, _, hasValue := strings.Cut(word, "=")
+		flag := flags.Lookup(name)
+		if !dash || len(name) < 2 || flag == nil {
+			continue
+		}
+		meant := "--" + word
+		if !hasValue && flag.NoOptDefVal == "" && i+1 < len(args) {
+			meant += " " + args[i+1]
+		}
+		return usagef("no flag -%s; did you mean %s?", name, meant)
+	}
+	return nil
 }
 
 // unknownFlag explains a flag that the command does not have. A flag after a word that is not

@@ -131,7 +131,9 @@ func ask(ctx context.Context, out *console, first *questionKind, args []string) 
 	for _, q := range asked {
 		made, err := q.open(run)
 		if err != nil {
-			writeNotes(out.stderr, notes, 0)
+			for _, note := range notes {
+				out.note(note)
+			}
 			return err
 		}
 		collectors = append(collectors, made...)
