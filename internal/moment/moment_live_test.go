@@ -37,6 +37,15 @@ func sampling(t *testing.T) *perfevent.Session {
 	return session
 }
 
+// startReading returns a Reader of the samples of the whole host, which the caller must close, with
+// the session that takes them and a process table.
+func startReading(t *testing.T) (*perfevent.Session, *process.Table, *Reader) {
+	t.Helper()
+	session, table := sampling(t), process.NewTable(process.Options{})
+	t.Cleanup(table.Close)
+	return session, table, New(session, 199, nil, slog.New(slog.DiscardHandler))
+}
+
 // busy starts a program that is busy in an interpreter.
 func busy(t *testing.T) int {
 	t.Helper()
@@ -103,10 +112,7 @@ func exactly(t *testing.T, session *perfevent.Session, r *Reader, enough int, pi
 }
 
 func TestLiveAHelperThatHasTakenMuchMemoryIsFollowedByAnother(t *testing.T) {
-	session := sampling(t)
-	table := process.NewTable(process.Options{})
-	defer table.Close()
-	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
+	session, table, r := startReading(t)
 	r.most = 0
 	helpers := make(map[*near.Reader]bool)
 	watch := func(p *process.Process) {
@@ -129,10 +135,7 @@ func TestLiveAHelperThatHasTakenMuchMemoryIsFollowedByAnother(t *testing.T) {
 
 // As when exit records are lost, so that nothing else makes room.
 func TestLiveAHelperAboveItsMemoryIsFollowedByAnother(t *testing.T) {
-	session := sampling(t)
-	table := process.NewTable(process.Options{})
-	defer table.Close()
-	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
+	session, table, r := startReading(t)
 	pid := busy(t)
 	r.Watch(table.Process(pid), nil)
 	r.Wait()
@@ -157,10 +160,7 @@ func TestLiveAHelperAboveItsMemoryIsFollowedByAnother(t *testing.T) {
 }
 
 func TestLiveAProcessThatHasEndedLeavesItsPlace(t *testing.T) {
-	session := sampling(t)
-	table := process.NewTable(process.Options{})
-	defer table.Close()
-	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
+	_, table, r := startReading(t)
 	r.Watch(table.Process(busy(t)), nil)
 	ended := exec.Command("sleep", "60")
 	if err := ended.Start(); err != nil {
@@ -180,10 +180,7 @@ func TestLiveAProcessThatHasEndedLeavesItsPlace(t *testing.T) {
 }
 
 func TestLiveWithoutItsHelperASampleHasNoCalls(t *testing.T) {
-	session := sampling(t)
-	table := process.NewTable(process.Options{})
-	defer table.Close()
-	r := New(session, 199, nil, slog.New(slog.DiscardHandler))
+	session, table, r := startReading(t)
 	pid := busy(t)
 	r.Watch(table.Process(pid), nil)
 	r.Wait()

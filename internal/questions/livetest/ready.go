@@ -2,6 +2,8 @@ package livetest
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"testing"
@@ -45,6 +47,18 @@ func Start(t *testing.T, cmd *exec.Cmd) *Ready {
 func (r *Ready) Begin() error {
 	_, err := io.WriteString(r.in, "\n")
 	return err
+}
+
+// BeginUntil tells the program to begin, and returns when it has said a line. It is an error if
+// it says another one.
+func (r *Ready) BeginUntil(said string) error {
+	if err := r.Begin(); err != nil {
+		return err
+	}
+	if line, err := r.Said.ReadString('\n'); line != said+"\n" {
+		return errors.Join(err, fmt.Errorf("%s says %q, want %q", r.cmd, line, said))
+	}
+	return nil
 }
 
 // Close ends the program's input, and waits for its end.

@@ -1,11 +1,9 @@
 package memleak_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,6 +15,7 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
 	"github.com/ringtap/ringtap/internal/questions"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/questions/memleak"
 	"github.com/ringtap/ringtap/internal/target"
 	"github.com/ringtap/ringtap/internal/testlimit"
@@ -43,7 +42,7 @@ func before() { kept = append(kept, make([]byte, 1<<20)) }
 //go:noinline
 func drops() []byte { return make([]byte, 1<<20) }
 
-func run(f func()) {
+func run(f func(), said string) {
 	for i := 0; i < 40; i++ {
 		f()
 		drops()
@@ -51,7 +50,7 @@ func run(f func()) {
 	for i := 0; i < 3; i++ {
 		runtime.GC()
 	}
-	fmt.Println("done")
+	fmt.Println(said)
 	os.Stdin.Read(make([]byte, 1))
 }
 
@@ -59,8 +58,8 @@ func main() {
 	if len(os.Args) > 1 {
 		runtime.MemProfile(nil, true)
 	}
-	run(before)
-	run(leaks)
+	run(before, "ready")
+	run(leaks, "done")
 }
 `
 
@@ -128,34 +127,11 @@ func runGoLeaks(t *testing.T, name, source, cgo string) (*profile.Profile, strin
 		Sources:  map[string]string{"main.go": source, "go.mod": "module leaks\n\ngo 1.18\n"},
 		Commands: [][]string{{"go", "build", "-o", name, "."}}, Env: []string{"GOFLAGS=", cgo},
 	}
-	cmd := exec.Command(filepath.Join(recipe.Dir(t), name))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	lines := bufio.NewReader(out)
-	done := func() error {
-		if line, err := lines.ReadString('\n'); line != "done\n" {
-			return errors.Join(err, fmt.Errorf("the program says %q", line))
-		}
-		return nil
-	}
-	if err := done(); err != nil {
-		t.Fatal(err)
-	}
+	leaker := livetest.Start(t, exec.Command(filepath.Join(recipe.Dir(t), name)))
+	defer leaker.Close()
 	var said bytes.Buffer
 	logger := slog.New(slog.DiscardHandler)
-	run := &questions.Run{Target: &target.Target{PIDs: []int{cmd.Process.Pid}}, Watched: perfevent.Process(cmd.Process.Pid), User: true,
+	run := &questions.Run{Target: &target.Target{PIDs: []int{leaker.PID}}, Watched: perfevent.Process(leaker.PID), User: true,
 		Stderr: &said, Note: func(string) {}, Logger: logger}
 	collectors, err := memleak.Open(run, memleak.Options{}, false)
 	if err != nil {
@@ -167,11 +143,8 @@ func runGoLeaks(t *testing.T, name, source, cgo string) (*profile.Profile, strin
 		Collectors: collectors, Target: run.Watched, Whole: true, Memory: 64 << 20, Logger: logger,
 		Report: func(*profile.Profile) error { return nil },
 		Armed: func() error { // the events are enabled
-			if _, err := in.Write([]byte("x")); err != nil {
-				return err
-			}
 			defer cancel()
-			return done()
+			return leaker.BeginUntil("done")
 		},
 	})
 	if err := errors.Join(err, run.Close()); err != nil {

@@ -1,9 +1,7 @@
 package offcpu_test
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os/exec"
@@ -18,6 +16,7 @@ import (
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/profiler"
+	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/questions/offcpu"
 	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/stack"
@@ -29,22 +28,9 @@ import (
 func TestLiveThreadsThatWaitedBeforeTheRunHaveTheirStacks(t *testing.T) {
 	program := compiled.Program(t, compiled.Sources(t, filepath.Join("testdata", "initial.c")),
 		"gcc", "-O1", "-pthread", "-o", "initial", "initial.c")
-	cmd := exec.Command(program)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	pid := cmd.Process.Pid
+	waiter := livetest.Start(t, exec.Command(program))
+	defer waiter.Close()
+	pid := waiter.PID
 	awaitSleepers(t, pid, 3)
 
 	fs, _, err := ftrace.Mount()
@@ -66,15 +52,8 @@ func TestLiveThreadsThatWaitedBeforeTheRunHaveTheirStacks(t *testing.T) {
 		Collectors: []table.Collector{collector}, Target: perfevent.Process(pid), Whole: true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler), Report: func(*profile.Profile) error { return nil },
 		Armed: func() error { // the events are enabled
-			if _, err := in.Write([]byte("x")); err != nil {
-				return err
-			}
-			line, err := bufio.NewReader(out).ReadString('\n')
-			if line != "woken\n" {
-				return errors.Join(err, fmt.Errorf("the program says %q", line))
-			}
-			cancel()
-			return nil
+			defer cancel()
+			return waiter.BeginUntil("woken")
 		},
 	})
 	if err != nil {

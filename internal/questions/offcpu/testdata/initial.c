@@ -42,6 +42,8 @@ int main(void)
 	pthread_t a, b;
 	pthread_create(&a, NULL, wakes, NULL);
 	pthread_create(&b, NULL, stays, NULL);
+	puts("ready");
+	fflush(stdout);
 	pthread_join(a, NULL);
 	return 0;
 }
