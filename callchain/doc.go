@@ -38,4 +38,6 @@
 // stacks (morestack, systemstack, mcall) have no rule either. The return address that a
 // return probe replaced is known to whoever saw the call (Returns) and, since Linux 6.11,
 // is in the kernel's chain.
+//
+// Package callchain/stacks joins this package with perfevent and symbols: start there.
 package callchain

@@ -56,4 +56,6 @@
 //   - An FS and a Format never change once they are made; several
 //     goroutines may share them.
 //   - Nothing but what is open stays behind: events of groups, instances, settings.
+//
+// Tracers that also want call stacks of the hits: see package callchain/stacks.
 package ftrace

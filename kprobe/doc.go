@@ -67,4 +67,6 @@
 // A hit that the kernel misses is in no count of perf's: calls are what was
 // counted and Attachment.Missed. Return probes miss calls when too many are under
 // way at once; they are given room for many more than the kernel would.
+//
+// To name the call stacks of hits, see package callchain/stacks.
 package kprobe

@@ -107,4 +107,6 @@
 // The build ids of mmap records (attr.build_id) are decoded but not requested: the kernel
 // puts them in the place of the device and inode, which distinguish replaced files without
 // reading the file at each mmap.
+//
+// Profilers: package callchain/stacks joins this package with unwinding and names.
 package perfevent

@@ -63,4 +63,6 @@
 //
 // The package knows no processes and reads no clock. Callers provide the readers; only
 // DebugFiles opens files.
+//
+// Package callchain/stacks names the stacks of perf samples with this package: start there.
 package symbols

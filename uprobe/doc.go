@@ -82,4 +82,6 @@
 //
 // Names and paths of files are hostile. Errors, notes and Plan.String escape
 // them; Site.Symbol and Plan.Path are as they are.
+//
+// To name the call stacks of hits, see package callchain/stacks.
 package uprobe

@@ -1,101 +1,169 @@
-// Package architecture tests what ARCHITECTURE.md promises of the packages' imports.
+// Package architecture tests that the packages' imports keep to the layers of rules.txt.
 package architecture
 
 import (
-	"os"
+	_ "embed"
+	"fmt"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const (
-	document = "../../ARCHITECTURE.md"
-	header   = "| package | must not know | reaches none of |"
-	module   = "github.com/ringtap/ringtap/"
-)
+const module = "github.com/ringtap/ringtap/"
 
-// rule is a row of the table.
-type rule struct {
-	packages, but, not, still []string // patterns, as the row has them
+//go:embed rules.txt
+var rules string
+
+// layer is a line of rules.txt.
+type layer struct {
+	name     string
+	patterns []string // its packages; "a/…" is a and everything below it
+	limited  bool     // only was given: other layers above are forbidden
+	only     []string // layers above that it may reach, if limited
+	never    []string // layers above that it must not reach
 }
 
-var quoted = regexp.MustCompile("`([^`]+)`")
+// parseLayers returns the layers of text, from the bottom up.
+func parseLayers(text string) ([]layer, error) {
+	var layers []layer
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		l := layer{name: words[0]}
+		to := &l.patterns
+		for _, word := range words[1:] {
+			switch word {
+			case "only":
+				l.limited, to = true, &l.only
+				continue
+			case "never":
+				to = &l.never
+				continue
+			}
+			if to != &l.patterns && !slices.ContainsFunc(layers, func(above layer) bool { return above.name == word }) {
+				return nil, fmt.Errorf("layer %s: no layer above it is called %q", l.name, word)
+			}
+			*to = append(*to, word)
+		}
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
 
-// names returns the texts in backquotes.
-func names(text string) []string {
-	var found []string
-	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
-		found = append(found, m[1])
+// mayReach reports whether a package of layer l may reach packages of the layer above, which
+// comes before l in rules.txt.
+func (l layer) mayReach(above string) bool {
+	return (!l.limited || slices.Contains(l.only, above)) && !slices.Contains(l.never, above)
+}
+
+// find returns the index of the layer that pkg belongs to: the one whose pattern names the
+// longest path, and pkg itself rather than a tree. It returns -1 if no layer has the package.
+func find(layers []layer, pkg string) int {
+	found, longest := -1, -1
+	for i, l := range layers {
+		for _, pattern := range l.patterns {
+			dir, below := strings.CutSuffix(pattern, "/…")
+			if pkg != dir && !(below && strings.HasPrefix(pkg, dir+"/")) {
+				continue
+			}
+			length := 2 * len(dir)
+			if !below {
+				length++
+			}
+			if length > longest {
+				found, longest = i, length
+			}
+		}
 	}
 	return found
 }
 
-// readRules reads the table.
-func readRules(t *testing.T) []rule {
+// dependencies returns the packages of this module, each with the packages of this module
+// that it reaches.
+func dependencies(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, ok := strings.Cut(string(text), header+"\n|---|---|---|\n")
-	if !ok {
-		t.Fatalf("%s has no table %q", document, header)
-	}
-	var rules []rule
-	for line := range strings.Lines(table) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 5 {
-			break
-		}
-		packages, but, _ := strings.Cut(cells[1], " but ")
-		not, still, _ := strings.Cut(cells[3], " but ")
-		rules = append(rules, rule{names(packages), names(but), names(not), names(still)})
-	}
-	return rules
-}
-
-// matches tells whether a package is one of those that patterns stand for: a/… is a and
-// what lies below it.
-func matches(patterns []string, pkg string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		dir, below := strings.CutSuffix(pattern, "/…")
-		return pkg == dir || below && strings.HasPrefix(pkg, dir+"/")
-	})
-}
-
-func TestPackagesReachOnlyWhatTheyMayKnow(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not on the PATH")
 	}
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Deps \" \"}}", module+"...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := readRules(t)
-	if len(rules) < 10 {
-		t.Fatalf("%d rules in %s", len(rules), document)
-	}
-	known := make([]bool, len(rules))
+	reached := make(map[string][]string)
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
 		pkg := strings.TrimPrefix(words[0], module)
-		for i, r := range rules {
-			if !matches(r.packages, pkg) || matches(r.but, pkg) {
-				continue
-			}
-			known[i] = true
-			for _, dep := range words[1:] {
-				if dep, ours := strings.CutPrefix(dep, module); ours && matches(r.not, dep) && !matches(r.still, dep) {
-					t.Errorf("%s reaches %s", pkg, dep)
-				}
+		reached[pkg] = nil
+		for _, word := range words[1:] {
+			if dep, ours := strings.CutPrefix(word, module); ours {
+				reached[pkg] = append(reached[pkg], dep)
 			}
 		}
 	}
-	for i, r := range rules {
-		if !known[i] {
-			t.Errorf("no package is %q", r.packages)
+	return reached
+}
+
+func TestPackagesReachOnlyLayersThatTheyMayKnow(t *testing.T) {
+	layers, err := parseLayers(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type pair struct{ from, to string } // names of layers
+	reached := make(map[pair]bool)
+	used := make(map[string]bool)
+	for pkg, deps := range dependencies(t) {
+		own := find(layers, pkg)
+		if own < 0 {
+			t.Errorf("%s is in no layer of rules.txt", pkg)
+			continue
 		}
+		used[layers[own].name] = true
+		for _, dep := range deps {
+			other := find(layers, dep)
+			if other < 0 || other == own {
+				continue
+			}
+			reached[pair{layers[own].name, layers[other].name}] = true
+			if other > own {
+				t.Errorf("%s (%s) reaches %s (%s), which is a layer below it in rules.txt", pkg, layers[own].name, dep, layers[other].name)
+			} else if !layers[own].mayReach(layers[other].name) {
+				t.Errorf("%s (%s) reaches %s (%s), which rules.txt forbids", pkg, layers[own].name, dep, layers[other].name)
+			}
+		}
+	}
+	for _, l := range layers {
+		if !used[l.name] {
+			t.Errorf("layer %s has no package", l.name)
+		}
+		for _, name := range l.only {
+			if !reached[pair{l.name, name}] {
+				t.Errorf("layer %s may reach %s and does not: take the word out of rules.txt", l.name, name)
+			}
+		}
+	}
+}
+
+func TestRulesThatNameAnUnknownLayerAreRefused(t *testing.T) {
+	const text = "a pkg/a\nb pkg/b never c\nc pkg/c\n"
+	if _, err := parseLayers(text); err == nil {
+		t.Error("a rule may name a layer that is not above its line")
+	}
+}
+
+func TestTheLongestPatternDecidesTheLayer(t *testing.T) {
+	layers, err := parseLayers("all a/…\npart a/b/…\none a/b/c only all\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg, want := range map[string]int{"a": 0, "a/x": 0, "a/b": 1, "a/b/d": 1, "a/b/c": 2, "ab": -1} {
+		if got := find(layers, pkg); got != want {
+			t.Errorf("%s is in layer %d, want %d", pkg, got, want)
+		}
+	}
+	if !layers[2].mayReach("all") || layers[2].mayReach("part") {
+		t.Error("a layer with only may reach what it lists and nothing else")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// opensRings are the packages that may open rings: the engine, the one that tries what
-// this kernel can, and the near reader, whose rings are read by a process of its own.
+// opensRings lists the packages that may open rings: the engine, facility, which tries what
+// this kernel can do, and near, whose rings are read by a second process.
 var opensRings = []string{"internal/run", "internal/facility", "perfevent/near"}
 
 func TestOnlyTheEngineOpensRings(t *testing.T) {
