@@ -3,11 +3,14 @@ package uprobe
 import (
 	"debug/elf"
 	"embed"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/compiled"
 )
@@ -45,6 +48,10 @@ func withoutCompiler(t *testing.T, name string) bool {
 	if strings.HasPrefix(name, "i386") {
 		if _, err := os.Stat("/usr/lib32/crt1.o"); err != nil || machine != elf.EM_X86_64 {
 			t.Run(name, func(t *testing.T) { t.Skip("libc6-dev-i386 is not installed, or the machine runs no such programs") })
+			return true
+		}
+		if err := exec.Command(build(t, name), "0").Run(); errors.Is(err, unix.ENOEXEC) {
+			t.Run(name, func(t *testing.T) { t.Skip("32-bit programs can't run here: CONFIG_IA32_EMULATION") })
 			return true
 		}
 	}

@@ -165,6 +165,10 @@ func (o *opener) check(t *testing.T, rounds int, out string) (named int) {
 				continue
 			}
 			line, _ := strconv.Atoi(f[3])
+			if o.exact && line == 0 {
+				t.Errorf("a call that opens %s has a function without a line: %s\n%s", opens[1], f[0], hit)
+				continue
+			}
 			if o.exact {
 				calls = append(calls, source[line-1])
 			}

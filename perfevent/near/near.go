@@ -17,7 +17,7 @@ import (
 
 // Options are the bounds of a Reader. Zero values stand for the defaults.
 type Options struct {
-	VisitTime  time.Duration // of one visit; 200 µs
+	VisitTime  time.Duration // of one visit; 1 ms, as a virtual machine may take 0.4 ms to read an interpreter's calls
 	VisitBytes int           // that one visit may keep; 16 KiB, at most 256 KiB
 	// Share is the part of each CPU that the reader may use; 0.02. Over it the thread
 	// rests, and the CPU's events are off: see Account.Resting.
@@ -32,7 +32,7 @@ type Options struct {
 // The defaults, and the sizes of the rings of a CPU: the kernel's, and the one between the
 // helper and its caller.
 const (
-	visitTime    = 200 * time.Microsecond
+	visitTime    = time.Millisecond
 	visitBytes   = 16 << 10
 	mostBytes    = 256 << 10
 	defaultShare = 0.02
