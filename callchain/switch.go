@@ -196,11 +196,15 @@ func (u *Unwinder) leaveOut(dst []Frame, space AddressSpace, s *step) (_ []Frame
 func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint64) (frames []Frame, whole, outermost bool) {
 	u.repeatable = false
 	i, ok := u.record(u.capture, record)
+	if !ok {
+		i, ok = u.nextCallback(space, version)
+	}
 	if !ok || record == 0 {
 		return dst, false, false
 	}
+	u.followed = 0
 	crossed := false
-	for _, addr := range u.capture.Chain[i:] {
+	for k, addr := range u.capture.Chain[i:] {
 		if u.arch == ARM64 {
 			addr = stripPAC(addr)
 		}
@@ -218,6 +222,7 @@ func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint
 		case p.outermost():
 			return dst, true, true
 		case p.set != nil && p.set.flags&flagCgo != 0:
+			u.followed = i + k + 1
 			return dst, true, false
 		case !p.keepsRecord() && !crossed:
 			return dst, false, false
@@ -226,8 +231,32 @@ func (u *Unwinder) between(dst []Frame, space AddressSpace, version, record uint
 	return dst, false, false
 }
 
+// nextCallback returns the place in the kernel's chain of the C function that called Go, for a callback
+// further out than the one whose C functions between has found there: the kernel's records lead through
+// all stacks, but those between the two callbacks lie on one that is not copied.
+func (u *Unwinder) nextCallback(space AddressSpace, version uint64) (int, bool) {
+	if u.followed == 0 {
+		return 0, false
+	}
+	for i := u.followed; i+1 < len(u.capture.Chain); i++ {
+		addr := u.capture.Chain[i]
+		if u.arch == ARM64 {
+			addr = stripPAC(addr)
+		}
+		p := u.lookup(space, version, addr-1)
+		switch {
+		case p == nil:
+			return 0, false
+		case p.set != nil && p.set.flags&flagCallback != 0:
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
 // begin forgets the switches of the last chain.
 func (u *Unwinder) begin() {
+	u.followed = 0
 	u.switches, u.more, u.switching, u.marked, u.called.isSet = 0, 0, false, false, false
 }
 

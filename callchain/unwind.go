@@ -92,6 +92,7 @@ type Unwinder struct {
 	switching bool // the walk has ended where the stack is switched
 	marked    bool // the chain has a mark
 	called    called
+	followed  int // index in the kernel's chain after the C functions that between has found last; 0: none
 
 	derivation derivation
 
