@@ -43,9 +43,9 @@ type Options struct {
 	HandOver bool
 
 	// Shared is for a session whose rings may wake another reader, who follows them by way of
-	// RingFiles and CPURing.Follow from LetFollow on. Read looks at them every 20 ms, and every 2 ms
-	// while records fill more than 1/64 of a ring. Until LetFollow, it is also woken if a sampling has
-	// a Period of 1.
+	// RingFiles and CPURing.Follow from LetFollow on. Read looks at them every 20 ms. If a sampling
+	// has a Period of 1, Read looks every 2 ms while records fill more than 1/64 of a ring, and until
+	// LetFollow the first record wakes it.
 	Shared bool
 
 	// Within is how long Read lets records wait in a ring that is not a quarter full; 0 is

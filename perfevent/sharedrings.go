@@ -13,7 +13,7 @@ import (
 // Once another reader follows the rings, they wake that one only: a ring says once only that there are records.
 type sharedRings struct {
 	poll *poller
-	fds  []int // of the events that own the rings
+	fds  []int // of the events that own the rings; none if samples come at a rate that is known
 
 	mu       sync.Mutex // of what follows
 	armed    bool       // the rings wake this reader
@@ -33,7 +33,7 @@ const (
 // wait returns when it is time to look at the rings. used is how much of the fullest ring the last look has found
 // in use, from 0 to 1.
 func (s *sharedRings) wait(used float64) error {
-	if used > stormPart {
+	if used > stormPart && len(s.fds) > 0 {
 		_, err := s.waitFor(stormTimeout, false)
 		return err
 	}
