@@ -377,6 +377,7 @@ func watched(t *testing.T, cmd *exec.Cmd, o Options, report string) (out string,
 // ends when it has written two more of its reports, of which each has one line with report.
 func (k *knownProcess) watched(t *testing.T, o Options, report string) (out string) {
 	t.Helper()
+	o.Near = true // as the commands have it: text is read before the process goes on
 	ctx, cancel := context.WithTimeout(t.Context(), testlimit.End)
 	defer cancel()
 	done := &atomic.Bool{}

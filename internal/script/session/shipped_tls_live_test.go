@@ -116,7 +116,7 @@ func TestLiveSslsniffShowsWhatIsSentAndReceived(t *testing.T) {
 	}
 	p := shippedNamed(t, "sslsniff")
 	named := map[string]string{"hexdump": "true", "max-buffer-size": "16384", "comm": "openssl"}
-	out, _ := watched(t, knownIn("tls:"+dir), Options{Text: p.Text, File: p.Name, Near: true, Named: named}, "")
+	out, _ := watched(t, knownIn("tls:"+dir), Options{Text: p.Text, File: p.Name, Named: named}, "")
 	shown, late := 0, 0
 	for _, function := range []string{"READ/RECV", "WRITE/SEND"} {
 		of := tlsCallsOf(t, out, function)
