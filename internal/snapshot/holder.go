@@ -332,7 +332,7 @@ var ownerlessLocks = []struct {
 	isWord         bool
 }{
 	{"PyThread_acquire_lock", "Python lock", true}, // CPython's Python/thread_pthread.h
-	{"_PyMutex_LockTimed", "Python lock", false},   // since 3.14
+	{"_PyMutex_LockTimed", "Python lock", false},   // since 3.14, in builds that do not inline it
 	{"ObjectMonitor::enter", JavaMonitor, false},   // HotSpot's runtime/objectMonitor.cpp
 }
 
