@@ -110,12 +110,10 @@ func (s codeSpans) add(start, end uint64) (overlaps bool) {
 	}
 	for start < end {
 		base := start &^ (stretch - 1)
-		part := span{uint32(start - base), uint32(min(end-base, stretch))}
-		list, found := insert(s[base], part)
+		next := min(end, base+stretch)
+		list, found := insert(s[base], span{uint32(start - base), uint32(next - base)})
 		s[base], overlaps = list, overlaps || found
-		if start = base + uint64(part.end); start == 0 { // the last address there is
-			break
-		}
+		start = next
 	}
 	return overlaps
 }
