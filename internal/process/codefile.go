@@ -110,10 +110,12 @@ func (s codeSpans) add(start, end uint64) (overlaps bool) {
 	}
 	for start < end {
 		base := start &^ (stretch - 1)
-		next := min(end, base+stretch)
-		list, found := insert(s[base], span{uint32(start - base), uint32(next - base)})
+		part := span{uint32(start - base), uint32(min(end-base, stretch))}
+		list, found := insert(s[base], part)
 		s[base], overlaps = list, overlaps || found
-		start = next
+		if start = base + uint64(part.end); start == 0 { // the last address there is
+			break
+		}
 	}
 	return overlaps
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -189,6 +190,15 @@ func TestSpansOverlapWhereAddressesDo(t *testing.T) {
 			if got := spans.add(start, end); got != want {
 				t.Fatalf("%s: overlaps %v, want %v", log, got, want)
 			}
+		}
+	}
+}
+
+func TestSpansReachTheLastAddress(t *testing.T) {
+	spans := make(codeSpans)
+	for _, want := range []bool{false, true} {
+		if got := spans.add(math.MaxUint64-2*stretch, math.MaxUint64); got != want {
+			t.Errorf("overlaps %v, want %v", got, want)
 		}
 	}
 }
