@@ -23,7 +23,8 @@ type codeWatch struct {
 	events  *os.File // reads fd
 	tick    time.Duration
 	clock   func() uint64
-	changes atomic.Uint64 // counts the reads after which a codeFile had something new
+	work    sync.WaitGroup // goroutines that read files
+	changes atomic.Uint64  // counts the reads after which a codeFile had something new
 
 	mu    sync.Mutex
 	files map[int32]*codeFile // by watch descriptor
@@ -54,12 +55,15 @@ func newCodeWatch(clock func() uint64) (*codeWatch, error) {
 		objects: make(map[*Object]struct{}),
 		until:   math.MaxUint64,
 	}
-	go w.run()
+	w.work.Go(w.run)
 	return w, nil
 }
 
 // close ends the watching.
-func (w *codeWatch) close() { w.events.Close() }
+func (w *codeWatch) close() {
+	w.events.Close()
+	w.work.Wait()
+}
 
 // run reads what processes append to their files, when they do.
 func (w *codeWatch) run() {
@@ -129,7 +133,8 @@ func (w *codeWatch) watch(o *Object) error {
 	if f == nil {
 		f = &codeFile{file: o.perfMap, watch: int32(watch), begin: w.at}
 		w.files[f.watch] = f
-		go w.read(f, w.at) // it may have megabytes
+		seen := w.at
+		w.work.Go(func() { w.read(f, seen) }) // it may have megabytes
 	}
 	o.reused = &reused{file: f}
 	w.objects[o] = struct{}{}

@@ -56,7 +56,8 @@ func (h *jitHost) named(o *Object, addr uint64) string {
 // write appends to the perf map at a time.
 func (h *jitHost) write(at uint64, text string) {
 	h.Helper()
-	h.read() // what was there before
+	h.table.code.close() // its goroutine would read at a time of its own
+	h.read()             // what was there before
 	h.clock = at
 	f, err := os.OpenFile(h.file, os.O_APPEND|os.O_WRONLY, 0)
 	must(h.T, err)
@@ -66,7 +67,7 @@ func (h *jitHost) write(at uint64, text string) {
 	h.read()
 }
 
-// read reads what was written, unless the table's own goroutine has done so.
+// read reads what was written.
 func (h *jitHost) read() {
 	for _, f := range h.table.code.files {
 		h.table.code.read(f, h.clock)
