@@ -84,7 +84,7 @@ func parse(flags *pflag.FlagSet, args []string) error {
 }
 
 // oneDash returns the error for the first long flag that was written with one dash, as Go's own
-// flags may be; nil if there is none.
+// flags may be. It returns nil if every long flag has two.
 func oneDash(flags *pflag.FlagSet, args []string) error {
 	for i, arg := range args {
 		if arg == "--" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/ringtap/ringtap/internal/compiled"
-	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
 // goServer blocks one thread in load, which reads a pipe that nobody writes to, and has
@@ -60,21 +58,7 @@ func TestLiveOffCPUOfAGoServerPutsIdleThreadsLast(t *testing.T) {
 		Env:      []string{"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"},
 	}.Dir(t)
 	cmd := exec.Command(filepath.Join(dir, "server"))
-	ready, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	testlimit.Limit(t, cmd)
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	if line, err := bufio.NewReader(ready).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	startReady(t, cmd)
 	for _, wakers := range []string{"--wakers=false", "--wakers"} {
 		folded := filepath.Join(t.TempDir(), "out.folded")
 		var out, errs bytes.Buffer

@@ -27,6 +27,26 @@ func stackOf(t *testing.T, args ...string) (stdout, stderr string) {
 	return out.String(), err.String()
 }
 
+// startReady starts a command that prints "ready" once it does what it is for. It ends with the test.
+func startReady(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	ready, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testlimit.Limit(t, cmd)
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if line, err := bufio.NewReader(ready).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+}
+
 func TestLiveStackOfAThreadsNumberIsThatOfItsProcess(t *testing.T) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -131,21 +151,7 @@ func TestLiveADeadlockIsTheLastThingOnALowScreen(t *testing.T) {
 		if test.argument != "" {
 			cmd.Args = append(cmd.Args, test.argument)
 		}
-		ready, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		testlimit.Limit(t, cmd)
-		t.Cleanup(func() {
-			cmd.Process.Kill()
-			cmd.Wait()
-		})
-		if line, err := bufio.NewReader(ready).ReadString('\n'); line != "ready\n" {
-			t.Fatalf("%q, %v", line, err)
-		}
+		startReady(t, cmd)
 		want := regexp.MustCompile(`^process \d+ deadlocked: .*\n.*\n\n` + test.shown + `\n((?s:.*))$`)
 		verdict := regexp.MustCompile("^" + test.verdict + "$")
 		var out, errs bytes.Buffer

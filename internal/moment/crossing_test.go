@@ -100,6 +100,6 @@ func TestOtherStacksAreHandedOver(t *testing.T) {
 		}
 	}
 	if _, ok := known.take(0, appendPart(append8(nil, beyondMark), 9<<2, 0x9000, nil)); ok {
-		t.Error("a part is known that is none")
+		t.Error("a part of an unknown kind is taken")
 	}
 }

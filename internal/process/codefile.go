@@ -17,7 +17,7 @@ type codeFile struct {
 	begin uint64 // records of a jitdump file are new from then on
 
 	mu     sync.Mutex
-	file   *file          // of an object that is watched; nil if there is none any more
+	file   *file          // of an object that is watched; nil once no object is
 	reader *jitmap.Reader // nil until the first read
 	spans  codeSpans      // where the file has named code so far
 	noted  []*reusedCode  // in the order of the file and of time; reused.take takes them

@@ -127,7 +127,7 @@ func (p *Process) findAgain(pc uint64) (int, bool) {
 }
 
 // Ran reports whether the process has an executable mapping at an address where one of its threads
-// ran. If none is known, Ran reads the mappings again: a process that shares its memory with another
+// ran. If it knows of no mapping there, Ran reads the mappings again: a process that shares its memory with another
 // one (clone(2) with CLONE_VM, vfork(2)) gets no records of what that one maps.
 func (p *Process) Ran(pc uint64) bool {
 	if _, ok := find(p.mappings, pc); ok {

@@ -118,7 +118,7 @@ type jsonAccount struct {
 	Early       uint64  `json:"early,omitempty"`    // of those cut short, before the stacks of their process were read beyond the copies
 	Broken      uint64  `json:"broken"`             // stacks that end before their outermost function
 	Unmapped    uint64  `json:"unmapped,omitempty"` // samples without a user stack, at addresses in no known mapping
-	Unkept      uint64  `json:"unkept"`             // stacks counted on one row, for want of memory
+	Unkept      uint64  `json:"unkept"`             // stacks counted on one row, as memory was full
 	Unknown     uint64  `json:"unknown"`            // frames without a name
 }
 

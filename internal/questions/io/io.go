@@ -73,7 +73,7 @@ type ioCall struct {
 	bytes uint64 // of its messages, where the result does not tell
 	most  uint64 // bytes that it can move
 
-	unnamed bool // the row's label says closed, or only that it is a file, for want of a name
+	unnamed bool // the row's label says closed, or only that it is a file: its name is not known
 }
 
 // The columns.

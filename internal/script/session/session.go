@@ -100,8 +100,8 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	return code, err
 }
 
-// denied returns the error of the host's first refusal to a user without the privileges; nil if
-// there is none. What the host refuses to root has another cause.
+// denied returns the host's first refusal to a user without the privileges. It returns nil if the
+// host refused nothing, or refused it to root, which has another cause.
 func denied(wrong *syntax.Errors) error {
 	if os.Geteuid() == 0 {
 		return nil
