@@ -71,16 +71,21 @@ func parkReads(fd int) {
 var parked = map[string]int{"chan receive": 10, "select": 10, "sync.Mutex.Lock": 10, "sleep": 10, "syscall": 10,
 	"sync.RWMutex.RLock": 11, "sync.RWMutex.Lock": 1}
 
-// areParked reports whether they are, by the runtime's own traceback.
-func areParked() bool {
+// waitParked returns when so many goroutines are in each of the states, by the runtime's own traceback.
+func waitParked(states map[string]int) {
 	text := make([]byte, 1<<20)
-	text = text[:runtime.Stack(text, true)]
-	for state, n := range parked {
-		if bytes.Count(text, []byte(" ["+state+"]:\n")) != n {
-			return false
+	isParked := func() bool {
+		all := text[:runtime.Stack(text, true)]
+		for state, n := range states {
+			if bytes.Count(all, []byte(" ["+state+"]:\n")) != n {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	for !isParked() {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // park has goroutines at known places.
@@ -94,6 +99,7 @@ func park() {
 	parkRead.RLock()
 	parkRead.RLock()
 	go parkWriteLocks(&parkRead)
+	waitParked(map[string]int{"sync.RWMutex.Lock": 1}) // or the next one would not wait
 	go parkReadLocks(&parkRead)
 	for range 10 {
 		go parkReceives(c)
@@ -103,9 +109,7 @@ func park() {
 		go parkSleeps()
 		go parkReads(fds[0])
 	}
-	for !areParked() {
-		time.Sleep(time.Millisecond)
-	}
+	waitParked(parked)
 	runtime.GC()
 	fmt.Println("ready")
 	_, _ = os.Stdin.Read(make([]byte, 1))
