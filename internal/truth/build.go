@@ -43,7 +43,7 @@ func (p Program) Build(t testing.TB) Built {
 		t.Fatal(err)
 	}
 	built, err := p.in(r.Dir(t))
-	if p.compat && (errors.Is(err, unix.ENOEXEC) || errors.Is(err, fs.ErrNotExist)) {
+	if p.Compat && (errors.Is(err, unix.ENOEXEC) || errors.Is(err, fs.ErrNotExist)) {
 		t.Skip("32-bit programs can't run here: CONFIG_IA32_EMULATION, /lib/ld-linux.so.2: ", err)
 	}
 	if err != nil {

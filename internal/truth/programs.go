@@ -20,8 +20,10 @@ type Program struct {
 	// Debug is whether the executable has DWARF debug information.
 	Debug bool
 
+	// Compat is whether it is a 32-bit program.
+	Compat bool
+
 	arch     string // GOARCH it is written for, "" for every one
-	compat   bool   // it is a 32-bit program of that machine
 	commands string // compiler command lines, run in order in the build's directory
 }
 
@@ -147,40 +149,40 @@ var programs = []Program{
 		commands: "musl-gcc -O2 -DDEPTH=24 -DFRAME=80" + bare + "-o musl-deep-bare deep.c"},
 
 	// 32-bit programs on a 64-bit kernel.
-	{Name: "i386-middle-nofp", arch: "amd64", compat: true,
+	{Name: "i386-middle-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -DDEPTH=24 -DFRAME=80" + noFramePointers + "-o i386-middle-nofp deep.c"},
-	{Name: "i386-middle-fp", FramePointers: true, arch: "amd64", compat: true,
+	{Name: "i386-middle-fp", FramePointers: true, arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -DDEPTH=24 -DFRAME=80" + framePointers + "-o i386-middle-fp deep.c"},
-	{Name: "i386-middle-O0-nopie", FramePointers: true, Debug: true, arch: "amd64", compat: true,
+	{Name: "i386-middle-O0-nopie", FramePointers: true, Debug: true, arch: "amd64", Compat: true,
 		commands: i386 + "-g -O0 -fno-pie -no-pie -DDEPTH=24 -DFRAME=80" + framePointers + "-o i386-middle-O0-nopie deep.c"},
-	{Name: "i386-middle-bare", arch: "amd64", compat: true,
+	{Name: "i386-middle-bare", arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -DDEPTH=24 -DFRAME=80" + bare + "-o i386-middle-bare deep.c"},
-	{Name: "i386-static-nofp", arch: "amd64", compat: true,
+	{Name: "i386-static-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -static" + noFramePointers + "-o i386-static-nofp straight.c"},
-	{Name: "i386-debugdata-nofp", arch: "amd64", compat: true,
+	{Name: "i386-debugdata-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2" + noFramePointers + "-o i386-debugdata-nofp straight.c\n" +
 			"objcopy --only-keep-debug i386-debugdata-nofp minidebug\n" +
 			"objcopy --strip-debug minidebug\n" +
 			"xz minidebug\n" +
 			"strip i386-debugdata-nofp\n" +
 			"objcopy --add-section .gnu_debugdata=minidebug.xz i386-debugdata-nofp"},
-	{Name: "i386-debugframe-nofp", Debug: true, arch: "amd64", compat: true,
+	{Name: "i386-debugframe-nofp", Debug: true, arch: "amd64", Compat: true,
 		commands: i386 + "-g -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables" + noFramePointers +
 			"-o i386-debugframe-nofp straight.c"},
-	{Name: "i386-threads-nofp", arch: "amd64", compat: true,
+	{Name: "i386-threads-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -pthread" + noFramePointers + "-o i386-threads-nofp threads.c"},
-	{Name: "i386-callback-nofp", arch: "amd64", compat: true,
+	{Name: "i386-callback-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2" + noFramePointers + "-o i386-callback-nofp callback.c"},
-	{Name: "i386-libc-nofp", arch: "amd64", compat: true,
+	{Name: "i386-libc-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -fno-builtin" + noFramePointers + "-o i386-libc-nofp libc.c"},
-	{Name: "i386-vdso-nofp", arch: "amd64", compat: true,
+	{Name: "i386-vdso-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2" + noFramePointers + "-o i386-vdso-nofp vdso.c"},
-	{Name: "i386-plt-nofp", arch: "amd64", compat: true,
+	{Name: "i386-plt-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2 -fPIC -shared" + noFramePointers + "-o libtiny.so tiny.c\n" +
 			i386 + "-O2 -fplt -Wl,-z,lazy -Wl,-rpath,$ORIGIN" + noFramePointers + "-o i386-plt-nofp calls.c libtiny.so"},
-	{Name: "i386-signal-nofp", arch: "amd64", compat: true,
+	{Name: "i386-signal-nofp", arch: "amd64", Compat: true,
 		commands: i386 + "-O2" + noFramePointers + "-o i386-signal-nofp fault.c fault_i386.S"},
-	{Name: "i386-go", Debug: true, arch: "amd64", compat: true,
+	{Name: "i386-go", Debug: true, arch: "amd64", Compat: true,
 		commands: "env GOARCH=386 go build -o i386-go straight.go"},
 
 	{Name: "cxx-O0-fp", FramePointers: true, Debug: true,

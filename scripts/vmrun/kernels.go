@@ -71,12 +71,14 @@ type machine struct {
 	triple  string // of the GNU tools
 	debian  string // Debian's name of the architecture
 	loader  string // the program interpreter of the psABI
+	compat  string // that of 32-bit programs, if the machine runs them
 }
 
 var machines = map[string]machine{
 	"amd64": {
 		command: []string{"qemu-system-x86_64", "-machine", "q35"}, cpu: "max,cx16=off,erms=off,fsrm=off", less: ",pmu=off",
 		console: "ttyS0", boot: " no_timer_check", triple: "x86_64-linux-gnu", debian: "amd64", loader: "/lib64/ld-linux-x86-64.so.2",
+		compat: "/lib/ld-linux.so.2",
 	},
 	"arm64": {
 		command: []string{"qemu-system-aarch64", "-machine", "virt"}, cpu: "max,pauth-impdef=on", less: ",pmu=off",

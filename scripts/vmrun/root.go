@@ -57,6 +57,11 @@ func newRoot(ctx context.Context, c *cache, k kernel, image string) (*root, erro
 		return nil, fmt.Errorf("no libc for %s: %w; scripts/install-test-deps installs it", k.arch, err)
 	}
 	r.files[m.loader[1:]] = loader
+	if m.compat != "" && native {
+		if err := r.addCompat(m); err != nil {
+			return nil, err
+		}
+	}
 	// What ldd does for a program of one's own architecture.
 	r.texts["bin/ldd"] = "#!/bin/sh\nLD_TRACE_LOADED_OBJECTS=1 exec " + m.loader + " \"$@\"\n"
 	r.links["usr/lib"] = "../lib"
@@ -83,6 +88,29 @@ func newRoot(ctx context.Context, c *cache, k kernel, image string) (*root, erro
 		return r, r.addProgram("bin/cat", "/bin/cat", m, native)
 	}
 	return r, nil
+}
+
+// addCompat adds what 32-bit programs load, if the host has it.
+func (r *root) addCompat(m machine) error {
+	dir := "/usr/lib32"
+	loader, err := firstOf([]string{dir}, path.Base(m.compat))
+	if err != nil {
+		return nil // tests skip such programs
+	}
+	libraries, err := libraryClosure([]string{dir}, compiledWith, nil)
+	if err != nil {
+		return err
+	}
+	for name, from := range libraries {
+		r.files["lib32/"+name] = from
+	}
+	r.files[m.compat[1:]] = loader
+	r.links["usr/lib32"] = "../lib32"
+	// By this file of the compiler, tests tell whether it makes 32-bit programs.
+	if crt, err := firstOf([]string{dir}, "crt1.o"); err == nil {
+		r.files["lib32/crt1.o"] = crt
+	}
+	return nil
 }
 
 func firstOf(dirs []string, name string) (string, error) {

@@ -184,15 +184,14 @@ func (t *tools) stamps() (map[string]stamp, error) {
 
 // environment is the host's, with what the guest's tests set for compilers.
 func (t *tools) environment(guest []string) []string {
-	env := os.Environ()
+	env := append(os.Environ(), "GOARCH="+t.arch)
 	for _, entry := range guest {
 		name, _, _ := strings.Cut(entry, "=")
 		switch name {
-		case "GOFLAGS", "GOWORK", "CGO_ENABLED", "GO111MODULE", "SOURCE_DATE_EPOCH", "LC_ALL":
+		case "GOARCH", "GOFLAGS", "GOWORK", "CGO_ENABLED", "GO111MODULE", "SOURCE_DATE_EPOCH", "LC_ALL":
 			env = append(env, entry)
 		}
 	}
-	env = append(env, "GOARCH="+t.arch)
 	if !t.native {
 		env = append(env, "CC="+t.command("gcc"), "CXX="+t.command("g++"))
 	}
