@@ -38,9 +38,9 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 	case plan.EventProbe:
 		return s.ofEventProbe(field.Name, of)
 	}
-	name := field.Name
+	name, late := field.Name, printfmt.ProbeTextLate(field.Name)
 	if field.From == plan.RecordText {
-		name = printfmt.SyscallText(name)
+		name, late = printfmt.SyscallText(name), printfmt.SyscallTextLate(name)
 		if s.probe.Format.Field(name) == nil { // it points to a buffer, not to a text
 			return s.memory(field.Name, of)
 		}
@@ -50,9 +50,9 @@ func (s *source) getter(field plan.Field, of *check.Source) (getter, error) {
 		return nil, fmt.Errorf("%s has no field %s", s.probe.Format.Name, name)
 	}
 	if field.From == plan.RecordText && of.Form == check.Text && len(of.Path) == 1 {
-		return word(f, of, of.Path[0].Offset/8), nil
+		return s.markLate(late, word(f, of, of.Path[0].Offset/8)), nil
 	}
-	return s.markLate(name, recorded(f, of)), nil
+	return s.markLate(late, recorded(f, of)), nil
 }
 
 // word returns what reads the n-th text of a vector of a system call's parameter.

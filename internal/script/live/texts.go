@@ -1,7 +1,6 @@
 package live
 
 import (
-	"github.com/ringtap/ringtap/ftrace/printfmt"
 	"github.com/ringtap/ringtap/internal/probe"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/script/plan"
@@ -51,15 +50,15 @@ func (a *Attachment) now(s *perfevent.Sample, addr uint64, b []byte) int {
 	return process.Host{}.ReadMemory(int(s.PID), addr, b)
 }
 
-// markLate marks the texts of a source that were read after the hit.
-func (s *source) markLate(text string, get getter) getter {
-	late := s.probe.Format.Field(printfmt.ProbeTextLate(text))
-	if late == nil {
+// markLate marks the texts of a source that were read after the hit. The field named late tells which were.
+func (s *source) markLate(late string, get getter) getter {
+	field := s.probe.Format.Field(late)
+	if field == nil {
 		return get
 	}
 	return func(h *hit) value.Value {
 		v := get(h)
-		if n, _ := late.Uint(h.raw); n != 0 {
+		if n, _ := field.Uint(h.raw); n != 0 {
 			v = v.Late()
 		}
 		return v
