@@ -42,27 +42,28 @@ var builds = map[string]string{
 	"go-stripped": "go build -ldflags=-s -o go-stripped {}.go",
 }
 
-// withoutCompiler skips a subtest in the place of those that need a build which
-// this machine has no compiler for.
-func withoutCompiler(t *testing.T, name string) bool {
+// unavailable is why a build can't be made or run on this machine, or "".
+func unavailable(t *testing.T, name string) string {
+	t.Helper()
 	if strings.HasPrefix(name, "i386") {
 		if _, err := os.Stat("/usr/lib32/crt1.o"); err != nil || machine != elf.EM_X86_64 {
-			t.Run(name, func(t *testing.T) { t.Skip("libc6-dev-i386 is not installed, or the machine runs no such programs") })
-			return true
+			return "libc6-dev-i386 is not installed, or the machine runs no such programs"
 		}
 		if err := exec.Command(build(t, name), "0").Run(); errors.Is(err, unix.ENOEXEC) {
-			t.Run(name, func(t *testing.T) { t.Skip("32-bit programs can't run here: CONFIG_IA32_EMULATION") })
-			return true
+			return "32-bit programs can't run here: CONFIG_IA32_EMULATION"
 		}
 	}
 	for line := range strings.Lines(builds[name]) {
-		tool := strings.Fields(line)[0]
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Run(name, func(t *testing.T) { t.Skipf("%s is not installed", tool) })
-			return true
+		if tool := strings.Fields(line)[0]; !installed(tool) {
+			return tool + " is not installed"
 		}
 	}
-	return false
+	return ""
+}
+
+func installed(tool string) bool {
+	_, err := exec.LookPath(tool)
+	return err == nil
 }
 
 // build makes one of the builds and returns its path, which is shared. It skips
