@@ -94,9 +94,8 @@ type group struct {
 	of    []*Function // of the sites
 }
 
-// groups puts probes into as few events as tell the functions apart: those that
-// end calls first, so that none of them is missed whose begin is seen. Sized says that
-// allocations have the fields of sizeArgs.
+// groups puts probes into as few events as tell the functions apart. Events at the end of calls come first:
+// whoever sees the begin of a call then sees its end too. sized says that allocations have the fields of sizeArgs.
 func groups(all []Probe, sized bool) []*group {
 	var out []*group
 	for _, kind := range []struct {

@@ -34,8 +34,6 @@ type Goroutine struct {
 	// HeldBy is who holds it: "a writer", "3 readers"; "" if unknown. Go does not record
 	// which goroutine holds a mutex.
 	HeldBy string
-	// Mutex reports that Lock is a mutex, which some goroutine has to unlock.
-	Mutex bool
 
 	stops   uint8 // how often it has stopped running
 	stack   int   // index of its stack, -1 if none
@@ -81,7 +79,7 @@ func (l *look) goroutine(g *goroutine.Goroutine, stacks map[callchain.StackID]in
 		out.Thread = t.TID
 	}
 	if g.Lock.Kind != "" && l.opts.Locks {
-		out.Lock, out.HeldBy, out.Mutex = l.lock(g.Lock.Kind, g.Lock.Addr), heldBy(g.Lock), g.Lock.Kind != "chan"
+		out.Lock, out.HeldBy = l.lock(g.Lock.Kind, g.Lock.Addr), heldBy(g.Lock)
 	}
 	if len(g.Frames) > 0 {
 		i, ok := stacks[g.Stack]

@@ -73,7 +73,7 @@ func TestLiveGoroutinesNameTheMutexThatTheyWaitFor(t *testing.T) {
 	got := make(map[string]string)
 	for end := time.Now().Add(testlimit.End); len(got) < len(want) && time.Now().Before(end); {
 		for _, g := range take(t, Options{Locks: true}, cmd.Process.Pid).Goroutines {
-			if g.Mutex {
+			if g.Lock.IsMutex() {
 				got[g.State] = fmt.Sprintf("%s, held by %q", g.Lock, g.HeldBy)
 			}
 		}

@@ -25,6 +25,9 @@ type Holder struct {
 	lock, size uint64 // address and bytes of a lock in memory; 0 for a file lock
 }
 
+// IsKnown reports whether anything is known of the holder.
+func (h *Holder) IsKnown() bool { return h.PID != 0 || h.TID != 0 || h.Readers > 0 || h.Passes }
+
 // By names the holder: "thread 4242 (flusher)".
 func (h *Holder) By() string {
 	switch {
@@ -163,7 +166,8 @@ func (l *look) word(t *Thread, addr uint64) uint32 {
 	return 0
 }
 
-// id returns the thread id in a word of the lock that t waited for; 0 if there is none.
+// id reads a word of the lock that t waited for and returns the id of the thread in it, or 0 if
+// the word has no thread.
 func (l *look) id(t *Thread, addr uint64) int { return int(l.word(t, addr) & ownerMask) }
 
 // maxResuming is how long the threads that were stopped may take, all together, to be
@@ -322,6 +326,12 @@ func waits(t *Thread, prefixes ...string) bool {
 	return false
 }
 
+// WaitsForLock reports whether a thread waits in a function that acquires a lock.
+func (t *Thread) WaitsForLock() bool {
+	_, ok := ownerless(t)
+	return ok || waits(t, "pthread_mutex_", "pthread_rwlock_")
+}
+
 // JavaMonitor is the kind of a lock that synchronized code of Java waits for.
 const JavaMonitor = "Java monitor"
 
@@ -351,7 +361,8 @@ func ownerless(t *Thread) (lock Lock, ok bool) {
 			if !strings.HasPrefix(f.Name, known.function) {
 				continue
 			}
-			if lock, ok = (Lock{Kind: known.kind}), true; known.isWord {
+			lock, ok = Lock{Kind: known.kind}, true
+			if known.isWord {
 				lock.Addr = t.Args[0]
 			}
 		}

@@ -2,12 +2,14 @@ package snapshot
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/stack"
 )
 
-// A Lock is a lock or channel that a thread or goroutine waits for. The zero value is none.
+// A Lock is a lock or channel that a thread or goroutine waits for. The zero value means that it waits
+// for neither.
 type Lock struct {
 	Kind     string // "mutex", "sync.RWMutex", "lock on /var/lib/x"
 	Addr     uint64 // 0 if it is not in memory, or its place is unknown
@@ -25,6 +27,9 @@ func (l Lock) String() string {
 	}
 	return text
 }
+
+// IsMutex reports whether l is a mutex of Go, which some goroutine has to unlock.
+func (l Lock) IsMutex() bool { return strings.HasPrefix(l.Kind, "sync.") }
 
 // Short describes a lock by its variable, or else by its address: "mutex queue+0x18".
 func (l Lock) Short() string {

@@ -155,9 +155,9 @@ func (s *Store) Completed(program string, id callchain.StackID) (callchain.Stack
 // isMark reports whether callers are missing where a frame is.
 func isMark(f callchain.Frame) bool { return f.Object == callchain.Marks }
 
-// fits reports whether a whole stack has all the frames of another one, with more of them at its marks and at
-// its end, or at its marks only if frames follow the last one. At a mark there is none of the frames next to
-// it: else there is a recursion, and how deep that is nobody knows.
+// fits reports whether a whole stack has all the frames of another one in the same order. It may have more
+// frames where that one has a mark, and at the end unless frames follow the last mark. The frames that stand
+// for a mark must not include either neighbour of the mark: that would be a recursion of unknown depth.
 func fits(frames, whole []callchain.Frame) bool {
 	var last callchain.Frame // before the mark
 	for isGap := false; ; isGap = true {

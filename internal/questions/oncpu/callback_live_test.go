@@ -52,7 +52,7 @@ func TestLiveChainsThatComeBackToAStackAreWhole(t *testing.T) {
 	}
 }
 
-// functions are those of a stack, root first; none of one that there is not.
+// functions returns the names of a stack's functions, root first.
 func functions(p *profile.Profile, stack int) (names []string) {
 	if stack == profile.None {
 		return nil

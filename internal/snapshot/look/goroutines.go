@@ -75,7 +75,7 @@ func (w text) goroutineHead(goroutines []*snapshot.Goroutine) (head string, move
 		}
 		head = fmt.Sprintf("%d goroutines (%s)", n, strings.Join(ids, ", "))
 	}
-	head += ": " + first.State + between(times)
+	head += ": " + escape.Text(first.State) + between(times)
 	if first.Thread != 0 {
 		head += fmt.Sprintf(", on thread %d", first.Thread)
 	}

@@ -39,7 +39,7 @@ func (l *looks) writeOverview(out *bytes.Buffer, snapshots []*snapshot.Snapshot)
 			if n := len(group.Goroutines); n > 1 {
 				subject = fmt.Sprintf("%d goroutines (%d, …)", n, first.ID)
 			}
-			add(strings.HasPrefix(first.State, "sync."), true, process+subject+": "+first.State+in(first.User))
+			add(strings.HasPrefix(first.State, "sync."), true, process+subject+": "+escape.Text(first.State)+in(first.User))
 		}
 		for _, group := range s.Group() {
 			first := group.Threads[0]
@@ -55,7 +55,7 @@ func (l *looks) writeOverview(out *bytes.Buffer, snapshots []*snapshot.Snapshot)
 				doing = stateOf(first)
 			}
 			f := ownFrame(first.User)
-			add(slices.ContainsFunc(first.User, isLock), f != nil && f.Runtime != "", process+subject+": "+escape.Text(doing)+in(first.User)+between(times(group.Threads)))
+			add(first.WaitsForLock(), f != nil && f.Runtime != "", process+subject+": "+escape.Text(doing)+in(first.User)+between(times(group.Threads)))
 		}
 	}
 	lines := slices.Concat(locks, program, native)
@@ -77,11 +77,4 @@ func in(frames []snapshot.Frame) string {
 		return " in " + place
 	}
 	return ""
-}
-
-// isLock reports whether a function of the C library, or of an interpreter, waits for a lock.
-func isLock(f snapshot.Frame) bool {
-	function := strings.TrimLeft(f.Name, "_")
-	return slices.ContainsFunc([]string{"pthread_mutex_", "pthread_rwlock_", "PyThread_acquire_lock", "ObjectMonitor::enter"},
-		func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }

@@ -22,7 +22,7 @@ type verdict struct {
 	// circles or, if there are none, of all waits.
 	threads    map[*snapshot.Thread]bool
 	goroutines map[*snapshot.Goroutine]bool
-	stuck      int // goroutines that only others can wake, if that is all of a process; else 0
+	stuck      []*snapshot.Snapshot // processes all of whose goroutines wait for each other
 }
 
 // lockWait is the threads or goroutines that wait for one lock.
@@ -53,7 +53,7 @@ func newVerdict(snapshots []*snapshot.Snapshot) *verdict {
 			break
 		}
 		for _, s := range snapshots {
-			v.addGoroutines(s, func(g *snapshot.Goroutine) bool { return g.Mutex == mutexes })
+			v.addGoroutines(s, func(g *snapshot.Goroutine) bool { return g.Lock.IsMutex() == mutexes })
 		}
 	}
 	slices.SortStableFunc(v.waits, func(a, b lockWait) int {
@@ -65,15 +65,18 @@ func newVerdict(snapshots []*snapshot.Snapshot) *verdict {
 		}
 		return -1
 	})
-	v.choose()
 	for _, s := range snapshots {
-		v.stuck = max(v.stuck, stuckGoroutines(s))
+		if stuckGoroutines(s) > 0 {
+			v.stuck = append(v.stuck, s)
+		}
 	}
+	v.choose()
 	return v
 }
 
 // addThreads adds the waits of a process's threads outside the circles. A thread that another
-// one waits for is named with that one's wait.
+// one waits for is named with that one's wait. A circle that one of its threads has left is no
+// deadlock: its waits come last, unless another wait has named them.
 func (v *verdict) addThreads(s *snapshot.Snapshot) {
 	behind := make(map[*snapshot.Thread]bool)
 	for _, t := range s.Threads {
@@ -82,21 +85,32 @@ func (v *verdict) addThreads(s *snapshot.Snapshot) {
 		}
 	}
 	first := len(v.waits)
-	for _, t := range s.Threads {
-		if t.Holder == nil || v.inCircle[t] || behind[t] {
-			continue
+	named := make(map[*snapshot.Thread]bool)
+	for _, circles := range []bool{false, true} {
+		for _, t := range s.Threads {
+			if t.Holder == nil || v.inCircle[t] || named[t] || behind[t] && !circles {
+				continue
+			}
+			for at := t; at != nil && !named[at]; at = v.graph.Holder(at) {
+				named[at] = true
+			}
+			v.addThread(t, first)
 		}
-		i := slices.IndexFunc(v.waits[first:], func(l lockWait) bool {
-			h := l.threads[0].Holder
-			same := h.Lock == t.Holder.Lock && h.By() == t.Holder.By()
-			return same && (h.Lock.Addr != 0 || ownPlace(l.threads[0].User) == ownPlace(t.User))
-		})
-		if i < 0 {
-			v.waits = append(v.waits, lockWait{})
-			i = len(v.waits) - 1 - first
-		}
-		v.waits[first+i].threads = append(v.waits[first+i].threads, t)
 	}
+}
+
+// addThread adds the wait of a thread to those of its process, which start at an index of v.waits.
+func (v *verdict) addThread(t *snapshot.Thread, first int) {
+	i := slices.IndexFunc(v.waits[first:], func(l lockWait) bool {
+		h := l.threads[0].Holder
+		same := h.Lock == t.Holder.Lock && h.By() == t.Holder.By()
+		return same && (h.Lock.Addr != 0 || ownPlace(l.threads[0].User) == ownPlace(t.User))
+	})
+	if i < 0 {
+		v.waits = append(v.waits, lockWait{})
+		i = len(v.waits) - 1 - first
+	}
+	v.waits[first+i].threads = append(v.waits[first+i].threads, t)
 }
 
 // addGoroutines adds the waits of a process's goroutines for locks that wanted accepts.
@@ -121,6 +135,11 @@ func (v *verdict) addGoroutines(s *snapshot.Snapshot, wanted func(*snapshot.Goro
 func (v *verdict) choose() {
 	for t := range v.inCircle {
 		v.threads[t] = true
+	}
+	for _, s := range v.stuck {
+		for _, g := range s.Goroutines {
+			v.goroutines[g] = !g.System
+		}
 	}
 	for i := range v.waits {
 		for _, g := range v.waits[i].goroutines {
@@ -151,7 +170,7 @@ func stuckGoroutines(s *snapshot.Snapshot) int {
 		if !slices.ContainsFunc(wakers, func(prefix string) bool { return strings.HasPrefix(g.State, prefix) }) {
 			return 0
 		}
-		n, mutexes = n+1, mutexes || g.Mutex
+		n, mutexes = n+1, mutexes || g.Lock.IsMutex()
 	}
 	if !mutexes {
 		return 0 // such as a server whose goroutines wait for work
@@ -170,7 +189,7 @@ func (v *verdict) lines() (lines []string) {
 	if n := len(v.waits) - maxWaits; n > 0 {
 		lines = append(lines, "… and waits for "+counted(n, "other lock"))
 	}
-	if slices.ContainsFunc(v.waits, func(l lockWait) bool { return len(l.goroutines) > 0 && l.goroutines[0].Mutex }) {
+	if slices.ContainsFunc(v.waits, func(l lockWait) bool { return len(l.goroutines) > 0 && l.goroutines[0].Lock.IsMutex() }) {
 		lines = append(lines, "Go does not record which goroutine holds a mutex; --all shows what the others do")
 	}
 	if slices.ContainsFunc(v.waits, func(l lockWait) bool {
@@ -186,10 +205,11 @@ func (v *verdict) lines() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	switch {
-	case v.stuck > 0:
-		lines = append(lines, fmt.Sprintf("deadlock: all %s wait for each other, unless a timer, a signal or C code wakes one", counted(v.stuck, "goroutine")))
-	case len(lines) == 0:
+	for _, s := range v.stuck {
+		lines = append(lines, fmt.Sprintf("deadlock: all %s of process %d wait for each other, unless a timer, a signal or C code wakes one",
+			counted(stuckGoroutines(s), "goroutine"), s.PID))
+	}
+	if len(lines) == 0 {
 		lines = append(lines, "no deadlock: no thread and no goroutine waits for a lock")
 	}
 	return lines
@@ -204,8 +224,8 @@ func (v *verdict) wait(l *lockWait) string {
 	if len(l.goroutines) > 0 {
 		g := l.goroutines[0]
 		text := fmt.Sprintf("%s %s for %s", goroutinesIn(l.goroutines), verb, escape.Text(g.Lock.Short()))
-		if !g.Mutex {
-			text += " (" + g.State + ")"
+		if !g.Lock.IsMutex() {
+			text += " (" + escape.Text(g.State) + ")"
 		}
 		if g.HeldBy != "" {
 			text += " held by " + g.HeldBy
@@ -221,10 +241,11 @@ func (v *verdict) wait(l *lockWait) string {
 	if f := ownFrame(t.User); f != nil && f.Runtime != "" {
 		text += " in " + escape.Text(place(f))
 	}
-	for n := 0; n < maxWaits; n++ {
+	seen := map[*snapshot.Thread]bool{t: true}
+	for {
 		h := v.graph.Holder(t)
 		switch {
-		case h == nil:
+		case h == nil, seen[h]:
 			return text
 		case v.inCircle[h]:
 			return text + ", which is in the deadlock"
@@ -232,9 +253,8 @@ func (v *verdict) wait(l *lockWait) string {
 			return text + ", which is " + doing(h)
 		}
 		text += ", which waits for " + v.want(h)
-		t = h
+		seen[h], t = true, h
 	}
-	return text
 }
 
 // want is what a thread waits for, and who has it.
@@ -246,7 +266,7 @@ func (v *verdict) want(t *snapshot.Thread) string {
 		return "the end of " + by
 	case h.TID == t.TID:
 		return escape.Text(h.Lock.Short()) + ", which it holds itself"
-	case h.PID == 0 && h.TID == 0 && h.Readers == 0 && !h.Passes:
+	case !h.IsKnown():
 		return escape.Text(h.Lock.Short()) + " (its holder is not known)"
 	}
 	return escape.Text(h.Lock.Short()) + " held by " + by
@@ -307,7 +327,8 @@ func heldBy(t *snapshot.Thread) string {
 	return fmt.Sprintf("%s by %s", t.Holder.Lock, t.Holder.By())
 }
 
-// goLock is the lock that a goroutine waits for, "" if it is none or not known.
+// goLock names the lock that a goroutine waits for. It returns "" if the goroutine waits for no lock,
+// or for an unknown one.
 func goLock(g *snapshot.Goroutine) string {
 	if g.HeldBy == "" {
 		return g.Lock.String()

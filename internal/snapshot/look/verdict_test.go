@@ -25,7 +25,7 @@ func held(variable string, tid int, name string) *snapshot.Holder {
 }
 
 func waiter(id uint64, state, function string, lock snapshot.Lock) *snapshot.Goroutine {
-	return &snapshot.Goroutine{ID: id, State: state, Lock: lock, Mutex: strings.HasPrefix(lock.Kind, "sync."), User: []snapshot.Frame{
+	return &snapshot.Goroutine{ID: id, State: state, Lock: lock, User: []snapshot.Frame{
 		{Name: "runtime.gopark", Object: "/srv"}, {Name: "sync.(*Mutex).Lock", Object: "/srv"}, {Name: function, Object: "/srv"}, {Name: "runtime.goexit", Object: "/srv"},
 	}}
 }
@@ -46,6 +46,10 @@ func TestAVerdictSaysWhoWaitsForWhoseLock(t *testing.T) {
 			[]string{"2 threads (5 worker, 7 worker) wait for mutex jobs held by thread 6 (reader), which is in read(0</dev/null>)"}},
 		{"a chain", []*snapshot.Thread{sleeper(4, "a", "work", held("jobs", 5, "b")), sleeper(5, "b", "work", held("", 6, "reader")), reader}, nil,
 			[]string{"thread 4 (a) waits for mutex jobs held by thread 5 (b), which waits for mutex 0x1000 held by thread 6 (reader), which is in read(0</dev/null>)"}},
+		{"a circle that a thread has left", []*snapshot.Thread{sleeper(4, "a", "work", held("jobs", 5, "b")), sleeper(5, "b", "work", held("log", 4, "a"))}, nil,
+			[]string{"thread 4 (a) waits for mutex jobs held by thread 5 (b), which waits for mutex log held by thread 4 (a)"}},
+		{"a wait for a thread of such a circle", []*snapshot.Thread{sleeper(3, "c", "work", held("jobs", 5, "b")), sleeper(4, "a", "work", held("jobs", 5, "b")), sleeper(5, "b", "work", held("log", 4, "a"))}, nil,
+			[]string{"thread 3 (c) waits for mutex jobs held by thread 5 (b), which waits for mutex log held by thread 4 (a), which waits for mutex jobs held by thread 5 (b)"}},
 		{"an ended holder", []*snapshot.Thread{sleeper(5, "worker", "work", &snapshot.Holder{Lock: snapshot.Lock{Kind: "mutex", Addr: 16}, PID: 100, TID: 9, Ended: true})}, nil,
 			[]string{"thread 5 (worker) waits for mutex 0x10 held by thread 9, which has ended"}},
 		{"readers", []*snapshot.Thread{sleeper(5, "worker", "work", &snapshot.Holder{Lock: snapshot.Lock{Kind: "rwlock", Addr: 16, Variable: "table"}, Readers: 2})}, nil,
@@ -57,7 +61,7 @@ func TestAVerdictSaysWhoWaitsForWhoseLock(t *testing.T) {
 			[]string{"3 goroutines (2 in main.load, 1 in main.save) wait for sync.Mutex main.mu", "Go does not record which goroutine holds a mutex; --all shows what the others do"}},
 		{"Go, all asleep", nil, []*snapshot.Goroutine{waiter(5, "sync.Mutex.Lock", "main.save", mu), waiter(6, "chan receive", "main.load", snapshot.Lock{})},
 			[]string{"goroutine 5 (main.save) waits for sync.Mutex main.mu", "Go does not record which goroutine holds a mutex; --all shows what the others do",
-				"deadlock: all 2 goroutines wait for each other, unless a timer, a signal or C code wakes one"}},
+				"deadlock: all 2 goroutines of process 100 wait for each other, unless a timer, a signal or C code wakes one"}},
 		{"a channel", nil, []*snapshot.Goroutine{waiter(4, "IO wait", "main.read", snapshot.Lock{}), waiter(6, "chan receive", "main.load", snapshot.Lock{Kind: "chan", Addr: 0x5000})},
 			[]string{"goroutine 6 (main.load) waits for chan 0x5000 (chan receive)"}},
 	} {
