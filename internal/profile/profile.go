@@ -21,8 +21,8 @@ type Profile struct {
 	Start     time.Time     // wall clock at the begin of the window
 	Duration  time.Duration // length of the window
 	Period    time.Duration // time one sample stands for; 0 if samples are not time
-	// Who is the heading of a table of processes, with what labels their stacks, that comes
-	// before the functions in the view; "" for no such table.
+	// Who is the heading of the view's table of processes, which comes before the functions and
+	// includes the stacks' labels. If Who is empty, the view has no such table.
 	Who     string
 	CPUTime time.Duration // how long the target ran by the kernel's count; 0 if unknown
 

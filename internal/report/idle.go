@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -9,42 +10,46 @@ import (
 )
 
 // idleWaits are the waits of threads that a language's runtime has no work for. A stack has
-// one if a function's name starts with function and that of the function it calls with calls.
+// one if a function's name starts with function, or is function if exact is set, and the name of the
+// function it calls starts with calls.
 //
 // The functions are Go's (runtime/proc.go, os/signal; findrunnable until Go 1.18), HotSpot's
 // as of JDK 17 (src/hotspot/share: compiler, gc, runtime) and Node's as of Node 20
 // (src/node_platform.cc, src/inspector_agent.cc, deps/uv/src/threadpool.c).
-var idleWaits = []struct{ label, function, calls string }{
-	{goIdle, "runtime.findRunnable", ""},
-	{goIdle, "runtime.findrunnable", ""},
-	{goIdle, "runtime.stopm", ""},
-	{goIdle, "runtime.stoplockedm", ""},
-	{goIdle, "runtime.mPark", ""},
-	{goIdle, "runtime.sysmon", ""},
-	{goIdle, "runtime.templateThread", ""},
-	{goIdle, "os/signal.signal_recv", ""},
+var idleWaits = []struct {
+	label, function, calls string
+	exact                  bool
+}{
+	{goIdle, "runtime.findRunnable", "", false},
+	{goIdle, "runtime.findrunnable", "", false},
+	{goIdle, "runtime.stopm", "", false},
+	{goIdle, "runtime.stoplockedm", "", false},
+	{goIdle, "runtime.mPark", "", false},
+	{goIdle, "runtime.sysmon", "", false},
+	{goIdle, "runtime.templateThread", "", false},
+	{goIdle, "os/signal.signal_recv", "", false},
 
-	{javaIdle, "CompileQueue::get", "Monitor::wait"},
-	{javaIdle, "NMethodSweeper::sweeper_loop", "Monitor::wait"},
-	{javaIdle, "GangWorker::loop", "PosixSemaphore::wait"},
-	{javaIdle, "G1ConcurrentMarkThread::run_service", "Monitor::wait"},
-	{javaIdle, "G1ConcurrentRefineThread::run_service", "PosixSemaphore::wait"},
-	{javaIdle, "G1ServiceThread::sleep_before_next_cycle", "Monitor::wait"},
-	{javaIdle, "MonitorDeflationThread::monitor_deflation_thread_entry", "Monitor::wait"},
-	{javaIdle, "NotificationThread::notification_thread_entry", "Monitor::wait"},
-	{javaIdle, "ServiceThread::service_thread_entry", "Monitor::wait"},
-	{javaIdle, "VMThread::wait_for_operation", "Monitor::wait"},
-	{javaIdle, "WatcherThread::sleep", "Monitor::wait"},
-	{javaIdle, "os::signal_wait", "PosixSemaphore::wait"},
+	{javaIdle, "CompileQueue::get", "Monitor::wait", false},
+	{javaIdle, "NMethodSweeper::sweeper_loop", "Monitor::wait", false},
+	{javaIdle, "GangWorker::loop", "PosixSemaphore::wait", false},
+	{javaIdle, "G1ConcurrentMarkThread::run_service", "Monitor::wait", false},
+	{javaIdle, "G1ConcurrentRefineThread::run_service", "PosixSemaphore::wait", false},
+	{javaIdle, "G1ServiceThread::sleep_before_next_cycle", "Monitor::wait", false},
+	{javaIdle, "MonitorDeflationThread::monitor_deflation_thread_entry", "Monitor::wait", false},
+	{javaIdle, "NotificationThread::notification_thread_entry", "Monitor::wait", false},
+	{javaIdle, "ServiceThread::service_thread_entry", "Monitor::wait", false},
+	{javaIdle, "VMThread::wait_for_operation", "Monitor::wait", false},
+	{javaIdle, "WatcherThread::sleep", "Monitor::wait", false},
+	{javaIdle, "os::signal_wait", "PosixSemaphore::wait", false},
 
-	{nodeIdle, "node::(anonymous namespace)::PlatformWorkerThread", "uv_cond_wait"},
-	{nodeIdle, "node::WorkerThreadsTaskRunner::DelayedTaskScheduler::", "uv_run"},
-	{nodeIdle, "node::inspector::(anonymous namespace)::StartIoThreadMain", "uv_sem_wait"},
-	{nodeIdle, "worker", "uv_cond_wait"},
+	{nodeIdle, "node::(anonymous namespace)::PlatformWorkerThread", "uv_cond_wait", false},
+	{nodeIdle, "node::WorkerThreadsTaskRunner::DelayedTaskScheduler::", "uv_run", false},
+	{nodeIdle, "node::inspector::(anonymous namespace)::StartIoThreadMain", "uv_sem_wait", false},
+	{nodeIdle, "worker", "uv_cond_wait", true},
 }
 
-// goContention is the function in which Go's runtime waits for a lock of its own. Such a wait
-// is no idle one, wherever the scheduler has it.
+// goContention is the function in which Go's runtime waits for one of its own locks. Such a wait is
+// not idle, even inside the scheduler.
 const goContention = "runtime.lock2"
 
 // The labels of idle waits, in the order in which the view shows them.
@@ -54,14 +59,28 @@ const (
 	nodeIdle = "[Node.js idle]"
 )
 
-// idle returns the label of the idle wait that a stack ends in, or "".
-func idle(levels []level) string {
+// runsNode reports whether a stack has code of Node.js.
+func runsNode(p *profile.Profile, levels []level) bool {
+	return slices.ContainsFunc(levels, func(l level) bool {
+		if l.object < 0 {
+			return false
+		}
+		file := path.Base(p.Objects[l.object].Path)
+		return file == "node" || file == "nodejs" || strings.HasPrefix(file, "libnode.so")
+	})
+}
+
+// idle returns the label of the idle wait that a stack ends in, or "". Only processes that run Node.js have
+// idle waits of Node.js: other programs use its library libuv too.
+func idle(levels []level, node bool) string {
 	if i := slices.IndexFunc(levels, func(l level) bool { return l.kind == label }); i >= 0 {
 		levels = levels[:i] // the rest is the waker's stack
 	}
 	for _, w := range idleWaits {
-		i := slices.IndexFunc(levels, func(l level) bool { return l.kind == user && strings.HasPrefix(l.name, w.function) })
-		if i < 0 || w.calls != "" && (i+1 == len(levels) || !strings.HasPrefix(levels[i+1].name, w.calls)) {
+		i := slices.IndexFunc(levels, func(l level) bool {
+			return l.kind == user && strings.HasPrefix(l.name, w.function) && (!w.exact || l.name == w.function)
+		})
+		if i < 0 || w.label == nodeIdle && !node || w.calls != "" && (i+1 == len(levels) || !strings.HasPrefix(levels[i+1].name, w.calls)) {
 			continue
 		}
 		if w.label == goIdle && slices.ContainsFunc(levels[i:], func(l level) bool { return l.name == goContention }) {
@@ -76,15 +95,15 @@ func idle(levels []level) string {
 type idleTime struct {
 	label     string
 	values    []uint64     // by metric
-	processes map[int]bool // by TGID
+	processes map[int]bool // by PID
 }
 
 // waitMetrics are the metrics that idle waits count for. A thread that was preempted while it
 // looked for work was not idle.
 var waitMetrics = []string{"OffCPUTime", "OffCPUCount"}
 
-// takeIdle returns the rows of a profile without the time and the number of idle waits, and
-// what that was for each label.
+// takeIdle returns the rows of p without the time and the count of idle waits, and for each label the
+// amounts it took out.
 func takeIdle(p *profile.Profile) (rows []profile.Row, taken []idleTime) {
 	var metrics []int
 	for m := range p.Metrics {
@@ -101,14 +120,20 @@ func takeIdle(p *profile.Profile) (rows []profile.Row, taken []idleTime) {
 	rows = slices.Clone(p.Rows)
 	l := newLeveler(p, false)
 	var levels []level
+	node := make(map[int]bool) // by index of a process
+	for i := range rows {
+		levels = l.row(levels[:0], &rows[i])
+		node[rows[i].Process] = node[rows[i].Process] || runsNode(p, levels)
+	}
 	for i := range rows {
 		r := &rows[i]
 		levels = l.row(levels[:0], r)
-		at := slices.IndexFunc(taken, func(t idleTime) bool { return t.label == idle(levels) })
+		label := idle(levels, node[r.Process])
+		at := slices.IndexFunc(taken, func(t idleTime) bool { return t.label == label })
 		if at < 0 {
 			continue
 		}
-		taken[at].processes[p.Processes[r.Process].TGID] = true
+		taken[at].processes[pidOf(&p.Processes[r.Process])] = true
 		r.Values = slices.Clone(r.Values)
 		for _, m := range metrics {
 			taken[at].values[m] += r.Values[m]
@@ -118,7 +143,7 @@ func takeIdle(p *profile.Profile) (rows []profile.Row, taken []idleTime) {
 	return rows, slices.DeleteFunc(taken, func(t idleTime) bool { return len(t.processes) == 0 })
 }
 
-// idleLines say how much of a profile the view has left out of its shares.
+// idleLines returns the lines that say how much the view leaves out of its shares.
 func (v *view) idleLines() string {
 	var text strings.Builder
 	for _, t := range v.idle {
@@ -129,6 +154,7 @@ func (v *view) idleLines() string {
 			}
 		}
 		line := fmt.Sprintf("%s %s, not counted above", t.label, strings.Join(amounts, ", "))
+		fmt.Fprintln(&text, wrap(line, " ", v.opts.Width))
 		if t.label == goIdle {
 			pid := "PID"
 			if len(t.processes) == 1 {
@@ -136,10 +162,7 @@ func (v *view) idleLines() string {
 					pid = fmt.Sprint(only)
 				}
 			}
-			line += "\n" + fmt.Sprintf("Waiting goroutines block no thread; to see them: ringtap stack %s", pid)
-		}
-		for _, part := range strings.Split(line, "\n") {
-			fmt.Fprintln(&text, wrap(part, " ", v.opts.Width))
+			fmt.Fprintln(&text, wrap("Waiting goroutines block no thread; to see them: ringtap stack "+pid, " ", v.opts.Width))
 		}
 	}
 	return text.String()

@@ -41,6 +41,7 @@ func TestIdleWaitsAreThoseOfRuntimesWithoutWork(t *testing.T) {
 		schedule = "runtime.mcall;runtime.park_m;runtime.schedule;runtime.findRunnable;"
 		jvm      = "start_thread;thread_native_entry;Thread::call_run;"
 	)
+	const inNode = "node: " // the process runs Node.js
 	for stack, want := range map[string]string{
 		schedule + "runtime.stopm;runtime.mPark;runtime.notesleep;runtime.futexsleep;runtime.futex.abi0":                     goIdle,
 		schedule + "runtime.netpoll;internal/runtime/syscall.EpollWait":                                                      goIdle,
@@ -55,12 +56,27 @@ func TestIdleWaitsAreThoseOfRuntimesWithoutWork(t *testing.T) {
 		jvm + "JavaThread::thread_main_inner;CompileBroker::compiler_thread_loop;CompileQueue::get;Monitor::wait;futex_wait": javaIdle,
 		jvm + "GangWorker::run;GangWorker::loop;PosixSemaphore::wait":                                                        javaIdle,
 		jvm + "GangWorker::run;GangWorker::loop;G1ParTask::work;Monitor::wait":                                               "",
-		"start_thread;worker;uv_cond_wait;pthread_cond_wait":                                                                 nodeIdle,
-		"start_thread;worker;uv__fs_work;fsync":                                                                              "",
+		inNode + "start_thread;worker;uv_cond_wait;pthread_cond_wait":                                                        nodeIdle,
+		"start_thread;worker;uv_cond_wait;pthread_cond_wait":                                                                 "",
+		inNode + "start_thread;worker_main;uv_cond_wait;pthread_cond_wait":                                                   "",
+		inNode + "start_thread;worker;uv__fs_work;fsync":                                                                     "",
 	} {
+		stack, node := strings.CutPrefix(stack, inNode)
 		p := waitsOf(stack)
-		if got := idle(newLeveler(p, false).row(nil, &p.Rows[0])); got != want {
+		if got := idle(newLeveler(p, false).row(nil, &p.Rows[0]), node); got != want {
 			t.Errorf("%s: %q, want %q", stack, got, want)
+		}
+	}
+}
+
+func TestWorkersOfLibuvAreIdleInProcessesThatRunNode(t *testing.T) {
+	const worker = "start_thread;worker;uv_cond_wait"
+	for path, want := range map[string]int{"/usr/bin/server": 0, "/usr/bin/node": 1, "/usr/lib/libnode.so.115": 1} {
+		p := waitsOf(worker, "main")
+		p.Objects = append(p.Objects, profile.Object{Path: path})
+		p.Frames[len(p.Frames)-1].Object = len(p.Objects) - 1 // of main
+		if _, taken := takeIdle(p); len(taken) != want {
+			t.Errorf("%s: %d labels, want %d", path, len(taken), want)
 		}
 	}
 }

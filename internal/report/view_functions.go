@@ -196,34 +196,18 @@ func widest(rows [][]cell, column int) int {
 
 // writeLabels writes the labels of a collector, if there are any.
 func (v *view) writeLabels(totals map[level]uint64) {
-	type labeled struct {
-		name  string
-		count uint64
-	}
-	var labels []labeled
 	wakers := false
 	for l := range totals {
 		wakers = wakers || l.kind == label && l.name == wokenBy
 	}
+	var labels []hot
 	for l, count := range totals {
 		if wakers && !strings.HasPrefix(l.name, "[") {
 			continue // the line before a waker's stack, and the waker's name
 		}
 		if l.kind == label && count > 0 {
-			labels = append(labels, labeled{l.name, count})
+			labels = append(labels, hot{l, count})
 		}
 	}
-	if len(labels) == 0 {
-		return
-	}
-	slices.SortFunc(labels, func(a, b labeled) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
-	})
-	labels = labels[:v.first(len(labels))]
-	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {"WHAT", bold}}}
-	for _, l := range labels {
-		rows = append(rows, []cell{{quantity(l.count, &v.Metrics[v.metric]), regular}, v.share(l.count), {l.name, regular}})
-	}
-	fmt.Fprintln(&v.out)
-	v.writeColumns(rows)
+	v.writeShares("WHAT", labels, func(l level) string { return l.name }, nil)
 }

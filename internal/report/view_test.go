@@ -464,13 +464,13 @@ func TestTheViewOfIOSaysWhoReadsAndWrites(t *testing.T) {
 	p.Stacks = []profile.Stack{{Frames: []int{0, 1}}, {Frames: []int{0, 1, len(p.Frames) - 1}}}
 	p.Rows = []profile.Row{
 		{Process: 0, User: 0, Kernel: profile.None, Values: []uint64{60, 10, 50}}, {Process: 1, User: 0, Kernel: profile.None, Values: []uint64{15, 0, 15}},
-		{Process: 2, User: 0, Kernel: profile.None, Values: []uint64{15, 15, 0}}, {Process: 0, User: 1, Kernel: profile.None, Values: []uint64{10, 0, 10}},
+		{Process: 2, User: 0, Kernel: profile.None, Values: []uint64{15, 15, 0}}, {Process: 2, User: 1, Kernel: profile.None, Values: []uint64{10, 0, 10}},
 	}
 	const want = `
 TOTAL         READ  WRITTEN  PROCESS
  60 B  60.0%  10 B     50 B  cp (pid 7)
  30 B  30.0%  15 B     15 B  cc (2 processes)
- 10 B  10.0%   0 B     10 B  cp (pid 7) [/tmp/a b]
+ 10 B  10.0%   0 B     10 B  cc (pid 9) [/tmp/a b]
 
 `
 	if got := viewText(t, p, ViewOptions{TableOptions: TableOptions{Top: 10, Width: 80}}); !strings.Contains(got, want) {

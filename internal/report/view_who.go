@@ -12,69 +12,79 @@ import (
 // writeWho writes the processes with the most of the metric, each with what the collector
 // labels its stacks with, such as files. Processes of one name share a row.
 func (v *view) writeWho() {
-	sums, names := make([]map[level]uint64, len(v.Metrics)), v.namesOfProcesses()
+	type row struct {
+		name, labels string
+		pids         map[int]bool // of those that have some of the metric
+	}
+	var who []row
+	index := make(map[[2]string]int) // of who, by name and labels
+	sums := make([]map[level]uint64, len(v.Metrics))
 	for m := range sums {
 		sums[m] = make(map[level]uint64)
 	}
+	key := func(i int) level { return level{object: i, kind: process} }
 	l := newLeveler(v.Profile, v.opts.Inlines)
 	var levels []level
 	for i := range v.Rows {
-		row := &v.Rows[i]
-		levels = l.row(levels[:0], row)
-		who := level{name: names[levels[0].name], object: -1, kind: process}
-		for _, v := range levels {
-			if v.kind == label {
-				who.name += " " + v.name
+		r := &v.Rows[i]
+		levels = l.row(levels[:0], r)
+		p, labels := &v.Processes[r.Process], ""
+		for _, l := range levels {
+			if l.kind == label {
+				labels += " " + l.name
 			}
 		}
-		for m, value := range row.Values {
-			sums[m][who] += value
+		at, ok := index[[2]string{commName(p), labels}]
+		if !ok {
+			at = len(who)
+			index[[2]string{commName(p), labels}] = at
+			who = append(who, row{commName(p), labels, make(map[int]bool)})
+		}
+		if r.Values[v.metric] > 0 {
+			who[at].pids[pidOf(p)] = true
+		}
+		for m, value := range r.Values {
+			sums[m][key(at)] += value
 		}
 	}
 	var all []hot
-	for who, count := range sums[v.metric] {
-		if count > 0 {
-			all = append(all, hot{who, count})
+	for i := range who {
+		if count := sums[v.metric][key(i)]; count > 0 {
+			all = append(all, hot{key(i), count})
 		}
 	}
+	name := func(l level) string {
+		w := &who[l.object]
+		if len(w.pids) > 1 {
+			return fmt.Sprintf("%s (%d processes)%s", w.name, len(w.pids), w.labels)
+		}
+		for pid := range w.pids {
+			return fmt.Sprintf("%s (pid %d)%s", w.name, pid, w.labels)
+		}
+		return w.name + w.labels
+	}
+	v.writeShares(v.Who, all, name, func(rows [][]cell, all []hot) { v.addMetrics(rows, all, sums, goodRoom) })
+}
+
+// writeShares writes the first rows of a table: what has the most of the metric, its share and its name.
+// Add adds columns; it may be nil.
+func (v *view) writeShares(heading string, all []hot, name func(level) string, add func(rows [][]cell, all []hot)) {
 	if len(all) == 0 {
 		return
 	}
 	slices.SortFunc(all, func(a, b hot) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.function.name, b.function.name))
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(name(a.function), name(b.function)))
 	})
 	all = all[:v.first(len(all))]
-	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {v.Who, bold}}}
+	rows := [][]cell{{{"TOTAL", bold}, {"", regular}, {heading, bold}}}
 	for _, h := range all {
-		rows = append(rows, []cell{{quantity(h.count, &v.Metrics[v.metric]), regular}, v.share(h.count), {h.function.name, regular}})
+		rows = append(rows, []cell{{quantity(h.count, &v.Metrics[v.metric]), regular}, v.share(h.count), {name(h.function), regular}})
 	}
-	v.addMetrics(rows, all, sums, goodRoom)
+	if add != nil {
+		add(rows, all)
+	}
 	fmt.Fprintln(&v.out)
 	v.writeColumns(rows)
-}
-
-// namesOfProcesses returns what a row calls the processes of each name that has rows: by the
-// name and the pid, or by how many they are.
-func (v *view) namesOfProcesses() map[string]string {
-	pids := make(map[string]map[int]bool)
-	for i := range v.Rows {
-		p := &v.Processes[v.Rows[i].Process]
-		name := commName(p)
-		if pids[name] == nil {
-			pids[name] = make(map[int]bool)
-		}
-		pids[name][pidOf(p)] = true
-	}
-	names := make(map[string]string, len(pids))
-	for name, all := range pids {
-		names[name] = fmt.Sprintf("%s (%d processes)", name, len(all))
-		for pid := range all {
-			if len(all) == 1 {
-				names[name] = fmt.Sprintf("%s (pid %d)", name, pid)
-			}
-		}
-	}
-	return names
 }
 
 // pidOf returns what people call a process's id.
