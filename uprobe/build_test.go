@@ -4,9 +4,11 @@ import (
 	"debug/elf"
 	"embed"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -46,11 +48,14 @@ var builds = map[string]string{
 func unavailable(t *testing.T, name string) string {
 	t.Helper()
 	if strings.HasPrefix(name, "i386") {
-		if _, err := os.Stat("/usr/lib32/crt1.o"); err != nil || machine != elf.EM_X86_64 {
-			return "libc6-dev-i386 is not installed, or the machine runs no such programs"
+		if machine != elf.EM_X86_64 {
+			return "there are no 32-bit programs for " + runtime.GOARCH
 		}
-		if err := exec.Command(build(t, name), "0").Run(); errors.Is(err, unix.ENOEXEC) {
-			return "32-bit programs can't run here: CONFIG_IA32_EMULATION"
+		if _, err := os.Stat("/usr/lib32/crt1.o"); err != nil {
+			return "libc6-dev-i386 is not installed"
+		}
+		if err := exec.Command(build(t, name), "0").Run(); errors.Is(err, unix.ENOEXEC) || errors.Is(err, fs.ErrNotExist) {
+			return "32-bit programs can't run here: CONFIG_IA32_EMULATION, /lib/ld-linux.so.2"
 		}
 	}
 	for line := range strings.Lines(builds[name]) {

@@ -58,7 +58,8 @@
 // function or in a panic are not seen there.
 //
 // The name of a function that the compiler inlined means its copies too, by debug information.
-// Returns of copies cannot be probed.
+// Returns of copies cannot be probed, and neither can copies of Go functions: if a Go function has no
+// other code, resolving it fails with ErrInlined and names the callers.
 //
 // The name of an indirect function (IFUNC) means the code that its callers call, which the
 // resolver chose: a process that has the file mapped tells. If none does, all that the

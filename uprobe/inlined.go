@@ -11,7 +11,7 @@ import (
 // inlined returns the copies of a named function that the compiler inlined into others. found is the
 // functions of that name that have code of their own, and failed why there are none. To look for
 // copies takes all debug information, so it is done only if no function is found or if one says that
-// it was inlined.
+// it was inlined. In a Go program the inline tables of all functions are read first, for every name.
 func (r *resolver) inlined(found []symbols.Function, failed error) ([]symbols.Place, error) {
 	d := r.definition
 	missing := errors.As(failed, new(*SymbolError))
@@ -67,8 +67,8 @@ func (r *resolver) inlinedGo(missing bool, callers []string) error {
 		r.note("%s was inlined into %s as well: these calls are not probed; to see all of them, %s", name, several(callers), cure)
 		return nil
 	}
-	return &TargetError{Path: r.Path, Err: fmt.Errorf("%s was inlined wherever it is called (into %s), and Go's compiler leaves no instruction there that runs once for each call: %s, or probe a caller",
-		name, several(callers), cure)}
+	return &TargetError{Path: r.Path, Err: fmt.Errorf("%s %w (into %s), and Go's compiler leaves no instruction there that runs once for each call: %s, or probe a caller",
+		name, ErrInlined, several(callers), cure)}
 }
 
 // maxExplained is of how many functions that match a pattern explainCopies reads the debug information.

@@ -59,14 +59,17 @@ func (c *console) held(back bool) *streams.Held {
 	return lines
 }
 
-// note tells what was understood differently, or can't be seen. On a terminal its lines end
-// between words.
-func (c *console) note(text string) {
-	width := 0
-	if c.live {
-		width = cmp.Or(c.width, pipeWidth)
+// note prints a note about what ringtap understood differently or cannot see. On a terminal it
+// breaks lines between words.
+func (c *console) note(text string) { writeNotes(c.stderr, []string{text}, c.noteWidth()) }
+
+// noteWidth returns the width of notes in columns, or 0, which breaks no line, if standard error is
+// not a terminal.
+func (c *console) noteWidth() int {
+	if !c.live {
+		return 0
 	}
-	writeNotes(c.stderr, []string{text}, width)
+	return cmp.Or(c.width, pipeWidth)
 }
 
 // logger returns a logger that writes to standard error: with -v everything, else only warnings,

@@ -96,6 +96,9 @@ func oneDash(flags *pflag.FlagSet, args []string) error {
 		if !dash || len(name) < 2 || flag == nil {
 			continue
 		}
+		if isProgram(args[0]) && flags.Lookup("cgroup") != nil {
+			return commandWithoutDashes(flags, "-"+name, strings.Join(args, " "))
+		}
 		meant := "--" + word
 		if !hasValue && flag.NoOptDefVal == "" && i+1 < len(args) {
 			meant += " " + args[i+1]
@@ -128,9 +131,14 @@ func unknownFlag(flags *pflag.FlagSet, unknown *pflag.NotExistError, args []stri
 		return usagef("no flag %s; did you mean -%s (--%s)?", written, flag.Shorthand, flag.Name)
 	}
 	if command := wordBefore(args, written); command != "" && flags.Lookup("cgroup") != nil {
-		return usagef("no flag %s; to run a command, put it after --: ringtap %s -- %s", written, flags.Name(), command)
+		return commandWithoutDashes(flags, written, command)
 	}
 	return usagef("no flag %s", written)
+}
+
+// commandWithoutDashes returns the error for a flag that belongs to a command the user wants to run.
+func commandWithoutDashes(flags *pflag.FlagSet, flag, command string) error {
+	return usagef("no flag %s; to run a command, put it after --: ringtap %s -- %s", flag, flags.Name(), command)
 }
 
 // wordBefore returns the rest of the command line from the last word before flag that names a

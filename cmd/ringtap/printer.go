@@ -77,7 +77,7 @@ func (p *printer) writeReport(shown *profile.Profile, times, below *bytes.Buffer
 	view.Height = p.out.height
 	view.Below = bytes.Count(times.Bytes(), []byte("\n"))
 	if p.out.live {
-		writeNotes(below, p.early, p.noteWidth())
+		writeNotes(below, p.early, p.out.noteWidth())
 		if err := p.writeAccounts(below, shown); err != nil {
 			return err
 		}
@@ -88,25 +88,16 @@ func (p *printer) writeReport(shown *profile.Profile, times, below *bytes.Buffer
 
 // writeAccounts writes what was received and what is missing, and the notes.
 func (p *printer) writeAccounts(w io.Writer, shown *profile.Profile) error {
-	width := p.noteWidth()
+	width := p.out.noteWidth()
 	if p.flags.tables || p.flags.verbose {
 		return report.WriteAccounts(w, shown, width)
 	}
 	return report.WriteBrief(w, shown, width)
 }
 
-// noteWidth is the width in columns of what goes to standard error; 0, which breaks no line,
-// if that is no terminal.
-func (p *printer) noteWidth() int {
-	if !p.out.live {
-		return 0
-	}
-	return p.view.Width
-}
-
 // writeEarly prints the notes from before the run, once.
 func (p *printer) writeEarly() {
-	writeNotes(p.out.stderr, p.early, p.noteWidth())
+	writeNotes(p.out.stderr, p.early, p.out.noteWidth())
 	p.early = nil
 }
 

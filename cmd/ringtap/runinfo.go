@@ -8,8 +8,8 @@ import (
 	"github.com/ringtap/ringtap/internal/facility"
 )
 
-// bpftrace is the name of a link to ringtap that stands in for bpftrace. It prints what the current release
-// prints: that is the release whose manual and tests describe it.
+// bpftrace is the name under which ringtap takes bpftrace's command line. Its output is then that of
+// bpftrace 0.26, the release that bpftrace's manual and tests describe.
 const bpftrace = "bpftrace"
 
 // runVersion returns what --version prints under a name that ringtap was called by: the bpftrace release whose

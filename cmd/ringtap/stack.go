@@ -22,8 +22,8 @@ place appear together, the largest group first.
 With -g a number is a process id as the processes in the group see it; without a number,
 all processes of the group are shown.
 
---deadlock ends with a sentence for each lock that is waited for: who waits, who holds it, and
-what the holder waits for. It knows the mutexes, rwlocks and joins of glibc, file locks, and Go's
+--deadlock ends with a sentence for each deadlock, and for the six locks that most threads wait
+for: who waits, who holds the lock, and what the holder waits for. It knows the mutexes, rwlocks and joins of glibc, file locks, and Go's
 mutexes and channels. Go's mutexes, Python's locks and Java's monitors do not say who holds
 them. Above that are the stacks of a deadlock's threads or, without a deadlock, of all that wait
 for locks and of those that hold them.

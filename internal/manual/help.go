@@ -49,7 +49,7 @@ func writeParagraphs(b *strings.Builder, paragraphs []Paragraph, width int) {
 			b.WriteString(p.Text + "\n")
 			continue
 		}
-		b.WriteString(strings.Join(wrap(p.Text, width), "\n") + "\n")
+		b.WriteString(strings.Join(Wrap(p.Text, width), "\n") + "\n")
 	}
 }
 
@@ -70,7 +70,7 @@ func writeExamples(b *strings.Builder, examples []Example, width int) {
 		case 4+max(n, longest)+utf8.RuneCountInString(e.What) <= width:
 			fmt.Fprintf(b, "  %-*s  %s\n", longest, e.Command, e.What)
 		default:
-			fmt.Fprintf(b, "  %s\n%*s%s\n", e.Command, 6, "", strings.Join(wrap(e.What, width-6), "\n      "))
+			fmt.Fprintf(b, "  %s\n%*s%s\n", e.Command, 6, "", strings.Join(Wrap(e.What, width-6), "\n      "))
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (o *Option) help(width int) string {
 	if o.Value != "" {
 		left += " " + o.Value
 	}
-	lines := wrap(o.Usage+o.defaultText(), width-indent)
+	lines := Wrap(o.Usage+o.defaultText(), width-indent)
 	text := fmt.Sprintf("%-*s", indent, left)
 	if utf8.RuneCountInString(left) > indent-2 {
 		text = left + "\n" + strings.Repeat(" ", indent)
@@ -100,8 +100,8 @@ func (o *Option) defaultText() string {
 	return " (default: " + o.Default + ")"
 }
 
-// wrap breaks text between words.
-func wrap(text string, width int) []string {
+// Wrap breaks text between words into lines of at most width columns. A longer word stays whole.
+func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -2,7 +2,7 @@ package snapshot
 
 import "slices"
 
-// A WaitGraph says which thread waits for what which other one holds, in one process or among
+// A WaitGraph records which threads wait for locks that other threads hold, in one process or
 // several.
 type WaitGraph struct {
 	snapshots []*Snapshot

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/ringtap/ringtap/internal/testlimit"
 )
 
-// pythonLocks has threads that wait: two for locks, one for work, one for an event, one for
-// another one to end. It prints their names and numbers.
+// pythonLocks starts threads that wait: two for locks, and one each for an event, a queue, another
+// thread's end and a pool's work. Each prints its name and thread id.
 const pythonLocks = `
 import concurrent.futures, os, queue, threading
 accounts, journal, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
@@ -44,21 +45,18 @@ told("main")
 threads[0].join()
 `
 
-// hasNamedLocks reports whether a Python tells the numbers of its threads, as 3.8 and later do, and waits for
-// locks in a function of its own: since 3.14 that is inlined.
+// hasNamedLocks reports whether a Python has threading.get_native_id (3.8 and later) and waits for
+// locks in a function of its own (before 3.14, which inlines it).
 func hasNamedLocks(path string) bool {
 	return exec.Command(path, "-c", "import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 14))").Run() == nil
 }
 
 func TestLiveThreadsOfPythonThatWaitForALockSaySo(t *testing.T) {
-	pythons := interptest.Installed("python")
+	pythons := slices.DeleteFunc(interptest.Installed("python"), func(path string) bool { return !hasNamedLocks(path) })
 	if len(pythons) == 0 {
 		t.Skip("python3 is not installed")
 	}
 	for _, path := range pythons {
-		if !hasNamedLocks(path) {
-			continue
-		}
 		t.Run(path, func(t *testing.T) {
 			cmd := exec.Command(path, "-c", pythonLocks)
 			out, err := cmd.StdoutPipe()

@@ -90,12 +90,12 @@ func newRoot(ctx context.Context, c *cache, k kernel, image string) (*root, erro
 	return r, nil
 }
 
-// addCompat adds what 32-bit programs load, if the host has it.
+// addCompat adds what 32-bit programs load.
 func (r *root) addCompat(m machine) error {
 	dir := "/usr/lib32"
 	loader, err := firstOf([]string{dir}, path.Base(m.compat))
 	if err != nil {
-		return nil // tests skip such programs
+		return fmt.Errorf("no libc for 32-bit programs: %w; scripts/install-test-deps installs it", err)
 	}
 	libraries, err := libraryClosure([]string{dir}, compiledWith, nil)
 	if err != nil {
@@ -106,10 +106,12 @@ func (r *root) addCompat(m machine) error {
 	}
 	r.files[m.compat[1:]] = loader
 	r.links["usr/lib32"] = "../lib32"
-	// By this file of the compiler, tests tell whether it makes 32-bit programs.
-	if crt, err := firstOf([]string{dir}, "crt1.o"); err == nil {
-		r.files["lib32/crt1.o"] = crt
+	// Tests look for this file of libc's to find out whether gcc can link 32-bit programs.
+	crt, err := firstOf([]string{dir}, "crt1.o")
+	if err != nil {
+		return fmt.Errorf("no libc for 32-bit programs: %w; scripts/install-test-deps installs it", err)
 	}
+	r.files["lib32/crt1.o"] = crt
 	return nil
 }
 

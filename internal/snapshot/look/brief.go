@@ -78,9 +78,9 @@ func (w brief) stack(head string, moved bool, frames []snapshot.Frame, truncated
 	w.lines("user", lines)
 }
 
-// ownFrames returns the frames of a stack that tell where in the program it waits: without those inside the
-// function that it calls to wait, and without those that start every thread. If there are
-// interpreted functions, it returns these only.
+// ownFrames returns the frames that show where the program itself waits. It drops the frames inside the
+// library function that waits, and those that start a thread. If there are interpreted functions, it
+// returns only them.
 func ownFrames(frames []snapshot.Frame) []snapshot.Frame {
 	if interpreted := slices.DeleteFunc(slices.Clone(frames), func(f snapshot.Frame) bool { return f.Runtime == "" }); len(interpreted) > 0 {
 		return interpreted

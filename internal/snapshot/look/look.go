@@ -16,9 +16,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/ringtap/ringtap/internal/manual"
 	"github.com/ringtap/ringtap/internal/process"
 	"github.com/ringtap/ringtap/internal/snapshot"
 	"github.com/ringtap/ringtap/internal/target"
@@ -192,7 +194,10 @@ func (l *looks) writeText(out *bytes.Buffer, n int, snapshots []*snapshot.Snapsh
 	v := newVerdict(snapshots)
 	var end bytes.Buffer
 	for _, line := range v.lines() {
-		fmt.Fprintln(&end, wrap(line, l.Width))
+		if l.Width > 0 {
+			line = strings.Join(manual.Wrap(line, l.Width-2), "\n  ")
+		}
+		fmt.Fprintln(&end, line)
 	}
 	if l.All || len(v.threads)+len(v.goroutines) == 0 {
 		l.writeEach(out, snapshots, func(w text) { w.write() })

@@ -3,9 +3,7 @@ package look
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // between is the range of some times: " for 3s", " for 1s to 4.2s".
@@ -54,27 +52,4 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// wrap breaks a sentence between words into lines of at most width columns, unless width is 0. All
-// but the first are indented. A longer word stays whole.
-func wrap(line string, width int) string {
-	const indent = "  "
-	var text strings.Builder
-	used := 0
-	for word := range strings.FieldsSeq(line) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case used == 0:
-		case width > 0 && used+1+n > width:
-			text.WriteString("\n" + indent)
-			used = len(indent)
-		default:
-			text.WriteByte(' ')
-			used++
-		}
-		text.WriteString(word)
-		used += n
-	}
-	return text.String()
 }
