@@ -1,6 +1,7 @@
 package uprobe
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func main() { println(once(len(words))) }
 	program := filepath.Join(r.Dir(t), "inlined")
 	_, err := tryResolve("p:"+program+":main.twice", Options{})
 	const want = "main.twice was inlined wherever it is called (into main.once), and Go's compiler leaves no instruction there that runs once for each call: build it with //go:noinline before the function, or all with -gcflags=-l, or probe a caller"
-	if err == nil || !strings.Contains(err.Error(), want) {
+	if !errors.Is(err, ErrInlined) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
 }
