@@ -3,7 +3,6 @@ package process
 import (
 	"cmp"
 	"io"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -19,79 +18,103 @@ type codeFile struct {
 	mu     sync.Mutex
 	file   *file          // of an object that is watched; nil once no object is
 	reader *jitmap.Reader // nil until the first read
+	first  bool           // the reader has not yet reached the end of the file
 	spans  codeSpans      // where the file has named code so far
 	noted  []*reusedCode  // in the order of the file and of time; reused.take takes them
-	count  int            // how many have been noted
+	bytes  int            // estimate of what has been noted
 	last   uint64         // since when the last one counts
-	looked uint64         // time of the last read
+	looked uint64         // time of the last read that reached the end
 	epoch  int            // counts how often all was forgotten
 }
 
-// maxReused bounds the codes that are told apart by time, of one file. Each takes up to 600 bytes.
-// Beyond it, all are forgotten: an address has the last of its names until then.
-const maxReused = 1 << 15
+const (
+	// maxCodeFile bounds what is read of a file, in bytes, as symbols.MaxPerfMap does.
+	maxCodeFile = 64 << 20
+	// maxReusedBytes bounds what one file's reused code takes. Beyond it the watch forgets all of it,
+	// and each address has its last name again.
+	maxReusedBytes = 16 << 20
+	// readAtOnce is how many entries are read while the file is locked. CodeAt waits for the lock.
+	readAtOnce = 4096
+)
 
 // read reads what was written to the file since the last call, and notes the code that lies where
 // the file has named other code before. What the first call reads was there before. seen is when the
 // caller learned of the write. read reports whether there is something to take.
-func (f *codeFile) read(w *codeWatch, seen uint64) bool {
+func (f *codeFile) read(w *codeWatch, seen uint64) (changed bool) {
+	for more := true; more; {
+		var changes bool
+		more, changes = f.readSome(w, seen, readAtOnce)
+		changed = changed || changes
+	}
+	return changed
+}
+
+// readSome reads up to n entries. It reports whether there may be more, and whether there is something
+// to take.
+func (f *codeFile) readSome(w *codeWatch, seen uint64, n int) (more, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil {
-		return false
+		return false, false
 	}
 	size, modified, err := f.file.stat()
 	if err != nil {
-		return false
+		return false, false
 	}
-	first, changed := f.reader == nil, false
-	switch {
-	case first || size < f.reader.Offset(): // the process writes it from the start again
+	if f.reader == nil || size < f.reader.Offset() { // the process writes it from the start again
+		if changed = f.reader != nil; changed {
+			f.forget()
+		}
 		f.reader = jitmap.NewReader(nil)
 		f.reader.Whole = true
-		f.spans, changed = make(codeSpans), !first
-		first = true
-	case f.count >= maxReused:
-		changed = true
+		f.first, f.spans = true, make(codeSpans)
 	}
-	if changed {
-		f.noted, f.count = nil, 0
-		f.epoch++
-	}
-	f.reader.Continue(io.NewSectionReader(f.file, f.reader.Offset(), math.MaxInt64-f.reader.Offset()))
-	since := f.since(w.tick, time.Since(modified), seen, w.clock())
-	for {
+	start := f.reader.Offset()
+	f.reader.Continue(io.NewSectionReader(f.file, start, max(0, maxCodeFile-start)))
+	now := w.clock()
+	since := f.since(w.tick, time.Since(modified), seen, now)
+	for range n {
 		e, err := f.reader.Next()
 		if err != nil {
-			return changed // what follows is read after the next write
+			f.first, f.looked = false, now
+			return false, changed // what follows is read after the next write
 		}
-		if reuses := f.spans.add(e.Start, e.Start+uint64(e.Size)); !reuses || first && e.Time <= f.begin {
+		if reuses := f.spans.add(e.Start, e.Start+uint64(e.Size)); !reuses || f.first && e.Time <= f.begin {
 			continue
 		}
 		f.last = max(f.last, since)
 		if e.Time > 0 {
 			f.last = max(f.last, e.Time)
 		}
-		f.noted = append(f.noted, newReusedCode(&e, f.last))
-		f.count++
+		if f.bytes >= maxReusedBytes {
+			f.forget()
+		}
+		c := newReusedCode(&e, f.last)
+		f.noted = append(f.noted, c)
+		f.bytes += c.cost()
 		changed = true
 	}
+	return true, changed
+}
+
+// forget forgets the code that was noted.
+func (f *codeFile) forget() {
+	f.noted, f.bytes = nil, 0
+	f.epoch++
 }
 
 // since returns when a file was written. ringtap learned of the write at seen, and looks now: the
 // file's own time is age ago, and earlier than the write by tick at most. It counts if ringtap learned
 // of the write that late, because it had to wait for a CPU.
 func (f *codeFile) since(tick, age time.Duration, seen, now uint64) uint64 {
-	since := seen
 	if late := age - time.Duration(now-seen); late > tick {
-		since = max(f.looked, seen-min(seen, uint64(late)))
+		return max(f.looked, seen-min(seen, uint64(late)))
 	}
-	f.looked = now
-	return since
+	return seen
 }
 
-// codeSpans is a set of addresses. It has them as ranges, sorted and apart from each other, by the
-// stretch of memory where they are, so that adding a range moves few others.
+// codeSpans is a set of addresses: sorted, disjoint ranges, grouped by 64 KiB stretch so that adding
+// a range moves few others.
 type codeSpans map[uint64][]span
 
 // span is a range of offsets in a stretch; end is the one after the last.
@@ -99,8 +122,10 @@ type span struct{ start, end uint32 }
 
 const (
 	stretch = 64 << 10 // bytes
-	// maxCode is the size of code, in bytes, from which on it is not some function's. It is ignored.
-	maxCode = 16 << 20
+	// maxStretches bounds the stretches of a file: a gigabyte of addresses. add ignores others.
+	maxStretches = 1 << 14
+	// maxCode is the size in bytes above which an entry is not one function. add ignores it.
+	maxCode = 1 << 20
 )
 
 // add adds a range of addresses and reports whether some of them were in the set.
@@ -111,8 +136,10 @@ func (s codeSpans) add(start, end uint64) (overlaps bool) {
 	for start < end {
 		base := start &^ (stretch - 1)
 		part := span{uint32(start - base), uint32(min(end-base, stretch))}
-		list, found := insert(s[base], part)
-		s[base], overlaps = list, overlaps || found
+		if list, known := s[base]; known || len(s) < maxStretches {
+			list, found := insert(list, part)
+			s[base], overlaps = list, overlaps || found
+		}
 		if start = base + uint64(part.end); start == 0 { // the last address there is
 			break
 		}

@@ -120,6 +120,7 @@ func (t *Table) fork(r *perfevent.Fork) {
 	child.inherit(parent)
 	child.Parent = parent.PID
 	child.mappings, child.shared, parent.shared = parent.mappings, true, true
+	child.heir = parent.heir || parent.anon != nil
 	if child.nested {
 		t.readNSPID(child)
 	}

@@ -45,7 +45,7 @@ func (o *Object) PerfMap() (io.Reader, error) {
 		}
 		o.owner.table.watchCode(o)
 	}
-	all := io.NewSectionReader(o.perfMap, 0, 1<<63-1)
+	all := io.NewSectionReader(o.perfMap, 0, 2*maxCodeFile) // symbols.ReadPerfMap reads half of it
 	if o.reused != nil {
 		if o.reused.take(); len(o.reused.codes) > 0 {
 			return newFormerNames(o.reused.codes, all), nil

@@ -36,6 +36,7 @@ type Process struct {
 	last     int       // index of the mapping that Find returned last
 	version  uint64
 	anon     *Object // its memory without files
+	heir     bool    // it may map the Anon object of a process that it was forked from
 	remapped int     // how often readMaps looked for copies of text because of a record
 
 	trampoline  uint64 // as of the version

@@ -51,6 +51,11 @@ func newReusedCode(e *jitmap.Entry, since uint64) *reusedCode {
 	}
 }
 
+// cost estimates the bytes that a code takes, here and in reused.pages.
+func (c *reusedCode) cost() int {
+	return len(c.line) + 100 + 8*int((c.end-1)/page-c.start/page)
+}
+
 // perfMapLine returns an entry as a line of a perf map.
 func perfMapLine(e *jitmap.Entry) string {
 	return fmt.Sprintf("%x %x %s\n", e.Start, e.Size, bytes.ReplaceAll(e.Name, []byte("\n"), []byte(" ")))
@@ -69,12 +74,12 @@ func (r *reused) take() {
 }
 
 // show makes find return what was there at a time. It reports whether find returns something else
-// than before for the memory that o is in a process.
-func (r *reused) show(at uint64, p *Process, o *Object) (changes bool) {
+// than before for the memory of o.
+func (r *reused) show(at uint64, o *Object) (changes bool) {
 	for ; r.looked < len(r.codes) && r.codes[r.looked].since <= at; r.looked++ {
 		c := r.codes[r.looked]
-		i, ok := find(p.mappings, c.start)
-		if !ok || p.mappings[i].object != o {
+		i, ok := find(o.owner.mappings, c.start)
+		if !ok || o.owner.mappings[i].object != o {
 			continue
 		}
 		if r.pages == nil {
@@ -131,7 +136,7 @@ func (t *Table) CodeAt(at uint64) {
 	w.looked, w.from, w.until = changes, 0, math.MaxUint64
 	for o := range w.objects {
 		o.reused.take()
-		if o.reused.show(at, o.owner, o) {
+		if o.reused.show(at, o) {
 			t.changed(o)
 		}
 		from, until := o.reused.until()
@@ -139,10 +144,11 @@ func (t *Table) CodeAt(at uint64) {
 	}
 }
 
-// changed gives new versions to the mappings of all processes that map an object.
+// changed gives new versions to the mappings of all processes that may map an Anon object: of its
+// owner, and of forks.
 func (t *Table) changed(o *Object) {
 	for p := range t.kept {
-		if slices.ContainsFunc(p.mappings, func(m mapping) bool { return m.object == o }) {
+		if p == o.owner || p.heir && slices.ContainsFunc(p.mappings, func(m mapping) bool { return m.object == o }) {
 			p.changed()
 		}
 	}

@@ -1,15 +1,19 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ringtap/ringtap/internal/jitmap"
 	"github.com/ringtap/ringtap/symbols"
 )
 
@@ -201,5 +205,119 @@ func TestSpansReachTheLastAddress(t *testing.T) {
 		if got := spans.add(math.MaxUint64-2*stretch, math.MaxUint64); got != want {
 			t.Errorf("overlaps %v, want %v", got, want)
 		}
+	}
+}
+
+// What was there before, and what is written then, take several pieces.
+func TestAFileIsReadInPieces(t *testing.T) {
+	text := "10000 20 old\n10000 20 first\n" + strings.Repeat("10100 20 kept\n", 2*readAtOnce)
+	h := newJITHost(t, text)
+	h.name(1000, 0x10000)
+	h.write(2000, "10000 20 second\n"+strings.Repeat("10100 20 again\n", 2*readAtOnce)+"10000 20 third\n")
+	for at, want := range map[uint64]string{1500: "first", 2000: "third"} {
+		if got := h.name(at, 0x10000); got != want {
+			t.Errorf("at %d %q, want %q", at, got, want)
+		}
+	}
+	for f := range watched(h.table) {
+		f.reader = nil
+		if more, _ := f.readSome(h.table.code, 3000, 1); !more || !f.first || f.reader.Offset() != 13 {
+			t.Errorf("more %v, first %v, offset %d", more, f.first, f.reader.Offset())
+		}
+	}
+}
+
+// watched yields the files that a table watches.
+func watched(table *Table) func(yield func(*codeFile) bool) { return maps.Values(table.code.files) }
+
+// The rest of the file are zeros. Reading a terabyte of them takes minutes.
+func TestAHugeFileHoldsNothingUp(t *testing.T) {
+	h := newJITHost(t, "10000 20 first\n")
+	h.name(1000, 0x10000)
+	h.write(2000, "10000 20 second\n")
+	must(t, os.Truncate(h.file, 1<<40))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.read()
+		if got := h.name(2000, 0x10000); got != "second" {
+			t.Errorf("it is %q", got)
+		}
+		if got := h.named(h.table.Process(77).anon, 0x10000); got != "first" {
+			t.Errorf("before, it is %q", got)
+		}
+		h.table.Close()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it is still being read")
+	}
+}
+
+func TestCloseEndsReads(t *testing.T) {
+	h := newJITHost(t, "10000 20 first\n")
+	h.name(1000, 0x10000)
+	h.table.Close()
+	if _, err := h.table.Process(77).anon.perfMap.ReadAt(make([]byte, 1), 0); !errors.Is(err, errEnded) {
+		t.Errorf("a read fails with %v", err)
+	}
+}
+
+func TestReusedCodeIsBounded(t *testing.T) {
+	h := newJITHost(t, "10000 20 first\n")
+	h.name(1000, 0x10000)
+	h.write(2000, strings.Repeat("10000 20 "+strings.Repeat("x", jitmap.MaxName)+"\n", 3*maxReusedBytes/jitmap.MaxName/2))
+	for f := range watched(h.table) {
+		size := 0
+		for _, c := range f.noted {
+			size += len(c.line)
+		}
+		if size == 0 || size > maxReusedBytes+jitmap.MaxName+20 || f.epoch != 1 {
+			t.Errorf("%d bytes are kept, epoch %d", size, f.epoch)
+		}
+	}
+	h.write(3000, "10000 20 last\n")
+	if got := h.name(3000, 0x10000); got != "last" {
+		t.Errorf("it is %.10q", got)
+	}
+}
+
+func TestSpansAreBounded(t *testing.T) {
+	spans := make(codeSpans)
+	for i := range uint64(2 * maxStretches) {
+		spans.add(i*stretch, i*stretch+1)
+	}
+	spans.add(1<<40, 1<<40+maxCode+1)
+	if len(spans) != maxStretches {
+		t.Errorf("%d stretches, want %d", len(spans), maxStretches)
+	}
+	if !spans.add(0, 1) {
+		t.Error("what is known is not found")
+	}
+}
+
+func TestTheVersionOfForksChangesWithTheCode(t *testing.T) {
+	h := newJITHost(t, "10000 20 first\n")
+	parent := h.table.Process(77)
+	h.name(parent.since, 0x10000)
+	h.table.Handle(forkAt(parent.since+1, 77, 78))
+	h.table.Handle(forkAt(parent.since+2, 78, 79))
+	h.table.Handle(forkAt(parent.since+3, 78, 80))
+	h.table.Handle(execAt(parent.since+4, 80, "other"))
+	var before []uint64
+	for pid := 77; pid <= 80; pid++ {
+		before = append(before, h.table.Process(pid).Version())
+	}
+	h.write(parent.since+10, "10000 20 second\n")
+	h.table.CodeAt(parent.since + 20)
+	for i, version := range before {
+		pid := 77 + i
+		if changes := h.table.Process(pid).Version() != version; changes != (pid != 80) {
+			t.Errorf("process %d: the version changes: %v", pid, changes)
+		}
+	}
+	if got := h.named(objectAt(t, h.table, 79, 0x10000), 0x10000); got != "second" {
+		t.Error("a fork of a fork has other code")
 	}
 }

@@ -123,6 +123,7 @@ func (t *Table) Host() Host { return t.fs.Host }
 
 // Close closes the files that are held open.
 func (t *Table) Close() {
+	t.EndReads()
 	if t.code != nil {
 		t.code.close()
 	}
