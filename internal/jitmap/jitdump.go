@@ -27,8 +27,11 @@ const (
 	moveSize = 48 // pid, tid, new address, old address, new address, size, index
 )
 
-// maxMoved bounds the names that are kept for records of moved code.
-const maxMoved = 1 << 20
+// maxLoaded bounds what is kept for records of moved code, in bytes: names, and loadedCost for each.
+const (
+	maxLoaded  = 64 << 20
+	loadedCost = 64
+)
 
 // jitdump is what the records so far have told.
 type jitdump struct {
@@ -36,6 +39,7 @@ type jitdump struct {
 	ended  bool              // the start of the next record is unknown
 	timed  bool              // times are those of CLOCK_MONOTONIC
 	loaded map[uint64]string // the name of the code, by its index
+	bytes  int               // estimate of what has been put into loaded
 }
 
 // isJitdump reports whether a file that starts with these bytes is a jitdump file.
@@ -95,7 +99,13 @@ func (r *Reader) readRecord() (e Entry, ok bool, err error) {
 		return e, false, nil
 	}
 	var fixed [moveSize]byte
-	n := map[uint32]int64{recordLoad: loadSize, recordMove: moveSize}[kind]
+	n := int64(0)
+	switch kind {
+	case recordLoad:
+		n = loadSize
+	case recordMove:
+		n = moveSize
+	}
 	known := n > 0
 	malformed := left < n
 	if !known || malformed {
@@ -122,8 +132,9 @@ func (r *Reader) readRecord() (e Entry, ok bool, err error) {
 	if err := discard(r.in, left); err != nil {
 		return e, false, err
 	}
-	if e, ok = entry(start, size, name); ok && kind == recordLoad && len(r.dump.loaded) < maxMoved {
+	if e, ok = entry(start, size, name); ok && kind == recordLoad && r.dump.bytes < maxLoaded {
 		r.dump.loaded[index] = string(e.Name)
+		r.dump.bytes += len(e.Name) + loadedCost
 	}
 	if known && !ok {
 		r.BadLines++

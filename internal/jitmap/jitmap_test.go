@@ -105,6 +105,45 @@ func TestAReaderContinuesWhereItStopped(t *testing.T) {
 	}
 }
 
+// repeated reads the header of a jitdump file, and then one record again and again, with an index that counts up.
+type repeated struct {
+	rest, record []byte
+	index        uint64
+	left         int
+}
+
+func (r *repeated) Read(b []byte) (int, error) {
+	if len(r.rest) == 0 {
+		if r.left == 0 {
+			return 0, io.EOF
+		}
+		r.left--
+		r.index++
+		binary.LittleEndian.PutUint64(r.record[prefixSize+32:], r.index)
+		r.rest = r.record
+	}
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func TestTheNamesForMovedCodeAreBounded(t *testing.T) {
+	const records = 2 * maxLoaded / MaxName
+	name := strings.Repeat("x", MaxName)
+	r := NewReader(&repeated{rest: dumpFile(), left: records,
+		record: jitRecord(recordLoad, []uint64{0x1000, 0x1000, 0x100, 0}, name+"\x00code")})
+	n := 0
+	for _, err := r.Next(); err != io.EOF; _, err = r.Next() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if kept := len(r.dump.loaded) * MaxName; n != records || kept == 0 || kept > maxLoaded {
+		t.Errorf("%d entries, %d bytes of names are kept", n, kept)
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add(sample())
 	f.Add([]byte("1000 10 a\n1008 10 b c\n1000 4 d"))
