@@ -2,9 +2,9 @@ package stack_test
 
 import (
 	"context"
-	"github.com/ringtap/ringtap/callchain"
 	"testing"
 
+	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
 	"github.com/ringtap/ringtap/internal/moment"
 	"github.com/ringtap/ringtap/internal/process"

@@ -19,8 +19,8 @@ type Moments interface {
 	// Deepen says that stacks of a process are deeper than the copies: the next ones are to be read
 	// whole, if that can be. This one is not, with what is known of it.
 	Deepen(p *process.Process, known *moment.Calls)
-	// Cross says that stacks of a process go on on other stacks, where code has called that lies in those
-	// places. The next ones are to be read there too, if that can be. One was not, of which that is known.
+	// Cross starts reading the stacks of p that the given functions switch to. known is what was read at the
+	// sample whose stack lacks callers.
 	Cross(p *process.Process, crossings []callchain.Crossing, known *moment.Calls)
 	// Top says that no stack of a process which lies below an address goes on beyond it.
 	Top(p *process.Process, addr uint64)
@@ -68,9 +68,10 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	}
 	calls := s.runtimes.moments.At(sample)
 	user := s.native(by, p, sample, &calls)
-	switch {
-	case by.Beyond && user.Marked:
+	if by.Beyond && user.Marked {
 		s.cross(p, &user, &calls)
+	}
+	switch {
 	case isDeep(by, user):
 		user.Early = calls.Early
 		s.deepen(by, p, sample, &calls)
@@ -80,9 +81,12 @@ func (s *Store) momentous(by *Stacker, p *process.Process, h *hosted, sample *pe
 	if h.heap == nil || !user.Found {
 		return user
 	}
-	user.Interpreted, user.Calls, user.Native = true, calls.Kind, user.ID
-	if !calls.Beyond.Empty() || len(calls.Others) > 0 {
-		user.Native = s.native(by, p, sample, &moment.Calls{}).ID
+	user.Interpreted, user.Calls, user.Native = true, calls.Kind, None
+	if by.Native {
+		user.Native = user.ID
+		if !calls.Beyond.Empty() || len(calls.Others) > 0 {
+			user.Native = s.native(by, p, sample, &unread).ID
+		}
 	}
 	if user.Kept && len(calls.Chains) > 0 {
 		frames := s.joined(h.heap, s.Stack(user.ID).Frames, user.End, &calls)

@@ -10,18 +10,28 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// cross has the stacks of a process read where they go on on other stacks, from its next samples on. That
-// of a sample is marked, of which that is known beside the copy.
+// cross starts reading the other stacks of p at its next samples. user is a stack that lacks callers at
+// a switch, and known is what was read at its sample.
 func (s *Store) cross(p *process.Process, user *User, known *moment.Calls) {
 	if s.runtimes.moments == nil || !user.Kept {
 		return
 	}
-	crossings := crossingsOf(p, s.Stack(user.ID).Frames)
-	if len(crossings) == 0 {
-		return
+	h := s.runtimes.hosted(s.processes.Host(), p)
+	if c := &h.crossed; c.version != p.Version() || c.stack != user.ID {
+		c.crossings = crossingsOf(p, s.Stack(user.ID).Frames)
+		c.version, c.stack = p.Version(), user.ID
 	}
-	s.runtimes.hosted(s.processes.Host(), p).crosses = true
-	s.runtimes.moments.Cross(p, crossings, known)
+	if len(h.crossed.crossings) > 0 {
+		h.crosses = true
+		s.runtimes.moments.Cross(p, h.crossed.crossings, known)
+	}
+}
+
+// crossed has the crossings of a process's stack that was marked last.
+type crossed struct {
+	version   uint64 // of the process's mappings; 0: there was no such stack
+	stack     callchain.StackID
+	crossings []callchain.Crossing
 }
 
 // crossingsOf returns the code of the objects of frames that goes on on another stack, by its address in a process.
@@ -36,8 +46,11 @@ func crossingsOf(p *process.Process, frames []callchain.Frame) (all []callchain.
 		if m.Object.Kind != process.File {
 			continue
 		}
-		mapping, ok := p.Find(m.Start)
-		if _, isOne := slices.BinarySearch(seen, mapping.Object); !ok || !isOne || mapping.Table == nil {
+		if _, isOne := slices.BinarySearch(seen, m.Object.ID); !isOne {
+			continue
+		}
+		mapping, _ := p.Find(m.Start)
+		if mapping.Table == nil {
 			continue
 		}
 		for _, c := range mapping.Table.Crossings() {

@@ -51,6 +51,13 @@ func NewRuntimes(processes *process.Table) *Runtimes {
 	return &Runtimes{processes: processes, index: make(map[Function]int), by: make(map[*process.Process]*hosted)}
 }
 
+// forget forgets the ids of stacks.
+func (f *Runtimes) forget() {
+	for _, h := range f.by {
+		h.crossed.version = 0
+	}
+}
+
 // Functions are what frames of the object Functions stand for. Later calls return more.
 func (f *Runtimes) Functions() []Function { return slices.Clip(f.all) }
 
@@ -87,6 +94,7 @@ type hosted struct {
 	cut      uint64          // when a sample's stack was cut first; 0: none was
 	deep     bool            // its stacks are read beyond the copies
 	crosses  bool            // its stacks are read where they go on on other stacks
+	crossed  crossed
 	mapped   bool            // the process names its code itself
 	failed   int             // attempts to attach
 	again    time.Time       // when the next attempt is due, after one that failed

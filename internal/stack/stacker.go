@@ -28,7 +28,7 @@ type Stacker struct {
 	runtimes *Runtimes // nil: none are looked for
 	host     process.Host
 	frames   []callchain.Frame // of the stack made last
-	unmapped bool              // see Unmapped
+	unmapped bool              // the thread of the last sample ran in no known mapping: it has no frames
 }
 
 // NewStacker makes a Stacker of a machine's samples.
@@ -106,10 +106,6 @@ func (s *Stacker) pc() uint64 {
 	}
 	return s.capture.Regs.PC()
 }
-
-// Unmapped reports whether the thread of the last sample ran at an address that is in no known
-// mapping of its process, so that it has no frames.
-func (s *Stacker) Unmapped() bool { return s.unmapped }
 
 // load takes over what the sample says of the thread.
 func (s *Stacker) load(sample *perfevent.Sample) {

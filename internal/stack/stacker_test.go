@@ -50,6 +50,10 @@ func TestStacksAreOfTheHostsMachine(t *testing.T) {
 				t.Errorf("%s, %s: frames %+v", arch, how, frames)
 			}
 		}
+		p := processes.Process(5)
+		if n := testing.AllocsPerRun(100, func() { store.User(stacker, p, sample) }); n > 0 {
+			t.Errorf("%s: a known stack allocates %v times", arch, n)
+		}
 	}
 }
 

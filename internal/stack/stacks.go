@@ -66,6 +66,8 @@ type Stacks struct {
 	// Beyond has stacks that are deeper than the copy read at the moments of the samples, with
 	// Moments.
 	Beyond bool
+	// Native says that User.Native is asked for.
+	Native bool
 	// Settle is how long after the first stack of a process that is cut its stacks are read beyond the
 	// copies, in nanoseconds: where copies grow, most stacks are whole by then.
 	Settle uint64

@@ -50,6 +50,9 @@ func (s *Store) Stacker(stacks Stacks) *Stacker {
 	return by
 }
 
+// unread is known of a thread of which nothing was read beside the sample. Nothing writes to it.
+var unread moment.Calls
+
 // User is the user stack of a sample.
 type User struct {
 	Found bool // the sample has one
@@ -62,8 +65,8 @@ type User struct {
 	// Calls how they are known.
 	Interpreted bool
 	Calls       near.Kind
-	// Native is the stack that ID would be if the interpreted functions had not been read; None if
-	// there was no room for it. It is set if Interpreted is.
+	// Native is the stack that ID would be if the interpreted functions had not been read. It is None if
+	// there was no room for it, or without Stacks.Native. It is set if Interpreted is.
 	Native callchain.StackID
 
 	// Early says that the stack was cut short before the stacks of its process were read beyond
@@ -86,13 +89,13 @@ func (s *Store) User(by *Stacker, p *process.Process, sample *perfevent.Sample) 
 			return s.momentous(by, p, h, sample)
 		}
 	}
-	user := s.native(by, p, sample, new(moment.Calls))
+	user := s.native(by, p, sample, &unread)
 	if by.Beyond && user.Marked {
-		s.cross(p, &user, new(moment.Calls))
+		s.cross(p, &user, &unread)
 	}
 	if isDeep(by, user) && !s.completes(p, &user) {
 		user.Early = true
-		s.deepen(by, p, sample, new(moment.Calls))
+		s.deepen(by, p, sample, &unread)
 	}
 	return user
 }
@@ -117,11 +120,11 @@ func (s *Store) native(by *Stacker, p *process.Process, sample *perfevent.Sample
 	frames, end := by.User(p, sample)
 	by.capture.Beyond, by.capture.Other = callchain.Beyond{}, nil
 	if len(frames) == 0 || s.processes.Refused() {
-		return User{ID: None, Unmapped: by.Unmapped()}
+		return User{ID: None, Unmapped: by.unmapped}
 	}
 	id, kept := s.intern(frames, end == callchain.Cut)
 	if !kept && (!read.Beyond.Empty() || len(read.Others) > 0) {
-		return s.native(by, p, sample, new(moment.Calls)) // the beginning may be known
+		return s.native(by, p, sample, &unread) // the beginning may be known
 	}
 	user := User{Found: true, Kept: kept, ID: id, End: end, Marked: by.unwinder.Marked()}
 	if by.Beyond {
@@ -231,5 +234,6 @@ func (s *Store) Keep(id callchain.StackID) {
 func (s *Store) Sweep() {
 	s.interner.Sweep()
 	s.memo.forget()
+	s.runtimes.forget()
 	s.wholes.forget()
 }

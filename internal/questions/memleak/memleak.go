@@ -123,7 +123,7 @@ const throughCopy = 4 << 10
 // Plan is a sampling for each source, every hit of which is a sample.
 func (c *Collector) Plan() table.Plan {
 	stacks := c.Stacks.Copying(stack.StormCopy)
-	stacks.Entry = true
+	stacks.Entry, stacks.Native = true, true
 	for _, source := range c.Sources {
 		stacks.Entry = stacks.Entry && (source.Role != probe.Enter || source.AtEntry)
 	}
