@@ -2,12 +2,13 @@ package callchain
 
 import "github.com/ringtap/ringtap/internal/gotable"
 
-// Crossing is code of a Go program that goes on on another stack. What it has called returns to it, and
-// next to that return address the stack says where the other stack is: see switchSet and callback.
+// A Crossing is a function of Go's runtime that switches stacks. While a function that it called runs, the
+// return address into the Crossing is on the new stack, next to the words that lead to the old one. See
+// switchSet and callback.
 type Crossing struct {
 	Start, End uint64 // file offsets, or addresses in a process
-	// IntoGo is whether the function is runtime.cgocallback, by which C calls Go. Else it is
-	// runtime.asmcgocall, by which Go calls C.
+	// IntoGo is true for runtime.cgocallback, by which C calls Go, and false for runtime.asmcgocall, by which
+	// Go calls C.
 	IntoGo bool
 }
 

@@ -74,7 +74,7 @@ type Unwinder struct {
 	regs    Regs
 	old     Regs // registers before the step under way
 	mem     memory
-	other   func(sp uint64) []byte // Capture.Other, nil once it was asked
+	other   func(sp uint64) []byte // Capture.Other; nil after a signal handler's stack was left
 	eval    evaluator
 	pcs     []uint64 // addresses of the frames unwound last
 	cache   []place

@@ -25,9 +25,8 @@ func (r *Reader) Deepen(p *process.Process, known *Calls) {
 	}
 }
 
-// Cross has the stacks of a process read where they go on on another stack: what code calls that goes there
-// returns to one of the crossings. It is to be called again if a stack is not followed for all that, with
-// what was known of it.
+// Cross starts reading the other stacks of p, which crossings lead to. Call it again if a later stack still
+// lacks callers; known is what was read at that sample.
 func (r *Reader) Cross(p *process.Process, crossings []callchain.Crossing, known *Calls) {
 	wants := make([]news, 0, maxCrossings)
 	for _, c := range crossings[:min(len(crossings), maxCrossings)] {

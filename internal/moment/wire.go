@@ -81,8 +81,8 @@ func parse(data []byte) (chains []Chain, rest []byte, ok bool) {
 const (
 	attachTo    = 'a' // with a new process of that pid
 	beyondOf    = 'b' // read its stacks behind the copies; its memory has changed
-	goesIntoGo  = 'g' // read its stacks where code between two addresses goes on on a goroutine's; likewise
-	goesIntoC   = 'c' // and where it goes on on the system stack
+	goesIntoGo  = 'g' // the code from addr to to switches to a goroutine's stack: read C's stack there; its memory has changed
+	goesIntoC   = 'c' // the code from addr to to switches to the system stack: read the goroutine's stack there; likewise
 	overOf      = 'o' // chains of stacks below an address lead over what lies up to another one
 	noneBeyond  = 'n' // do not any more where a sampling has them
 	topOf       = 'e' // no stack that lies below an address goes on beyond it
