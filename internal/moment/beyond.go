@@ -131,8 +131,9 @@ type beyond struct {
 	seed  maphash.Seed
 	known []uint64 // hashes, each at its place
 	room  []byte
-	// across finds the other stacks that a stack leads to.
+	// across finds the other stacks that a stack leads to, in memory.
 	across crossings
+	memory interp.Memory
 	ration
 	// forget says that the caller has other pages.
 	forget atomic.Bool
@@ -141,7 +142,7 @@ type beyond struct {
 const roomPages = 16
 
 func newBeyond(pages int, memory interp.Memory) *beyond {
-	return &beyond{seed: maphash.MakeSeed(), known: make([]uint64, pages), across: newCrossings(memory),
+	return &beyond{seed: maphash.MakeSeed(), known: make([]uint64, pages), across: newCrossings(), memory: memory,
 		room: make([]byte, roomPages*callchain.PageSize), ration: newRation(beyondShare)}
 }
 
@@ -208,7 +209,7 @@ func (b *beyond) keepFrom(visit *near.Visit, at, end uint64) {
 // keepOthers hands over other stacks.
 func (b *beyond) keepOthers(visit *near.Visit, w *watched, areas []area) {
 	c := &b.across
-	c.find(w.crossings, areas, copiedOf(visit.Sample).sp)
+	c.find(b.memory, w.crossings, areas, copiedOf(visit.Sample).sp)
 	for i := range c.goroutines {
 		g := &c.goroutines[i]
 		if !b.keepPart(visit, partGoroutine, g.Addr) || visit.KeepWord(g.Low) != nil || visit.KeepWord(g.High) != nil {

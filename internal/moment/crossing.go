@@ -2,6 +2,7 @@ package moment
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/ringtap/ringtap/callchain"
 	"github.com/ringtap/ringtap/internal/interp"
@@ -22,7 +23,6 @@ const (
 // that go on on another stack. An old return address may lead to memory that no chain leads through, which
 // does no harm: what is read is only there to be unwound.
 type crossings struct {
-	memory     interp.Memory
 	arch       callchain.Arch
 	room       []byte // a stack
 	g          [16]byte
@@ -30,28 +30,28 @@ type crossings struct {
 	goroutines []Goroutine
 }
 
-func newCrossings(memory interp.Memory) crossings {
-	return crossings{memory: memory, arch: callchain.Host(), room: make([]byte, crossingCopy), stacks: make([]area, 0, maxOther),
+func newCrossings() crossings {
+	return crossings{arch: callchain.Host(), room: make([]byte, crossingCopy), stacks: make([]area, 0, maxOther),
 		goroutines: make([]Goroutine, 0, maxGoroutines)}
 }
 
 // find finds them from a stack pointer on. It does not allocate.
-func (c *crossings) find(sites []callchain.Crossing, areas []area, sp uint64) {
+func (c *crossings) find(memory interp.Memory, sites []callchain.Crossing, areas []area, sp uint64) {
 	c.stacks, c.goroutines = c.stacks[:0], c.goroutines[:0]
 	if len(sites) == 0 {
 		return
 	}
 	first := area{start: sp &^ (wordSize - 1)}
 	first.end = min(areaOf(areas, first.start).end, first.start+crossingCopy)
-	c.scan(sites, areas, first, first)
+	c.scan(memory, sites, areas, first, first)
 	for i := 0; i < len(c.stacks); i++ {
-		c.scan(sites, areas, c.stacks[i], first)
+		c.scan(memory, sites, areas, c.stacks[i], first)
 	}
 }
 
 // scan looks for return addresses on a stack. What leads to the first stack is known already.
-func (c *crossings) scan(sites []callchain.Crossing, areas []area, stack, first area) {
-	if stack.end <= stack.start || !c.memory.Read(stack.start, c.room[:stack.end-stack.start]) {
+func (c *crossings) scan(memory interp.Memory, sites []callchain.Crossing, areas []area, stack, first area) {
+	if stack.end <= stack.start || !memory.Read(stack.start, c.room[:stack.end-stack.start]) {
 		return
 	}
 	words := c.room[:stack.end-stack.start]
@@ -64,7 +64,7 @@ func (c *crossings) scan(sites []callchain.Crossing, areas []area, stack, first 
 				// What it has called saved its frame pointer below. That is on the stack it came from.
 				c.add(areas, binary.LittleEndian.Uint64(words[off-wordSize:]), crossingCopy, first)
 			default:
-				c.goroutine(areas, words[off+wordSize:], first)
+				c.goroutine(memory, areas, words[off+wordSize:], first)
 			}
 		}
 	}
@@ -73,14 +73,14 @@ func (c *crossings) scan(sites []callchain.Crossing, areas []area, stack, first 
 // goroutine adds the stack of the goroutine that runtime.asmcgocall has left. The words above its return
 // address have the goroutine, and how far from the end of its stack it was. On arm64 the words that the
 // called function saves lie in between.
-func (c *crossings) goroutine(areas []area, words []byte, first area) {
+func (c *crossings) goroutine(memory interp.Memory, areas []area, words []byte, first area) {
 	if c.arch != callchain.ARM64 {
-		c.left(areas, binary.LittleEndian.Uint64(words[wordSize:]), binary.LittleEndian.Uint64(words), first)
+		c.left(memory, areas, binary.LittleEndian.Uint64(words[wordSize:]), binary.LittleEndian.Uint64(words), first)
 		return
 	}
 	const most = 32 // words that a function saves
 	for off := 0; off+2*wordSize <= min(len(words), most*wordSize); off += wordSize {
-		if c.left(areas, binary.LittleEndian.Uint64(words[off:]), binary.LittleEndian.Uint64(words[off+wordSize:]), first) {
+		if c.left(memory, areas, binary.LittleEndian.Uint64(words[off:]), binary.LittleEndian.Uint64(words[off+wordSize:]), first) {
 			return
 		}
 	}
@@ -88,22 +88,17 @@ func (c *crossings) goroutine(areas []area, words []byte, first area) {
 
 // left is goroutine for a runtime.g, and the bytes up to the end of its stack. It reports false if there can
 // be no such goroutine.
-func (c *crossings) left(areas []area, g, depth uint64, first area) bool {
+func (c *crossings) left(memory interp.Memory, areas []area, g, depth uint64, first area) bool {
 	const most = 1 << 30 // bytes that a goroutine's stack may have (runtime.maxstacksize)
-	if g%wordSize != 0 || depth%wordSize != 0 || depth == 0 || depth > most || areaOf(areas, g).end == 0 || !c.memory.Read(g, c.g[:]) {
+	if g%wordSize != 0 || depth%wordSize != 0 || depth == 0 || depth > most || areaOf(areas, g).end == 0 || !memory.Read(g, c.g[:]) {
 		return false
 	}
 	low, high := binary.LittleEndian.Uint64(c.g[:]), binary.LittleEndian.Uint64(c.g[wordSize:])
 	if low >= high || depth > high-low {
 		return false
 	}
-	for i := range c.goroutines {
-		if c.goroutines[i].Addr == g {
-			c.add(areas, high-depth, depth, first)
-			return true
-		}
-	}
-	if len(c.goroutines) < maxGoroutines {
+	known := slices.ContainsFunc(c.goroutines, func(known Goroutine) bool { return known.Addr == g })
+	if !known && len(c.goroutines) < maxGoroutines {
 		c.goroutines = append(c.goroutines, Goroutine{g, low, high})
 	}
 	c.add(areas, high-depth, depth, first)

@@ -69,9 +69,10 @@ func TestStacksAreFoundWhereOneGoesOn(t *testing.T) {
 			for addr, words := range test.words {
 				put(addr, words...)
 			}
-			c := newCrossings(interp.Live(os.Getpid()))
+			c := newCrossings()
 			c.arch = test.arch
-			if n := testing.AllocsPerRun(1, func() { c.find(crossings, list, test.sp) }); n > 0 {
+			var memory interp.Memory = interp.Live(os.Getpid())
+			if n := testing.AllocsPerRun(1, func() { c.find(memory, crossings, list, test.sp) }); n > 0 {
 				t.Errorf("it allocates %v times", n)
 			}
 			if !slices.Equal(c.stacks, test.stacks) || !slices.Equal(c.goroutines, test.goroutines) {

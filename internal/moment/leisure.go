@@ -199,7 +199,7 @@ func (l *leisure) round() bool {
 	}
 	for _, n := range news {
 		if t := targets[uint32(n.pid)]; t != nil {
-			t.note(n)
+			t.stacks.note(n)
 		}
 	}
 	l.look()

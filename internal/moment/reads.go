@@ -16,7 +16,6 @@ type reads struct {
 	isNew   bool // no round has read its threads yet
 	stacks  stackNews
 	memory  timedMemory
-	crosses *crossings // nil unless stacks has crossings
 	walkers []walker
 	names   namers
 	calls   []interp.Call
@@ -43,14 +42,6 @@ func newReads(p *process.Process, runtimes []*interp.Namer) *reads {
 		t.walkers = append(t.walkers, walker{IDOf(r.Name()), r.Walker(&t.memory)})
 	}
 	return t
-}
-
-// note takes note of news of the process's stacks.
-func (t *reads) note(n news) {
-	if t.stacks.note(n); len(t.stacks.crossings) > 0 && t.crosses == nil {
-		c := newCrossings(&t.memory)
-		t.crosses = &c
-	}
 }
 
 // walkTime is how long a walk may take, and the reading of a stack.
@@ -84,8 +75,8 @@ func (t *reads) walk(w *wait, stacks *standing) bool {
 	if t.stacks.deep {
 		w.reading.calls.Beyond = stacks.read(&t.memory, t.stacks.areas, w.copied)
 	}
-	if t.crosses != nil {
-		stacks.others(t.crosses, &t.memory, &t.stacks, w.copied, &w.reading.calls)
+	if len(t.stacks.crossings) > 0 {
+		stacks.others(&t.memory, &t.stacks, w.copied, &w.reading.calls)
 	}
 	return true
 }

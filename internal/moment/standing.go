@@ -16,10 +16,12 @@ type standing struct {
 	seed  maphash.Seed
 	known []*callchain.Page // each at the place of its hash
 	room  []byte
+	// across finds the other stacks that a stack leads to.
+	across crossings
 }
 
 func newStanding() standing {
-	return standing{seed: maphash.MakeSeed(), known: make([]*callchain.Page, tablePages(1)), room: make([]byte, roomPages*callchain.PageSize)}
+	return standing{seed: maphash.MakeSeed(), known: make([]*callchain.Page, tablePages(1)), room: make([]byte, roomPages*callchain.PageSize), across: newCrossings()}
 }
 
 // copied is what a sample has of its stack.
@@ -48,8 +50,9 @@ func (c copied) behind(areas []area) area {
 }
 
 // others reads the other stacks that a thread's stack leads to.
-func (s *standing) others(c *crossings, memory *timedMemory, known *stackNews, of copied, to *Calls) {
-	c.find(known.crossings, known.areas, of.sp)
+func (s *standing) others(memory *timedMemory, known *stackNews, of copied, to *Calls) {
+	c := &s.across
+	c.find(memory, known.crossings, known.areas, of.sp)
 	for _, a := range c.stacks {
 		to.Others = append(to.Others, callchain.Stretch{From: a.start, Pages: s.pages(memory, a.start, a.end)})
 	}
@@ -116,17 +119,17 @@ func (l *leisure) deepen(p *process.Process, known *Calls, wants ...news) {
 		t = l.targets[uint32(p.PID)]
 	}
 	t.uneven = t.uneven || t.over && len(known.Beyond.Top.Pages) > 0
-	now := perfevent.Now()
-	isKnown := !slices.ContainsFunc(wants, func(n news) bool { return !slices.Contains(t.wants, n) })
+	now, all := perfevent.Now(), t.wants
+	for _, n := range wants {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	isKnown := len(all) == len(t.wants)
 	if isKnown && (known.Kind != near.Exact || now < t.asked+askAgain) || len(l.news)+len(wants) > maxNews {
 		return
 	}
-	for _, n := range wants {
-		if !slices.Contains(t.wants, n) {
-			t.wants = append(t.wants, n)
-		}
-	}
-	t.asked = now
+	t.wants, t.asked = all, now
 	l.news = append(l.news, wants...)
 }
 

@@ -210,19 +210,18 @@ func (v *visitor) Visit(visit *near.Visit) error {
 	if w == nil {
 		return near.ErrMemory // it was forgotten a moment ago
 	}
+	v.memory.visit = visit
 	if len(w.walkers) > 0 {
 		if err := v.walk(visit, w); err != nil {
 			return err
 		}
 	}
-	v.memory.visit = visit
 	v.beyond.keep(visit, w)
 	return nil
 }
 
 // walk hands over the calls of interpreted code.
 func (v *visitor) walk(visit *near.Visit, w *watched) error {
-	v.memory.visit = visit
 	if v.thread.TID = int(visit.Sample.TID); w.nested {
 		own, err := visit.OwnTID()
 		if err != nil {

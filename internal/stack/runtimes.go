@@ -95,9 +95,9 @@ type hosted struct {
 	deep     bool            // its stacks are read beyond the copies
 	crosses  bool            // its stacks are read where they go on on other stacks
 	crossed  crossed
-	mapped   bool            // the process names its code itself
-	failed   int             // attempts to attach
-	again    time.Time       // when the next attempt is due, after one that failed
+	mapped   bool      // the process names its code itself
+	failed   int       // attempts to attach
+	again    time.Time // when the next attempt is due, after one that failed
 	levels   []interp.Level
 }
 
