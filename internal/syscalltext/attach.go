@@ -191,7 +191,7 @@ func (a *Attachment) Seen() func(perfevent.Record) {
 func (a *Attachment) record(dst []byte, i int, s *perfevent.Sample) []byte {
 	e := a.events[i]
 	a.scratch = e.tracepoint(a.scratch[:0], s.Raw)
-	texts := a.reader.take(e, s)
+	texts := a.reader.take(i, e, s)
 	if a.Sources[i].Keep == nil { // else whoever asks counts what could not be compared
 		a.count(e, s, texts)
 	}

@@ -86,14 +86,15 @@ func (x *exact) saw(s *perfevent.Sample) {
 	}
 }
 
-// take returns the texts of a sample that were read near it, by parameter, and whether that
-// was exact and is all that its record needs.
-func (x *exact) take(e *event, s *perfevent.Sample) (texts []text, all bool) {
-	if x == nil || x.samplings[s.Sampling] < 0 {
+// take returns the texts of a sample of the i-th source that were read near it, by parameter, and
+// whether that was exact and is all that its record needs. Sample.Sampling may be another index:
+// the session may have samplings before those of the sources.
+func (x *exact) take(i int, e *event, s *perfevent.Sample) (texts []text, all bool) {
+	if x == nil || x.samplings[i] < 0 {
 		return nil, false
 	}
-	found, isExact := x.reader.Take(x.samplings[s.Sampling], s)
-	wanted := x.wanted[s.Sampling]
+	found, isExact := x.reader.Take(x.samplings[i], s)
+	wanted := x.wanted[i]
 	if len(found) != len(wanted) {
 		return nil, false
 	}

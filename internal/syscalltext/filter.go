@@ -43,19 +43,20 @@ func (a *Attachment) filter(i int, params []Param, o Options) error {
 		}
 	}
 	source.Filter = rest
-	compared := *source
+	index, compared := len(a.Sources), *source
 	compared.Filter, compared.Keep = exact, nil
-	compared.Record = func(dst []byte, s *perfevent.Sample) []byte { return a.compared(dst, a.events[i], f, s) }
+	compared.Record = func(dst []byte, s *perfevent.Sample) []byte { return a.compared(dst, index, f, s) }
 	a.Sources = append(a.Sources, compared)
 	a.Methods, a.events = append(a.Methods, way), append(a.events, a.events[i])
 	return nil
 }
 
-// compared appends the record of a sample that the kernel has found to match. A text that
-// was read later and does not match is another one.
-func (a *Attachment) compared(dst []byte, e *event, f *eventfilter.Filter, s *perfevent.Sample) []byte {
+// compared appends the record of a sample of the source at index, which the kernel has found to
+// match. A text that was read later and does not match is another one.
+func (a *Attachment) compared(dst []byte, index int, f *eventfilter.Filter, s *perfevent.Sample) []byte {
+	e := a.events[index]
 	a.scratch = e.tracepoint(a.scratch[:0], s.Raw)
-	texts := a.reader.take(e, s)
+	texts := a.reader.take(index, e, s)
 	if texts == nil {
 		texts = make([]text, len(e.layout.params))
 	}

@@ -220,9 +220,9 @@ func (r *reader) replaced(record *perfevent.Comm) {
 	delete(r.fixed, record.PID)
 }
 
-// take returns the texts of a sample of an event, once.
-func (r *reader) take(e *event, s *perfevent.Sample) []text {
-	exact, all := r.exact.take(e, s)
+// take returns the texts of a sample of the i-th source, whose event is e, once.
+func (r *reader) take(i int, e *event, s *perfevent.Sample) []text {
+	exact, all := r.exact.take(i, e, s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	texts := merge(r.takeRead(s), exact)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -14,7 +15,9 @@ import (
 	"github.com/ringtap/ringtap/internal/profile"
 	"github.com/ringtap/ringtap/internal/questions/io"
 	"github.com/ringtap/ringtap/internal/questions/livetest"
+	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/table"
 	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 	"github.com/ringtap/ringtap/perfevent/near"
@@ -26,6 +29,17 @@ func TestMain(m *testing.M) {
 }
 
 func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
+	checkPaths(t)
+}
+
+// The paths' samplings then have other indexes in the session than in the collector.
+func TestLiveFilesThatAreGoneHaveTheirPathsAfterAnotherCollector(t *testing.T) {
+	checkPaths(t, &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: 99})
+}
+
+// checkPaths runs the collector after others that have one column each.
+func checkPaths(t *testing.T, others ...table.Collector) {
+	t.Helper()
 	formats := ioFormats(t)
 	tracefs, _, err := ftrace.Mount()
 	if err != nil {
@@ -42,13 +56,16 @@ func TestLiveFilesThatAreGoneHaveThePathsTheyWereOpenedBy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var account profile.Account
-		whole, account = livetest.Run(t, exec.Command(program, fmt.Sprint(files), dir), perfevent.Started, collector, 0)
+		result := livetest.RunAll(t, exec.Command(program, fmt.Sprint(files), dir), perfevent.Started, append(slices.Clone(others), collector), 0)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		return account.Lost
+		whole = result.Whole
+		return result.Accounts[0].Lost
 	})
+	for i := range whole.Rows {
+		whole.Rows[i].Values = whole.Rows[i].Values[len(others):]
+	}
 	moved := livetest.ByFunction(whole, "[")
 	for i := range files {
 		name := fmt.Sprintf("%s/f%d", dir, i)

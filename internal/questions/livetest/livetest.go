@@ -39,6 +39,13 @@ func Program(t *testing.T, name string, flags ...string) string {
 // Run runs a collector while a command runs, from its beginning to its end.
 func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Target, collector table.Collector, interval time.Duration) (*profile.Profile, profile.Account) {
 	t.Helper()
+	result := RunAll(t, cmd, on, []table.Collector{collector}, interval)
+	return result.Whole, result.Accounts[0]
+}
+
+// RunAll is Run for several collectors.
+func RunAll(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Target, collectors []table.Collector, interval time.Duration) *profiler.Result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testlimit.End)
 	defer cancel()
 	defer func() {
@@ -47,7 +54,7 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 		}
 	}()
 	opts := profiler.Options{
-		Collectors: []table.Collector{collector}, Interval: interval,
+		Collectors: collectors, Interval: interval,
 		Whole: true, Memory: 64 << 20,
 		Logger: slog.New(slog.DiscardHandler), DebugFiles: NoDebugFiles,
 		Report: func(*profile.Profile) error { return nil },
@@ -77,7 +84,7 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 			t.Fatal(err)
 		}
 		logNotes(t, result)
-		return result.Whole, result.Accounts[0]
+		return result
 	}
 	command, err := perfevent.StartCommand(cmd)
 	if err != nil {
@@ -94,7 +101,7 @@ func Run(t *testing.T, cmd *exec.Cmd, on func(*perfevent.Command) perfevent.Targ
 		t.Fatal(err)
 	}
 	logNotes(t, result)
-	return result.Whole, result.Accounts[0]
+	return result
 }
 
 // NoDebugFiles opens no debug file, for profiler.Options.DebugFiles. The debug packages of the host
