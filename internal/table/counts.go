@@ -54,9 +54,9 @@ func (c *Counts) stack(end callchain.End) {
 	}
 }
 
-// join counts stacks that were joined to whole ones. Those with marks were counted as broken before.
-func (c *Counts) join(marked bool, n uint64) {
-	if marked {
+// join counts n stacks that were joined to whole ones. If broken is set, they were counted as broken before.
+func (c *Counts) join(broken bool, n uint64) {
+	if broken {
 		c.Broken -= n
 		c.Truncated += n
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// cutSamples names samples whose stacks were cut short, or lack callers where they go on on another stack, and not joined to a whole one yet.
+// cutSamples identifies samples whose stacks were cut short or lack callers at a stack switch, and that no
+// whole stack completes yet.
 type cutSamples struct {
 	part    *part
 	program string
 	stack   callchain.StackID
 	early   bool // stack.User.Early
-	marked  bool // stack.User.Marked
+	broken  bool // counted as broken, not as cut short
 }
 
 // isExample tells whether a sample is of Options.Examples.
@@ -50,10 +51,10 @@ func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample
 		r.stacks.Whole(p.Comm, user.ID)
 	case user.End == callchain.Cut, user.Marked:
 		if whole, ok := r.stacks.CompletedAt(p.Comm, stackPointer(sample), user.ID); ok {
-			part.counts.join(user.Marked, 1)
+			part.counts.join(user.End == callchain.Lost, 1)
 			return whole
 		}
-		r.cut[cutSamples{part, p.Comm, user.ID, user.Early, user.Marked}]++
+		r.cut[cutSamples{part, p.Comm, user.ID, user.Early, user.End == callchain.Lost}]++
 	}
 	return user.ID
 }
@@ -65,7 +66,7 @@ func (r *Recorder) joinAll() {
 	for of, n := range r.cut {
 		lacking[of.stack] = true
 		if _, ok := r.stacks.Completed(of.program, of.stack); ok {
-			of.part.counts.join(of.marked, n)
+			of.part.counts.join(of.broken, n)
 		} else if of.early {
 			of.part.counts.Early += n
 		}

@@ -11,7 +11,7 @@ import (
 // changes any more, so that another goroutine may symbolize and print it.
 type Window struct {
 	Start, End uint64   // CLOCK_MONOTONIC, nanoseconds
-	Notes      []string // of its Span, and see Noter
+	Notes      []string // about this window, or about the run: see Noter
 	Details    []string // see Noter
 
 	Rows      []profile.Row // User and Kernel are indexes into Stacks
