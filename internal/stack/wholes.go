@@ -155,6 +155,12 @@ func (s *Store) Completed(program string, id callchain.StackID) (callchain.Stack
 // isMark reports whether callers are missing where a frame is.
 func isMark(f callchain.Frame) bool { return f.Object == callchain.Marks }
 
+// IsPartial reports whether callers are missing from a stack: at its end, or where it has a mark.
+func (s *Store) IsPartial(id callchain.StackID) bool {
+	of := s.Stack(id)
+	return of.Truncated || slices.ContainsFunc(of.Frames, isMark)
+}
+
 // fits reports whether a whole stack has all the frames of another one in the same order. It may have more
 // frames where that one has a mark, and at the end unless frames follow the last mark. The frames that stand
 // for a mark must not include either neighbour of the mark: that would be a recursion of unknown depth.

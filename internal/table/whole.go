@@ -62,9 +62,7 @@ func (r *Recorder) join(part *part, p *process.Process, sample *perfevent.Sample
 // joinAll joins the stacks of the window under way that were cut short to whole ones that
 // came after them.
 func (r *Recorder) joinAll() {
-	lacking := make(map[callchain.StackID]bool)
 	for of, n := range r.cut {
-		lacking[of.stack] = true
 		if _, ok := r.stacks.Completed(of.program, of.stack); ok {
 			of.part.counts.join(of.broken, n)
 		} else if of.early {
@@ -74,7 +72,7 @@ func (r *Recorder) joinAll() {
 	clear(r.cut)
 	for _, k := range slices.Collect(maps.Keys(r.table.rows)) {
 		p := r.live[k.process]
-		if p == nil || k.user == stack.None || !r.stacks.Stack(k.user).Truncated && !lacking[k.user] {
+		if p == nil || k.user == stack.None || !r.stacks.IsPartial(k.user) {
 			continue
 		}
 		if whole, ok := r.stacks.Completed(p.Comm, k.user); ok {

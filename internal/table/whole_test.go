@@ -51,3 +51,28 @@ func TestJoinedStacksAreCountedOnce(t *testing.T) {
 		t.Errorf("%+v, want %+v", part.counts, want)
 	}
 }
+
+// Rows of collectors have labels on their stacks, and may be of calls and memory of earlier windows.
+func TestRowsOfEachPartialStackAreJoined(t *testing.T) {
+	r := recorder(t, Options{})
+	p, rows := r.processes.Process(1), &r.parts[0].rows
+	label := func(id callchain.StackID) callchain.StackID {
+		labeled, _ := r.stacks.With(id, "[file]")
+		return labeled
+	}
+	whole := chainOf(t, r, false, 1, 2, 3)
+	for i, id := range []callchain.StackID{chainOf(t, r, true, 1), chainOf(t, r, true, 1, 2, 0), chainOf(t, r, false, 1, 0, 3)} {
+		n := uint64(1) << i
+		rows.Add(Row{key{p.Index, id, stack.None}, p}, 0, n)
+		rows.Add(Row{key{p.Index, label(id), stack.None}, p}, 0, 16*n)
+	}
+	r.stacks.Whole(p.Comm, whole)
+	r.joinAll()
+	got := make(map[callchain.StackID]uint64)
+	for k := range r.table.rows {
+		got[k.user] = r.table.row(k)[0]
+	}
+	if len(got) != 2 || got[whole] != 7 || got[label(whole)] != 7*16 {
+		t.Errorf("values by stack: %v, want 7 of %d and 112 of %d", got, whole, label(whole))
+	}
+}
