@@ -44,34 +44,33 @@ func (s *sharedRings) wait(used float64) error {
 	return err
 }
 
-// waitFor waits, for the rings if arms is true. It reports whether they, or a call of poller.wake, have ended the
-// wait.
+// waitFor waits for most at most, for the rings too if arms is true. It reports whether something ended the wait
+// early.
 func (s *sharedRings) waitFor(most time.Duration, arms bool) (woken bool, err error) {
-	armed, err := s.arm(arms)
-	if err != nil {
+	if err := s.arm(arms); err != nil {
 		return false, err
 	}
-	woken, err = s.poll.waitFor(most)
-	return armed && woken, err
+	return s.poll.waitFor(most)
 }
 
-// arm has the rings wake this reader or not, and returns whether they do.
-func (s *sharedRings) arm(arms bool) (armed bool, err error) {
+// arm makes the rings wake this reader if arms is true and no other reader follows them. Otherwise they don't.
+func (s *sharedRings) arm(arms bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	arms = arms && !s.followed
 	if s.armed == arms {
-		return arms, nil
+		return nil
 	}
 	change := s.poll.removeRing
 	if arms {
 		change = s.poll.addRing
 	}
+	var err error
 	for _, fd := range s.fds {
 		err = errors.Join(err, change(fd))
 	}
 	s.armed = arms
-	return arms, err
+	return err
 }
 
 // letFollow has the rings wake another reader from now on.
@@ -79,6 +78,5 @@ func (s *sharedRings) letFollow() error {
 	s.mu.Lock()
 	s.followed = true
 	s.mu.Unlock()
-	_, err := s.arm(false)
-	return err
+	return s.arm(false)
 }
