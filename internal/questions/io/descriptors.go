@@ -84,6 +84,10 @@ const maxLabels = 10000
 // otherFiles stands for those past that.
 const otherFiles = "[other files]"
 
+// maxDescriptors bounds the descriptors that are known: a child has copies of all of its parent's. Those past it
+// are looked up each time they are used.
+const maxDescriptors = 1 << 16
+
 func newDescriptors(host process.Host, by By) *descriptors {
 	return &descriptors{host: host, by: by, known: make(map[uint32]map[int32]descriptor), whole: make(map[uint32]bool), labels: make(map[[2]string]string)}
 }
@@ -148,18 +152,31 @@ func (d *descriptors) of(pid uint32, called *ioCalled, index int, args []byte) s
 	return word
 }
 
+// set makes a descriptor known, if there is room for it.
 func (d *descriptors) set(pid uint32, fd int32, to descriptor) {
+	if _, ok := d.known[pid][fd]; !ok {
+		if d.isFull() {
+			delete(d.whole, pid)
+			return
+		}
+		d.count++
+	}
 	if d.known[pid] == nil {
 		d.known[pid] = make(map[int32]descriptor)
-	}
-	if _, ok := d.known[pid][fd]; !ok {
-		d.count++
 	}
 	d.known[pid][fd] = to
 }
 
-// lookAll looks up all descriptors of a process that are not known.
+func (d *descriptors) isFull() bool { return d.count >= maxDescriptors }
+
+// lookAll looks up all descriptors of a process that are not known, while there is room for them.
 func (d *descriptors) lookAll(pid uint32) {
+	if d.by == ByFD {
+		return // the number is all that rows show
+	}
+	if d.isFull() {
+		return
+	}
 	fds, err := d.host.Descriptors(int(pid))
 	if err != nil {
 		return // it has ended
@@ -167,6 +184,9 @@ func (d *descriptors) lookAll(pid uint32) {
 	for _, fd := range fds {
 		if _, known := d.known[pid][int32(fd)]; known {
 			continue // from the calls up to now, and the process may be further on
+		}
+		if d.isFull() {
+			return
 		}
 		if word, ok := d.look(pid, int32(fd)); ok {
 			d.set(pid, int32(fd), descriptor{word: word, looked: true, atExec: d.fate(pid, fd)})
@@ -194,6 +214,9 @@ func (d *descriptors) born(pid, parent uint32) {
 		d.lookAll(parent)
 	}
 	for fd, known := range d.known[parent] {
+		if d.isFull() {
+			return
+		}
 		d.set(pid, fd, known)
 	}
 	if d.whole[parent] {

@@ -186,6 +186,53 @@ func TestOfAProcessThatIsGoneTheCallsTellTheType(t *testing.T) {
 	}
 }
 
+// Rows by number show nothing that would have to be looked up.
+func TestDescriptorsByNumberAreNotLookedUp(t *testing.T) {
+	const child = 1 << 30
+	for by, want := range map[By]bool{ByFD: false, ByType: true, ByFile: true} {
+		d := newDescriptors(process.Host{}, by)
+		d.born(child, uint32(os.Getpid()))
+		if got := d.count > 0; got != want {
+			t.Errorf("by %s: %d descriptors of a process and its child are known", by, d.count)
+		}
+	}
+}
+
+func TestDescriptorsPastTheBoundAreLookedUpWhenTheyAreUsed(t *testing.T) {
+	const other, child = 1 << 30, 1<<30 + 1
+	null, err := os.Open("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	own := uint32(os.Getpid())
+	d := newDescriptors(process.Host{}, ByFile)
+	d.made(own, unix.SYS_SOCKET, 1<<20)
+	for fd := range int32(maxDescriptors - 2) {
+		d.set(other, fd, descriptor{word: "file"})
+	}
+	d.whole[other] = true
+	d.born(child, other)
+	if d.count != maxDescriptors || d.whole[child] || len(d.known[child]) != 1 {
+		t.Errorf("%d descriptors are known, %d of a child, and it has no others: %v", d.count, len(d.known[child]), d.whole[child])
+	}
+	d.lookAll(own)
+	d.made(other, unix.SYS_SOCKET, maxDescriptors)
+	if d.count != maxDescriptors || d.whole[own] || d.whole[other] {
+		t.Errorf("%d descriptors are known, want %d; processes all of whose are: %v", d.count, maxDescriptors, d.whole)
+	}
+	for range 2 {
+		if got, _ := d.label(own, ioCalls[unix.SYS_READ], arguments(uint64(null.Fd()))); got != "[/dev/null]" {
+			t.Errorf("past the bound: %s", got)
+		}
+	}
+	d.forget(child)
+	d.lookAll(own)
+	if d.count != maxDescriptors {
+		t.Errorf("%d descriptors are known after one has gone", d.count)
+	}
+}
+
 func TestLabelsAreBounded(t *testing.T) {
 	proc := t.TempDir()
 	d := newDescriptors(process.Host{Proc: proc}, ByFile)
