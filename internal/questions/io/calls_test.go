@@ -1,6 +1,7 @@
 package io
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -175,6 +176,39 @@ func TestRowsAreSplitByWhatTheCallsTell(t *testing.T) {
 	if c.Bytes() == 0 {
 		t.Error("labels take no memory")
 	}
+}
+
+// Notes of a window count what was in it, those of the run all.
+func TestNotesCountTheirWindowOrTheRun(t *testing.T) {
+	c, r := recorded(t, formats(), ByType)
+	again := int64(-int(unix.EAGAIN))
+	for window := range uint64(3) {
+		for i := range window + 1 {
+			at := 100*window + 10*i + 1
+			r.Sample(ioEnter, 5, at, 0x1, unix.SYS_READ, 3, 0, 100, 0, 0, 0)
+			r.Sample(ioExit, 5, at+1, 0, unix.SYS_READ, uint64(again))
+			r.Sample(ioEnter, 5, at+2, 0x1, unix.SYS_READ, 3, 0, 100, 0, 0, 0)
+			r.Sample(ioExit, 5, at+3, 0, unix.SYS_READ, 8)
+			c.descriptors.late.add(1)
+		}
+	}
+	r.Finish(300)
+	check := func(name string, notes, details []string, n int) {
+		t.Helper()
+		wantNotes := []string{
+			fmt.Sprintf("files whose names were read a moment after they were opened, and may be those of other files: %d", n),
+			fmt.Sprintf("[file] and [closed]: %d calls moved %d bytes through descriptors that were closed before ringtap could find their names", n, 8*n),
+		}
+		wantDetails := []string{fmt.Sprintf("io: calls that were interrupted or found no data or room (EAGAIN), which are not errors: %d", n)}
+		if !slices.Equal(notes, wantNotes) || !slices.Equal(details, wantDetails) {
+			t.Errorf("%s: %q and %q, want %q and %q", name, notes, details, wantNotes, wantDetails)
+		}
+	}
+	for i, w := range r.Windows {
+		check(fmt.Sprint("window ", i), w.Notes, w.Details, i+1)
+	}
+	notes, details := c.Notes(true)
+	check("run", notes, details, 1+2+3)
 }
 
 func TestProcessesThatUseIOURingAreNoted(t *testing.T) {

@@ -47,7 +47,7 @@ type descriptors struct {
 	whole  map[uint32]bool                 // processes all of whose descriptors are known
 	count  int
 	labels map[[2]string]string // by what is read and what is written
-	late   uint64               // words that are paths which were read later than they were used
+	late   counter              // words that are paths which were read later than they were used
 
 	unnamed traffic // what went through descriptors that were closed before they had a name
 }
@@ -62,11 +62,11 @@ type descriptor struct {
 }
 
 // traffic is calls and the bytes that they moved.
-type traffic struct{ calls, bytes uint64 }
+type traffic struct{ calls, bytes counter }
 
 func (t *traffic) add(bytes uint64) {
-	t.calls++
-	t.bytes += bytes
+	t.calls.add(1)
+	t.bytes.add(bytes)
 }
 
 // fate is what becomes of a descriptor when the process starts another program.
@@ -142,7 +142,7 @@ func (d *descriptors) of(pid uint32, called *ioCalled, index int, args []byte) s
 	word, ok := d.look(pid, fd)
 	if !ok || !known.isStill(word) {
 		if word = cmp.Or(known.word, closed); known.late {
-			d.late++
+			d.late.add(1)
 		}
 	} else {
 		known.late = false

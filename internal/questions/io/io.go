@@ -49,7 +49,7 @@ type Collector struct {
 	opens       *opens             // nil where paths are not read
 	kinds       []int              // of the samplings
 	lossy       bool               // records were lost: an exit without an entry says nothing
-	retries     uint64             // calls that were to be made again: see isRetry
+	retries     counter            // calls that were to be made again: see isRetry
 }
 
 // Formats are the tracepoints that the collector reads.
@@ -221,7 +221,7 @@ func (c *Collector) Fold(rows *table.Rows, sampling int, s *perfevent.Sample) {
 		c.submit(rows, s)
 	case ioComplete:
 		if c.uring.complete(rows, s) {
-			c.retries++
+			c.retries.add(1)
 		}
 	case ioOpen:
 		c.opens.open(sampling, s)
@@ -282,7 +282,7 @@ func (c *Collector) exit(rows *table.Rows, s *perfevent.Sample) {
 	rows.Add(call.row, ioTime, s.Time-min(call.since, s.Time))
 	switch {
 	case isRetry(ret):
-		c.retries++
+		c.retries.add(1)
 		return
 	case ret < 0:
 		rows.Add(call.row, ioErrors, 1)

@@ -185,16 +185,16 @@ func (d *descriptors) opened(pid uint32, fd int32, open opened) {
 	d.set(pid, fd, descriptor{word: path, path: path, late: open.late})
 }
 
-// notes returns notes about files whose names may be wrong or are unknown.
-func (d *descriptors) notes() (notes []string) {
+// notes returns notes about files whose names may be wrong or are unknown: see Collector.Notes.
+func (d *descriptors) notes(whole bool) (notes []string) {
 	if d == nil {
 		return nil
 	}
-	if d.late > 0 {
-		notes = append(notes, fmt.Sprintf("files whose names were read a moment after they were opened, and may be those of other files: %d", d.late))
+	if late := d.late.take(whole); late > 0 {
+		notes = append(notes, fmt.Sprintf("files whose names were read a moment after they were opened, and may be those of other files: %d", late))
 	}
-	if n := d.unnamed; n.calls > 0 {
-		notes = append(notes, fmt.Sprintf("[file] and [closed]: %d calls moved %d bytes through descriptors that were closed before ringtap could find their names", n.calls, n.bytes))
+	if calls, bytes := d.unnamed.calls.take(whole), d.unnamed.bytes.take(whole); calls > 0 {
+		notes = append(notes, fmt.Sprintf("[file] and [closed]: %d calls moved %d bytes through descriptors that were closed before ringtap could find their names", calls, bytes))
 	}
 	return notes
 }

@@ -185,11 +185,29 @@ func (c *Collector) usesURing(rows *table.Rows, pid uint32) {
 
 // Notes returns notes about processes that use io_uring and about files whose names are
 // wrong or unknown. A detail counts the calls that are no errors although they failed.
-func (c *Collector) Notes(bool) (notes, details []string) {
-	if c.retries > 0 {
-		details = append(details, fmt.Sprintf("io: calls that were interrupted or found no data or room (EAGAIN), which are not errors: %d", c.retries))
+func (c *Collector) Notes(whole bool) (notes, details []string) {
+	if retries := c.retries.take(whole); retries > 0 {
+		details = append(details, fmt.Sprintf("io: calls that were interrupted or found no data or room (EAGAIN), which are not errors: %d", retries))
 	}
-	return append(c.uringNotes(), c.descriptors.notes()...), details
+	return append(c.uringNotes(), c.descriptors.notes(whole)...), details
+}
+
+// counter is a count for notes.
+type counter struct {
+	window uint64 // of the window under way
+	run    uint64 // of the windows before
+}
+
+func (c *counter) add(n uint64) { c.window += n }
+
+// take returns the count of the window, which ends, or that of the run if whole is set: see table.Noter.
+func (c *counter) take(whole bool) uint64 {
+	n := c.window
+	if whole {
+		return c.run + n
+	}
+	c.run, c.window = c.run+n, 0
+	return n
 }
 
 func (c *Collector) uringNotes() []string {
