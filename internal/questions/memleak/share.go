@@ -139,9 +139,9 @@ type Reading struct {
 	None   uint64 // they are not known
 }
 
-// share returns sites with what stands at sites that were not read added to those that were, of the same
-// stratum, in proportion to the bytes that these stand for besides their own. Totals stay the same. Where
-// nothing that stands was read of a stratum, the site stays.
+// share returns sites after it has moved the memory of unread sites to read sites of the same stratum, in
+// proportion to the bytes that each of these stands for besides its own. Totals stay the same. Unread sites
+// stay if no read site of their stratum stands for others.
 func (r *Reading) share(sites []site) []site {
 	pools := make(map[stratum]*pool)
 	for i := range sites {
@@ -169,7 +169,7 @@ func (r *Reading) share(sites []site) []site {
 			bytes, counts := p.bytes.next(s.others(s.bytes)), p.counts.next(s.others(s.counts))
 			r.Shared += bytes
 			s.bytes, s.counts = s.bytes+bytes, s.counts+counts
-		case p.bytes.weights > 0:
+		case p.counts.weights > 0:
 			s.used = 0
 		default:
 			r.None += s.bytes

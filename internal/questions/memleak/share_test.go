@@ -96,6 +96,32 @@ func TestUnreadMemoryBelongsToTheFunctionsThatWereNotRead(t *testing.T) {
 	}
 }
 
+// An allocation of 0 bytes weighs nothing, but counts.
+func TestAllocationsOfNoBytesAreCountedOnce(t *testing.T) {
+	h, rows, made := newShared(t)
+	native, function := made[0], made[1]
+	for i := range uint64(30) {
+		by := caller{row: native, native: native}
+		if i%3 == 2 {
+			by.row, by.read = function, true
+		}
+		h.add(rows, by, 0x1000+16*i, 0, 0)
+	}
+	counts := make(map[table.Row]uint64)
+	var reading Reading
+	for _, s := range reading.share(h.sites) {
+		if s.used > 0 {
+			counts[s.row] += s.counts
+		}
+	}
+	if len(counts) != 1 || counts[function] != 30*countScale {
+		t.Errorf("allocations by row: %v, want %d of %v", counts, 30*countScale, function)
+	}
+	if reading != (Reading{}) {
+		t.Errorf("%+v", reading)
+	}
+}
+
 func TestWhatWasNeverReadKeepsItsNativeStack(t *testing.T) {
 	h, rows, made := newShared(t)
 	native, function := made[0], made[1]
