@@ -17,11 +17,11 @@ import (
 	"github.com/ringtap/ringtap/perfevent"
 )
 
-// strace counts the calls of the program by their names, and those that failed.
-// noData is how often the program asks for data that is not there yet (EAGAIN), which is no error to the
-// collector and one to strace.
+// noData is how many calls of the program find no data (EAGAIN). strace counts them as failed; the collector does
+// not.
 var noData = map[string]uint64{"recvfrom": 80, "recvmmsg": 80}
 
+// strace counts the calls of the program by their names, and those that failed.
 func TestPeerIOCountsTheCallsThatStraceCounts(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")

@@ -32,7 +32,10 @@ func TestLiveChainsThatComeBackToAStackAreWhole(t *testing.T) {
 				var all, right uint64
 				wrong := make(map[string]uint64)
 				for _, row := range p.Rows {
-					names := functions(p, row.User)
+					if row.User == profile.None {
+						continue
+					}
+					names := livetest.Chain(p, row.User)
 					if n := len(names); n == 0 || names[n-1] != built.Chain[len(built.Chain)-1] {
 						continue
 					}
@@ -50,15 +53,4 @@ func TestLiveChainsThatComeBackToAStackAreWhole(t *testing.T) {
 			})
 		})
 	}
-}
-
-// functions returns the names of a stack's functions, root first.
-func functions(p *profile.Profile, stack int) (names []string) {
-	if stack == profile.None {
-		return nil
-	}
-	for _, f := range p.Stacks[stack].Frames {
-		names = append(names, p.Frames[f].Name)
-	}
-	return names
 }
