@@ -151,7 +151,7 @@ func (a *Attachment) attach(g *group, target perfevent.Target, logger *slog.Logg
 	plan := &uprobe.Plan{Path: g.sites[0].KernelPath, Sites: g.sites}
 	options := probe.Options{Target: target, Sharing: probe.ShareAll, Logger: logger}
 	set, err := probe.OpenPlan(plan, options)
-	if err != nil && ftrace.IsUnavailable(err) { // perf's own events fetch nothing
+	if g.sized && err != nil && ftrace.IsUnavailable(err) { // perf's own probes fetch no fields
 		for i := range plan.Sites {
 			plan.Sites[i].Args = nil
 		}
