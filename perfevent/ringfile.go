@@ -27,8 +27,9 @@ func (s *Session) RingFiles() []RingFile {
 	return files
 }
 
-// LetFollow has the rings of a session with Options.Shared wake another reader in place of Read: a ring says
-// once only that there are records. It may be called while Read runs.
+// LetFollow makes the rings of a session with Options.Shared wake the reader that follows them instead of Read,
+// from now on. A ring reports new records only once, so only one of the two can wait for it. LetFollow may be
+// called while Read runs.
 func (s *Session) LetFollow() error { return s.shared.letFollow() }
 
 // CPURing reads the ring of one CPU in the order in which the kernel wrote the records.

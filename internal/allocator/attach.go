@@ -94,8 +94,8 @@ type group struct {
 	of    []*Function // of the sites
 }
 
-// groups puts probes into as few events as tell the functions apart. Events at the end of calls come first:
-// whoever sees the begin of a call then sees its end too. sized says that allocations have the fields of sizeArgs.
+// groups puts probes into as few events as tell the functions apart. Events at the end of calls come first, so
+// that the end of each call whose start is seen is seen too. sized says that allocations have the fields of sizeArgs.
 func groups(all []Probe, sized bool) []*group {
 	var out []*group
 	for _, kind := range []struct {

@@ -34,8 +34,8 @@ type Options struct {
 	Method  Method // "" takes the best that the kernel has
 	Near    bool   // the way Near is there: the caller's main function has what Start needs
 	Filter  string // which may compare texts; see package eventfilter
-	// Limit is how many bytes of a text matter, up to 32 KiB, if that is more than a path may have: a longer text
-	// is cut after them.
+	// Limit is how many bytes of a text to read, up to 32 KiB. Longer texts are cut. At least 4096 bytes, the
+	// longest path, are read.
 	Limit  int
 	Logger *slog.Logger // nil discards
 }

@@ -14,7 +14,7 @@ type Error struct {
 	Len  int    // bytes of the text that it is about; 0 stands for the word at Pos
 	Msg  string // one sentence
 	Hint string // what would work instead, "" if nothing is known
-	Err  error  // of the host, that Msg says; nil if the program is at fault
+	Err  error  // the host's error that Msg describes; nil if the program is at fault
 }
 
 // Unwrap returns Err.
