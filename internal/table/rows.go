@@ -45,7 +45,7 @@ func (r *Rows) OfCalls(sample *perfevent.Sample) (row, native Row, read bool) {
 	}
 	native = row
 	native.key.user = user.Native
-	if r.recorder.stacks.Stack(user.Native).Truncated {
+	if r.recorder.stacks.IsPartial(user.Native) {
 		if whole, ok := r.recorder.stacks.CompletedAt(row.process.Comm, stackPointer(sample), user.Native); ok {
 			native.key.user = whole
 		}

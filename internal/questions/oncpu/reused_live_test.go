@@ -5,17 +5,23 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ringtap/ringtap/internal/questions/livetest"
 	"github.com/ringtap/ringtap/internal/questions/oncpu"
 	"github.com/ringtap/ringtap/internal/stack"
+	"github.com/ringtap/ringtap/internal/testlimit"
 	"github.com/ringtap/ringtap/perfevent"
 )
 
 // The program has six functions at one address, one after another, each of which runs longer than
-// the one before.
+// the one before. It starts with them once ringtap watches its file.
 func TestLiveCodeThatTakesThePlaceOfOtherCodeHasItsOwnName(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -25,7 +31,9 @@ func TestLiveCodeThatTakesThePlaceOfOtherCodeHasItsOwnName(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			collector := &oncpu.Collector{Event: perfevent.CPUClock(), Frequency: hz, Stacks: stack.Stacks{User: true, Unwind: stack.Auto}}
 			program := livetest.Program(t, "reused")
-			p, _ := livetest.Run(t, exec.Command(program, form, t.TempDir()), perfevent.Started, collector, 0)
+			cmd := exec.Command(program, form, t.TempDir())
+			endInputWhenWatched(t, cmd)
+			p, _ := livetest.Run(t, cmd, perfevent.Started, collector, 0)
 			got := make(map[string]uint64)
 			for _, row := range p.Rows {
 				if row.User < 0 {
@@ -61,4 +69,57 @@ func TestLiveCodeThatTakesThePlaceOfOtherCodeHasItsOwnName(t *testing.T) {
 			t.Log(fmt.Sprint(got))
 		})
 	}
+}
+
+// endInputWhenWatched ends the standard input of a command once this process watches the file whose path the
+// command prints, by inotify(7).
+func endInputWhenWatched(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	input, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, output, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout = input, output
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		output.Close()
+		<-done
+		printed.Close()
+		input.Close()
+	})
+	go func() {
+		defer close(done)
+		defer end.Close()
+		var path string
+		var file unix.Stat_t
+		if _, err := fmt.Fscan(printed, &path); err != nil {
+			t.Error(err)
+			return
+		}
+		if err := unix.Stat(path, &file); err != nil {
+			t.Error(err)
+			return
+		}
+		for limit := time.Now().Add(testlimit.End); !isWatched(file.Ino); time.Sleep(time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Errorf("%s is not watched", path)
+				return
+			}
+		}
+	}()
+}
+
+// isWatched reports whether this process watches a file with that inode number (proc_pid_fdinfo(5)).
+func isWatched(inode uint64) bool {
+	descriptors, _ := filepath.Glob("/proc/self/fdinfo/*")
+	for _, path := range descriptors {
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), fmt.Sprintf(" ino:%x ", inode)) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,8 +1,10 @@
 // A compiler that puts six functions at one address, one after another: usage: reused map|dump DIR
-// gen0 runs for 60 ms of CPU time, gen1 for 120 ms, and so on. A function at another address, stable,
+// Before that it prints the path of its file, and runs a function at a third address until its standard input
+// ends. gen0 runs for 60 ms of CPU time, gen1 for 120 ms, and so on. A function at another address, stable,
 // runs for 60 ms after each of them. It names them in /tmp/perf-PID.map or in DIR/jit-PID.dump.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +76,12 @@ int main(int argc, char **argv)
 		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0);
 	}
 	compile(at + 4096, "stable", 100);
+	compile(at + 2048, "before", 101);
+	puts(path);
+	fflush(stdout);
+	struct pollfd input = {0, POLLIN};
+	while (poll(&input, 1, 0) == 0)
+		call((void (*)(long))(at + 2048), 1);
 	for (int i = 0; i < 6; i++) {
 		snprintf(name, sizeof name, "gen%d", i);
 		compile(at, name, i + 1);
