@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ringtap/ringtap/ftrace"
@@ -66,7 +67,7 @@ func checkPaths(t *testing.T, others ...table.Collector) {
 	for i := range whole.Rows {
 		whole.Rows[i].Values = whole.Rows[i].Values[len(others):]
 	}
-	moved := livetest.ByFunction(whole, "[")
+	moved, missing := livetest.ByFunction(whole, "["), 0
 	for i := range files {
 		name := fmt.Sprintf("%s/f%d", dir, i)
 		names := []string{name}
@@ -82,8 +83,24 @@ func checkPaths(t *testing.T, others ...table.Collector) {
 				got[j] += n
 			}
 		}
-		if got[0] != uint64(100+i) || got[1] != 1 {
+		switch {
+		case i%4 == 2 && got[1] == 0: // what is read late and is no text is not taken for a path
+			missing++
+		case got[0] != uint64(100+i) || got[1] != 1:
 			t.Errorf("%q: %d bytes in %d calls, want %d in one", names, got[0], got[1], 100+i)
 		}
 	}
+	if counted := unnamed(whole); missing > counted || missing > 1+files/100 {
+		t.Errorf("of %d files %d have no name, and %d are counted as such", files, missing, counted)
+	}
+}
+
+// unnamed returns how many calls a profile's notes say had a descriptor without a name.
+func unnamed(p *profile.Profile) (calls int) {
+	for _, note := range p.AllNotes() {
+		if _, count, ok := strings.Cut(note, "[file] and [closed]: "); ok {
+			_, _ = fmt.Sscan(count, &calls)
+		}
+	}
+	return calls
 }

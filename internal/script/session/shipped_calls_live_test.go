@@ -45,7 +45,7 @@ func TestLiveShippedProgramsCountKnownCalls(t *testing.T) {
 		texts []string
 		times int
 	}{
-		{"stackcount", []string{at}, nil, []string{" 100"}, 1},
+		{"stackcount", []string{at}, nil, []string{" 100 "}, 1},
 		{"stackcount", []string{"uprobe:" + at}, map[string]string{"perpid": "true"}, []string{"known [PID]"}, 1},
 		{"funclatency", []string{at}, nil, []string{"avg = ", "nsecs", "count: 100"}, 1},
 		{"funclatency", []string{path + ":known_c*"}, map[string]string{"function": "true", "microseconds": "true"}, []string{"usecs", "count: 200"}, 1},

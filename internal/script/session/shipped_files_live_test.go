@@ -61,11 +61,11 @@ func shippedNamed(t *testing.T, name string) scripts.Program {
 }
 
 // linesWith returns the lines of an output that contain all of some texts, with one blank between
-// words.
+// words. A text with blanks around it is a word, also at the start or the end of a line.
 func linesWith(out string, texts ...string) (lines []string) {
 	for line := range strings.Lines(out) {
 		line = strings.Join(strings.Fields(line), " ")
-		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(" "+line+" ", text) }) {
 			lines = append(lines, line)
 		}
 	}
@@ -85,9 +85,9 @@ func TestLiveShippedProgramsSeeWhatAProcessDoesWithFiles(t *testing.T) {
 		texts   []string // of each line; PID is the process
 		times   int
 	}{
-		{"filelife", false, nil, nil, []string{"PID exe", " " + dir + "/moved-"}, known},
-		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", " " + dir + "/made-"}, known},
-		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", " " + dir + "/made-"}, known},
+		{"filelife", false, nil, nil, []string{"PID exe", dir + "/moved-"}, known},
+		{"fileslower", false, []string{"0"}, nil, []string{"exe", " W 100 ", dir + "/made-"}, known},
+		{"fileslower", false, []string{"0"}, nil, []string{"exe", " R 100 ", dir + "/made-"}, known},
 		{"fileslower", false, []string{"0"}, map[string]string{"all-files": "true"}, []string{"exe", " W 5 ", "pipe:["}, 1},
 		{"capable", false, nil, nil, []string{"PID exe 0 CAP_CHOWN"}, known},
 		{"capable", true, nil, map[string]string{"unaudited": "true", "extra": "true"}, []string{" PID ", " exe 0 CAP_CHOWN 1 0"}, known},
